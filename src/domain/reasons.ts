@@ -1,0 +1,31 @@
+/**
+ * Why a release is not distributable. One catalogue for probe bodies, problem bodies, metric labels, log lines,
+ * ReleaseChannel conditions, events and the dashboard. The text says what it means and what to do.
+ */
+export const REASONS = {
+  AttestationUnavailable:
+    'No attestation has been received from the daemon since this server started. Check that the daemon runs and that it has synced a release.',
+  AttestationInvalid:
+    'The attestation is malformed, not signed by a trusted key, or for another store. Check the trusted keys and the volume.',
+  AttestationNotYetValid:
+    'The attestation is dated in the future. Check the clocks of the daemon and the server.',
+  AttestationExpired:
+    'The last accepted attestation has expired and the daemon issued no newer one. Check the daemon and its doctor report.',
+  AttestationRolledBack:
+    'The daemon presented an attestation older than one already accepted. Check whether its data was restored from a backup.',
+  ReleaseNotAuthorized:
+    'The attestation authorizes no release of this channel. Sync or publish one, or repair the one that was withdrawn.',
+  SnapshotMissing:
+    'The manifest of the authorized release is not on the snapshot volume. Check the mount; run a repair.',
+  ManifestDamaged: 'The manifest of the authorized release does not have the attested digest. Run a repair.',
+  SnapshotLoading:
+    'The authorized release is being read and checked. Wait; it becomes distributable when complete.',
+  EntryMissing:
+    'At least one entry of the release has no object of the right size on the volume. Run a repair.',
+  EntryDamaged: 'At least one entry of the release has bytes that do not match the manifest. Run a repair.',
+  BaseReleaseChanged:
+    'The localized release was made for another official release than the current one. Publish a localized release for the current one.',
+} as const;
+
+/** One constant of the catalogue. */
+export type Reason = keyof typeof REASONS;
