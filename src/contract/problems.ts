@@ -1,0 +1,102 @@
+/** One row of the problem catalogue. */
+export interface ProblemDefinition {
+  readonly status: number;
+  readonly title: string;
+  /** For the reference: when it happens and what to do. */
+  readonly description: string;
+}
+
+/** Every code that a problem body can carry. */
+export const PROBLEMS = {
+  invalid_request: {
+    status: 400,
+    title: 'Invalid request',
+    description: 'A parameter or body field is missing, malformed or out of bounds; `errors` names each.',
+  },
+  unknown_task: { status: 400, title: 'Unknown task', description: 'No task has this `task_id`.' },
+  not_authenticated: {
+    status: 401,
+    title: 'Not authenticated',
+    description: 'The admin token is missing, invalid, repeated or conflicting.',
+  },
+  control_forbidden: {
+    status: 403,
+    title: 'Control not available',
+    description: 'Control is not exposed on this server, or no admin token is configured.',
+  },
+  not_found: { status: 404, title: 'Not found', description: 'Nothing is served under this path.' },
+  unknown_action: { status: 404, title: 'Unknown action', description: 'No control action has this name.' },
+  unknown_destination: {
+    status: 404,
+    title: 'Unknown destination',
+    description: 'The release has no entry with this destination, or the release is not served.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'Method not allowed',
+    description: 'The path exists, the method does not; `Allow` lists those that do.',
+  },
+  release_not_distributable: {
+    status: 409,
+    title: 'Release not distributable',
+    description: 'The selected release is missing, stale, damaged or not distributable; `reason` says which.',
+  },
+  precondition_failed: {
+    status: 412,
+    title: 'Precondition failed',
+    description: 'A conditional header did not hold.',
+  },
+  body_too_large: {
+    status: 413,
+    title: 'Body too large',
+    description: 'The request body exceeds the limit.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'Unsupported media type',
+    description: 'A body must be sent as `Content-Type: application/json` without a content coding.',
+  },
+  range_not_satisfiable: {
+    status: 416,
+    title: 'Range not satisfiable',
+    description: 'No requested range lies inside the resource; `Content-Range` gives its size.',
+  },
+  internal_error: {
+    status: 500,
+    title: 'Internal error',
+    description: 'Something failed inside the service. The log has the details under the id in `instance`.',
+  },
+  not_implemented: {
+    status: 501,
+    title: 'Not implemented',
+    description: 'The daemon does not implement the requested action.',
+  },
+  daemon_rejected: {
+    status: 502,
+    title: 'Daemon rejected the request',
+    description: 'The daemon refused the action; `daemon` has its status and code.',
+  },
+  daemon_unreachable: {
+    status: 502,
+    title: 'Daemon unreachable',
+    description: 'The action could not be handed to the daemon. It may be starting or down; try again.',
+  },
+  backend_unavailable: {
+    status: 503,
+    title: 'Backend unavailable',
+    description: 'The daemon backend behind this report is not available; the detail names it.',
+  },
+  not_distributable: {
+    status: 503,
+    title: 'Not distributable',
+    description: 'The current release must not be served now; `reason` says why.',
+  },
+  overloaded: {
+    status: 503,
+    title: 'Overloaded',
+    description: 'A limit of this server is reached; try again later.',
+  },
+} as const satisfies Record<string, ProblemDefinition>;
+
+/** A code of the catalogue. */
+export type ProblemCode = keyof typeof PROBLEMS;

@@ -1,0 +1,76 @@
+/** The states of a task. `cancelling` is a running task that was asked to stop. */
+export const TASK_STATUSES = ['queued', 'running', 'cancelling', 'succeeded', 'failed', 'cancelled'] as const;
+
+/** One of {@link TASK_STATUSES}. */
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+/** Lanes run one task each at a time; `admin` work runs inside the request. */
+export type TaskLane = 'release' | 'verify' | 'parse' | 'i18n' | 'admin';
+
+/** Arguments of a task: what its control action was given, already validated. JSON, int64 as bigint. */
+export type TaskArguments = Readonly<Record<string, unknown>>;
+
+/** What a task reports when it succeeds; JSON. */
+export type TaskResult = Readonly<Record<string, unknown>>;
+
+/** What a handler is given to do its work with. */
+export interface TaskContext {
+  readonly taskId: string;
+  readonly kind: string;
+  readonly args: TaskArguments;
+  /** 1 for the first run. */
+  readonly attempt: number;
+  /** Aborted when the task is cancelled or the daemon stops. Every await of a handler honours it. */
+  readonly signal: AbortSignal;
+  /** Adds a line to the task's log. */
+  log(
+    level: 'debug' | 'info' | 'warn' | 'error',
+    message: string,
+    fields?: Readonly<Record<string, unknown>>,
+  ): void;
+  /** Reports progress; cheap to call often, written at most a few times a second. */
+  progress(done: number, total: number | null, unit: 'bytes' | 'entries' | 'steps', phase: string): void;
+  /** Runs a section that cancellation must not interrupt (the pointer swap). */
+  commit<T>(section: () => Promise<T>): Promise<T>;
+}
+
+/** One kind of task. */
+export interface TaskHandler {
+  readonly kind: string;
+  readonly lane: TaskLane;
+  /** Whether a task found running at boot is queued again (`true`) or failed with `daemon_restarted`. */
+  readonly resumable: boolean;
+  readonly maxAttempts: number;
+  /** Whether the task needs the store to itself (`exclusive`), with other readers (`shared`), or not at all. */
+  readonly storeLock: 'exclusive' | 'shared' | 'none';
+  /** @throws TaskError for expected failures; anything else fails the task as `internal_error` */
+  run(context: TaskContext): Promise<TaskResult>;
+}
+
+/** An expected failure of a task. */
+export class TaskError extends Error {
+  /** snake_case, listed in the task's `failure_code`. */
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | null;
+  /** Machine-readable details for the task's result. */
+  readonly details: TaskResult;
+
+  constructor(
+    code: string,
+    message: string,
+    options: {
+      readonly retryable?: boolean;
+      readonly retryAfterMs?: number | null;
+      readonly details?: TaskResult;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'TaskError';
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+    this.details = options.details ?? {};
+  }
+}

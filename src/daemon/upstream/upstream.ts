@@ -1,0 +1,123 @@
+import type { Destination } from '../../domain/destination.ts';
+import type { ReleaseId } from '../../domain/release-id.ts';
+
+/** One file that upstream offers for a release. */
+export interface UpstreamEntry {
+  readonly destination: Destination;
+  /** Bytes, or `null` where the catalog does not say. */
+  readonly size: number | null;
+  /** What the catalog states of the bytes; lower-case hexadecimal, `crc32` unsigned decimal. */
+  readonly digests: {
+    readonly blake3?: string;
+    readonly sha256?: string;
+    readonly md5?: string;
+    readonly crc32?: string;
+  };
+  /** Where the adapter finds the bytes: a path or a URL, meaningful to that adapter alone. */
+  readonly locator: string;
+}
+
+/** One release as upstream describes it. Entries are streamed: a catalog may hold hundreds of thousands. */
+export interface UpstreamCatalog {
+  readonly releaseId: ReleaseId;
+  readonly appVersion: string | null;
+  /** The server-info document that belongs to the release, at most 4 MiB; `null` where upstream has none. */
+  readonly serverInfo: Uint8Array | null;
+  /** The validator to send next time (`ETag`), or `null`. */
+  readonly etag: string | null;
+  /**
+   * The entries, in upstream's order, each already parsed and bounded.
+   *
+   * @throws UpstreamError when the catalog breaks off, is malformed or breaks a bound
+   */
+  entries(signal: AbortSignal): AsyncIterable<UpstreamEntry>;
+  /**
+   * Identifies the whole catalog: BLAKE3 of what was read, lower-case hexadecimal. Only after `entries` has ended.
+   * Two catalogs with one fingerprint describe the same release with the same entries.
+   */
+  fingerprint(): string;
+}
+
+/** The bytes of one entry as upstream sends them. */
+export interface UpstreamBody {
+  /** Offset of the first byte; 0 when upstream ignored the range asked for. */
+  readonly start: number;
+  /** Size of the whole file in bytes, where upstream says. */
+  readonly totalSize: number | null;
+  /** Strong validator for a later resume, or `null`. */
+  readonly validator: string | null;
+  /** The bytes; iterating throws UpstreamError on a stall, a reset or a truncated body. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** How reachable upstream is. */
+export interface UpstreamHealth {
+  readonly ok: boolean;
+  readonly message: string;
+}
+
+/** What every source of releases implements; the plug-in point for new kinds of upstream. */
+export interface UpstreamAdapter {
+  /** `directory`, `manifest`, `server-info`, ... */
+  readonly kind: string;
+  /** Where it reads from, with credentials removed: for logs and reports. */
+  readonly label: string;
+  /** A cheap look whether upstream answers. Never throws. */
+  probe(signal: AbortSignal): Promise<UpstreamHealth>;
+  /**
+   * Fetches the description of the release that is current upstream.
+   *
+   * @param previousEtag the validator of the catalog already held, or `null`
+   * @returns `null` when upstream says that it has not changed
+   * @throws UpstreamError
+   */
+  fetchCatalog(previousEtag: string | null, signal: AbortSignal): Promise<UpstreamCatalog | null>;
+  /**
+   * Opens the bytes of one entry from `start`.
+   *
+   * @param resume where to begin, and the validator under which the bytes before it were received
+   * @throws UpstreamError
+   */
+  open(
+    entry: UpstreamEntry,
+    resume: { readonly start: number; readonly validator: string | null },
+    signal: AbortSignal,
+  ): Promise<UpstreamBody>;
+}
+
+/** Stable codes of what goes wrong with an upstream. */
+export type UpstreamErrorCode =
+  | 'upstream_unreachable'
+  | 'upstream_timeout'
+  | 'upstream_status'
+  | 'upstream_throttled'
+  | 'upstream_truncated'
+  | 'upstream_not_found'
+  | 'catalog_invalid'
+  | 'catalog_too_large'
+  | 'catalog_empty'
+  | 'destination_invalid'
+  | 'destination_duplicate'
+  | 'size_mismatch'
+  | 'digest_mismatch'
+  | 'catalog_changed';
+
+/** An upstream that failed, and whether trying again can help. */
+export class UpstreamError extends Error {
+  readonly code: UpstreamErrorCode;
+  readonly retryable: boolean;
+  /** Milliseconds that upstream asked to wait (`Retry-After`), or `null`. */
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    code: UpstreamErrorCode,
+    message: string,
+    options: { readonly retryable: boolean; readonly retryAfterMs?: number | null; readonly cause?: unknown },
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'UpstreamError';
+    this.code = code;
+    this.retryable = options.retryable;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+  }
+}

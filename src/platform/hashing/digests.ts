@@ -1,0 +1,48 @@
+import type { Blake3Hex, Crc64Decimal } from '../../domain/digest.ts';
+
+/** What to compute beside BLAKE3 and CRC-64 when a file is hashed. */
+export interface HashRequest {
+  /** Also compute the block list (BLAKE3 of each 1 MiB block). Ignored for files of one block. */
+  readonly blocks: boolean;
+  /** Further digests, for the checks that an upstream asks for. */
+  readonly extra: readonly ExtraDigest[];
+}
+
+/** Digest kinds that upstreams state. */
+export type ExtraDigest = 'sha256' | 'md5' | 'crc32';
+
+/** Every digest of one file, from one pass over its bytes. */
+export interface FileDigests {
+  /** Bytes read. */
+  readonly size: number;
+  readonly blake3: Blake3Hex;
+  readonly crc64: Crc64Decimal;
+  /** The block list, 32 bytes a block, in order; `null` for a file of one block or when not asked for. */
+  readonly blocks: Uint8Array | null;
+  /** Lower-case hexadecimal (`sha256`, `md5`) or unsigned decimal (`crc32`). */
+  readonly extra: Readonly<Partial<Record<ExtraDigest, string>>>;
+}
+
+/** Hashes in worker threads; the event loop never hashes file contents itself. */
+export interface HashPool {
+  /** Name of the BLAKE3 implementation that is live, for logs and metrics. */
+  readonly implementation: string;
+  /**
+   * Hashes the whole file behind an open descriptor, which the caller keeps open until the promise settles.
+   *
+   * @throws the file system error (`code` kept), or the signal's reason
+   */
+  hashFile(fd: number, request: HashRequest, signal?: AbortSignal): Promise<FileDigests>;
+  /**
+   * Reads `[start, end)` (at most 1 MiB) of an open descriptor and hashes it.
+   *
+   * @returns the bytes read and their BLAKE3 (32 bytes); fewer bytes than asked mean that the file ended early
+   */
+  hashBlock(
+    fd: number,
+    start: number,
+    end: number,
+  ): Promise<{ readonly bytes: Buffer; readonly blake3: Uint8Array }>;
+  /** Ends the workers; pending calls reject. */
+  close(): Promise<void>;
+}
