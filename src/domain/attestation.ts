@@ -8,6 +8,8 @@ export interface AttestedRelease {
   readonly snapshot_id: SnapshotId;
   readonly entry_count: number;
   readonly total_bytes: number;
+  /** Unix seconds at which the release was first registered; the Last-Modified of its bytes. */
+  readonly created_at: number;
   /** Unix seconds of the verification behind this statement. */
   readonly verified_at: number;
   readonly verification: 'full';

@@ -1,0 +1,69 @@
+import type { TaskArguments, TaskHandler, TaskLane, TaskResult, TaskStatus } from './task.ts';
+
+/** A task as it is stored and reported. Times are Unix seconds. */
+export interface TaskRow {
+  readonly task_id: string;
+  readonly kind: string;
+  readonly lane: TaskLane;
+  readonly status: TaskStatus;
+  readonly args: TaskArguments;
+  readonly attempt: number;
+  readonly max_attempts: number;
+  readonly run_at: number;
+  readonly created_at: number;
+  readonly started_at: number | null;
+  readonly finished_at: number | null;
+  readonly cancel_requested_at: number | null;
+  readonly cancel_reason: string | null;
+  readonly progress: {
+    readonly done: number;
+    readonly total: number | null;
+    readonly unit: string;
+    readonly phase: string;
+  } | null;
+  readonly result: TaskResult | null;
+  readonly failure_code: string | null;
+  readonly failure_reason: string | null;
+  readonly schedule_id: string | null;
+  readonly reviewer: string | null;
+  readonly reason: string | null;
+  readonly correlation_id: string | null;
+}
+
+/** What is asked of the engine. */
+export interface TaskSubmission {
+  readonly kind: string;
+  readonly args: TaskArguments;
+  /** Whether an equal task (kind and arguments) that is queued or running is returned instead of a new one. */
+  readonly dedupe: boolean;
+  readonly reviewer?: string;
+  readonly reason?: string;
+  readonly idempotencyKey?: string;
+  readonly scheduleId?: string;
+  readonly correlationId?: string;
+}
+
+/** Runs tasks in lanes, one at a time each, and keeps every one of them in the main database. */
+export interface TaskEngine {
+  /** Adds a kind of task; before `start`. */
+  register(handler: TaskHandler): void;
+  /** Queues a task. The row is durable when this returns. */
+  submit(submission: TaskSubmission): { readonly task: TaskRow; readonly deduplicated: boolean };
+  /** Records a task that runs inside the request and is finished when this returns. */
+  recordInline(
+    submission: Omit<TaskSubmission, 'dedupe'>,
+    run: () => Promise<TaskResult> | TaskResult,
+  ): Promise<TaskRow>;
+  /** Cancels a queued task at once and asks a running one to stop. Throws TaskError `unknown_task`, `task_already_terminal`. */
+  cancel(taskId: string, reason: string | null): TaskRow;
+  get(taskId: string): TaskRow | null;
+  /** Newest first, at most `limit`. */
+  list(limit: number): readonly TaskRow[];
+  counts(): Readonly<Record<TaskStatus, number>>;
+  /** Called after every task that reached a terminal state. */
+  onFinished(listener: (task: TaskRow) => void): void;
+  /** Recovers what an earlier process left behind, then begins to run what is queued. */
+  start(): void;
+  /** Stops taking tasks, aborts running ones and waits for them at most `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}

@@ -1,0 +1,51 @@
+import type { AttestedRelease } from '../../domain/attestation.ts';
+import type { Channel } from '../../domain/channel.ts';
+import type { Blake3Hex, SnapshotId } from '../../domain/digest.ts';
+import type { Reason } from '../../domain/reasons.ts';
+import type { ReleaseId } from '../../domain/release-id.ts';
+import type { Verdict } from '../../domain/verdict.ts';
+import type { ManifestIndex } from '../../snapshot/manifest-index.ts';
+
+/** One release that is loaded from the volume and named by the accepted attestation. */
+export interface ServedRelease {
+  readonly channel: Channel;
+  readonly role: 'current' | 'retained';
+  readonly releaseId: ReleaseId;
+  readonly snapshotId: SnapshotId;
+  readonly attested: AttestedRelease;
+  readonly index: ManifestIndex;
+}
+
+/** What is served at one instant. Immutable: a switch replaces the whole object at once. */
+export interface ServingState {
+  /** Grows with every switch. */
+  readonly generation: number;
+  readonly current: Readonly<Record<Channel, ServedRelease | null>>;
+  /** Current and retained releases by id. */
+  readonly byReleaseId: ReadonlyMap<string, ServedRelease>;
+}
+
+/** Damage that a reader found. */
+export interface DamageReport {
+  readonly destination: string;
+  readonly blake3: Blake3Hex;
+  readonly kind: 'missing' | 'damaged';
+  readonly message: string;
+}
+
+/** Whether the bytes of one release may leave now. */
+export type Servable =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly reason: Reason; readonly message: string };
+
+/** The one place that knows what may leave this server. Everything else asks it. */
+export interface Serving {
+  /** The state to answer one request from; take it once per request. */
+  state(): ServingState;
+  /** The verdict on a channel as of now. */
+  verdict(channel: Channel): Verdict;
+  /** Whether this release, current or retained, may leave now: its verdict, or the validity and soundness of a retained one. */
+  servable(release: ServedRelease): Servable;
+  /** Marks bytes as damaged for every route at once; every served release that holds the digest is affected. */
+  reportDamage(report: DamageReport): void;
+}
