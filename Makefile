@@ -1,0 +1,43 @@
+# Slipway. `make run` and `make test` are all a newcomer needs; both bring what is missing.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+PORT ?= 8080
+DATA ?= .slipway
+UPSTREAM ?=
+ROUNDS ?= 7
+
+run_tools = bin=$$(scripts/setup.sh production) && export PATH="$$bin:$$PWD/node_modules/.bin:$$PATH"
+dev_tools = bin=$$(scripts/setup.sh development) && export PATH="$$bin:$$PWD/node_modules/.bin:$$PATH"
+
+.PHONY: help
+help: ## Lists the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+.PHONY: run
+run: ## Starts daemon and server on a demo release: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL]
+	@$(run_tools) && exec node cmd/slipway.ts dev --port "$(PORT)" --data "$(DATA)" $(if $(UPSTREAM),--upstream "$(UPSTREAM)")
+
+.PHONY: test
+test: ## Runs every check: format, lint, types, dead code, unit, arch, integration
+	@$(dev_tools) && exec node scripts/test.ts
+
+.PHONY: lint
+lint: ## Format check, lint and types
+	@$(dev_tools) && oxfmt --check . && oxlint && tsc --noEmit
+
+.PHONY: format
+format: ## Formats the sources in place
+	@$(dev_tools) && oxfmt .
+
+.PHONY: docs
+docs: ## Writes the generated reference again
+	@$(dev_tools) && node scripts/reference-docs.ts
+
+.PHONY: bench
+bench: ## Measures ratios against peers: make bench [ROUNDS=7] [ONLY=sync,hashing]
+	@$(dev_tools) && exec node test/bench/main.ts --rounds $(ROUNDS) $(if $(ONLY),--only "$(ONLY)")
+
+.PHONY: image
+image: ## Builds the container image: make image [IMAGE=slipway:dev] [NODE_IMAGE=node:26-slim]
+	docker build -t "$(or $(IMAGE),slipway:dev)" $(if $(NODE_IMAGE),--build-arg NODE_IMAGE="$(NODE_IMAGE)") .

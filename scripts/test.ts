@@ -1,0 +1,108 @@
+/**
+ * Runs every check of the project, one after the other, and ends with `N passed, N failed`.
+ *
+ *   node scripts/test.ts [STAGE ...]
+ *
+ * A stage that fails does not stop the others; the exit code is 1 when anything failed.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+
+interface Outcome {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+interface Stage {
+  readonly name: string;
+  readonly run: (workDirectory: string) => Promise<Outcome>;
+}
+
+const STAGES: readonly Stage[] = [
+  { name: 'format', run: () => check('oxfmt', ['--check', '.']) },
+  { name: 'lint', run: () => check('oxlint', ['--deny-warnings']) },
+  { name: 'types', run: () => check('tsc', ['--noEmit']) },
+  { name: 'dead-code', run: () => check('knip', []) },
+  { name: 'docs', run: () => check('node', ['scripts/reference-docs.ts', '--check']) },
+  { name: 'unit', run: (directory) => tier('unit', directory) },
+  { name: 'arch', run: (directory) => tier('arch', directory) },
+  { name: 'integration', run: (directory) => tier('integration', directory) },
+];
+
+async function main(): Promise<number> {
+  const wanted = process.argv.slice(2);
+  const unknown = wanted.filter((name) => !STAGES.some((stage) => stage.name === name));
+  if (unknown.length > 0) {
+    console.error(`unknown stage ${unknown.join(', ')}; stages: ${STAGES.map((stage) => stage.name).join(', ')}`);
+    return 2;
+  }
+  const workDirectory = await mkdtemp(join(tmpdir(), 'slipway-test-'));
+  const rows: Array<Outcome & { name: string; seconds: number }> = [];
+  for (const stage of STAGES.filter((each) => wanted.length === 0 || wanted.includes(each.name))) {
+    console.log(`\n== ${stage.name}`);
+    const started = performance.now();
+    rows.push({ name: stage.name, ...(await stage.run(workDirectory)), seconds: (performance.now() - started) / 1000 });
+  }
+  await rm(workDirectory, { recursive: true, force: true });
+
+  console.log('\nstage          passed  failed  skipped  seconds');
+  for (const row of rows) {
+    console.log(
+      `${row.name.padEnd(14)} ${pad(row.passed, 6)} ${pad(row.failed, 7)} ${pad(row.skipped, 8)} ${pad(row.seconds.toFixed(1), 8)}`,
+    );
+  }
+  const total = (key: keyof Outcome): number => rows.reduce((sum, row) => sum + row[key], 0);
+  const skipped = total('skipped');
+  // A skipped test proves nothing: on a user's machine it is named, in CI it is a failure.
+  const failed = total('failed') + (process.env['CI'] === 'true' ? skipped : 0);
+  if (skipped > 0) console.log(`\n${skipped} skipped: a tool they drive is missing (see above)`);
+  console.log(`\n${total('passed')} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+async function check(command: string, args: readonly string[]): Promise<Outcome> {
+  const code = await execute(command, args);
+  return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+}
+
+async function tier(project: string, workDirectory: string): Promise<Outcome> {
+  const report = join(workDirectory, `${project}.json`);
+  const code = await execute('vitest', [
+    'run',
+    '--project',
+    project,
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+  ]);
+  const parsed = await readFile(report, 'utf8').then(
+    (text) => JSON.parse(text) as Record<string, number>,
+    () => ({}) as Record<string, number>,
+  );
+  const passed = parsed['numPassedTests'] ?? 0;
+  const failedTests = parsed['numFailedTests'] ?? 0;
+  // A file that does not load, or a run that dies, fails without a failed test.
+  const failed = code !== 0 && failedTests === 0 ? 1 : failedTests;
+  return { passed, failed, skipped: (parsed['numPendingTests'] ?? 0) + (parsed['numTodoTests'] ?? 0) };
+}
+
+async function execute(command: string, args: readonly string[]): Promise<number> {
+  return await new Promise<number>((resolve) => {
+    const child = spawn(command, args, { stdio: 'inherit' });
+    child.once('error', (error) => {
+      console.error(`${command} could not be started: ${error.message}`);
+      resolve(127);
+    });
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+function pad(value: number | string, width: number): string {
+  return String(value).padStart(width);
+}
+
+process.exitCode = await main();
