@@ -37,7 +37,9 @@ async function main(): Promise<number> {
   const wanted = process.argv.slice(2);
   const unknown = wanted.filter((name) => !STAGES.some((stage) => stage.name === name));
   if (unknown.length > 0) {
-    console.error(`unknown stage ${unknown.join(', ')}; stages: ${STAGES.map((stage) => stage.name).join(', ')}`);
+    console.error(
+      `unknown stage ${unknown.join(', ')}; stages: ${STAGES.map((stage) => stage.name).join(', ')}`,
+    );
     return 2;
   }
   const workDirectory = await mkdtemp(join(tmpdir(), 'slipway-test-'));
@@ -45,7 +47,11 @@ async function main(): Promise<number> {
   for (const stage of STAGES.filter((each) => wanted.length === 0 || wanted.includes(each.name))) {
     console.log(`\n== ${stage.name}`);
     const started = performance.now();
-    rows.push({ name: stage.name, ...(await stage.run(workDirectory)), seconds: (performance.now() - started) / 1000 });
+    rows.push({
+      name: stage.name,
+      ...(await stage.run(workDirectory)),
+      seconds: (performance.now() - started) / 1000,
+    });
   }
   await rm(workDirectory, { recursive: true, force: true });
 
@@ -81,7 +87,7 @@ async function tier(project: string, workDirectory: string): Promise<Outcome> {
   ]);
   const parsed = await readFile(report, 'utf8').then(
     (text) => JSON.parse(text) as Record<string, number>,
-    () => ({}) as Record<string, number>,
+    (): Record<string, number> => ({}),
   );
   const passed = parsed['numPassedTests'] ?? 0;
   const failedTests = parsed['numFailedTests'] ?? 0;

@@ -1,0 +1,67 @@
+import { parseArgs } from 'node:util';
+import { failure, success, type Result } from '../../domain/result.ts';
+
+/** What `slipway dev` was asked for. */
+export interface DevOptions {
+  /** Port of the server; 0 takes a free one. */
+  readonly port: number;
+  /** The one folder that everything lives under. */
+  readonly data: string;
+  readonly upstream: DevUpstream;
+}
+
+/** Where the release comes from. */
+export type DevUpstream =
+  | { readonly kind: 'demo' }
+  | { readonly kind: 'directory'; readonly path: string }
+  | { readonly kind: 'manifest' | 'server-info'; readonly url: string };
+
+/** The text of `slipway dev --help`. */
+export const DEV_USAGE = `Usage: slipway dev [--port 8080] [--data .slipway] [--upstream DIR|URL]
+
+Starts the daemon and the distribution server on one folder.
+
+  --port N        port of the server on 127.0.0.1; 0 takes a free one
+  --data DIR      where keys, tokens, configuration, databases and the snapshot live
+  --upstream X    a folder; a URL of a server-info document (ends in .json); any other URL is
+                  the root of a manifest upstream (its release.json). Without it: a demo release.
+`;
+
+/**
+ * Parses the arguments of `slipway dev`.
+ *
+ * @returns the options, or every problem found
+ */
+export function parseDevOptions(args: readonly string[]): Result<DevOptions, readonly string[]> {
+  let values: { port?: string; data?: string; upstream?: string };
+  try {
+    ({ values } = parseArgs({
+      args: [...args],
+      options: { port: { type: 'string' }, data: { type: 'string' }, upstream: { type: 'string' } },
+    }));
+  } catch (error) {
+    return failure([error instanceof Error ? error.message : String(error)]);
+  }
+  const problems: string[] = [];
+  const port = values.port ?? '8080';
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+    problems.push(`--port ${port}: give a number from 0 to 65535`);
+  const upstream = parseUpstream(values.upstream ?? '');
+  if (!upstream.ok) problems.push(upstream.error);
+  if (problems.length > 0 || !upstream.ok) return failure(problems);
+  return success({ port: Number(port), data: values.data ?? '.slipway', upstream: upstream.value });
+}
+
+function parseUpstream(text: string): Result<DevUpstream, string> {
+  if (text === '') return success({ kind: 'demo' });
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return success({ kind: 'directory', path: text });
+  if (!URL.canParse(text)) return failure(`--upstream ${text}: not a valid URL`);
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    return failure(`--upstream ${text}: use a folder or an http(s) URL`);
+  }
+  if (url.pathname.endsWith('/release.json')) {
+    return success({ kind: 'manifest', url: new URL('.', url).href });
+  }
+  return success({ kind: url.pathname.endsWith('.json') ? 'server-info' : 'manifest', url: url.href });
+}

@@ -1,0 +1,174 @@
+import { mkdir, stat, writeFile, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Writable } from 'node:stream';
+import type { Clock } from '../../platform/clock.ts';
+import { runKeygen } from '../keygen.ts';
+import { startChild, type Child } from './child.ts';
+import { waitForFirstRelease } from './daemon-progress.ts';
+import { writeDemoRelease } from './demo-release.ts';
+import {
+  devLayout,
+  prepareDevFiles,
+  writeDaemonConfiguration,
+  writeServerConfiguration,
+} from './dev-files.ts';
+import type { DevLayout } from './dev-files.ts';
+import { DEV_USAGE, parseDevOptions, type DevOptions } from './dev-options.ts';
+import { findFreePorts } from './free-port.ts';
+import { renderProgress } from './progress-line.ts';
+import { renderReadableLine } from './readable-log.ts';
+
+const CDN_HOST = 'prod-clientpatch.bluearchiveyostar.com';
+const STOP_GRACE_MS = 40_000;
+
+/** What `slipway dev` needs of its surroundings. */
+export interface DevIo {
+  readonly stdout: Writable & { readonly isTTY?: boolean };
+  readonly stderr: Writable;
+  readonly clock: Clock;
+  /** The folder that holds `cmd/`. */
+  readonly programDirectory: string;
+  /** Aborted by Ctrl-C or SIGTERM. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs the whole system on one machine: makes what is missing (demo upstream, keys, tokens, configuration), starts the
+ * daemon and the server as processes of their own, and says where they are once the first release is served.
+ *
+ * @param args the command line after `dev`
+ * @returns the exit code: 0 after Ctrl-C, 1 when a part ended by itself, 2 for wrong arguments
+ */
+export async function runDev(args: readonly string[], io: DevIo): Promise<number> {
+  if (args.includes('--help')) {
+    io.stdout.write(DEV_USAGE);
+    return 0;
+  }
+  const options = parseDevOptions(args);
+  if (!options.ok) {
+    for (const problem of options.error) io.stderr.write(`slipway dev: ${problem}\n`);
+    io.stderr.write(DEV_USAGE);
+    return 2;
+  }
+  const children: Child[] = [];
+  try {
+    await serve(options.value, io, children);
+    return 0;
+  } catch (error) {
+    if (io.signal.aborted) return 0;
+    io.stderr.write(`slipway dev: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  } finally {
+    if (children.length > 0) io.stdout.write('stopping\n');
+    // The server first: it drains its downloads while the daemon still answers.
+    for (const child of children.toReversed()) await child.stop(STOP_GRACE_MS);
+  }
+}
+
+async function serve(options: DevOptions, io: DevIo, children: Child[]): Promise<void> {
+  const data = resolve(options.data);
+  await mkdir(data, { recursive: true });
+  const layout = devLayout(data);
+  await prepareDevFiles(layout);
+  await prepareKeys(layout, io);
+  await rm(layout.summary, { force: true });
+  if (options.upstream.kind === 'demo') {
+    io.stdout.write('preparing the demo upstream\n');
+    await writeDemoRelease(layout.upstream);
+  }
+  const upstream =
+    options.upstream.kind === 'directory'
+      ? { ...options.upstream, path: resolve(options.upstream.path) }
+      : options.upstream;
+  const [freePort = 0, metricsPort = 0] = await findFreePorts(2);
+  const port = options.port === 0 ? freePort : options.port;
+  const start = (name: string, configuration: string): Child => {
+    const child = startChild(name, join(io.programDirectory, 'cmd', `${name}.ts`), configuration, (line) =>
+      io.stdout.write(`${renderReadableLine(name, line)}\n`),
+    );
+    children.push(child);
+    return child;
+  };
+
+  await writeDaemonConfiguration(layout, upstream);
+  const daemon = start('daemon', layout.daemonConfiguration);
+  const daemonUrl = await daemon.listening;
+  await writeServerConfiguration(layout, { port, metricsPort, daemonUrl });
+  const server = start('server', layout.serverConfiguration);
+  const serverUrl = await server.listening;
+
+  const ended = Promise.race(children.map(async (child) => ({ child, ...(await child.exited) }))).then(
+    (end) => {
+      throw new Error(`the ${end.child.name} ended by itself (${end.signal ?? `exit code ${end.code}`})`);
+    },
+  );
+  const { releaseId } = await Promise.race([
+    waitForFirstRelease({ server: serverUrl, daemon: daemonUrl }, io, progressWriter(io)),
+    ended,
+  ]);
+  await writeFile(
+    layout.summary,
+    `${JSON.stringify(
+      {
+        server_url: serverUrl,
+        daemon_url: daemonUrl,
+        metrics_url: `http://127.0.0.1:${metricsPort}/metrics`,
+        admin_token_file: layout.adminToken,
+        cdn_host: CDN_HOST,
+        release_id: releaseId,
+      },
+      null,
+      2,
+    )}\n`,
+  );
+  io.stdout.write(await renderWelcome(serverUrl, releaseId));
+  await Promise.race([ended, aborted(io.signal)]);
+}
+
+async function prepareKeys(layout: DevLayout, io: DevIo): Promise<void> {
+  const present = await stat(join(layout.keys, 'signing.key')).then(
+    () => true,
+    () => false,
+  );
+  if (present) return;
+  const code = await runKeygen(['--out', layout.keys], { stdout: io.stdout, stderr: io.stderr });
+  if (code !== 0) throw new Error(`no signing key could be made in ${layout.keys}`);
+}
+
+function progressWriter(io: DevIo): (progress: Parameters<typeof renderProgress>[0]) => void {
+  let last = '';
+  return (progress) => {
+    const line = renderProgress(progress);
+    if (line === last) return;
+    last = line;
+    io.stdout.write(
+      io.stdout.isTTY === true
+        ? `\r\u001b[2K${line}${progress.done === progress.total ? '\n' : ''}`
+        : `${line}\n`,
+    );
+  };
+}
+
+async function renderWelcome(serverUrl: string, releaseId: string): Promise<string> {
+  const page = (await (await fetch(`${serverUrl}/v1/resources?limit=1`)).json()) as {
+    items?: Array<{ destination: string }>;
+  };
+  const path = (page.items?.[0]?.destination ?? '').split('/').map(encodeURIComponent).join('/');
+  return `
+Slipway serves release ${releaseId} at ${serverUrl}
+
+Try:
+  curl -s ${serverUrl}/readyz?verbose
+  curl -s '${serverUrl}/v1/distribution?limit=2'
+  curl -s -r 0-99 -D - -o /dev/null '${serverUrl}/${CDN_HOST}/${releaseId}/${path}'
+
+Ctrl-C ends it.
+`;
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
