@@ -1,13 +1,8 @@
-/** One row of the problem catalogue. */
-export interface ProblemDefinition {
-  readonly status: number;
-  readonly title: string;
-  /** For the reference: when it happens and what to do. */
-  readonly description: string;
-}
+import { DAEMON_PROBLEMS } from './daemon-problems.ts';
+import type { ProblemDefinition } from './problem-definition.ts';
 
-/** Every code that a problem body can carry. */
-export const PROBLEMS = {
+/** Codes that the service answers of its own accord. */
+const SERVICE_PROBLEMS = {
   invalid_request: {
     status: 400,
     title: 'Invalid request',
@@ -17,7 +12,8 @@ export const PROBLEMS = {
   not_authenticated: {
     status: 401,
     title: 'Not authenticated',
-    description: 'The admin token is missing, invalid, repeated or conflicting.',
+    description:
+      'The token is missing, invalid, repeated or conflicting. Send one, as bearer or as `svc_token`.',
   },
   control_forbidden: {
     status: 403,
@@ -31,10 +27,20 @@ export const PROBLEMS = {
     title: 'Unknown destination',
     description: 'The release has no entry with this destination, or the release is not served.',
   },
+  no_server_info: {
+    status: 404,
+    title: 'No server-info document',
+    description: 'The selected release carries no server-info document. Its upstream does not publish one.',
+  },
   method_not_allowed: {
     status: 405,
     title: 'Method not allowed',
     description: 'The path exists, the method does not; `Allow` lists those that do.',
+  },
+  request_timeout: {
+    status: 408,
+    title: 'Request timeout',
+    description: 'The request was not received in time. Send it again, faster.',
   },
   release_not_distributable: {
     status: 409,
@@ -51,6 +57,11 @@ export const PROBLEMS = {
     title: 'Body too large',
     description: 'The request body exceeds the limit.',
   },
+  uri_too_long: {
+    status: 414,
+    title: 'URI too long',
+    description: 'The path or query exceeds the limit. Shorten the parameters.',
+  },
   unsupported_media_type: {
     status: 415,
     title: 'Unsupported media type',
@@ -60,6 +71,11 @@ export const PROBLEMS = {
     status: 416,
     title: 'Range not satisfiable',
     description: 'No requested range lies inside the resource; `Content-Range` gives its size.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'Request header fields too large',
+    description: 'The request headers exceed the limit. Send fewer or smaller ones.',
   },
   internal_error: {
     status: 500,
@@ -98,5 +114,13 @@ export const PROBLEMS = {
   },
 } as const satisfies Record<string, ProblemDefinition>;
 
+/** Every code that a problem body can carry. */
+export const PROBLEMS = { ...SERVICE_PROBLEMS, ...DAEMON_PROBLEMS } as const;
+
 /** A code of the catalogue. */
 export type ProblemCode = keyof typeof PROBLEMS;
+
+/** Whether text is a code of the catalogue. */
+export function isProblemCode(text: string): text is ProblemCode {
+  return Object.hasOwn(PROBLEMS, text);
+}

@@ -1,0 +1,182 @@
+import type { ProblemDefinition } from './problem-definition.ts';
+
+/**
+ * Codes with which the daemon refuses a control action or a report. The service answers those with status 400 as they
+ * are; 404, 409 and 422 become 502 `daemon_rejected` with the code in `daemon.code`.
+ */
+export const DAEMON_PROBLEMS = {
+  action_not_schedulable: {
+    status: 400,
+    title: 'Action not schedulable',
+    description: 'A schedule of this group cannot run this action; the detail lists those that it can.',
+  },
+  invalid_path: {
+    status: 400,
+    title: 'Invalid path',
+    description: 'A path leaves its configured root, is absolute or malformed; send it relative to the root.',
+  },
+  file_not_found: {
+    status: 404,
+    title: 'File not found',
+    description: 'A well-formed path of the body names no file below its configured root.',
+  },
+  no_attestation: {
+    status: 404,
+    title: 'No attestation',
+    description: 'The daemon has not issued an attestation for this store yet. Sync a release.',
+  },
+  unknown_record: {
+    status: 404,
+    title: 'Unknown record',
+    description: 'No Translation Memory record has this `record_id`.',
+  },
+  unknown_release: {
+    status: 404,
+    title: 'Unknown release',
+    description: 'The daemon keeps no release with this id.',
+  },
+  unknown_report: { status: 404, title: 'Unknown report', description: 'No report has this name.' },
+  unknown_schedule: {
+    status: 404,
+    title: 'Unknown schedule',
+    description: 'No schedule has this `id`, or none is in this `group`.',
+  },
+  unknown_term: {
+    status: 404,
+    title: 'Unknown term',
+    description: 'No live Glossary term has this `term_id`.',
+  },
+  unknown_translation_task: {
+    status: 404,
+    title: 'Unknown translation task',
+    description: 'No translation task has this `task_id`.',
+  },
+  base_mismatch: {
+    status: 409,
+    title: 'Base release mismatch',
+    description:
+      'The inputs or the localized release were made for another official release than the current one.',
+  },
+  conflict_group_changed: {
+    status: 409,
+    title: 'Conflict group changed',
+    description: 'The trusted records of the group are no longer those expected. Read the conflicts again.',
+  },
+  invalid_transition: {
+    status: 409,
+    title: 'Invalid transition',
+    description: 'The task or term cannot go from its present state to the one asked for.',
+  },
+  lease_held: {
+    status: 409,
+    title: 'Lease held',
+    description: 'Another worker holds a live lease on the task. Wait for it, or send `force`.',
+  },
+  no_official_release: {
+    status: 409,
+    title: 'No official release',
+    description: 'There is no verified current official release to build on. Sync one.',
+  },
+  nothing_to_roll_back: {
+    status: 409,
+    title: 'Nothing to roll back',
+    description: 'No earlier localized release can become current.',
+  },
+  override_stale: {
+    status: 409,
+    title: 'Override stale',
+    description: 'The `qa_identity` of the override is not the current one. Diagnose again and confirm anew.',
+  },
+  release_exists: {
+    status: 409,
+    title: 'Release exists',
+    description: 'The release id is used by a release with other content. Choose another one.',
+  },
+  release_protected: {
+    status: 409,
+    title: 'Release protected',
+    description: 'The release is current, previous, pinned or the base of a kept release and is not removed.',
+  },
+  schedule_disabled: {
+    status: 409,
+    title: 'Schedule disabled',
+    description: 'The schedule is disabled. Enable it, or send `force`.',
+  },
+  schedule_exists: {
+    status: 409,
+    title: 'Schedule exists',
+    description: 'A schedule with this `id` exists. Update it, or choose another id.',
+  },
+  source_mismatch: {
+    status: 409,
+    title: 'Source mismatch',
+    description: 'A result was made for another source text than the stored one. Take a fresh hand-off.',
+  },
+  store_locked: {
+    status: 409,
+    title: 'Store locked',
+    description: 'Another task has the snapshot store to itself. Try again when it is done.',
+  },
+  task_already_terminal: {
+    status: 409,
+    title: 'Task already terminal',
+    description: 'The task has ended and cannot be cancelled.',
+  },
+  term_approved: {
+    status: 409,
+    title: 'Term approved',
+    description: 'An approved term is deleted only with `force`. Deprecate it first.',
+  },
+  term_conflict: {
+    status: 409,
+    title: 'Term conflict',
+    description:
+      'An approved term of equal scope and priority has another translation. Deprecate one, or send `force`.',
+  },
+  term_exists: {
+    status: 409,
+    title: 'Term exists',
+    description: 'A live term has the same languages, source term, scope and category. Update that one.',
+  },
+  trusted_conflict: {
+    status: 409,
+    title: 'Trusted conflict',
+    description:
+      'A trusted record with the same identity has another target. Name it in `supersede_record_id`, or send `force`.',
+  },
+  config_invalid: {
+    status: 422,
+    title: 'Configuration invalid',
+    description: 'The new configuration was refused and the old one is kept; the detail lists the problems.',
+  },
+  coverage_incomplete: {
+    status: 422,
+    title: 'Coverage incomplete',
+    description: 'Not every unit in scope has an accepted translation. Finish them, or send `force`.',
+  },
+  provider_not_configured: {
+    status: 422,
+    title: 'Provider not configured',
+    description: 'The daemon has no translation provider of this name. Configure it, or use `fixture`.',
+  },
+  qa_blocked: {
+    status: 422,
+    title: 'Blocked by quality checks',
+    description: 'A translation has a blocking finding; the detail names the units and their `qa_identity`.',
+  },
+  restart_unsupported: {
+    status: 422,
+    title: 'Restart unsupported',
+    description: 'Nothing would start the daemon again. Run it supervised and configure it so.',
+  },
+  units_missing: {
+    status: 422,
+    title: 'Units missing',
+    description: 'The task cannot be `translated` while units have no target.',
+  },
+  upstream_not_configured: {
+    status: 422,
+    title: 'Upstream not configured',
+    description: 'The daemon has no upstream to sync from. Configure one.',
+  },
+} as const satisfies Record<string, ProblemDefinition>;

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { failure, success, type Result } from '../../domain/result.ts';
+
+/** Name of the file at the root of a snapshot volume that says what the volume is. */
+export const STORE_FORMAT_FILE = 'FORMAT';
+
+/** Longest FORMAT file, in bytes. */
+export const STORE_FORMAT_MAX_BYTES = 4096;
+
+const schema = z.strictObject({
+  format: z.literal('slipway-snapshot-store'),
+  version: z.literal(1),
+  /** A UUID where this program made the store. */
+  store_id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'is not the id of a store'),
+});
+
+/** What FORMAT says: the layout of the volume, and which store it is. An attestation names one store id. */
+export type StoreFormat = Readonly<z.infer<typeof schema>>;
+
+/** The bytes of FORMAT for a new store with this id (a UUID). */
+export function renderStoreFormat(storeId: string): string {
+  return `${JSON.stringify({ format: 'slipway-snapshot-store', version: 1, store_id: storeId })}\n`;
+}
+
+/**
+ * Parses FORMAT.
+ *
+ * @param text the whole file
+ * @returns what it says, or one sentence that says why this version cannot use the volume
+ */
+export function parseStoreFormat(text: string): Result<StoreFormat, string> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return failure(`${STORE_FORMAT_FILE} is not JSON: this is no snapshot store, or the file is damaged`);
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return success(parsed.data);
+  const problems = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || 'document'}: ${issue.message}`,
+  );
+  return failure(
+    `${STORE_FORMAT_FILE} is not that of a snapshot store of version 1 (${problems.join('; ')})`,
+  );
+}

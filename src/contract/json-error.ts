@@ -1,0 +1,19 @@
+/** What can be wrong with a JSON text. */
+export type JsonErrorKind =
+  | 'syntax'
+  | 'too_large'
+  | 'too_deep'
+  | 'duplicate_key'
+  | 'forbidden_key'
+  | 'number_out_of_range';
+
+/** A JSON text that is refused, with one sentence for the caller. */
+export class JsonError extends Error {
+  readonly kind: JsonErrorKind;
+
+  constructor(kind: JsonErrorKind, message: string) {
+    super(message);
+    this.name = 'JsonError';
+    this.kind = kind;
+  }
+}

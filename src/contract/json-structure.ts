@@ -1,0 +1,110 @@
+import { JsonError } from './json-error.ts';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const NUMBER_TOKEN = /-?[0-9][0-9.eE+-]*/y;
+
+/** What {@link scanJsonStructure} holds a text to. */
+export interface StructureLimits {
+  readonly maxDepth: number;
+  readonly strict: boolean;
+}
+
+/** One open object or array: the keys seen so far, `null` for an array. */
+interface Frame {
+  readonly keys: Set<string> | null;
+  expectsKey: boolean;
+}
+
+/**
+ * Checks what `JSON.parse` does not: nesting depth, and in strict mode duplicate keys, `__proto__` and numbers
+ * beyond the range of a double. It does not validate syntax; `JSON.parse` does that afterwards.
+ *
+ * @throws JsonError
+ */
+export function scanJsonStructure(text: string, limits: StructureLimits): void {
+  const stack: Frame[] = [];
+  let at = 0;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      const end = endOfString(text, at);
+      if (limits.strict) checkKey(text.slice(at, end), stack.at(-1), at);
+      at = end;
+    } else if (limits.strict && isNumberStart(code)) {
+      at = endOfNumber(text, at);
+    } else {
+      step(code, stack, limits, at);
+      at += 1;
+    }
+  }
+}
+
+function step(code: number, stack: Frame[], limits: StructureLimits, at: number): void {
+  if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+    const isObject = code === OPEN_BRACE;
+    stack.push({ keys: isObject && limits.strict ? new Set() : null, expectsKey: isObject });
+    if (stack.length > limits.maxDepth) {
+      throw new JsonError(
+        'too_deep',
+        `the JSON text nests deeper than ${limits.maxDepth} levels (offset ${at})`,
+      );
+    }
+  } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+    stack.pop();
+  } else if (code === COMMA) {
+    const frame = stack.at(-1);
+    if (frame !== undefined) frame.expectsKey = frame.keys !== null;
+  }
+}
+
+function checkKey(token: string, frame: Frame | undefined, at: number): void {
+  if (frame === undefined || frame.keys === null || !frame.expectsKey) return;
+  frame.expectsKey = false;
+  const key = decode(token, at);
+  if (key === '__proto__') {
+    throw new JsonError('forbidden_key', `the key "__proto__" is not allowed (offset ${at})`);
+  }
+  if (frame.keys.has(key)) {
+    throw new JsonError('duplicate_key', `the key ${token} appears twice in one object (offset ${at})`);
+  }
+  frame.keys.add(key);
+}
+
+function decode(token: string, at: number): string {
+  try {
+    return JSON.parse(token) as string;
+  } catch {
+    throw new JsonError('syntax', `the text is not JSON: malformed string at offset ${at}`);
+  }
+}
+
+/** The offset after the closing quote, or the end of the text when the string is not closed. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at + 1;
+    at += code === BACKSLASH ? 2 : 1;
+  }
+  return text.length;
+}
+
+function endOfNumber(text: string, at: number): number {
+  NUMBER_TOKEN.lastIndex = at;
+  const token = NUMBER_TOKEN.exec(text)?.[0];
+  if (token === undefined) return at + 1;
+  if (Math.abs(Number(token)) === Infinity) {
+    throw new JsonError('number_out_of_range', `a number exceeds the range of a double (offset ${at})`);
+  }
+  return at + token.length;
+}
+
+function isNumberStart(code: number): boolean {
+  return code === 0x2d || (code >= 0x30 && code <= 0x39);
+}

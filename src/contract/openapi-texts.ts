@@ -1,0 +1,29 @@
+/** Groups of operations, with what they are for. */
+export const TAGS = [
+  { name: 'Health', description: 'Liveness and readiness.' },
+  { name: 'Release', description: 'Bootstrap, the current release, its history and its manifest.' },
+  { name: 'Launcher', description: 'The endpoints that existing launchers ask.' },
+  { name: 'CDN', description: 'Resource bytes.' },
+  { name: 'Service', description: 'The service itself.' },
+  { name: 'Admin', description: 'Reports of the daemon.' },
+  { name: 'Control', description: 'Actions of the daemon.' },
+] as const;
+
+/** The two ways to present a token. */
+export const SECURITY_SCHEMES = {
+  bearerToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: '`Authorization: Bearer <ADMIN_TOKEN>`.',
+  },
+  queryToken: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'svc_token',
+    description:
+      '`?svc_token=<ADMIN_TOKEN>`, for links; it is stripped before anything is logged or sent on.',
+  },
+} as const;
+
+/** Either scheme is enough. */
+export const SECURITY_REQUIREMENT = [{ bearerToken: [] }, { queryToken: [] }];

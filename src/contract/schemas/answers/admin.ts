@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { TASK_STATUSES } from '../vocabulary.ts';
+import { answer } from './answer.ts';
+import { EXAMPLE } from './common.ts';
+
+/** `/admin/`. */
+export const AdminIndexAnswer = answer(
+  z.object({
+    service: z.object({ name: z.string(), version: z.string() }),
+    control: z.object({
+      exposed: z.boolean().describe('Whether this server forwards control actions.'),
+      path: z.string().describe('Where actions are posted to.'),
+    }),
+    links: z.array(z.object({ id: z.string(), path: z.string(), summary: z.string() })),
+    actions: z.array(
+      z.object({
+        action: z.string(),
+        path: z.string(),
+        summary: z.string(),
+        mode: z.enum(['inline', 'queued', 'inline or queued']),
+        destructive: z.boolean(),
+        required: z.array(z.string()),
+        used: z.array(z.string()),
+      }),
+    ),
+  }),
+  {
+    service: { name: 'slipway', version: '0.1.0' },
+    control: { exposed: true, path: '/admin/control/{action}' },
+    links: [{ id: 'listTasks', path: '/admin/tasks', summary: 'The tasks of the daemon.' }],
+    actions: [
+      {
+        action: 'sync',
+        path: '/admin/control/sync',
+        summary: 'Fetches the upstream release, verifies it and makes it the current official one.',
+        mode: 'queued',
+        destructive: false,
+        required: [],
+        used: ['force'],
+      },
+    ],
+  },
+);
+
+/** The body of `/admin/`. */
+export type AdminIndex = z.infer<typeof AdminIndexAnswer.schema>;
+
+/** 202 of a control action. */
+export const AcceptedAnswer = answer(
+  z.object({
+    accepted: z.literal(true),
+    action: z.string(),
+    task_id: z.string().describe('To observe at `/admin/tasks/status`.'),
+    status: z.enum(TASK_STATUSES),
+    deduplicated: z
+      .boolean()
+      .describe('True when an equal task was queued or running already: it is this one.'),
+    ignored_fields: z.array(z.string()).describe('Valid body fields that the action does not use.'),
+    result: z.looseObject({}).describe('What came of it, for actions that are done already.').optional(),
+  }),
+  {
+    accepted: true,
+    action: 'sync',
+    task_id: EXAMPLE.taskId,
+    status: 'queued',
+    deduplicated: false,
+    ignored_fields: [],
+  },
+);
+
+/** The 202 body. */
+export type Accepted = z.infer<typeof AcceptedAnswer.schema>;

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { answer } from './answer.ts';
+import {
+  Blake3Schema,
+  ChannelSchema,
+  Count,
+  EXAMPLE,
+  ReleaseIdSchema,
+  SnapshotIdSchema,
+  UnixSeconds,
+} from './common.ts';
+import { RELEASE_SUMMARY_EXAMPLE, ReleaseSummarySchema } from './release.ts';
+import { VERDICT_EXAMPLE, VerdictSchema } from './verdict.ts';
+
+/** One entry of a resource manifest. */
+export const ManifestEntrySchema = z
+  .object({
+    destination: z.string().describe('Release-relative path.'),
+    size: Count.describe('Bytes.'),
+    blake3: Blake3Schema,
+    crc64: z
+      .string()
+      .regex(/^[0-9]{1,20}$/)
+      .describe('CRC-64/XZ as an unsigned decimal string.'),
+    source: ChannelSchema.describe('Where the bytes come from.'),
+    media_type: z.string(),
+    blocks: Blake3Schema.describe(
+      'BLAKE3 of the list of block digests, for entries beyond 1 MiB.',
+    ).optional(),
+  })
+  .describe('One resource of a release.');
+
+/** One page of a resource manifest. */
+export const ResourcesAnswer = answer(
+  z.object({
+    release_id: ReleaseIdSchema,
+    channel: ChannelSchema,
+    snapshot_id: SnapshotIdSchema.describe('Changes between pages when the release was switched.'),
+    total: Count.describe('Entries of the whole release.'),
+    offset: Count,
+    limit: z.int().min(1).max(1000),
+    next_offset: Count.nullable().describe('Offset of the next page; null on the last.'),
+    items: z.array(ManifestEntrySchema).describe('In byte order of `destination`.'),
+  }),
+  {
+    release_id: EXAMPLE.releaseId,
+    channel: 'official',
+    snapshot_id: EXAMPLE.snapshotId,
+    total: 8123,
+    offset: 0,
+    limit: 1,
+    next_offset: 1,
+    items: [
+      {
+        destination: EXAMPLE.destination,
+        size: 524_288,
+        blake3: EXAMPLE.blake3,
+        crc64: '11051210869376104954',
+        source: 'official',
+        media_type: 'application/zip',
+      },
+    ],
+  },
+);
+
+/** A page of `/v1/resources`. */
+export type ResourcesPage = z.infer<typeof ResourcesAnswer.schema>;
+
+/** `/v1/distribution`. */
+export const DistributionAnswer = answer(
+  ResourcesAnswer.schema.extend({
+    release: ReleaseSummarySchema,
+    distribution: VerdictSchema,
+    revalidated: z
+      .object({
+        destination: z.string(),
+        size: Count,
+        blake3: Blake3Schema,
+        verified_at: UnixSeconds,
+      })
+      .describe('Only with `destination`: what was just read from disk and found good.')
+      .optional(),
+  }),
+  {
+    ...ResourcesAnswer.example,
+    release: RELEASE_SUMMARY_EXAMPLE,
+    distribution: VERDICT_EXAMPLE,
+    revalidated: {
+      destination: EXAMPLE.destination,
+      size: 524_288,
+      blake3: EXAMPLE.blake3,
+      verified_at: EXAMPLE.at,
+    },
+  },
+);
+
+/** The body of `/v1/distribution`. */
+export type Distribution = z.infer<typeof DistributionAnswer.schema>;
+
+/** `/v1/server-info`: the upstream's document, every catalog root rewritten, all else as it is. */
+export const ServerInfoAnswer = answer(
+  z
+    .looseObject({})
+    .describe('The upstream document; every `AddressablesCatalogUrlRoot` points at this service.'),
+  {
+    ConnectionGroups: [
+      {
+        Name: 'Prod-Audit',
+        OverrideConnectionGroups: [
+          {
+            Name: '1.66',
+            AddressablesCatalogUrlRoot: `https://resources.example.org/cdn.example.net/${EXAMPLE.releaseId}`,
+          },
+        ],
+      },
+    ],
+  },
+);

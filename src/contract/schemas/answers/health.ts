@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { answer } from './answer.ts';
+import { Count, EXAMPLE, UnixSeconds } from './common.ts';
+import { VERDICT_EXAMPLE, VerdictBriefSchema } from './verdict.ts';
+
+/** `/healthz`. */
+export const HealthAnswer = answer(
+  z.object({
+    status: z
+      .enum(['ok', 'degraded'])
+      .describe('`degraded`: alive, but the daemon is silent or a release is not distributable.'),
+    version: z.string(),
+    uptime_seconds: Count,
+    refresh: z.object({
+      last_attempt_at: UnixSeconds.nullable(),
+      last_success_at: UnixSeconds.nullable(),
+      consecutive_failures: Count,
+      last_error_code: z.string().nullable(),
+    }),
+    attestation: z
+      .object({
+        version: z.int().min(1),
+        issued_at: UnixSeconds,
+        expires_at: UnixSeconds,
+        age_seconds: Count,
+      })
+      .nullable()
+      .describe('The accepted attestation.'),
+    verdicts: z.object({ official: VerdictBriefSchema, localized: VerdictBriefSchema }),
+  }),
+  {
+    status: 'ok',
+    version: '0.1.0',
+    uptime_seconds: 86_400,
+    refresh: {
+      last_attempt_at: EXAMPLE.at,
+      last_success_at: EXAMPLE.at,
+      consecutive_failures: 0,
+      last_error_code: null,
+    },
+    attestation: { version: 1042, issued_at: EXAMPLE.at, expires_at: EXAMPLE.at + 600, age_seconds: 12 },
+    verdicts: {
+      official: {
+        distributable: true,
+        reason: null,
+        message: VERDICT_EXAMPLE.message,
+        since: VERDICT_EXAMPLE.since,
+        release_id: EXAMPLE.releaseId,
+      },
+      localized: {
+        distributable: false,
+        reason: 'ReleaseNotAuthorized',
+        message: 'attestation version 1042 authorizes no localized release',
+        since: EXAMPLE.at,
+        release_id: null,
+      },
+    },
+  },
+);
+
+/** The body of `/healthz`. */
+export type Health = z.infer<typeof HealthAnswer.schema>;

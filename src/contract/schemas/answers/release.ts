@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { answer } from './answer.ts';
+import { ChannelSchema, Count, EXAMPLE, ReleaseIdSchema, SnapshotIdSchema, UnixSeconds } from './common.ts';
+import { RELEASE_ROW_EXAMPLE, ReleaseRowSchema } from './report-releases.ts';
+import { VERDICT_EXAMPLE, VerdictSchema } from './verdict.ts';
+
+/** What the attestation and the manifest say of a served release. */
+export const ReleaseSummarySchema = z
+  .object({
+    release_id: ReleaseIdSchema,
+    channel: ChannelSchema,
+    snapshot_id: SnapshotIdSchema,
+    entry_count: Count,
+    total_bytes: Count,
+    created_at: UnixSeconds,
+    verified_at: UnixSeconds,
+    verification: z.literal('full'),
+    attestation_version: z.int().min(1),
+    expires_at: UnixSeconds.describe('When the attestation expires; Unix seconds.'),
+    base_release_id: ReleaseIdSchema.describe(
+      'The official release a localized one was made from.',
+    ).optional(),
+    app_version: z.string().describe('The version clients show.').optional(),
+  })
+  .describe('A served release.');
+
+/** A release summary, for examples. */
+export const RELEASE_SUMMARY_EXAMPLE: z.input<typeof ReleaseSummarySchema> = {
+  release_id: EXAMPLE.releaseId,
+  channel: 'official',
+  snapshot_id: EXAMPLE.snapshotId,
+  entry_count: 8123,
+  total_bytes: 6_442_450_944,
+  created_at: EXAMPLE.at - 86_400,
+  verified_at: EXAMPLE.at - 3600,
+  verification: 'full',
+  attestation_version: 1042,
+  expires_at: EXAMPLE.at + 600,
+  app_version: '1.66.405117',
+};
+
+/** A release summary on the wire. */
+export type ReleaseSummary = z.infer<typeof ReleaseSummarySchema>;
+
+/** `/v1/release`. */
+export const ReleaseAnswer = answer(
+  z.object({
+    release: ReleaseSummarySchema.nullable().describe('Null when nothing is bound.'),
+    distribution: VerdictSchema,
+  }),
+  { release: RELEASE_SUMMARY_EXAMPLE, distribution: VERDICT_EXAMPLE },
+);
+
+/** The body of `/v1/release`. */
+export type ReleaseBody = z.infer<typeof ReleaseAnswer.schema>;
+
+/** `/v1/releases`. */
+export const ReleasesAnswer = answer(z.object({ total: Count, releases: z.array(ReleaseRowSchema) }), {
+  total: 1,
+  releases: [RELEASE_ROW_EXAMPLE],
+});
+
+/** The body of `/v1/releases`. */
+export type ReleasesBody = z.infer<typeof ReleasesAnswer.schema>;
+
+/** `/v1/bootstrap`. */
+export const BootstrapAnswer = answer(
+  z.object({
+    service: z.object({ name: z.string(), version: z.string() }),
+    public_base_url: z.url(),
+    cdn: z.object({
+      host: z.string().describe('The fixed first path segment of the CDN route.'),
+      root: z.url().describe('Root of this release; a destination below it is immutable.'),
+      release_path: z.string().describe('Path of the release below the public base URL.'),
+      current_path: z.string().describe('Path below which the current release is always found.'),
+    }),
+    release: ReleaseSummarySchema,
+    distribution: VerdictSchema,
+    links: z.object({
+      resources: z.url(),
+      distribution: z.url(),
+      server_info: z.url(),
+      launcher_bootstrap: z.url(),
+      openapi: z.url(),
+    }),
+  }),
+  {
+    service: { name: 'slipway', version: '0.1.0' },
+    public_base_url: 'https://resources.example.org',
+    cdn: {
+      host: 'cdn.example.net',
+      root: `https://resources.example.org/cdn.example.net/${EXAMPLE.releaseId}`,
+      release_path: `/cdn.example.net/${EXAMPLE.releaseId}`,
+      current_path: '/cdn.example.net',
+    },
+    release: RELEASE_SUMMARY_EXAMPLE,
+    distribution: VERDICT_EXAMPLE,
+    links: {
+      resources: 'https://resources.example.org/v1/resources',
+      distribution: 'https://resources.example.org/v1/distribution',
+      server_info: 'https://resources.example.org/v1/server-info',
+      launcher_bootstrap: 'https://resources.example.org/v1/launcher/bootstrap',
+      openapi: 'https://resources.example.org/openapi.yaml',
+    },
+  },
+);
+
+/** The body of `/v1/bootstrap`. */
+export type Bootstrap = z.infer<typeof BootstrapAnswer.schema>;

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { ReasonSchema } from '../../problem-schema.ts';
+import { answer } from './answer.ts';
+import { ChannelSchema, EXAMPLE, ReleaseIdSchema, SnapshotIdSchema, UnixSeconds } from './common.ts';
+
+/** The outcome of one check of a verdict. */
+const CheckSchema = z.object({
+  name: z.string(),
+  ok: z.boolean(),
+  reason: ReasonSchema.optional(),
+  message: z.string().optional(),
+});
+
+const AttestationBriefSchema = z.object({
+  version: z.int().min(1),
+  issued_at: UnixSeconds,
+  expires_at: UnixSeconds,
+});
+
+/** Whether a channel's release may leave this server, and if not, why. */
+export const VerdictSchema = z
+  .object({
+    channel: ChannelSchema,
+    distributable: z.boolean(),
+    reason: ReasonSchema.nullable().describe('Null exactly when distributable.'),
+    message: z.string(),
+    since: UnixSeconds.describe('Since when the channel has been in this state; Unix seconds.'),
+    release_id: ReleaseIdSchema.nullable(),
+    snapshot_id: SnapshotIdSchema.nullable(),
+    attestation: AttestationBriefSchema.nullable().describe('The accepted attestation.'),
+  })
+  .describe('The distribution health of one channel.');
+
+/** A verdict in a few words. */
+export const VerdictBriefSchema = VerdictSchema.pick({
+  distributable: true,
+  reason: true,
+  message: true,
+  since: true,
+  release_id: true,
+});
+
+/** A distributable verdict, for examples. */
+export const VERDICT_EXAMPLE: z.input<typeof VerdictSchema> = {
+  channel: 'official',
+  distributable: true,
+  reason: null,
+  message: `release ${EXAMPLE.releaseId} is attested and fully represented`,
+  since: EXAMPLE.at,
+  release_id: EXAMPLE.releaseId,
+  snapshot_id: EXAMPLE.snapshotId,
+  attestation: { version: 1042, issued_at: EXAMPLE.at, expires_at: EXAMPLE.at + 600 },
+};
+
+/** `/readyz`, both for 200 and 503. */
+export const ReadinessAnswer = answer(
+  VerdictSchema.extend({
+    checks: z.array(CheckSchema).describe('Every check, in order; only with `verbose`.').optional(),
+  }),
+  VERDICT_EXAMPLE,
+);
+
+/** The body of `/readyz`. */
+export type Readiness = z.infer<typeof ReadinessAnswer.schema>;
+
+/** A verdict on the wire. */
+export type WireVerdict = z.infer<typeof VerdictSchema>;

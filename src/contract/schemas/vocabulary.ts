@@ -1,0 +1,54 @@
+/** Review states of a Glossary term. */
+export const REVIEW_STATUSES = ['draft', 'approved', 'deprecated', 'rejected'] as const;
+
+/** Groups of schedules. */
+export const SCHEDULE_GROUPS = ['res', 'parse', 'i18n'] as const;
+
+/** States of a task of the daemon. `cancelling` is a running task that was asked to stop. */
+export const TASK_STATUSES = ['queued', 'running', 'cancelling', 'succeeded', 'failed', 'cancelled'] as const;
+
+/** Lanes of the daemon; each runs one task at a time, `admin` runs inside the request. */
+export const TASK_LANES = ['release', 'verify', 'parse', 'i18n', 'admin'] as const;
+
+/** Outcomes of parsing a container. */
+export const PARSE_STATUSES = ['pending', 'parsed', 'partial', 'unsupported', 'failed', 'stale'] as const;
+
+/** States of a translation task. */
+export const TRANSLATION_STATUSES = [
+  'pending',
+  'in_progress',
+  'blocked',
+  'translated',
+  'proofread',
+  'published',
+  'failed',
+  'skipped',
+  'superseded',
+] as const;
+
+/** States of the worker on a translation task. */
+export const WORKER_STATUSES = [
+  'idle',
+  'leased',
+  'retry_wait',
+  'succeeded',
+  'blocked',
+  'failed',
+  'cancelled',
+] as const;
+
+/** States of a release; `building`, `rolled_back` and `failed` only for localized ones. */
+export const RELEASE_STATES = [
+  'staging',
+  'building',
+  'verified',
+  'current',
+  'superseded',
+  'rolled_back',
+  'damaged',
+  'failed',
+  'deleted',
+] as const;
+
+/** States of a Translation Memory record. */
+export const MEMORY_STATES = ['candidate', 'trusted', 'superseded', 'rejected'] as const;

@@ -1,0 +1,128 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  parseStatement,
+  RETAINED_MAX_RELEASES,
+  renderStatement,
+} from '../../../../src/contract/formats/attestation-format.ts';
+import type { AttestationStatement, AttestedRelease } from '../../../../src/domain/attestation.ts';
+import type { Channel } from '../../../../src/domain/channel.ts';
+import { SAMPLE_MANIFEST_SHA256, sampleRelease, sampleStatement } from '../../../support/attestations.ts';
+
+const SECOND = fc.integer({ min: 0, max: 253_402_300_799 });
+
+const release = (id: string): fc.Arbitrary<AttestedRelease> =>
+  fc
+    .record({
+      digit: fc.constantFrom(...'0123456789abcdef'.split('')),
+      entry_count: fc.maxSafeNat(),
+      total_bytes: fc.maxSafeNat(),
+      created_at: SECOND,
+      verified_at: SECOND,
+      result: fc.constantFrom('PASSED' as const, 'FAILED' as const),
+    })
+    .map(({ digit, ...rest }) => ({ ...sampleRelease(id, digit), ...rest }));
+
+const BASE = { base_release_id: sampleRelease('base', 'a').release_id };
+
+const statements: fc.Arbitrary<AttestationStatement> = fc
+  .record({
+    version: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+    times: fc.tuple(SECOND, SECOND).filter(([left, right]) => left !== right),
+    store_id: fc.string({ minLength: 1, maxLength: 64 }),
+    official: fc.option(release('now')),
+    localized: fc.option(release('now').map((each) => ({ ...each, ...BASE }))),
+    retained: fc.array(fc.tuple(release('x'), fc.constantFrom<Channel>('official', 'localized'), SECOND), {
+      maxLength: RETAINED_MAX_RELEASES,
+    }),
+    previous: fc.option(fc.constant('e'.repeat(64))),
+  })
+  .map(({ times, retained, previous, ...rest }) => ({
+    ...sampleStatement(rest),
+    issued_at: Math.min(...times),
+    expires_at: Math.max(...times),
+    retained: retained.map(([each, channel, until], at) => ({
+      ...each,
+      ...(channel === 'localized' ? BASE : {}),
+      release_id: sampleRelease(`old-${at}`, 'a').release_id,
+      result: 'PASSED' as const,
+      channel,
+      retained_until: until,
+    })),
+    previous_payload_sha256: previous,
+  }));
+
+describe('a statement', () => {
+  it('is read back as it was written', () => {
+    fc.assert(
+      fc.property(statements, (statement) => {
+        const bytes = renderStatement(statement, SAMPLE_MANIFEST_SHA256);
+        expect(parseStatement(bytes)).toEqual({ ok: true, value: statement });
+        expect(renderStatement(structuredClone(statement), SAMPLE_MANIFEST_SHA256)).toEqual(bytes);
+      }),
+    );
+  });
+
+  it('has the authorized releases, and only those, as subjects with both digests', () => {
+    const failed = sampleStatement({ official: { ...sampleRelease('r90_one', 'a'), result: 'FAILED' } });
+    const bytes = renderStatement(failed, SAMPLE_MANIFEST_SHA256);
+    const { subject, ...rest } = JSON.parse(bytes.toString()) as Record<string, unknown>;
+    expect(subject).toEqual([
+      { name: 'localized/r90_one-zh.1', digest: { blake3: 'b'.repeat(64), sha256: 'b'.repeat(64) } },
+      { name: 'official/r89_old', digest: { blake3: 'c'.repeat(64), sha256: 'c'.repeat(64) } },
+    ]);
+    expect(rest).toMatchObject({
+      _type: 'https://in-toto.io/Statement/v1',
+      predicateType: 'https://slipway.dev/attestation/distribution/v1',
+    });
+  });
+
+  it('ignores fields that a later version may add', () => {
+    const value = JSON.parse(renderStatement(sampleStatement(), SAMPLE_MANIFEST_SHA256).toString()) as {
+      predicate: object;
+    };
+    const extended = { ...value, extra: 1, predicate: { ...value.predicate, future: { deep: true } } };
+    expect(parseStatement(Buffer.from(JSON.stringify(extended)))).toEqual({
+      ok: true,
+      value: sampleStatement(),
+    });
+  });
+});
+
+describe('renderStatement', () => {
+  const [retained] = sampleStatement().retained;
+
+  it.each<[string, Partial<AttestationStatement>, RegExp]>([
+    ['is without validity', { expires_at: 1_763_683_200 }, /expires_at must be later/],
+    ['has version 0', { version: 0 }, /predicate\.version/],
+    ['dates past what a date can be', { expires_at: 8_640_000_000_001 }, /predicate\.expires_at/],
+    ['localizes nothing', { localized: sampleRelease('x', 'b') }, /base_release_id/],
+    ['retains what failed', { retained: [{ ...retained!, result: 'FAILED' }] }, /retained\.0\.result/],
+    ['retains one twice', { retained: [retained!, retained!] }, /official\/r89_old appears twice/],
+    [
+      'retains the current one',
+      { retained: [{ ...retained!, release_id: sampleStatement().official!.release_id }] },
+      /official\/r90_one appears twice/,
+    ],
+    [
+      'retains too many',
+      {
+        retained: Array.from({ length: RETAINED_MAX_RELEASES + 1 }, (_, at) => ({
+          ...retained!,
+          release_id: sampleRelease(`r-${at}`, 'c').release_id,
+        })),
+      },
+      /predicate\.retained|subject/,
+    ],
+  ])('refuses a statement that %s', (_name, changes, message) => {
+    expect(() => renderStatement(sampleStatement(changes), SAMPLE_MANIFEST_SHA256)).toThrow(message);
+  });
+
+  it('needs the SHA-256 of every authorized manifest, well-formed', () => {
+    expect(() => renderStatement(sampleStatement(), new Map())).toThrow(
+      `no SHA-256 was given for the manifest of official/r90_one (blake3:${'a'.repeat(64)})`,
+    );
+    const upper = new Map([...SAMPLE_MANIFEST_SHA256].map(([id]) => [id, 'A'.repeat(64)] as const));
+    expect(() => renderStatement(sampleStatement(), upper)).toThrow(/lower-case hexadecimal/);
+  });
+});
