@@ -15,7 +15,13 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   sleep: async (ms, signal) => {
-    await delay(ms, undefined, signal === undefined ? { ref: false } : { ref: false, signal });
+    try {
+      await delay(ms, undefined, signal === undefined ? { ref: false } : { ref: false, signal });
+    } catch (error) {
+      // Node rejects with an AbortError of its own that hides the signal's reason in its cause.
+      signal?.throwIfAborted();
+      throw error;
+    }
   },
 };
 

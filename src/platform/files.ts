@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { noFailpoints, type Failpoints } from './failpoints.ts';
+
+/** What a failed write means to people; `null` codes are bugs or permissions. */
+export type StorageErrorCode = 'no_space' | 'read_only' | 'cross_device' | 'io_error';
+
+const STORAGE_ERRORS: Readonly<Record<string, StorageErrorCode>> = {
+  ENOSPC: 'no_space',
+  EDQUOT: 'no_space',
+  EROFS: 'read_only',
+  EXDEV: 'cross_device',
+  EIO: 'io_error',
+  ESTALE: 'io_error',
+  ENODEV: 'io_error',
+  ENXIO: 'io_error',
+};
+
+/** How far a chain of causes is followed. */
+const MAX_CAUSES = 8;
+
+/** A file holds more bytes than its reader allows. */
+export class FileTooLargeError extends Error {
+  constructor(path: string, maxBytes: number) {
+    super(`${path} is larger than the ${maxBytes} bytes allowed`);
+    this.name = 'FileTooLargeError';
+  }
+}
+
+/**
+ * Replaces a file so that after a crash at any instant either the old or the new bytes are there: writes a temporary
+ * file beside it, fsyncs it, renames it over the path and fsyncs the directory. A crash may leave a `.tmp` file.
+ *
+ * @param failpoints hits `durable:written`, `durable:synced` and `durable:renamed`
+ * @param mode permission bits of the file
+ * @throws the file system error, see {@link storageErrorCode}; the temporary file is removed
+ *
+ * Source: rename(2), fsync(2) ("ensure that the entry in the directory has also reached disk").
+ */
+export async function writeFileDurably(
+  path: string,
+  bytes: Uint8Array | string,
+  failpoints: Failpoints = noFailpoints,
+  mode = 0o644,
+): Promise<void> {
+  const directory = dirname(path);
+  const temporary = join(directory, `.${basename(path)}.${randomUUID()}.tmp`);
+  let renamed = false;
+  try {
+    const handle = await open(temporary, 'wx', mode);
+    try {
+      await handle.writeFile(bytes);
+      failpoints.hit('durable:written');
+      await handle.sync();
+      failpoints.hit('durable:synced');
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, path);
+    renamed = true;
+    failpoints.hit('durable:renamed');
+  } finally {
+    if (!renamed) await rm(temporary, { force: true });
+  }
+  await fsyncDirectory(directory);
+}
+
+/** Makes the names in a directory durable. */
+export async function fsyncDirectory(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Reads a whole regular file; symbolic links are followed, as mounted Secrets and ConfigMaps are links.
+ *
+ * @param maxBytes most bytes that are read into memory
+ * @throws FileTooLargeError; Error for anything but a regular file; the file system error
+ */
+export async function readBoundedFile(path: string, maxBytes: number): Promise<Buffer> {
+  // Without O_NONBLOCK a named pipe would hang the open until someone writes to it.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stat = await handle.stat();
+    if (!stat.isFile()) throw new Error(`${path} is not a regular file`);
+    if (stat.size > maxBytes) throw new FileTooLargeError(path, maxBytes);
+    return await readUpTo(handle, path, maxBytes, stat.size);
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Names what a failed write means, so that tasks can report it.
+ *
+ * @param error any value; its chain of causes is searched
+ * @returns `null` when it is no error of the storage
+ */
+export function storageErrorCode(error: unknown): StorageErrorCode | null {
+  let current = error;
+  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
+    const code = 'code' in current && typeof current.code === 'string' ? current.code : '';
+    const meaning = Object.hasOwn(STORAGE_ERRORS, code) ? STORAGE_ERRORS[code] : undefined;
+    if (meaning !== undefined) return meaning;
+    current = current.cause;
+  }
+  return null;
+}
+
+/** Reads to the end; the file may grow or shrink meanwhile, so its size is only a first guess. */
+async function readUpTo(
+  handle: FileHandle,
+  path: string,
+  maxBytes: number,
+  expectedSize: number,
+): Promise<Buffer> {
+  let buffer = Buffer.allocUnsafe(Math.min(expectedSize, maxBytes) + 1);
+  let length = 0;
+  for (;;) {
+    const { bytesRead } = await handle.read(buffer, length, buffer.length - length, null);
+    if (bytesRead === 0) return buffer.subarray(0, length);
+    length += bytesRead;
+    if (length > maxBytes) throw new FileTooLargeError(path, maxBytes);
+    if (length === buffer.length) {
+      buffer = Buffer.concat([buffer, Buffer.allocUnsafe(Math.min(buffer.length, maxBytes + 1 - length))]);
+    }
+  }
+}

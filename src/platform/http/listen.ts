@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { chmod, lstat, rm } from 'node:fs/promises';
+import type { Server, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+
+/** Where to listen: TCP, or a Unix domain socket. */
+export type ListenAddress =
+  | { readonly host: string; readonly port: number }
+  | { readonly socketPath: string };
+
+/** A server that accepts connections. */
+export interface Listening {
+  /** Base URL without trailing slash, or `unix:PATH`. */
+  readonly url: string;
+  /** The TCP port, `null` for a Unix domain socket. */
+  readonly port: number | null;
+  /**
+   * Stops accepting, closes idle connections, and lets requests in flight finish with `Connection: close`. Further calls
+   * share the first one's end.
+   *
+   * @param signal when aborted, connections still open are cut
+   */
+  close(signal?: AbortSignal): Promise<void>;
+}
+
+/** The address cannot be listened on; the message says what to do. */
+export class ListenError extends Error {
+  constructor(message: string, cause: unknown) {
+    super(message, { cause });
+    this.name = 'ListenError';
+  }
+}
+
+/** The owner and the group of the volume may connect. */
+const SOCKET_MODE = 0o660;
+
+/**
+ * Starts listening.
+ *
+ * @param server not listening yet
+ * @throws ListenError when the address is taken, not allowed or not of this machine
+ */
+export async function listen(server: Server, address: ListenAddress): Promise<Listening> {
+  if ('socketPath' in address) await removeStaleSocket(address.socketPath);
+  const drain = trackRequests(server);
+  try {
+    const listening = once(server, 'listening');
+    if ('socketPath' in address) server.listen({ path: address.socketPath });
+    else server.listen({ host: address.host, port: address.port });
+    await listening;
+  } catch (error) {
+    throw new ListenError(explain(error, address), error);
+  }
+  if ('socketPath' in address) await chmod(address.socketPath, SOCKET_MODE);
+  let closed: Promise<void> | null = null;
+  return {
+    ...describeAddress(server, address),
+    close: async (signal) => {
+      closed ??= new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        drain();
+      });
+      const cut = (): void => {
+        server.closeAllConnections();
+      };
+      if (signal?.aborted === true) cut();
+      signal?.addEventListener('abort', cut, { once: true });
+      await closed;
+      signal?.removeEventListener('abort', cut);
+    },
+  };
+}
+
+/** Counts requests so that a closing server ends each kept-alive connection with its last answer. */
+function trackRequests(server: Server): () => void {
+  const open = new Set<ServerResponse>();
+  let closing = false;
+  const sayGoodbye = (response: ServerResponse): void => {
+    if (!response.headersSent) response.setHeader('Connection', 'close');
+  };
+  server.prependListener('request', (_request, response: ServerResponse) => {
+    open.add(response);
+    if (closing) sayGoodbye(response);
+    response.once('close', () => {
+      open.delete(response);
+      // An answer whose head had gone out before closing began leaves an idle connection behind.
+      if (closing) setImmediate(() => server.closeIdleConnections());
+    });
+  });
+  return () => {
+    closing = true;
+    for (const response of open) sayGoodbye(response);
+    server.closeIdleConnections();
+  };
+}
+
+function describeAddress(
+  server: Server,
+  address: ListenAddress,
+): { readonly url: string; readonly port: number | null } {
+  if ('socketPath' in address) return { url: `unix:${address.socketPath}`, port: null };
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('the server has no TCP address');
+  const host = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+  return { url: `http://${host}:${bound.port}`, port: bound.port };
+}
+
+/** Removes a socket file that a killed process left behind; one that answers is kept, and listening then fails. */
+async function removeStaleSocket(path: string): Promise<void> {
+  const stat = await lstat(path).catch(() => null);
+  if (stat === null || !stat.isSocket()) return;
+  const socket = connect({ path });
+  const answers = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  if (!answers) await rm(path, { force: true });
+}
+
+function explain(error: unknown, address: ListenAddress): string {
+  const where = 'socketPath' in address ? address.socketPath : `${address.host}:${address.port}`;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `cannot listen on ${where}: another process does already; end it or configure another address`;
+    case 'EACCES':
+    case 'EPERM':
+    case 'ENOENT':
+      // libuv reports a missing folder of a socket as EACCES.
+      return 'socketPath' in address
+        ? `cannot listen on ${where}: its folder does not exist or is not writable; create it or configure another path`
+        : `cannot listen on ${where}: not permitted; choose a port from 1024 on`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `cannot listen on ${where}: this machine has no such address; configure one that it has`;
+    default:
+      return `cannot listen on ${where}: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

@@ -1,0 +1,73 @@
+import type { Clock } from './clock.ts';
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const TIME_DIGITS = 10;
+const RANDOM_DIGITS = 16;
+
+/** What a request id from outside may look like; it goes into logs and error bodies as it is. */
+const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
+
+/** What {@link createUlidFactory} needs. */
+export interface UlidDependencies {
+  readonly clock: Clock;
+  /** Cryptographically strong random bytes. */
+  readonly randomBytes: (count: number) => Uint8Array;
+}
+
+/**
+ * Makes a source of ULIDs: 26 characters that sort by the time they were made. Ids of one factory are strictly
+ * increasing, also within one millisecond and when the wall clock is set back.
+ *
+ * Source: the ULID specification (github.com/ulid/spec), "Monotonicity".
+ */
+export function createUlidFactory({ clock, randomBytes }: UlidDependencies): () => string {
+  let lastTime = -1;
+  let digits: number[] = [];
+  return () => {
+    const now = clock.now();
+    if (now > lastTime) {
+      lastTime = now;
+      digits = randomDigits(randomBytes);
+    } else if (!increment(digits)) {
+      // 2^80 ids of one millisecond are used up: borrow the next one.
+      lastTime += 1;
+      digits = randomDigits(randomBytes);
+    }
+    return encodeTime(lastTime) + digits.map((digit) => CROCKFORD.charAt(digit)).join('');
+  };
+}
+
+/**
+ * The id of a request, in logs, error bodies and forwarded calls.
+ *
+ * @param received the `X-Request-Id` header, if any; kept when it is 8 to 64 harmless characters, so that an id from an
+ *   ingress can be followed through
+ * @param createId makes a new one otherwise
+ */
+export function requestId(received: string | readonly string[] | undefined, createId: () => string): string {
+  return typeof received === 'string' && REQUEST_ID.test(received) ? received : createId();
+}
+
+function randomDigits(randomBytes: UlidDependencies['randomBytes']): number[] {
+  return Array.from(randomBytes(RANDOM_DIGITS), (byte) => byte & 31);
+}
+
+/** Adds one; `false` when every digit overflowed. */
+function increment(digits: number[]): boolean {
+  for (let at = digits.length - 1; at >= 0; at -= 1) {
+    const digit = digits[at] ?? 0;
+    digits[at] = (digit + 1) & 31;
+    if (digit < 31) return true;
+  }
+  return false;
+}
+
+function encodeTime(unixMs: number): string {
+  let rest = Math.floor(unixMs);
+  let text = '';
+  for (let at = 0; at < TIME_DIGITS; at += 1) {
+    text = CROCKFORD.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}

@@ -1,0 +1,60 @@
+import { pino, stdSerializers, stdTimeFunctions, type Logger } from 'pino';
+import { createLogOutput } from './log-output.ts';
+
+export type { Logger };
+
+/** The levels of the configuration. */
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** One of {@link LOG_LEVELS}. */
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Where log lines go: each call is one whole line. */
+export interface LogDestination {
+  write(line: string): unknown;
+}
+
+/** What {@link createLogger} needs. */
+export interface LoggerOptions {
+  /** Field `service` of every line. */
+  readonly name: string;
+  /** Field `version` of every line. */
+  readonly version?: string;
+  readonly level: LogLevel;
+  /** Default: standard output, written in the background. */
+  readonly destination?: LogDestination;
+}
+
+/** Bytes of log lines that wait for a slow reader of standard output; beyond it lines are dropped and counted. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+
+/** Fields that must not reach a log even when someone logs a whole object. */
+const REDACTED = ['authorization', 'cookie', 'svc_token', 'token', 'headers.authorization', 'headers.cookie'];
+
+/**
+ * Makes a logger that writes one JSON object a line: `level` (a word), `time` (ISO 8601, UTC), `service`, `version`,
+ * `msg`, and the fields of the call. Values are escaped, so nobody can forge a line. Log the route, never a raw URL:
+ * it may hold a token.
+ */
+export function createLogger(options: LoggerOptions): Logger {
+  return pino(
+    {
+      level: options.level,
+      base: {
+        service: options.name,
+        ...(options.version === undefined ? {} : { version: options.version }),
+      },
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      // Without one, an error under any other name than `err` would be written as {}.
+      serializers: { err: stdSerializers.err, error: stdSerializers.err },
+      redact: { paths: REDACTED, censor: '[redacted]' },
+    },
+    options.destination ?? createLogOutput({ fd: 1, maxWaitingBytes: MAX_WAITING_BYTES }),
+  );
+}
+
+/** A logger that writes nothing. */
+export function createSilentLogger(): Logger {
+  return pino({ level: 'silent' }, { write: () => undefined });
+}

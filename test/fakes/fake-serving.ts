@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { parseDestination, type Destination } from '../../src/domain/destination.ts';
+import type { AttestedRelease } from '../../src/domain/attestation.ts';
+import type { Channel } from '../../src/domain/channel.ts';
+import { snapshotIdOf, type Blake3Hex } from '../../src/domain/digest.ts';
+import type { ManifestEntry } from '../../src/domain/manifest.ts';
+import type { Reason } from '../../src/domain/reasons.ts';
+import { parseReleaseId } from '../../src/domain/release-id.ts';
+import type { Verdict } from '../../src/domain/verdict.ts';
+import type {
+  DamageReport,
+  Servable,
+  ServedRelease,
+  Serving,
+  ServingState,
+} from '../../src/server/serving/serving.ts';
+import type { ManifestIndex } from '../../src/snapshot/manifest-index.ts';
+
+/** A manifest in a plain map. */
+export function fakeManifestIndex(
+  releaseId: string,
+  channel: Channel,
+  entries: readonly ManifestEntry[],
+): ManifestIndex {
+  const positions = new Map<string, number>(entries.map((entry, position) => [entry.destination, position]));
+  const at = (position: number): ManifestEntry => {
+    const entry = entries[position];
+    if (entry === undefined) throw new RangeError(`no entry ${position}`);
+    return entry;
+  };
+  const id = parseReleaseId(releaseId);
+  if (!id.ok) throw new Error(id.error);
+  return {
+    header: {
+      format: 'slipway-manifest',
+      version: 1,
+      channel,
+      release_id: id.value,
+      entry_count: entries.length,
+      total_bytes: entries.reduce((sum, entry) => sum + entry.size, 0),
+    },
+    snapshotId: snapshotIdOf(createHash('sha256').update(releaseId).digest('hex') as Blake3Hex),
+    length: entries.length,
+    find: (destination) => positions.get(destination) ?? -1,
+    entry: at,
+    entries: (offset, limit) => entries.slice(offset, offset + limit),
+    destination: (position) => at(position).destination,
+    size: (position) => at(position).size,
+    blake3: (position) => at(position).blake3,
+    crc64: (position) => at(position).crc64,
+    source: (position) => at(position).source,
+    mediaType: (position) => at(position).media_type,
+    blocks: (position) => at(position).blocks ?? null,
+    findDigest: (blake3) => entries.flatMap((entry, position) => (entry.blake3 === blake3 ? [position] : [])),
+    memoryBytes: 0,
+  };
+}
+
+/** Text that is known to be a destination. */
+export function destinationOf(text: string): Destination {
+  const destination = parseDestination(text);
+  if (!destination.ok) throw new Error(destination.error);
+  return destination.value;
+}
+
+/** A serving that a test arranges, and that writes down what is reported. */
+export class FakeServing implements Serving {
+  readonly reports: DamageReport[] = [];
+  /** Releases that must not leave, with the reason. */
+  readonly refused = new Map<string, Reason>();
+  /** As the real one: a release with reported damage must not leave. */
+  refuseDamaged = true;
+  #state: ServingState = {
+    generation: 1,
+    current: { official: null, localized: null },
+    byReleaseId: new Map(),
+    pendingReleaseIds: new Set(),
+  };
+
+  /** Replaces everything that is served. */
+  serve(releases: readonly ServedRelease[], pendingReleaseIds: readonly string[] = []): void {
+    const current = (channel: Channel): ServedRelease | null =>
+      releases.find((release) => release.channel === channel && release.role === 'current') ?? null;
+    this.#state = {
+      generation: this.#state.generation + 1,
+      current: { official: current('official'), localized: current('localized') },
+      byReleaseId: new Map(releases.map((release) => [release.releaseId, release])),
+      pendingReleaseIds: new Set(pendingReleaseIds),
+    };
+  }
+
+  state(): ServingState {
+    return this.#state;
+  }
+
+  verdict(channel: Channel): Verdict {
+    const release = this.#state.current[channel];
+    const refusal =
+      release === null ? 'AttestationUnavailable' : (this.refused.get(release.releaseId) ?? null);
+    return {
+      channel,
+      distributable: refusal === null,
+      reason: refusal,
+      message: refusal === null ? 'fine' : `the test says ${refusal}`,
+      since: 0,
+      release_id: release?.releaseId ?? null,
+      snapshot_id: release?.snapshotId ?? null,
+      attestation: null,
+      checks: [],
+    };
+  }
+
+  servable(release: ServedRelease): Servable {
+    const refusal = this.refused.get(release.releaseId);
+    if (refusal !== undefined) return { ok: false, reason: refusal, message: `the test says ${refusal}` };
+    if (
+      this.refuseDamaged &&
+      this.reports.some((report) => release.index.findDigest(report.blake3).length > 0)
+    ) {
+      return { ok: false, reason: 'EntryDamaged', message: 'bytes do not match the manifest' };
+    }
+    return { ok: true };
+  }
+
+  reportDamage(report: DamageReport): void {
+    this.reports.push(report);
+  }
+}
+
+/** A release that is served, over a plain manifest. */
+export function fakeRelease(options: {
+  readonly releaseId: string;
+  readonly channel?: Channel;
+  readonly role?: ServedRelease['role'];
+  readonly createdAt?: number;
+  readonly entries: readonly ManifestEntry[];
+}): ServedRelease {
+  const { releaseId, channel = 'official', role = 'current', createdAt = 1_760_000_000, entries } = options;
+  const index = fakeManifestIndex(releaseId, channel, entries);
+  const { header, snapshotId } = index;
+  const attested: AttestedRelease = {
+    release_id: header.release_id,
+    snapshot_id: snapshotId,
+    entry_count: header.entry_count,
+    total_bytes: header.total_bytes,
+    created_at: createdAt,
+    verified_at: createdAt,
+    verification: 'full',
+    result: 'PASSED',
+  };
+  return { channel, role, releaseId: header.release_id, snapshotId, attested, index };
+}

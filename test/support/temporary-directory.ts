@@ -1,0 +1,18 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** Makes an empty directory that is removed when the running test ends. */
+export async function temporaryDirectory(): Promise<string> {
+  const directory = await makeDirectory();
+  onTestFinished(async () => {
+    await rm(directory, { recursive: true, force: true });
+  });
+  return directory;
+}
+
+async function makeDirectory(): Promise<string> {
+  // The real path, because tests compare paths and the system's temporary folder may be a link.
+  return await realpath(await mkdtemp(join(tmpdir(), 'slipway-test-')));
+}
