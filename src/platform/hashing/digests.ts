@@ -11,14 +11,21 @@ export interface HashRequest {
 /** Digest kinds that upstreams state. */
 export type ExtraDigest = 'sha256' | 'md5' | 'crc32';
 
-/** Every digest of one file, from one pass over its bytes. */
-export interface FileDigests {
+/** The `code` of the error for a file that got longer while it was hashed. */
+export const FILE_CHANGED = 'FILE_CHANGED';
+
+/** What identifies the content of one file, from one pass over its bytes. */
+export interface ContentDigests {
   /** Bytes read. */
   readonly size: number;
   readonly blake3: Blake3Hex;
-  readonly crc64: Crc64Decimal;
   /** The block list, 32 bytes a block, in order; `null` for a file of one block or when not asked for. */
   readonly blocks: Uint8Array | null;
+}
+
+/** Every digest of one file, from one pass over its bytes. */
+export interface FileDigests extends ContentDigests {
+  readonly crc64: Crc64Decimal;
   /** Lower-case hexadecimal (`sha256`, `md5`) or unsigned decimal (`crc32`). */
   readonly extra: Readonly<Partial<Record<ExtraDigest, string>>>;
 }
@@ -33,6 +40,16 @@ export interface HashPool {
    * @throws the file system error (`code` kept), or the signal's reason
    */
   hashFile(fd: number, request: HashRequest, signal?: AbortSignal): Promise<FileDigests>;
+  /**
+   * As {@link hashFile}, but only what identifies the content: more than twice as fast, for verification.
+   *
+   * @throws the file system error (`code` kept), or the signal's reason
+   */
+  hashContent(
+    fd: number,
+    request: Pick<HashRequest, 'blocks'>,
+    signal?: AbortSignal,
+  ): Promise<ContentDigests>;
   /**
    * Reads `[start, end)` (at most 1 MiB) of an open descriptor and hashes it.
    *
