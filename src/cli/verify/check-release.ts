@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { ReleaseRecord } from '../../contract/formats/release-record.ts';
+import type { Channel } from '../../domain/channel.ts';
+import type { ReleaseId } from '../../domain/release-id.ts';
+import type { HashPool } from '../../platform/hashing/digests.ts';
+import { manifestPath } from '../../snapshot/layout.ts';
+import { loadManifest, type LoadedManifest } from '../../snapshot/manifest-loader.ts';
+import { SERVER_INFO_NAME } from '../../snapshot/object-check.ts';
+import type { ObjectLedger } from '../../snapshot/object-ledger.ts';
+import { readReleaseRecord } from '../../snapshot/release-records.ts';
+import { verifyRelease, type VerificationProgress } from '../../snapshot/release-verifier.ts';
+import type { ReleaseReport } from './volume-report.ts';
+
+/** What checking a release needs. */
+export interface ReleaseCheckOptions {
+  readonly root: string;
+  readonly quick: boolean;
+  readonly pool: HashPool;
+  readonly concurrency: number;
+  /** Every object of the release is in it afterwards. */
+  readonly ledger: ObjectLedger;
+  readonly onProgress: (progress: VerificationProgress, total: number, release: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** How many damaged entries are named. */
+const EXAMPLES = 20;
+
+/** Checks the record, the manifest and the objects of one release. Throws only when it cannot go on at all. */
+export async function checkRelease(
+  options: ReleaseCheckOptions,
+  channel: Channel,
+  releaseId: ReleaseId,
+): Promise<ReleaseReport> {
+  const found: ReleaseReport = {
+    channel,
+    release_id: releaseId,
+    snapshot_id: null,
+    entries: 0,
+    bytes: 0,
+    damaged: 0,
+    problems: [],
+    examples: [],
+  };
+  let record: ReleaseRecord | null;
+  let loaded: LoadedManifest;
+  try {
+    record = await readReleaseRecord(options.root, channel, releaseId);
+    if (record === null) return { ...found, problems: ['there is no record of this release'] };
+    const { snapshot_id: snapshotId } = record;
+    loaded = await loadManifest({ ...options, snapshotId, checkObjects: options.quick });
+  } catch (error) {
+    options.signal.throwIfAborted();
+    return { ...found, problems: [error instanceof Error ? error.message : String(error)] };
+  }
+  const { header } = loaded.index;
+  const problems = await recordProblems(options.root, record, loaded);
+  const whole = {
+    ...found,
+    snapshot_id: record.snapshot_id,
+    entries: header.entry_count,
+    bytes: header.total_bytes,
+    problems,
+  };
+  return options.quick ? quickReport(whole, options, loaded) : await fullReport(whole, options, loaded);
+}
+
+async function fullReport(
+  report: ReleaseReport,
+  options: ReleaseCheckOptions,
+  { index }: LoadedManifest,
+): Promise<ReleaseReport> {
+  const findings = await verifyRelease({
+    ...options,
+    index,
+    compareBlocks: true,
+    onProgress: (progress) => {
+      options.onProgress(progress, index.header.total_bytes, `${report.channel} ${report.release_id}`);
+    },
+  });
+  const { serverInfo } = findings;
+  return {
+    ...report,
+    damaged: findings.damagedCount,
+    problems:
+      serverInfo === null || serverInfo === 'ok'
+        ? report.problems
+        : [...report.problems, `its server-info document: ${serverInfo}`],
+    examples: findings.examples
+      .slice(0, EXAMPLES)
+      .map(({ destination, status }) => ({ destination, status })),
+  };
+}
+
+function quickReport(
+  report: ReleaseReport,
+  { ledger }: ReleaseCheckOptions,
+  { index, missing }: LoadedManifest,
+): ReleaseReport {
+  for (let position = 0; position < index.length; position += 1) {
+    const blake3 = index.blake3(position);
+    if (ledger.find(blake3) < 0) ledger.add(blake3, index.size(position));
+  }
+  const info = index.header.server_info;
+  if (info !== undefined && ledger.find(info.blake3) < 0) ledger.add(info.blake3, info.size);
+  return {
+    ...report,
+    damaged: missing.indexes.length,
+    problems: missing.examples.includes(SERVER_INFO_NAME)
+      ? [...report.problems, 'its server-info document is missing']
+      : report.problems,
+    examples: Array.from(missing.indexes.subarray(0, EXAMPLES), (position) => ({
+      destination: index.destination(position),
+      status: 'missing',
+    })),
+  };
+}
+
+async function recordProblems(
+  root: string,
+  record: ReleaseRecord,
+  { index }: LoadedManifest,
+): Promise<readonly string[]> {
+  const { header } = index;
+  const problems: string[] = [];
+  const compare = (name: string, inRecord: unknown, inManifest: unknown): void => {
+    if (inRecord === inManifest) return;
+    problems.push(`${name} is ${String(inRecord)} in the record and ${String(inManifest)} in the manifest`);
+  };
+  compare('channel', record.channel, header.channel);
+  compare('release_id', record.release_id, header.release_id);
+  compare('base_release_id', record.base_release_id, header.base_release_id);
+  compare('app_version', record.app_version, header.app_version);
+  compare('entry_count', record.manifest.entry_count, header.entry_count);
+  compare('total_bytes', record.manifest.total_bytes, header.total_bytes);
+  const sha256 = createHash('sha256');
+  await pipeline(createReadStream(manifestPath(root, record.manifest.blake3)), sha256);
+  compare('the SHA-256 of the manifest', record.manifest.sha256, sha256.digest('hex'));
+  return problems;
+}

@@ -1,0 +1,134 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { verifyEnvelope } from '../../attestation/verify.ts';
+import type { TrustedKey } from '../../attestation/keys.ts';
+import { CHANNELS, type Channel } from '../../domain/channel.ts';
+import { isBlake3Hex } from '../../domain/digest.ts';
+import type { ReleaseId } from '../../domain/release-id.ts';
+import { readCurrentAttestation } from '../../snapshot/attestation-files.ts';
+import { listReleaseIds } from '../../snapshot/release-records.ts';
+import { readStoreFormat } from '../../snapshot/snapshot-store.ts';
+import { checkRelease, type ReleaseCheckOptions } from './check-release.ts';
+import { isSound, type AttestationReport, type ReleaseReport, type VolumeReport } from './volume-report.ts';
+
+/** What checking a volume needs. */
+export interface VolumeCheckOptions extends ReleaseCheckOptions {
+  /** Only the release of this id; `null` for all. */
+  readonly releaseId: ReleaseId | null;
+  /** `null` to leave the signature of the attestation alone. */
+  readonly keys: readonly TrustedKey[] | null;
+}
+
+/** Checks a snapshot volume and goes on past damage. Rejects with the signal's reason, or when it cannot go on at all. */
+export async function checkVolume(options: VolumeCheckOptions): Promise<VolumeReport> {
+  const { root, releaseId, signal } = options;
+  const problems: string[] = [];
+  const storeId = await readStoreId(root, problems);
+  const releases: ReleaseReport[] = [];
+  for (const channel of CHANNELS) {
+    for (const id of await listReleaseIds(root, channel)) {
+      signal.throwIfAborted();
+      if (releaseId === null || releaseId === id) releases.push(await checkRelease(options, channel, id));
+    }
+  }
+  if (releaseId !== null && releases.length === 0) problems.push(`the store has no release ${releaseId}`);
+  const attestation = await checkAttestation(options, storeId, releases);
+  return {
+    root,
+    store_id: storeId,
+    mode: options.quick ? 'quick' : 'full',
+    sound: isSound({ problems, attestation, releases }),
+    problems,
+    attestation,
+    releases,
+    objects: releaseId === null ? await countOrphans(options, releases) : null,
+  };
+}
+
+async function readStoreId(root: string, problems: string[]): Promise<string | null> {
+  try {
+    return (await readStoreFormat(root)).store_id;
+  } catch (error) {
+    problems.push(`FORMAT: ${error instanceof Error ? error.message : String(error)}`);
+    return null;
+  }
+}
+
+async function checkAttestation(
+  { root, keys, releaseId }: VolumeCheckOptions,
+  storeId: string | null,
+  releases: readonly ReleaseReport[],
+): Promise<AttestationReport> {
+  const none = { version: null, expires_at: null };
+  let envelope: Buffer | null;
+  try {
+    envelope = await readCurrentAttestation(root);
+  } catch (error) {
+    return { ...none, status: 'invalid', problems: [error instanceof Error ? error.message : String(error)] };
+  }
+  if (envelope === null) return { ...none, status: 'none', problems: [] };
+  if (keys === null) return { ...none, status: 'not_checked', problems: [] };
+  const verified = verifyEnvelope(envelope, keys);
+  if (!verified.ok) return { ...none, status: 'invalid', problems: [verified.error.message] };
+  const { statement } = verified.value;
+  const problems: string[] = [];
+  if (statement.store_id !== storeId)
+    problems.push(`it is for store ${statement.store_id}, not for this one`);
+  const attested: readonly { channel: Channel; release_id: string; snapshot_id: string; result: string }[] = [
+    ...CHANNELS.flatMap((channel) =>
+      statement[channel] === null ? [] : [{ channel, ...statement[channel] }],
+    ),
+    ...statement.retained,
+  ];
+  for (const { channel, release_id: id, snapshot_id: snapshotId, result } of attested) {
+    if (result !== 'PASSED' || (releaseId !== null && releaseId !== id)) continue;
+    const there = releases.some(
+      (release) =>
+        release.channel === channel && release.release_id === id && release.snapshot_id === snapshotId,
+    );
+    if (!there)
+      problems.push(`it attests ${channel} release ${id} as ${snapshotId}, which is not on the volume`);
+  }
+  return {
+    status: problems.length === 0 ? 'ok' : 'invalid',
+    version: statement.version,
+    expires_at: statement.expires_at,
+    problems,
+  };
+}
+
+async function countOrphans(
+  { root, ledger, signal }: VolumeCheckOptions,
+  releases: readonly ReleaseReport[],
+): Promise<NonNullable<VolumeReport['objects']>> {
+  let orphans = 0;
+  let bytes = 0;
+  for (const shard of await namesIn(join(root, 'objects'))) {
+    for (const name of await namesIn(join(root, 'objects', shard))) {
+      signal.throwIfAborted();
+      const blake3 = `${shard}${name}`;
+      if (!isBlake3Hex(blake3) || ledger.find(blake3) >= 0) continue;
+      orphans += 1;
+      bytes += (await lstat(join(root, 'objects', shard, name))).size;
+    }
+  }
+  const known = new Set(
+    releases.map((release) => `${release.snapshot_id?.slice('blake3:'.length) ?? ''}.ndjson`),
+  );
+  const manifests = (await namesIn(join(root, 'manifests'))).filter((name) => !known.has(name));
+  return {
+    referenced: ledger.length,
+    orphans,
+    orphan_bytes: bytes,
+    orphan_manifests: manifests.length,
+  };
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory);
+  } catch {
+    // A missing directory has no orphans; what it should hold was reported with the releases.
+    return [];
+  }
+}

@@ -1,0 +1,63 @@
+import { parseArgs } from 'node:util';
+import { parseReleaseId, type ReleaseId } from '../../domain/release-id.ts';
+import { failure, success, type Result } from '../../domain/result.ts';
+
+/** What `slipway verify` was asked to do. */
+export interface VerifyOptions {
+  readonly root: string;
+  /** Only the release of this id, in whichever channel; `null` for all. */
+  readonly releaseId: ReleaseId | null;
+  /** Files or directories with trusted public keys; empty to leave the signature alone. */
+  readonly keys: readonly string[];
+  readonly json: boolean;
+  /** Looks at sizes, not at bytes. */
+  readonly quick: boolean;
+}
+
+/** The help of `slipway verify`. */
+export const VERIFY_USAGE = `Usage: slipway verify DIR [--release ID] [--keys FILE_OR_DIR] [--quick] [--json]
+
+Checks a snapshot volume without any other program: FORMAT, the attestation, every release record and
+manifest, the digest of every object and every block. Changes nothing. Ends with 0 when all is sound,
+1 when damage was found, 2 for wrong arguments.
+
+  --release ID        checks only this release
+  --keys FILE_OR_DIR  also verifies the signature of the attestation with these public keys; may be repeated
+  --quick             compares presence and sizes of objects, but does not read them
+  --json              prints the report as JSON
+`;
+
+/**
+ * Reads the command line after `verify`.
+ *
+ * @returns the options, `'help'`, or one sentence that says what is wrong
+ */
+export function parseVerifyOptions(argv: readonly string[]): Result<VerifyOptions | 'help', string> {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        release: { type: 'string' },
+        keys: { type: 'string', multiple: true, default: [] },
+        json: { type: 'boolean', default: false },
+        quick: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    if (values.help) return success('help');
+    const [root, second] = positionals;
+    if (root === undefined || second !== undefined) return failure('name exactly one directory');
+    const releaseId = values.release === undefined ? null : parseReleaseId(values.release);
+    if (releaseId !== null && !releaseId.ok) return failure(`--release: ${releaseId.error}`);
+    return success({
+      root,
+      releaseId: releaseId?.value ?? null,
+      keys: values.keys,
+      json: values.json,
+      quick: values.quick,
+    });
+  } catch (error) {
+    return failure(error instanceof Error ? error.message : String(error));
+  }
+}

@@ -1,0 +1,102 @@
+import type { Channel } from '../../domain/channel.ts';
+
+/** What was found of one release. */
+export interface ReleaseReport {
+  readonly channel: Channel;
+  readonly release_id: string;
+  readonly snapshot_id: string | null;
+  readonly entries: number;
+  /** Sum of the entry sizes. */
+  readonly bytes: number;
+  /** Entries that are not as the manifest says. */
+  readonly damaged: number;
+  /** What is wrong with the record, the manifest or the server-info document. */
+  readonly problems: readonly string[];
+  /** The first damaged entries. */
+  readonly examples: readonly { readonly destination: string; readonly status: string }[];
+}
+
+/** What was found of the attestation. */
+export interface AttestationReport {
+  /** `not_checked` without keys, `none` when nothing was published yet. */
+  readonly status: 'ok' | 'none' | 'invalid' | 'not_checked';
+  readonly version: number | null;
+  /** Unix seconds. An attestation that has expired is no damage of the volume. */
+  readonly expires_at: number | null;
+  readonly problems: readonly string[];
+}
+
+/** Everything that `slipway verify` found. */
+export interface VolumeReport {
+  readonly root: string;
+  readonly store_id: string | null;
+  /** `quick` when the bytes were not read. */
+  readonly mode: 'full' | 'quick';
+  readonly sound: boolean;
+  readonly problems: readonly string[];
+  readonly attestation: AttestationReport;
+  readonly releases: readonly ReleaseReport[];
+  /** Distinct objects of the releases, and what else lies in the store; `null` when only one release was checked. */
+  readonly objects: {
+    readonly referenced: number;
+    /** Objects that no release names: what a cleanup would remove. */
+    readonly orphans: number;
+    readonly orphan_bytes: number;
+    readonly orphan_manifests: number;
+  } | null;
+}
+
+/** Whether nothing in a report is damage. */
+export function isSound(report: Pick<VolumeReport, 'problems' | 'attestation' | 'releases'>): boolean {
+  return (
+    report.problems.length === 0 &&
+    report.attestation.problems.length === 0 &&
+    report.releases.every((release) => release.damaged === 0 && release.problems.length === 0)
+  );
+}
+
+/** Renders a report for people. */
+export function renderVolumeReport(report: VolumeReport): string {
+  const lines = [`store ${report.store_id ?? '(unknown)'} at ${report.root}, ${report.mode} check`, ''];
+  const rows = report.releases.map((release) => [
+    release.damaged === 0 && release.problems.length === 0 ? 'ok' : 'DAMAGED',
+    release.channel,
+    release.release_id,
+    String(release.entries),
+    `${(release.bytes / 1e6).toFixed(1)} MB`,
+    String(release.damaged),
+  ]);
+  lines.push(...renderColumns([['STATE', 'CHANNEL', 'RELEASE', 'ENTRIES', 'SIZE', 'DAMAGED'], ...rows]), '');
+  for (const release of report.releases) {
+    for (const problem of release.problems)
+      lines.push(`${release.channel} ${release.release_id}: ${problem}`);
+    for (const { destination, status } of release.examples) {
+      lines.push(`${release.channel} ${release.release_id}: ${status} ${destination}`);
+    }
+    const more = release.damaged - release.examples.length;
+    if (more > 0) lines.push(`${release.channel} ${release.release_id}: and ${more} more`);
+  }
+  const { attestation, objects } = report;
+  lines.push(
+    `attestation: ${attestation.status.replace('_', ' ')}${attestation.version === null ? '' : `, version ${attestation.version}`}${attestation.expires_at === null ? '' : `, expires ${new Date(attestation.expires_at * 1000).toISOString()}`}`,
+    ...attestation.problems.map((problem) => `attestation: ${problem}`),
+    ...report.problems,
+  );
+  if (objects !== null) {
+    lines.push(
+      `objects: ${objects.referenced} in use, ${objects.orphans} in no release (${(objects.orphan_bytes / 1e6).toFixed(1)} MB), ${objects.orphan_manifests} manifests without a release`,
+    );
+  }
+  lines.push(report.sound ? 'sound' : 'DAMAGE FOUND: run the daemon\'s "repair", or restore what is missing');
+  return `${lines.join('\n')}\n`;
+}
+
+function renderColumns(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

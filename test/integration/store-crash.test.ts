@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { describe, expect, it } from 'vitest';
+import { BLOCK_SIZE } from '../../src/domain/blocks.ts';
+import type { SnapshotId } from '../../src/domain/digest.ts';
+import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
+import { loadManifest } from '../../src/snapshot/manifest-loader.ts';
+import { listReleaseIds, readReleaseRecord } from '../../src/snapshot/release-records.ts';
+import { SNAPSHOT_FAILPOINTS } from '../../src/snapshot/snapshot-failpoints.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const CHILD = resolve(import.meta.dirname, '../support/store-writer-child.ts');
+
+interface Published {
+  readonly release: string;
+  readonly snapshot_id: SnapshotId;
+  readonly version: number;
+}
+
+/** Publishes a release in a process of its own, which dies at the failpoint; gives the signal that ended it. */
+async function publish(root: string, version: number, failpoint?: string): Promise<NodeJS.Signals | null> {
+  const args = [CHILD, root, `r${version}`, String(version), ...(failpoint === undefined ? [] : [failpoint])];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  if (code !== null) expect(code).toBe(0);
+  return signal;
+}
+
+/** Every object and block list is exactly what its name says. */
+async function checkObjects(root: string): Promise<void> {
+  for (const shard of await readdir(join(root, 'objects'))) {
+    for (const name of await readdir(join(root, 'objects', shard))) {
+      const bytes = await readFile(join(root, 'objects', shard, name.replace(/\.blocks$/, ''))).catch(
+        () => null,
+      );
+      if (!name.endsWith('.blocks')) {
+        expect(blake3Hex(bytes ?? Buffer.from('absent'))).toBe(`${shard}${name}`);
+      } else if (bytes !== null) {
+        const digests: string[] = [];
+        for (let start = 0; start < bytes.length; start += BLOCK_SIZE) {
+          digests.push(blake3Hex(bytes.subarray(start, start + BLOCK_SIZE)));
+        }
+        expect((await readFile(join(root, 'objects', shard, name))).toString('hex')).toBe(digests.join(''));
+      }
+    }
+  }
+}
+
+/** What readers are told, after checking that all of it is there. */
+async function checkStore(root: string): Promise<Published> {
+  await checkObjects(root);
+  for (const id of await listReleaseIds(root, 'official')) {
+    const record = await readReleaseRecord(root, 'official', id);
+    if (record === null) throw new Error(`the record of ${id} vanished`);
+    const { index, missing } = await loadManifest({
+      root,
+      snapshotId: record.snapshot_id,
+      checkObjects: true,
+    });
+    expect([index.header.release_id, missing.count]).toEqual([id, 0]);
+  }
+  const published = JSON.parse(await readFile(join(root, 'attest/current.json'), 'utf8')) as Published;
+  const { index, missing } = await loadManifest({
+    root,
+    snapshotId: published.snapshot_id,
+    checkObjects: true,
+  });
+  expect([index.header.release_id, missing.count]).toEqual([published.release, 0]);
+  return published;
+}
+
+describe.each(SNAPSHOT_FAILPOINTS)('a writer that is killed at %s', (failpoint) => {
+  it('leaves the old or the new release, and the next attempt completes the new one', async () => {
+    const root = await temporaryDirectory();
+    expect(await publish(root, 1)).toBeNull();
+    const old = await checkStore(root);
+    expect(await publish(root, 2, failpoint)).toBe('SIGKILL');
+    const published =
+      SNAPSHOT_FAILPOINTS.indexOf(failpoint) >= SNAPSHOT_FAILPOINTS.indexOf('snapshot.attestation.renamed');
+    const after = await checkStore(root);
+    if (published) expect(after.version).toBe(2);
+    else expect(after).toEqual(old);
+    expect(await publish(root, 2)).toBeNull();
+    expect((await checkStore(root)).version).toBe(2);
+    expect(await readdir(join(root, 'attest'))).toEqual(['current.json', 'history']);
+  });
+});

@@ -1,0 +1,13 @@
+import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+
+const MIB = 1024 * 1024;
+
+/** The files of one version of a small release: some shared by all versions, some of several blocks. */
+export function crashFiles(version: number): Map<string, Buffer> {
+  return new Map([
+    ['shared/small', Buffer.from('the same in every version')],
+    ['shared/large', createRandom(1).bytes(MIB + 1)],
+    ['own/small', Buffer.from(`version ${version}`)],
+    ['own/large', createRandom(100 + version).bytes(2 * MIB + 17)],
+  ]);
+}

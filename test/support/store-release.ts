@@ -1,0 +1,90 @@
+import { open, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ReleaseRecord } from '../../src/contract/formats/release-record.ts';
+import { manifestDigestOf, type SnapshotId } from '../../src/domain/digest.ts';
+import { compareDestinations, type Destination } from '../../src/domain/destination.ts';
+import type { ManifestEntry, ManifestHeader } from '../../src/domain/manifest.ts';
+import type { ReleaseId } from '../../src/domain/release-id.ts';
+import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
+import type { FileDigests, HashPool } from '../../src/platform/hashing/digests.ts';
+import type { SnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
+import { sampleHeader } from './sample-entries.ts';
+
+/** Stages bytes, hashes them with the pool and commits them. */
+export async function commitBytes(
+  writer: SnapshotWriter,
+  pool: HashPool,
+  bytes: Uint8Array,
+  name = 'staged',
+): Promise<FileDigests> {
+  const stagedPath = join(await writer.stagingDirectory('task-1'), name);
+  await writeFile(stagedPath, bytes);
+  const file = await open(stagedPath);
+  try {
+    const digests = await pool.hashFile(file.fd, { blocks: true, extra: [] });
+    await writer.commitObject({ stagedPath, digests });
+    return digests;
+  } finally {
+    await file.close();
+  }
+}
+
+/** A release that {@link storeRelease} put on the volume. */
+export interface StoredSample {
+  readonly snapshotId: SnapshotId;
+  readonly header: ManifestHeader;
+  readonly entries: readonly ManifestEntry[];
+  readonly record: ReleaseRecord;
+}
+
+/** Writes objects, manifest and record of a release with the writer, in the order of the write protocol. */
+export async function storeRelease(
+  writer: SnapshotWriter,
+  pool: HashPool,
+  release: {
+    readonly id: string;
+    readonly files: ReadonlyMap<string, Buffer>;
+    readonly serverInfo?: Buffer;
+  },
+): Promise<StoredSample> {
+  const entries: ManifestEntry[] = [];
+  for (const [name, bytes] of [...release.files].sort(([left], [right]) =>
+    compareDestinations(left, right),
+  )) {
+    const digests = await commitBytes(writer, pool, bytes);
+    entries.push({
+      destination: name as Destination,
+      size: digests.size,
+      blake3: digests.blake3,
+      crc64: digests.crc64,
+      source: 'official',
+      media_type: 'application/octet-stream',
+      ...(digests.blocks === null ? {} : { blocks: blake3Hex(digests.blocks) }),
+    });
+  }
+  const info = release.serverInfo === undefined ? null : await commitBytes(writer, pool, release.serverInfo);
+  const releaseId = release.id as ReleaseId;
+  const header = sampleHeader(entries, {
+    release_id: releaseId,
+    ...(info === null ? {} : { server_info: { blake3: info.blake3, size: info.size } }),
+  });
+  const written = await writer.writeManifest('task-1', header, entries);
+  const blake3 = manifestDigestOf(written.snapshotId);
+  if (blake3 === null) throw new Error('the writer gave no snapshot id');
+  const record: ReleaseRecord = {
+    format: 'slipway-release',
+    version: 1,
+    channel: 'official',
+    release_id: releaseId,
+    snapshot_id: written.snapshotId,
+    manifest: {
+      blake3,
+      sha256: written.sha256,
+      entry_count: entries.length,
+      total_bytes: header.total_bytes,
+    },
+    created_at: 1_760_000_000,
+  };
+  await writer.writeReleaseRecord(record);
+  return { snapshotId: written.snapshotId, header, entries, record };
+}
