@@ -1,0 +1,197 @@
+import * as z from 'zod';
+import { MANIFEST_MAX_ENTRIES } from '../../domain/manifest.ts';
+
+const GIBIBYTE = 1024 ** 3;
+
+/** A file name: one path segment. */
+const fileName = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^(?!\.{1,2}$)[^/\\]+$/, 'must be a file name without a slash');
+
+/** An absolute http(s) URL without query and fragment; userinfo is allowed and is never logged. */
+const rootUrl = z.string().refine(isRootUrl, {
+  message: 'must be an absolute http:// or https:// URL without query and fragment',
+});
+
+const directorySection = z
+  .strictObject({
+    path: z.string().min(1).describe('Root of the tree.'),
+    releaseId: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Release id to use instead of the one in release.json or the one derived from the listing.'),
+    serverInfoFile: fileName
+      .default('server-info.json')
+      .describe('Name of the server-info document at the root; it belongs to the release but is no entry.'),
+  })
+  .describe('A local tree of files.');
+
+const manifestSection = z
+  .strictObject({
+    url: rootUrl.describe('Root below which release.json and the files lie.'),
+    allowOtherOrigins: z
+      .boolean()
+      .default(false)
+      .describe("Whether entries and redirects may lead to another origin than the root's."),
+  })
+  .describe('A manifest document and files over HTTP.');
+
+const serverInfoSection = z
+  .strictObject({
+    url: rootUrl.describe('The server-info document.'),
+    overrideName: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'Name of the override group to follow; default: the last one of the first connection group that has any.',
+      ),
+    appVersion: z
+      .string()
+      .min(1)
+      .max(64)
+      .optional()
+      .describe('The version that clients show; also put in front of the release id.'),
+    platforms: z
+      .array(z.string().regex(/^[A-Za-z0-9]+$/, 'must be letters and digits'))
+      .min(1)
+      .max(16)
+      .default(['Android', 'iOS'])
+      .describe("Platforms whose catalogs are read, spelled as in upstream's paths."),
+    requiredCatalogs: z
+      .array(z.string().min(1))
+      .max(32)
+      .default(['table-catalog', 'media-catalog', 'bundle-packing-info'])
+      .describe('Catalog readers whose catalogs must exist.'),
+    optionalCatalogs: z
+      .array(z.string().min(1))
+      .max(32)
+      .default([])
+      .describe('Catalog readers whose catalogs are read where they exist.'),
+    additionalPaths: z
+      .array(z.string().min(1).max(1024))
+      .max(1000)
+      .default([])
+      .describe('Files below the root that no catalog lists and that belong to the release.'),
+    allowOtherOrigins: z
+      .boolean()
+      .default(false)
+      .describe('Whether redirects may lead to another origin than the one asked.'),
+  })
+  .describe('A server-info document and the catalogs below the root it names.');
+
+const SECTION_OF_KIND = {
+  directory: 'directory',
+  manifest: 'manifest',
+  'server-info': 'serverInfo',
+} as const;
+
+/** The `upstream` section of the daemon's configuration. */
+export const upstreamConfigurationSchema = z
+  .strictObject({
+    kind: z
+      .enum(['none', 'directory', 'manifest', 'server-info'])
+      .default('none')
+      .describe('Which kind of upstream releases come from; none turns syncing off.'),
+    directory: directorySection.optional(),
+    manifest: manifestSection.optional(),
+    serverInfo: serverInfoSection.optional(),
+    concurrency: z
+      .int()
+      .min(1)
+      .max(64)
+      .default(8)
+      .describe('Files fetched at the same time, and the most connections to one origin.'),
+    maxAttempts: z.int().min(1).max(20).default(5).describe('Attempts per file before its task fails.'),
+    backoffBaseMs: z
+      .int()
+      .min(1)
+      .max(60_000)
+      .default(500)
+      .describe(
+        'First upper bound of the random wait between attempts, milliseconds; it doubles with each attempt.',
+      ),
+    backoffCapMs: z
+      .int()
+      .min(1)
+      .max(600_000)
+      .default(30_000)
+      .describe('Upper bound of that wait, milliseconds.'),
+    connectTimeoutMs: z
+      .int()
+      .min(1)
+      .max(300_000)
+      .default(10_000)
+      .describe('Longest wait for a connection, milliseconds.'),
+    headersTimeoutMs: z
+      .int()
+      .min(1)
+      .max(600_000)
+      .default(30_000)
+      .describe('Longest wait for the head of an answer, milliseconds.'),
+    stallTimeoutMs: z
+      .int()
+      .min(1)
+      .max(600_000)
+      .default(30_000)
+      .describe('Longest wait for the next bytes of a body, milliseconds.'),
+    minimumBytesPerSecond: z
+      .int()
+      .min(0)
+      .max(100 * 1024 * 1024)
+      .default(1024)
+      .describe(
+        'A body slower than this over a whole stall timeout counts as stalled; 0 turns the check off.',
+      ),
+    maxEntries: z
+      .int()
+      .min(1)
+      .max(MANIFEST_MAX_ENTRIES)
+      .default(MANIFEST_MAX_ENTRIES)
+      .describe('Most entries of one release.'),
+    maxCatalogBytes: z
+      .int()
+      .min(1024)
+      .max(GIBIBYTE)
+      .default(GIBIBYTE)
+      .describe('Largest catalog document, bytes.'),
+    maxFileBytes: z
+      .int()
+      .min(1)
+      .max(1024 * GIBIBYTE)
+      .default(16 * GIBIBYTE)
+      .describe('Largest file whose size the catalog does not state, bytes.'),
+  })
+  .superRefine((value, context) => {
+    if (value.kind === 'none') return;
+    const section = SECTION_OF_KIND[value.kind];
+    if (value[section] === undefined) {
+      const setting = section === 'directory' ? 'path' : 'url';
+      context.addIssue({
+        code: 'custom',
+        path: [section],
+        message: `is missing: kind is "${value.kind}", so ${section}.${setting} must be set`,
+      });
+    }
+  });
+
+/** The parsed `upstream` section. */
+export type UpstreamConfiguration = z.output<typeof upstreamConfigurationSchema>;
+
+/** The parsed section of a local tree. */
+export type DirectoryConfiguration = z.output<typeof directorySection>;
+
+/** The parsed section of an HTTP manifest. */
+export type ManifestConfiguration = z.output<typeof manifestSection>;
+
+/** The parsed section of a server-info document. */
+export type ServerInfoConfiguration = z.output<typeof serverInfoSection>;
+
+function isRootUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  return (url.protocol === 'http:' || url.protocol === 'https:') && url.search === '' && url.hash === '';
+}
