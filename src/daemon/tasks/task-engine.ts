@@ -43,13 +43,39 @@ export interface TaskSubmission {
   readonly correlationId?: string;
 }
 
+/** One line of a task's log. */
+export interface TaskLogLine {
+  /** 1 for the first line; gaps mean that lines were dropped. */
+  readonly seq: number;
+  /** Unix seconds. */
+  readonly ts: number;
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>> | null;
+}
+
+/** The log of a task, oldest line first. */
+export interface TaskLogPage {
+  readonly lines: readonly TaskLogLine[];
+  /** Whether earlier lines were dropped because there were too many. */
+  readonly truncated: boolean;
+}
+
 /** Runs tasks in lanes, one at a time each, and keeps every one of them in the main database. */
 export interface TaskEngine {
   /** Adds a kind of task; before `start`. */
   register(handler: TaskHandler): void;
-  /** Queues a task. The row is durable when this returns. */
+  /**
+   * Queues a task. The row is durable when this returns; an equal task that is live, or the one that the same
+   * idempotency key made within the last 24 hours, is returned in its place.
+   *
+   * @throws TaskError `idempotency_key_reused` when the key was used for something else
+   */
   submit(submission: TaskSubmission): { readonly task: TaskRow; readonly deduplicated: boolean };
-  /** Records a task that runs inside the request and is finished when this returns. */
+  /**
+   * Records a task that runs inside the request and is finished when this returns. When `run` throws, the task is
+   * recorded as failed and the error is passed on. With an idempotency key that is known, `run` is not called.
+   */
   recordInline(
     submission: Omit<TaskSubmission, 'dedupe'>,
     run: () => Promise<TaskResult> | TaskResult,
@@ -59,10 +85,17 @@ export interface TaskEngine {
   get(taskId: string): TaskRow | null;
   /** Newest first, at most `limit`. */
   list(limit: number): readonly TaskRow[];
+  /** The log of a task, or `null` when there is no such task. */
+  logs(taskId: string): TaskLogPage | null;
   counts(): Readonly<Record<TaskStatus, number>>;
   /** Called after every task that reached a terminal state. */
   onFinished(listener: (task: TaskRow) => void): void;
-  /** Recovers what an earlier process left behind, then begins to run what is queued. */
+  /**
+   * Settles what an earlier process left behind; nothing runs yet. Call it when every kind is registered; `start` does
+   * it otherwise.
+   */
+  recover(): void;
+  /** Begins to run what is queued. */
   start(): void;
   /** Stops taking tasks, aborts running ones and waits for them at most `graceMs`. */
   stop(graceMs: number): Promise<void>;

@@ -1,0 +1,37 @@
+import { isProblemCode } from '../../contract/problems.ts';
+import { ServiceError } from '../../contract/service-error.ts';
+import { renderProblem, type RenderedProblem } from '../../platform/http/problem.ts';
+import { TaskError } from '../tasks/task.ts';
+
+/**
+ * Statuses of refused actions that are not those of the catalogue: a report about an unknown task is a bad query (400),
+ * an action on one is a refusal like every other unknown id.
+ */
+const ACTION_STATUSES: ReadonlyMap<string, number> = new Map([['unknown_task', 404]]);
+
+/**
+ * Renders the error with which an action was refused.
+ *
+ * @param error a TaskError or ServiceError whose code is in the catalogue; anything else becomes `internal_error`
+ */
+export function renderActionProblem(error: unknown, requestId: string): RenderedProblem {
+  const problem = renderProblem(serviceErrorOf(error), requestId);
+  const status = ACTION_STATUSES.get(problem.code);
+  if (status === undefined) return problem;
+  const members = JSON.parse(problem.body.toString('utf8')) as Record<string, unknown>;
+  const body = Buffer.from(JSON.stringify({ ...members, status }));
+  return { ...problem, status, body, headers: { ...problem.headers, 'content-length': String(body.length) } };
+}
+
+/** The answer that an error stands for. */
+function serviceErrorOf(error: unknown): unknown {
+  if (!(error instanceof TaskError)) return error;
+  if (isProblemCode(error.code)) return new ServiceError(error.code, error.message, { cause: error });
+  if (error.code === 'idempotency_key_reused') {
+    return new ServiceError('invalid_request', error.message, {
+      errors: [{ pointer: 'Idempotency-Key', message: 'was used for another request' }],
+      cause: error,
+    });
+  }
+  return error;
+}

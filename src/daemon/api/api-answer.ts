@@ -1,0 +1,47 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { stringifyJsonExact } from '../../contract/json-exact.ts';
+
+/** A request as the routes see it. */
+export interface ApiRequest {
+  readonly headers: IncomingHttpHeaders;
+  readonly query: URLSearchParams;
+  /** Id in logs and problem bodies. */
+  readonly requestId: string;
+  /** Aborted when the caller goes away or the daemon stops. */
+  readonly signal: AbortSignal;
+  /**
+   * Reads the whole body as text.
+   *
+   * @returns `null` when there is none
+   * @throws ServiceError `body_too_large`, `invalid_request`
+   */
+  readBody(): Promise<string | null>;
+}
+
+/** A complete answer. */
+export interface ApiAnswer {
+  readonly status: number;
+  /** Lower-case names, without `content-length`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** `null` for answers that have none by definition (304). */
+  readonly body: Buffer | null;
+}
+
+/** A JSON answer that nobody may keep. */
+export function jsonAnswer(status: number, value: unknown): ApiAnswer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+    body: Buffer.from(stringifyJsonExact(value)),
+  };
+}
+
+/** Sends an answer; a HEAD request gets the headers alone. */
+export function sendAnswer(response: ServerResponse, answer: ApiAnswer, head: boolean): void {
+  const { body } = answer;
+  response.writeHead(answer.status, {
+    ...answer.headers,
+    ...(body === null ? {} : { 'content-length': String(body.length) }),
+  });
+  response.end(head || body === null ? undefined : body);
+}

@@ -1,0 +1,58 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { readBoundedFile } from '../../platform/files.ts';
+import type { Logger } from '../../platform/logging.ts';
+
+const TOKEN_FILE_MAX_BYTES = 4096;
+const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
+
+/**
+ * Makes the check of the shared token. The file is read again when it has changed, so that the token can be rotated; as
+ * long as it is empty or cannot be read, nobody is let in.
+ *
+ * @param file one token; white space around it does not count
+ * @returns whether the value of an `Authorization` header is the token, compared in constant time over digests
+ *
+ * Source: RFC 6750, section 2.1.
+ */
+export function createTokenCheck(
+  file: string,
+  logger: Logger,
+): (authorization: string | undefined) => Promise<boolean> {
+  let stamp = '';
+  let expected: Buffer | null = null;
+  let trouble = '';
+
+  const refresh = async (): Promise<void> => {
+    try {
+      const { mtimeMs, ctimeMs, size, ino } = await stat(file);
+      const found = `${mtimeMs} ${ctimeMs} ${size} ${ino}`;
+      if (found === stamp) return;
+      const token = (await readBoundedFile(file, TOKEN_FILE_MAX_BYTES)).toString('utf8').trim();
+      expected = token === '' ? null : digestOf(token);
+      stamp = found;
+      report(token === '' ? 'it is empty' : '');
+    } catch (error) {
+      expected = null;
+      stamp = '';
+      report(error instanceof Error ? error.message : String(error));
+    }
+  };
+
+  const report = (found: string): void => {
+    if (found !== '' && found !== trouble) {
+      logger.error({ file, problem: found }, 'the token file cannot be used; every request is refused');
+    }
+    trouble = found;
+  };
+
+  return async (authorization) => {
+    await refresh();
+    const presented = digestOf(BEARER.exec(authorization ?? '')?.[1] ?? '');
+    return expected !== null && timingSafeEqual(expected, presented);
+  };
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

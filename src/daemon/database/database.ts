@@ -1,0 +1,23 @@
+import { openSqliteDatabase, type Database } from './sqlite-database.ts';
+import type { Migration } from './migrate.ts';
+import { TASKS_MIGRATION } from './migrations/0001-tasks.ts';
+import { RELEASES_MIGRATION } from './migrations/0002-releases.ts';
+
+/** The steps of the main database's schema. */
+export const MAIN_MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'tasks', sql: TASKS_MIGRATION },
+  { version: 2, name: 'releases', sql: RELEASES_MIGRATION },
+];
+
+/** "SLPm" */
+const APPLICATION_ID = 0x53_4c_50_6d;
+
+/**
+ * Opens the main database: tasks, releases, schedules.
+ *
+ * @param path the file; `:memory:` in tests
+ * @throws DatabaseError
+ */
+export function openDatabase(path: string): Database {
+  return openSqliteDatabase({ path, migrations: MAIN_MIGRATIONS, applicationId: APPLICATION_ID });
+}

@@ -1,0 +1,154 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseError } from './database-error.ts';
+import { migrate, type Migration } from './migrate.ts';
+
+/** One open SQLite database of the daemon. Every call is synchronous. */
+export interface Database {
+  /** Where the file is; `:memory:` in tests. */
+  readonly path: string;
+  /** Version of the schema, after migration. */
+  readonly schemaVersion: number;
+  /** Compiles a statement; keep it and use it again. */
+  prepare(sql: string): StatementSync;
+  /**
+   * Runs `section` in one write transaction (BEGIN IMMEDIATE) and rolls back when it throws. A call inside a section
+   * is a savepoint of the outer transaction.
+   *
+   * @param section must not wait for anything: other code would run inside its transaction
+   */
+  transaction<T>(section: () => T): T;
+  /**
+   * Checks the structure of the file.
+   *
+   * @returns `null` when it is sound, otherwise the first finding
+   */
+  quickCheck(): string | null;
+  /** Writes the log back into the file and closes it; further calls do nothing. */
+  close(): void;
+}
+
+/** What {@link openSqliteDatabase} needs. */
+export interface SqliteDatabaseOptions {
+  readonly path: string;
+  /** In ascending order of their versions, from 1, without a gap. */
+  readonly migrations: readonly Migration[];
+  /** Identifies whose file it is; refuses a file of someone else. */
+  readonly applicationId: number;
+}
+
+const BUSY_TIMEOUT_MS = 5000;
+/** The log file is cut back to this after a checkpoint; a large import leaves it larger. */
+const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Opens a database, checks its structure and brings its schema up to date.
+ *
+ * @throws DatabaseError when the file is damaged, of another program, of a newer version, or where WAL does not work
+ *
+ * Source: sqlite.org/wal.html (one host only), sqlite.org/pragma.html.
+ */
+export function openSqliteDatabase(options: SqliteDatabaseOptions): Database {
+  const { path } = options;
+  const raw = openFile(path);
+  try {
+    configure(raw, path);
+    const finding = quickCheck(raw);
+    if (finding !== null) {
+      throw new DatabaseError(
+        `the database ${path} is damaged (${finding}); restore it from a backup, or move it away to begin anew`,
+      );
+    }
+    claimFile(raw, options);
+    const transaction = createTransaction(raw);
+    const schemaVersion = migrate(raw, path, options.migrations, transaction);
+    return {
+      path,
+      schemaVersion,
+      prepare: (sql) => raw.prepare(sql),
+      transaction,
+      quickCheck: () => quickCheck(raw),
+      close: () => {
+        if (raw.isOpen) raw.close();
+      },
+    };
+  } catch (error) {
+    raw.close();
+    if (error instanceof DatabaseError) throw error;
+    throw new DatabaseError(
+      `the database ${path} cannot be used: ${messageOf(error)}; if it is damaged, restore it from a backup or move it away`,
+      error,
+    );
+  }
+}
+
+function openFile(path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: BUSY_TIMEOUT_MS });
+  } catch (error) {
+    throw new DatabaseError(
+      `the database ${path} cannot be opened: ${messageOf(error)}; the folder must exist and be writable`,
+      error,
+    );
+  }
+}
+
+function configure(raw: DatabaseSync, path: string): void {
+  const mode = pragma(raw, 'journal_mode = WAL');
+  if (mode !== 'wal' && path !== ':memory:') {
+    throw new DatabaseError(
+      `the file system of ${path} cannot hold a write-ahead log (mode ${String(mode)}); use a local one, not NFS`,
+    );
+  }
+  raw.exec(`PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS};
+    PRAGMA journal_size_limit = ${JOURNAL_LIMIT_BYTES}; PRAGMA trusted_schema = OFF;`);
+}
+
+/** Marks a new file as ours, and refuses one that belongs to another program. */
+function claimFile(raw: DatabaseSync, { path, applicationId }: SqliteDatabaseOptions): void {
+  const found = pragma(raw, 'application_id');
+  if (found === applicationId) return;
+  const objects = raw.prepare('SELECT count(*) AS count FROM sqlite_schema').get();
+  if (found !== 0 || objects?.['count'] !== 0) {
+    throw new DatabaseError(
+      `${path} is a database of another program (application id ${String(found)}); configure another data folder`,
+    );
+  }
+  raw.exec(`PRAGMA application_id = ${applicationId}`);
+}
+
+function quickCheck(raw: DatabaseSync): string | null {
+  const finding = pragma(raw, 'quick_check(1)');
+  return finding === 'ok' ? null : String(finding);
+}
+
+/** The first column of the first row of a pragma. */
+function pragma(raw: DatabaseSync, text: string): unknown {
+  const row = raw.prepare(`PRAGMA ${text}`).get();
+  return row === undefined ? undefined : Object.values(row)[0];
+}
+
+function createTransaction(raw: DatabaseSync): Database['transaction'] {
+  let depth = 0;
+  return (section) => {
+    const point = depth === 0 ? null : `nested_${depth}`;
+    raw.exec(point === null ? 'BEGIN IMMEDIATE' : `SAVEPOINT ${point}`);
+    depth += 1;
+    try {
+      const result = section();
+      if (result instanceof Promise)
+        throw new TypeError('a transaction must not wait: its section is asynchronous');
+      raw.exec(point === null ? 'COMMIT' : `RELEASE ${point}`);
+      return result;
+    } catch (error) {
+      // SQLite itself rolls back on some errors (disk full), and then there is nothing left to roll back.
+      if (raw.isTransaction) raw.exec(point === null ? 'ROLLBACK' : `ROLLBACK TO ${point}; RELEASE ${point}`);
+      throw error;
+    } finally {
+      depth -= 1;
+    }
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

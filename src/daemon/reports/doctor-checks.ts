@@ -1,0 +1,127 @@
+import { open, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readStoreFormat } from '../../snapshot/snapshot-store.ts';
+import { stagingRoot } from '../../snapshot/layout.ts';
+import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../database/sqlite-database.ts';
+import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { DoctorCheck, DoctorFinding } from './doctor-report.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const SPACE_LOW = 1024 * MEBIBYTE;
+const SPACE_GONE = 64 * MEBIBYTE;
+const WAL_LARGE = 256 * MEBIBYTE;
+/** Checking the structure reads the whole file, so one finding is good for a while. */
+const QUICK_CHECK_EVERY_MS = 3_600_000;
+const QUEUE_LONG = 100;
+const CLOCK_TOLERANCE_MS = 5000;
+
+const ok = (message: string): DoctorFinding => ({ status: 'ok', message });
+const degraded = (message: string): DoctorFinding => ({ status: 'degraded', message });
+const failing = (message: string): DoctorFinding => ({ status: 'failing', message });
+
+/** Looks at one database file: structure, schema, size of the write-ahead log. */
+export function databaseCheck(id: string, database: Database, clock: Clock): DoctorCheck {
+  let checkedAt = clock.monotonic();
+  // It was checked when it was opened.
+  let finding: string | null = null;
+  return {
+    id,
+    run: async () => {
+      if (clock.monotonic() - checkedAt >= QUICK_CHECK_EVERY_MS) {
+        finding = database.quickCheck();
+        checkedAt = clock.monotonic();
+      }
+      if (finding !== null) return failing(`damaged: ${finding}; restore ${database.path} from a backup`);
+      // The log is gone when another connection closed it cleanly.
+      const wal = await stat(`${database.path}-wal`).catch(() => null);
+      if (wal !== null && wal.size > WAL_LARGE) {
+        return degraded(
+          `the write-ahead log is ${toMebibytes(wal.size)} MiB large; something keeps it from being written back`,
+        );
+      }
+      return ok(`sound, schema ${database.schemaVersion}`);
+    },
+  };
+}
+
+/** Looks at the snapshot volume: whose it is, whether it can be written, and how much room it has. */
+export function storeChecks(
+  root: string,
+  writer: Pick<SnapshotWriter, 'storeId' | 'freeBytes'>,
+  bootId: string,
+): readonly DoctorCheck[] {
+  return [
+    {
+      id: 'store.format',
+      run: async () => {
+        const format = await readStoreFormat(root);
+        if (format.store_id === writer.storeId)
+          return ok(`store ${format.store_id}, version ${format.version}`);
+        return failing(
+          `the volume holds another store (${format.store_id}) than at the start (${writer.storeId}); restart the daemon`,
+        );
+      },
+    },
+    {
+      id: 'store.writable',
+      run: async () => {
+        const path = join(stagingRoot(root), `.doctor-${bootId}`);
+        const handle = await open(path, 'w', 0o600);
+        try {
+          await handle.writeFile('doctor\n');
+        } finally {
+          await handle.close();
+          await rm(path, { force: true });
+        }
+        return ok('the snapshot store is writable');
+      },
+    },
+    {
+      id: 'store.space',
+      run: async () => {
+        const free = await writer.freeBytes();
+        const message = `${toMebibytes(free)} MiB are free`;
+        if (free < SPACE_GONE) return failing(`${message}; run release-cleanup or enlarge the volume`);
+        if (free < SPACE_LOW) return degraded(`${message}; a large release may not fit`);
+        return ok(message);
+      },
+    },
+  ];
+}
+
+/** Looks at the lanes: what runs, and whether work piles up. */
+export function laneCheck(engine: Pick<TaskEngine, 'list' | 'counts'>): DoctorCheck {
+  return {
+    id: 'tasks.lanes',
+    run: () => {
+      const { queued, running, cancelling } = engine.counts();
+      const active = engine
+        .list(QUEUE_LONG)
+        .filter((task) => ['running', 'cancelling'].includes(task.status));
+      const names = active.map((task) => `${task.lane}: ${task.kind} ${task.task_id}`).join(', ');
+      const message = `${running + cancelling} running${names === '' ? '' : ` (${names})`}, ${queued} queued`;
+      return queued > QUEUE_LONG ? degraded(`${message}; tasks pile up`) : ok(message);
+    },
+  };
+}
+
+/** Looks whether the wall clock was set while the daemon ran; attestations are only as good as it. */
+export function clockCheck(clock: Clock): DoctorCheck {
+  const offset = clock.now() - clock.monotonic();
+  return {
+    id: 'clock',
+    run: () => {
+      const shift = clock.now() - clock.monotonic() - offset;
+      if (Math.abs(shift) <= CLOCK_TOLERANCE_MS) return ok('the wall clock runs evenly');
+      return degraded(
+        `the wall clock was moved by ${(shift / 1000).toFixed(0)} s since the start; check the time service, then restart the daemon`,
+      );
+    },
+  };
+}
+
+function toMebibytes(bytes: number): number {
+  return Math.floor(bytes / MEBIBYTE);
+}

@@ -1,0 +1,74 @@
+import { unixSeconds, type Clock } from '../../platform/clock.ts';
+import type { ReportHandler } from '../api/ports.ts';
+
+/** How something is: good, in need of attention, or broken. */
+export type DoctorStatus = 'ok' | 'degraded' | 'failing';
+
+/** What one check found. */
+export interface DoctorFinding {
+  readonly status: DoctorStatus;
+  /** What was found, and what to do about it. */
+  readonly message: string;
+}
+
+/** One thing that the doctor looks at. */
+export interface DoctorCheck {
+  /** Stable name, such as `store.writable`. */
+  readonly id: string;
+  /** Must end soon after the signal is aborted. An error counts as `failing`. */
+  run(signal: AbortSignal): Promise<DoctorFinding> | DoctorFinding;
+}
+
+/** What {@link createDoctorReport} needs. */
+export interface DoctorDependencies {
+  readonly checks: readonly DoctorCheck[];
+  readonly clock: Clock;
+  /** Most milliseconds that one check may take; a volume that hangs must not hang the report. */
+  readonly timeoutMs: number;
+}
+
+const SEVERITY: readonly DoctorStatus[] = ['ok', 'degraded', 'failing'];
+
+/** The report `daemon.doctor`: runs every check and tells since when each is as it is. */
+export function createDoctorReport({ checks, clock, timeoutMs }: DoctorDependencies): ReportHandler {
+  const known = new Map<string, { readonly status: DoctorStatus; readonly since: number }>();
+  return async (_query, signal) => {
+    const findings = await Promise.all(
+      checks.map(async (check) => ({ id: check.id, ...(await runBounded(check, clock, timeoutMs, signal)) })),
+    );
+    const now = unixSeconds(clock);
+    const results = findings.map(({ id, status, message }) => {
+      const before = known.get(id);
+      const since = before?.status === status ? before.since : now;
+      known.set(id, { status, since });
+      return { id, status, message, since };
+    });
+    const worst = Math.max(0, ...results.map(({ status }) => SEVERITY.indexOf(status)));
+    return { status: SEVERITY[worst] ?? 'failing', checks: results };
+  };
+}
+
+async function runBounded(
+  check: DoctorCheck,
+  clock: Clock,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<DoctorFinding> {
+  const ended = new AbortController();
+  const bounded = AbortSignal.any([signal, ended.signal]);
+  const late = clock.sleep(timeoutMs, bounded).then(
+    (): DoctorFinding => ({ status: 'failing', message: `no answer within ${timeoutMs} ms` }),
+    (): DoctorFinding => ({ status: 'failing', message: 'the report was abandoned' }),
+  );
+  const found = Promise.resolve()
+    .then(() => check.run(bounded))
+    .catch((error: unknown): DoctorFinding => ({
+      status: 'failing',
+      message: error instanceof Error ? error.message : String(error),
+    }));
+  try {
+    return await Promise.race([found, late]);
+  } finally {
+    ended.abort();
+  }
+}

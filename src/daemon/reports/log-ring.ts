@@ -1,0 +1,58 @@
+import type { LogDestination } from '../../platform/logging.ts';
+
+/** A line of the daemon's log, as daemon.logs reports it. */
+export interface RingLine {
+  /** Unix seconds, with milliseconds as the fraction. */
+  readonly ts: number;
+  readonly level: string;
+  readonly msg: string;
+  readonly task_id?: string;
+}
+
+/** The newest lines of the daemon's log, kept in memory. */
+export interface LogRing extends LogDestination {
+  /** The newest `count` lines, oldest first. */
+  tail(count: number): readonly RingLine[];
+}
+
+/** Most lines that are kept. */
+const MAX_LINES = 2000;
+/** Longest line that is kept whole; of a longer one the message is cut. */
+const MAX_MESSAGE_LENGTH = 2000;
+
+/**
+ * Keeps the newest lines while passing every line on.
+ *
+ * @param next where the lines go
+ */
+export function createLogRing(next: LogDestination): LogRing {
+  const lines: RingLine[] = [];
+  // The place of the next line; once the ring is full it is also that of the oldest.
+  let at = 0;
+  return {
+    write: (text) => {
+      lines[at] = parseLine(text);
+      at = (at + 1) % MAX_LINES;
+      return next.write(text);
+    },
+    tail: (count) => {
+      const ordered = lines.length < MAX_LINES ? lines : [...lines.slice(at), ...lines.slice(0, at)];
+      return ordered.slice(-count);
+    },
+  };
+}
+
+/** Lines are made by our own logger; what is none of its lines is kept as a message. */
+function parseLine(text: string): RingLine {
+  try {
+    const { time, level, msg, task_id: taskId } = JSON.parse(text) as Record<string, unknown>;
+    return {
+      ts: typeof time === 'string' ? Date.parse(time) / 1000 : 0,
+      level: typeof level === 'string' ? level : 'info',
+      msg: typeof msg === 'string' ? msg.slice(0, MAX_MESSAGE_LENGTH) : '',
+      ...(typeof taskId === 'string' ? { task_id: taskId } : {}),
+    };
+  } catch {
+    return { ts: 0, level: 'info', msg: text.trimEnd().slice(0, MAX_MESSAGE_LENGTH) };
+  }
+}

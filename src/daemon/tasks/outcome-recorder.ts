@@ -1,0 +1,70 @@
+import type { TaskRow } from './task-engine.ts';
+import type { TaskOutcome } from './task-outcome.ts';
+import type { TaskEnding, TaskRepository } from './task-repository.ts';
+import type { TaskContext } from './task.ts';
+
+/**
+ * Writes what became of a task.
+ *
+ * @param nowMs wall clock, Unix milliseconds
+ * @returns the task when it is terminal now, `null` when it is queued again
+ */
+export function recordOutcome(
+  repository: TaskRepository,
+  taskId: string,
+  outcome: TaskOutcome,
+  nowMs: number,
+): TaskRow | null {
+  if (outcome.next === 'retried' || outcome.next === 'resumed') {
+    const retried = outcome.next === 'retried' ? outcome : null;
+    repository.requeue(taskId, {
+      runAtMs: nowMs + (retried?.delayMs ?? 0),
+      attemptCounts: retried !== null,
+      recovered: false,
+      failureCode: retried?.code ?? null,
+      failureReason: retried?.reason ?? null,
+    });
+    return null;
+  }
+  return repository.end(taskId, endingOf(outcome), Math.floor(nowMs / 1000));
+}
+
+/** Adds the end of a run to the task's log. */
+export function logOutcome(context: TaskContext, task: TaskRow, outcome: TaskOutcome): void {
+  switch (outcome.next) {
+    case 'succeeded':
+      context.log('info', `${task.kind} succeeded`);
+      break;
+    case 'cancelled':
+      context.log('info', `${task.kind} was cancelled`);
+      break;
+    case 'resumed':
+      context.log('info', `${task.kind} was interrupted and goes on when the daemon is up again`);
+      break;
+    case 'retried':
+      context.log('warn', `attempt ${task.attempt} of ${task.max_attempts} failed: ${outcome.reason}`, {
+        code: outcome.code,
+        retry_in_ms: outcome.delayMs,
+      });
+      break;
+    case 'failed':
+      context.log('error', `${task.kind} failed: ${outcome.reason}`, { code: outcome.code });
+      break;
+  }
+}
+
+function endingOf(outcome: Extract<TaskOutcome, { next: 'succeeded' | 'failed' | 'cancelled' }>): TaskEnding {
+  switch (outcome.next) {
+    case 'succeeded':
+      return { status: 'succeeded', result: outcome.result, failureCode: null, failureReason: null };
+    case 'failed':
+      return {
+        status: 'failed',
+        result: outcome.details,
+        failureCode: outcome.code,
+        failureReason: outcome.reason,
+      };
+    case 'cancelled':
+      return { status: 'cancelled', result: null, failureCode: null, failureReason: null };
+  }
+}

@@ -1,0 +1,39 @@
+import type { StoreLockState } from './task-start-rules.ts';
+import type { TaskHandler } from './task.ts';
+
+/** The lock on the snapshot store across lanes: many that share it, or one that has it to itself. */
+export interface StoreLock {
+  state(): StoreLockState;
+  /**
+   * Takes the lock.
+   *
+   * @returns gives it back; further calls do nothing
+   * @throws Error when it cannot be had now; ask `state` first
+   */
+  acquire(mode: TaskHandler['storeLock']): () => void;
+}
+
+/** Creates a lock that nobody holds. */
+export function createStoreLock(): StoreLock {
+  let shared = 0;
+  let exclusive = false;
+  return {
+    state: () => ({ shared, exclusive }),
+    acquire: (mode) => {
+      if (mode !== 'none' && (exclusive || (mode === 'exclusive' && shared > 0))) {
+        throw new Error(
+          `the store lock cannot be had (${mode}): ${shared} share it, exclusive: ${exclusive}`,
+        );
+      }
+      if (mode === 'shared') shared += 1;
+      if (mode === 'exclusive') exclusive = true;
+      let released = false;
+      return () => {
+        if (released) return;
+        released = true;
+        if (mode === 'shared') shared -= 1;
+        if (mode === 'exclusive') exclusive = false;
+      };
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import { parseJsonExact, stringifyJsonExact } from '../../contract/json-exact.ts';
+import { unixSeconds, type Clock } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/logging.ts';
+import type { Database } from '../database/sqlite-database.ts';
+import { redactFields } from './redact-fields.ts';
+import type { TaskLogLine, TaskLogPage } from './task-engine.ts';
+
+/** The logs of tasks. Lines wait in memory for a moment, so that a busy task does not cost a disk flush a line. */
+export interface TaskLog {
+  add(
+    taskId: string,
+    level: TaskLogLine['level'],
+    message: string,
+    fields?: Readonly<Record<string, unknown>>,
+  ): void;
+  /** Writes the lines that wait. Never throws: a log that cannot be written must not fail its task. */
+  flush(): void;
+  /** Lines so far, the newest where there are too many for one answer. */
+  read(taskId: string): TaskLogPage;
+}
+
+/** What {@link createTaskLog} needs. */
+export interface TaskLogDependencies {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Newest lines kept of one task. */
+export const TASK_LOG_MAX_LINES = 10_000;
+const FLUSH_INTERVAL_MS = 250;
+const MAX_WAITING_LINES = 500;
+const MAX_MESSAGE_LENGTH = 2000;
+const MAX_FIELDS_LENGTH = 8000;
+/** Most characters of one answer; beyond it the oldest lines are left out. */
+const MAX_PAGE_LENGTH = 4_000_000;
+
+interface WaitingLine {
+  readonly taskId: string;
+  readonly seq: number;
+  readonly ts: number;
+  readonly level: TaskLogLine['level'];
+  readonly message: string;
+  readonly fields: string | null;
+}
+
+interface LineRecord {
+  readonly seq: number;
+  readonly ts: number;
+  readonly level: TaskLogLine['level'];
+  readonly message: string;
+  readonly fields_json: string | null;
+}
+
+/** Creates the logs over the main database. */
+export function createTaskLog({ database, clock, logger }: TaskLogDependencies): TaskLog {
+  const insert = database.prepare(
+    `INSERT INTO task_log (task_id, seq, ts, level, message, fields_json)
+     VALUES (:task_id, :seq, :ts, :level, :message, :fields)`,
+  );
+  const trim = database.prepare('DELETE FROM task_log WHERE task_id = :task_id AND seq <= :seq');
+  const lastSeq = database.prepare('SELECT max(seq) AS seq FROM task_log WHERE task_id = :task_id');
+  const select = database.prepare('SELECT * FROM task_log WHERE task_id = :task_id ORDER BY seq DESC');
+  const lastSeqs = new Map<string, number>();
+  let waiting: WaitingLine[] = [];
+  let flushing = false;
+
+  const nextSeq = (taskId: string): number => {
+    const known = lastSeqs.get(taskId) ?? Number(lastSeq.get({ task_id: taskId })?.['seq'] ?? 0);
+    lastSeqs.set(taskId, known + 1);
+    return known + 1;
+  };
+
+  const write = (lines: readonly WaitingLine[]): void => {
+    const newest = new Map<string, number>();
+    for (const { taskId, ...line } of lines) {
+      insert.run({ task_id: taskId, ...line });
+      newest.set(taskId, line.seq);
+    }
+    for (const [taskId, seq] of newest) {
+      if (seq > TASK_LOG_MAX_LINES) trim.run({ task_id: taskId, seq: seq - TASK_LOG_MAX_LINES });
+    }
+  };
+
+  const flush = (): void => {
+    const lines = waiting;
+    waiting = [];
+    lastSeqs.clear();
+    if (lines.length === 0) return;
+    try {
+      database.transaction(() => {
+        write(lines);
+      });
+    } catch (error) {
+      logger.error(
+        { err: error, lines: lines.length },
+        'lines of task logs could not be written and are lost',
+      );
+    }
+  };
+
+  const flushSoon = (): void => {
+    if (flushing) return;
+    flushing = true;
+    void clock.sleep(FLUSH_INTERVAL_MS).then(() => {
+      flushing = false;
+      flush();
+    });
+  };
+
+  return {
+    add: (taskId, level, message, fields) => {
+      waiting.push({
+        taskId,
+        seq: nextSeq(taskId),
+        ts: unixSeconds(clock),
+        level,
+        message: message.slice(0, MAX_MESSAGE_LENGTH),
+        fields: renderFields(fields),
+      });
+      if (waiting.length >= MAX_WAITING_LINES) flush();
+      else flushSoon();
+    },
+    flush,
+    read: (taskId) => {
+      flush();
+      const lines: TaskLogLine[] = [];
+      let length = 0;
+      for (const row of select.iterate({ task_id: taskId })) {
+        const record = row as unknown as LineRecord;
+        length += record.message.length + (record.fields_json?.length ?? 0);
+        if (length > MAX_PAGE_LENGTH) break;
+        lines.push(lineOf(record));
+      }
+      lines.reverse();
+      return { lines, truncated: (lines[0]?.seq ?? 1) > 1 };
+    },
+  };
+}
+
+function renderFields(fields: Readonly<Record<string, unknown>> | undefined): string | null {
+  if (fields === undefined) return null;
+  const text = stringifyJsonExact(redactFields(fields));
+  return text.length <= MAX_FIELDS_LENGTH
+    ? text
+    : stringifyJsonExact({ omitted: 'the fields were too long' });
+}
+
+function lineOf({ seq, ts, level, message, fields_json: fields }: LineRecord): TaskLogLine {
+  return {
+    seq,
+    ts,
+    level,
+    message,
+    fields: fields === null ? null : (parseJsonExact(fields) as Readonly<Record<string, unknown>>),
+  };
+}

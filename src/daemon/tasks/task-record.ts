@@ -1,0 +1,70 @@
+import { parseJsonExact } from '../../contract/json-exact.ts';
+import type { TaskRow } from './task-engine.ts';
+import type { TaskArguments, TaskLane, TaskResult, TaskStatus } from './task.ts';
+
+/** A row of the table `task`. */
+export interface TaskRecord {
+  readonly seq: number;
+  readonly task_id: string;
+  readonly kind: string;
+  readonly lane: TaskLane;
+  readonly status: TaskStatus;
+  readonly args_json: string;
+  readonly attempt: number;
+  readonly max_attempts: number;
+  readonly recoveries: number;
+  readonly run_at_ms: number;
+  readonly created_at: number;
+  readonly started_at: number | null;
+  readonly finished_at: number | null;
+  readonly cancel_requested_at: number | null;
+  readonly cancel_reason: string | null;
+  readonly progress_done: number | null;
+  readonly progress_total: number | null;
+  readonly progress_unit: string | null;
+  readonly progress_phase: string | null;
+  readonly result_json: string | null;
+  readonly failure_code: string | null;
+  readonly failure_reason: string | null;
+  readonly schedule_id: string | null;
+  readonly reviewer: string | null;
+  readonly reason: string | null;
+  readonly correlation_id: string | null;
+}
+
+/** Turns a row of the database into the task that the engine and the reports speak of. */
+export function taskOfRecord(record: TaskRecord): TaskRow {
+  return {
+    task_id: record.task_id,
+    kind: record.kind,
+    lane: record.lane,
+    status: record.status,
+    args: parseJsonExact(record.args_json) as TaskArguments,
+    attempt: record.attempt,
+    max_attempts: record.max_attempts,
+    run_at: Math.floor(record.run_at_ms / 1000),
+    created_at: record.created_at,
+    started_at: record.started_at,
+    finished_at: record.finished_at,
+    cancel_requested_at: record.cancel_requested_at,
+    cancel_reason: record.cancel_reason,
+    progress: progressOf(record),
+    result: record.result_json === null ? null : (parseJsonExact(record.result_json) as TaskResult),
+    failure_code: record.failure_code,
+    failure_reason: record.failure_reason,
+    schedule_id: record.schedule_id,
+    reviewer: record.reviewer,
+    reason: record.reason,
+    correlation_id: record.correlation_id,
+  };
+}
+
+function progressOf(record: TaskRecord): TaskRow['progress'] {
+  if (record.progress_done === null) return null;
+  return {
+    done: record.progress_done,
+    total: record.progress_total,
+    unit: record.progress_unit ?? '',
+    phase: record.progress_phase ?? '',
+  };
+}

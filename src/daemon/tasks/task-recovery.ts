@@ -1,0 +1,68 @@
+import { RESTARTED_REASON } from './task-outcome.ts';
+import type { TaskRow } from './task-engine.ts';
+import type { TaskRecord } from './task-record.ts';
+import type { TaskEnding, TaskRepository } from './task-repository.ts';
+import type { TaskHandler } from './task.ts';
+
+/** How often a task may be resumed after a process died under it; beyond it, it is taken for the cause. */
+export const MAX_RECOVERIES = 20;
+
+/**
+ * Settles the tasks that an earlier process left behind: those it was asked to cancel are cancelled, those that can
+ * resume are queued again under the same id, the others have failed. Queued tasks of a kind that this version does not
+ * have have failed too. Run it in one transaction.
+ *
+ * @param nowMs wall clock, Unix milliseconds
+ * @returns the tasks that are terminal now
+ */
+export function recoverTasks(
+  repository: TaskRepository,
+  handlers: ReadonlyMap<string, TaskHandler>,
+  bootId: string,
+  nowMs: number,
+): readonly TaskRow[] {
+  const now = Math.floor(nowMs / 1000);
+  const ended: TaskRow[] = [];
+  for (const record of repository.leftRunning(bootId)) {
+    const ending = endingOf(record, handlers.get(record.kind));
+    if (ending !== null) {
+      ended.push(repository.end(record.task_id, ending, now));
+      continue;
+    }
+    repository.requeue(record.task_id, {
+      runAtMs: nowMs,
+      attemptCounts: false,
+      recovered: true,
+      failureCode: null,
+      failureReason: null,
+    });
+  }
+  for (const { task_id: taskId, kind } of repository.waiting()) {
+    if (handlers.has(kind)) continue;
+    ended.push(
+      repository.end(
+        taskId,
+        failed('unknown_kind', `This version of the daemon has no task of kind "${kind}".`),
+        now,
+      ),
+    );
+  }
+  return ended;
+}
+
+/** How a task that was left running ends, or `null` when it goes on. */
+function endingOf(record: TaskRecord, handler: TaskHandler | undefined): TaskEnding | null {
+  if (record.cancel_requested_at !== null) {
+    return { status: 'cancelled', result: null, failureCode: null, failureReason: null };
+  }
+  if (handler?.resumable !== true) return failed('daemon_restarted', RESTARTED_REASON);
+  if (record.recoveries < MAX_RECOVERIES) return null;
+  return failed(
+    'daemon_restarted',
+    `The daemon died ${MAX_RECOVERIES + 1} times while the task ran; see its log.`,
+  );
+}
+
+function failed(failureCode: string, failureReason: string): TaskEnding {
+  return { status: 'failed', result: null, failureCode, failureReason };
+}

@@ -1,0 +1,103 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { TaskRow } from './task-engine.ts';
+import type { TaskContext } from './task.ts';
+
+/** Why the signal of a run was aborted. */
+export class TaskInterrupted extends Error {
+  constructor(trigger: 'cancel' | 'stop') {
+    super(trigger === 'cancel' ? 'the task was cancelled' : 'the daemon is stopping');
+    // What libraries look for to tell an abort from a failure.
+    this.name = 'AbortError';
+  }
+}
+
+/** Progress as the row has it. */
+export type TaskProgress = NonNullable<TaskRow['progress']>;
+
+/** What {@link createTaskRun} needs. */
+export interface TaskRunDependencies {
+  readonly clock: Clock;
+  readonly log: TaskContext['log'];
+  readonly writeProgress: (progress: TaskProgress) => void;
+}
+
+/** One run of a handler, as the engine sees it. */
+export interface TaskRun {
+  readonly context: TaskContext;
+  /** The newest progress, also when it was not written yet. */
+  progress(): TaskProgress | null;
+  /** Aborts the signal now, or when the section that must not be interrupted ends. */
+  interrupt(trigger: 'cancel' | 'stop'): void;
+  /** Whether it was asked to stop by `task-cancel`, whatever it made of that. */
+  cancelRequested(): boolean;
+  /** Whether an error is the handler's answer to the aborted signal. */
+  isAbort(error: unknown): boolean;
+}
+
+/** Shortest time between two writes of progress. */
+const PROGRESS_INTERVAL_MS = 250;
+const MAX_CAUSES = 8;
+
+/** Creates the context of one run, and the handle by which the engine holds it. */
+export function createTaskRun(
+  task: Pick<TaskRow, 'task_id' | 'kind' | 'args' | 'attempt'>,
+  { clock, log, writeProgress }: TaskRunDependencies,
+): TaskRun {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let committing = 0;
+  let pending: TaskInterrupted | null = null;
+  let cancelRequested = false;
+  let latest: TaskProgress | null = null;
+  let writtenAt = Number.NEGATIVE_INFINITY;
+
+  const abortIfFree = (): void => {
+    if (pending !== null && committing === 0) controller.abort(pending);
+  };
+
+  return {
+    progress: () => latest,
+    interrupt: (trigger) => {
+      if (trigger === 'cancel') cancelRequested = true;
+      pending ??= new TaskInterrupted(trigger);
+      abortIfFree();
+    },
+    cancelRequested: () => cancelRequested,
+    isAbort: (error) => signal.aborted && isAnswerTo(signal.reason, error),
+    context: {
+      taskId: task.task_id,
+      kind: task.kind,
+      args: task.args,
+      attempt: task.attempt,
+      signal,
+      log,
+      progress: (done, total, unit, phase) => {
+        latest = { done, total, unit, phase };
+        const now = clock.monotonic();
+        if (now - writtenAt < PROGRESS_INTERVAL_MS) return;
+        writtenAt = now;
+        writeProgress(latest);
+      },
+      commit: async (section) => {
+        signal.throwIfAborted();
+        committing += 1;
+        try {
+          return await section();
+        } finally {
+          committing -= 1;
+          abortIfFree();
+        }
+      },
+    },
+  };
+}
+
+/** Libraries pass the reason of a signal on as it is, or wrapped, or throw an `AbortError` of their own. */
+function isAnswerTo(reason: unknown, error: unknown): boolean {
+  let current = error;
+  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
+    if (current === reason || current.name === 'AbortError') return true;
+    current = current.cause;
+  }
+  return current === reason;
+}

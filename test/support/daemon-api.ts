@@ -1,0 +1,85 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { onTestFinished } from 'vitest';
+import { createDaemonApi, type DaemonApiDependencies } from '../../src/daemon/api/api-server.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { Listening } from '../../src/platform/http/listen.ts';
+import { createSilentLogger } from '../../src/platform/logging.ts';
+
+/** An answer with its raw bytes. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** The body parsed as JSON. */
+  json(): Record<string, unknown>;
+}
+
+/** What a request may carry. */
+export interface RawRequest {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+/** A daemon API that listens, and a way to ask it. */
+export interface TestApi {
+  readonly listening: Listening;
+  ask(path: string, request?: RawRequest): Promise<RawAnswer>;
+  close(): Promise<void>;
+}
+
+/** Starts an API on a free port; what is not given answers nothing. */
+export async function startTestApi(overrides: Partial<DaemonApiDependencies> = {}): Promise<TestApi> {
+  let ids = 0;
+  const api = createDaemonApi({
+    reports: new Map(),
+    actions: new Map(),
+    attestation: { current: () => null, waitForChange: async () => undefined },
+    readiness: () => ({ ready: true, message: 'ready' }),
+    clock: systemClock,
+    logger: createSilentLogger(),
+    version: '0.0.0-test',
+    bootId: 'boot-test',
+    createId: () => `request-${(ids += 1)}`,
+    tokenFile: null,
+    ...overrides,
+  });
+  const listening = await api.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(async () => {
+    await api.close(AbortSignal.abort());
+  });
+  return {
+    listening,
+    ask: async (path, request = {}) => await ask(listening.port ?? 0, path, request),
+    close: async () => await api.close(),
+  };
+}
+
+async function ask(
+  port: number,
+  path: string,
+  { method = 'GET', headers = {}, body }: RawRequest,
+): Promise<RawAnswer> {
+  return await new Promise<RawAnswer>((resolve, reject) => {
+    // `path` goes out as it is: no client tidies it up.
+    const request = httpRequest(
+      { host: '127.0.0.1', port, path, method, headers, agent: false },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const bytes = Buffer.concat(chunks);
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: bytes,
+            json: () => JSON.parse(bytes.toString('utf8')) as Record<string, unknown>,
+          });
+        });
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+}

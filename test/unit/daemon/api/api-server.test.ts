@@ -1,0 +1,229 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ProblemSchema } from '../../../../src/contract/problem-schema.ts';
+import { REPORTS } from '../../../../src/contract/reports.ts';
+import { ServiceError } from '../../../../src/contract/service-error.ts';
+import { startTestApi, type TestApi } from '../../../support/daemon-api.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+async function raw(api: TestApi, text: string): Promise<string> {
+  const socket = connect(api.listening.port ?? 0, '127.0.0.1');
+  socket.end(text);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await once(socket, 'close');
+  return Buffer.concat(chunks).toString('latin1');
+}
+
+describe('health', () => {
+  it('is told also while the daemon is not ready, when everything else is 503', async () => {
+    let ready = false;
+    const api = await startTestApi({
+      readiness: () => ({ ready, message: ready ? 'ready' : 'recovery has not ended' }),
+      reports: new Map([['schedule.list', () => ({})]]),
+    });
+    expect((await api.ask('/healthz')).json()).toEqual({
+      status: 'ok',
+      version: '0.0.0-test',
+      boot_id: 'boot-test',
+      uptime_seconds: 0,
+    });
+    expect((await api.ask('/readyz')).status).toBe(503);
+    for (const path of ['/v1/reports/schedule.list', '/v1/attestation']) {
+      const answer = await api.ask(path);
+      expect([answer.status, answer.json()['code'], answer.headers['retry-after']]).toEqual([
+        503,
+        'backend_unavailable',
+        '1',
+      ]);
+    }
+    expect((await api.ask('/v1/control/sync', { method: 'POST' })).status).toBe(503);
+    ready = true;
+    expect((await api.ask('/readyz')).json()).toEqual({ ready: true, message: 'ready' });
+    expect((await api.ask('/v1/reports/schedule.list')).status).toBe(200);
+  });
+});
+
+describe('routing', () => {
+  it.each([
+    ['GET', '/', 404, 'not_found'],
+    ['GET', '/v1/reports/', 404, 'not_found'],
+    ['GET', '/v1/reports/a/b', 404, 'not_found'],
+    ['GET', '/v1/reports/..%2fx', 404, 'unknown_report'],
+    ['GET', '/v1/reports/constructor', 404, 'unknown_report'],
+    ['GET', '//evil.invalid/healthz', 404, 'not_found'],
+    ['POST', '/v1/control/__proto__', 404, 'unknown_action'],
+    ['POST', '/v1/control/explode', 404, 'unknown_action'],
+    ['POST', '/v1/control/reload', 501, 'not_implemented'],
+    ['POST', '/v1/control/sync?force=true', 400, 'invalid_request'],
+    ['GET', '/v1/reports/parse.status', 503, 'backend_unavailable'],
+    ['GET', '/v1/reports/task.status', 400, 'invalid_request'],
+    ['GET', '/v1/reports/daemon.logs?tail=2001', 400, 'invalid_request'],
+    ['GET', '/v1/attestation', 404, 'no_attestation'],
+  ])('%s %s is %i %s', async (method, path, status, code) => {
+    const api = await startTestApi();
+    const answer = await api.ask(path, { method });
+    expect([answer.status, answer.headers['content-type'], answer.json()['code']]).toEqual([
+      status,
+      'application/problem+json',
+      code,
+    ]);
+    expect(ProblemSchema.parse(answer.json()).status).toBe(status);
+    expect(answer.json()['instance']).toBe(answer.headers['x-request-id']);
+  });
+
+  it('names the methods that are allowed', async () => {
+    const api = await startTestApi();
+    const wrong = [
+      ['/v1/control/sync', 'GET', 'POST'],
+      ['/v1/reports/task.list', 'POST', 'GET, HEAD'],
+      ['/v1/attestation', 'DELETE', 'GET, HEAD'],
+      ['/healthz', 'OPTIONS', 'GET, HEAD'],
+    ] as const;
+    for (const [path, method, allow] of wrong) {
+      const answer = await api.ask(path, { method });
+      expect([answer.status, answer.headers.allow, answer.json()['code']]).toEqual([
+        405,
+        allow,
+        'method_not_allowed',
+      ]);
+    }
+  });
+
+  it('answers HEAD like GET, without the body', async () => {
+    const api = await startTestApi({ reports: new Map([['release.list', () => ({ releases: [] })]]) });
+    for (const path of ['/healthz', '/v1/reports/release.list', '/v1/reports/parse.status']) {
+      const get = await api.ask(path);
+      const head = await api.ask(path, { method: 'HEAD' });
+      expect([head.status, head.headers['content-length'], head.body.length]).toEqual([
+        get.status,
+        String(get.body.length),
+        0,
+      ]);
+    }
+  });
+
+  it('keeps a request id that it is sent', async () => {
+    const api = await startTestApi();
+    const kept = await api.ask('/nothing', { headers: { 'x-request-id': 'from-the-ingress-1' } });
+    expect(kept.json()['instance']).toBe('from-the-ingress-1');
+    const replaced = await api.ask('/nothing', { headers: { 'x-request-id': 'a b"c' } });
+    expect(replaced.json()['instance']).toMatch(/^request-/);
+  });
+
+  it('refuses what a page of another site makes a browser send', async () => {
+    const api = await startTestApi({ reports: new Map([['release.list', () => ({})]]) });
+    const answer = await api.ask('/v1/reports/release.list', { headers: { 'sec-fetch-site': 'cross-site' } });
+    expect(answer.status).toBe(403);
+  });
+});
+
+describe('a report', () => {
+  it('has the envelope, typed parameters and every digit', async () => {
+    const seen: unknown[] = [];
+    const api = await startTestApi({
+      reports: new Map([
+        [
+          'parse.text_units',
+          (query) => {
+            seen.push(query);
+            return { total: 1, items: [{ path_id: -9180874206900030759n }] };
+          },
+        ],
+      ]),
+    });
+    const answer = await api.ask('/v1/reports/parse.text_units?path_id=9007199254740993&limit=7');
+    expect(seen).toEqual([{ offset: 0, limit: 7, path_id: 9007199254740993n }]);
+    expect(answer.body.toString()).toContain('"path_id":-9180874206900030759}');
+    expect(answer.json()).toMatchObject({
+      report: 'parse.text_units',
+      generated_at: expect.any(Number),
+      daemon: { version: '0.0.0-test', boot_id: 'boot-test' },
+      total: 1,
+    });
+    expect(answer.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
+  });
+
+  it('without a handler names its backend', async () => {
+    const api = await startTestApi();
+    for (const name of Object.keys(REPORTS) as Array<keyof typeof REPORTS>) {
+      const query = name.startsWith('task.') ? '?task_id=x' : '?source_text=x';
+      const takesQuery =
+        /status$|logs$|memory.query|diagnose/.test(name) && !/parse|translation.status|release/.test(name);
+      const answer = await api.ask(`/v1/reports/${name}${takesQuery && name !== 'daemon.logs' ? query : ''}`);
+      expect([name, answer.status]).toEqual([name, 503]);
+      expect(answer.json()['detail']).toContain(REPORTS[name].backend);
+    }
+  });
+
+  it('passes on errors that have an answer and hides the others', async () => {
+    const api = await startTestApi({
+      reports: new Map([
+        [
+          'release.list',
+          () => {
+            throw new ServiceError('backend_unavailable', 'the release backend is down', { retryAfter: 5 });
+          },
+        ],
+        [
+          'release.status',
+          async () => {
+            throw new Error('secret /root/path');
+          },
+        ],
+      ]),
+    });
+    expect((await api.ask('/v1/reports/release.list')).headers['retry-after']).toBe('5');
+    const hidden = await api.ask('/v1/reports/release.status');
+    expect([hidden.status, hidden.json()['code'], hidden.body.includes('/root')]).toEqual([
+      500,
+      'internal_error',
+      false,
+    ]);
+  });
+});
+
+describe('the token', () => {
+  it('is asked for everywhere but health, and follows its file', async () => {
+    const tokenFile = join(await temporaryDirectory(), 'token');
+    await writeFile(tokenFile, 'first-token\n');
+    const api = await startTestApi({ tokenFile, reports: new Map([['release.list', () => ({})]]) });
+    const status = async (authorization?: string): Promise<number> =>
+      (
+        await api.ask('/v1/reports/release.list', {
+          headers: authorization === undefined ? {} : { authorization },
+        })
+      ).status;
+    expect((await api.ask('/healthz')).status).toBe(200);
+    expect((await api.ask('/readyz')).status).toBe(200);
+    const refused = await api.ask('/v1/control/explode', { method: 'POST' });
+    expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, 'Bearer realm="slipway"']);
+    expect(await status()).toBe(401);
+    expect(await status('Bearer ')).toBe(401);
+    expect(await status('Bearer first-tokem')).toBe(401);
+    expect(await status('Basic first-token')).toBe(401);
+    expect(await status('bearer first-token')).toBe(200);
+    await writeFile(tokenFile, 'the-second-token');
+    expect([await status('Bearer first-token'), await status('Bearer the-second-token')]).toEqual([401, 200]);
+    await writeFile(tokenFile, '');
+    expect([await status('Bearer '), await status('Bearer the-second-token'), await status()]).toEqual([
+      401, 401, 401,
+    ]);
+  });
+});
+
+describe('what is no request', () => {
+  it('gets a problem body and the end of the connection', async () => {
+    const api = await startTestApi();
+    expect(await raw(api, 'NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid_request"/s);
+    const large = `GET /healthz HTTP/1.1\r\nHost: x\r\nx-large: ${'y'.repeat(20_000)}\r\n\r\n`;
+    expect(await raw(api, large)).toMatch(/^HTTP\/1\.1 431 .*"code":"headers_too_large"/s);
+    const twice =
+      'POST /v1/control/sync HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab';
+    expect(await raw(api, twice)).toMatch(/^HTTP\/1\.1 400 /);
+    expect((await api.ask('/healthz')).status).toBe(200);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import type { AttestationSource } from '../../../../src/daemon/api/ports.ts';
+import { startTestApi, type RawAnswer } from '../../../support/daemon-api.ts';
+
+const ENVELOPE = Buffer.from('{"payload" : "exactly these bytes" }\n');
+
+interface FakeSource extends AttestationSource {
+  publish(version: number): void;
+  /** Resolves when somebody waits. */
+  readonly waited: Promise<{ readonly timeoutMs: number; readonly signal: AbortSignal }>;
+}
+
+function fakeSource(version: number | null): FakeSource {
+  let current = version;
+  const waited = Promise.withResolvers<{ timeoutMs: number; signal: AbortSignal }>();
+  const changed = Promise.withResolvers<void>();
+  return {
+    current: () => (current === null ? null : { version: current, envelope: ENVELOPE }),
+    waitForChange: async (known, timeoutMs, signal) => {
+      if (known !== current) return;
+      waited.resolve({ timeoutMs, signal });
+      signal.addEventListener('abort', () => changed.resolve());
+      await changed.promise;
+    },
+    publish: (next) => {
+      current = next;
+      changed.resolve();
+    },
+    waited: waited.promise,
+  };
+}
+
+describe('the attestation', () => {
+  it('is sent byte for byte with its version as tag', async () => {
+    const api = await startTestApi({ attestation: fakeSource(1042) });
+    const answer = await api.ask('/v1/attestation');
+    expect([answer.status, answer.headers.etag, answer.headers['content-type'], answer.body]).toEqual([
+      200,
+      '"1042"',
+      'application/vnd.dsse.envelope.v1+json',
+      ENVELOPE,
+    ]);
+  });
+
+  it.each([
+    ['"1042"', 304],
+    ['W/"1042"', 304],
+    ['"1", "1042"', 304],
+    ['*', 304],
+    ['"1041"', 200],
+    ['1042', 200],
+    ['"10421"', 200],
+  ])('for If-None-Match %s is %i', async (tag, status) => {
+    const api = await startTestApi({ attestation: fakeSource(1042) });
+    const answer = await api.ask('/v1/attestation', { headers: { 'if-none-match': tag } });
+    expect([answer.status, answer.headers.etag]).toEqual([status, '"1042"']);
+    if (status === 304) expect(answer.body).toHaveLength(0);
+  });
+
+  it.each(['61', '-1', '1.5', 'x', '', '1&wait=2', '1&colour=blue'])('refuses wait=%s', async (wait) => {
+    const api = await startTestApi({ attestation: fakeSource(1) });
+    const answer = await api.ask(`/v1/attestation?wait=${wait}`);
+    expect([answer.status, answer.json()['code']]).toEqual([400, 'invalid_request']);
+  });
+
+  it('is held back until there is another one', async () => {
+    const source = fakeSource(1);
+    const api = await startTestApi({ attestation: source });
+    let answered = false;
+    const poll = api
+      .ask('/v1/attestation?wait=60', { headers: { 'if-none-match': '"1"' } })
+      .then((answer) => {
+        answered = true;
+        return answer;
+      });
+    expect((await source.waited).timeoutMs).toBe(60_000);
+    expect(answered).toBe(false);
+    source.publish(2);
+    const answer = await poll;
+    expect([answer.status, answer.headers.etag]).toEqual([200, '"2"']);
+    const behind = await api.ask('/v1/attestation?wait=60', { headers: { 'if-none-match': '"1"' } });
+    expect(behind.status).toBe(200);
+  });
+
+  it('answers who waits when the daemon stops', async () => {
+    const source = fakeSource(1);
+    const api = await startTestApi({ attestation: source });
+    const poll: Promise<RawAnswer> = api.ask('/v1/attestation?wait=60', {
+      headers: { 'if-none-match': '"1"' },
+    });
+    await source.waited;
+    await api.close();
+    expect((await poll).status).toBe(304);
+  });
+});

@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
+import { createDaemonActions } from '../../../../src/daemon/api/daemon-actions.ts';
+import { TaskError } from '../../../../src/daemon/tasks/task.ts';
+import { startTestApi, type RawAnswer, type TestApi } from '../../../support/daemon-api.ts';
+import {
+  createTestEngine,
+  scriptedHandler,
+  settle,
+  taskOf,
+  type TestEngine,
+} from '../../../support/task-engine.ts';
+
+interface Fixture extends TestEngine {
+  readonly api: TestApi;
+  readonly restarts: boolean[];
+  readonly bodies: unknown[];
+  readonly post: (action: string, body?: string, headers?: Record<string, string>) => Promise<RawAnswer>;
+}
+
+async function fixture(supervised = true): Promise<Fixture> {
+  const test = createTestEngine();
+  const restarts: boolean[] = [];
+  const bodies: unknown[] = [];
+  test.engine.register(scriptedHandler('sync'));
+  test.engine.start();
+  const api = await startTestApi({
+    actions: new Map([
+      ...createDaemonActions({
+        engine: test.engine,
+        supervised,
+        requestRestart: (drain) => restarts.push(drain),
+      }),
+      [
+        'sync',
+        (body, { idempotencyKey, correlationId }) => {
+          bodies.push(body);
+          return test.engine.submit({
+            kind: 'sync',
+            args: { force: body['force'] === true },
+            dedupe: true,
+            correlationId,
+            ...(idempotencyKey === null ? {} : { idempotencyKey }),
+          });
+        },
+      ],
+      [
+        'verify',
+        () => {
+          throw new TaskError('unknown_release', 'no release r9 is kept');
+        },
+      ],
+      [
+        'repair',
+        () => {
+          throw new TaskError('some_code_of_nobody', 'secret');
+        },
+      ],
+    ]),
+  });
+  const post: Fixture['post'] = async (action, body, headers = { 'content-type': 'application/json' }) =>
+    await api.ask(`/v1/control/${action}`, {
+      method: 'POST',
+      headers: body === undefined ? {} : headers,
+      ...(body === undefined ? {} : { body }),
+    });
+  return { ...test, api, restarts, bodies, post };
+}
+
+describe('an accepted action', () => {
+  it('answers with its task, and says when it is one that was there', async () => {
+    const { post, engine } = await fixture();
+    const first = await post('sync');
+    expect([first.status, first.headers['content-type']]).toEqual([202, 'application/json']);
+    const accepted = AcceptedAnswer.schema.parse(first.json());
+    expect(accepted).toMatchObject({
+      action: 'sync',
+      status: 'queued',
+      deduplicated: false,
+      ignored_fields: [],
+    });
+    expect('result' in first.json()).toBe(false);
+    expect(taskOf(engine, accepted.task_id).correlation_id).toBe(first.headers['x-request-id']);
+    const again = await post('sync', '{"force":false,"reviewer":"ann","concurrency":3}');
+    expect(again.json()).toMatchObject({
+      task_id: accepted.task_id,
+      deduplicated: true,
+      ignored_fields: ['concurrency'],
+    });
+  });
+
+  it('takes an idempotency key', async () => {
+    const { post } = await fixture();
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'key-1' };
+    const first = await post('sync', '{"force":true}', headers);
+    const again = await post('sync', '{"force":true}', headers);
+    expect(again.json()).toMatchObject({ task_id: first.json()['task_id'], deduplicated: true });
+    const other = await post('sync', '{}', headers);
+    expect([other.status, other.json()['errors']]).toEqual([
+      400,
+      [expect.objectContaining({ pointer: 'Idempotency-Key' })],
+    ]);
+    const malformed = await post('sync', '{}', { ...headers, 'idempotency-key': 'a b' });
+    expect([malformed.status, malformed.json()['code']]).toEqual([400, 'invalid_request']);
+  });
+});
+
+describe('a body', () => {
+  it.each([
+    ['{"force":true', 'application/json', 400, 'invalid_request'],
+    ['{"force":true,"force":false}', 'application/json', 400, 'invalid_request'],
+    ['{"__proto__":{"force":true}}', 'application/json', 400, 'invalid_request'],
+    ['{"colour":"blue"}', 'application/json', 400, 'invalid_request'],
+    ['[]', 'application/json', 400, 'invalid_request'],
+    ['{"force":"yes"}', 'application/json', 400, 'invalid_request'],
+    [`${'['.repeat(40)}${']'.repeat(40)}`, 'application/json', 400, 'invalid_request'],
+    ['{}', 'text/plain', 415, 'unsupported_media_type'],
+    ['force=true', 'application/x-www-form-urlencoded', 415, 'unsupported_media_type'],
+    ['{}', 'application/json; charset=latin1', 415, 'unsupported_media_type'],
+  ])('%s as %s is refused', async (body, type, status, code) => {
+    const { post, bodies } = await fixture();
+    const answer = await post('sync', body, { 'content-type': type });
+    expect([answer.status, answer.json()['code']]).toEqual([status, code]);
+    expect(bodies).toEqual([]);
+  });
+
+  it('of another coding, of bad UTF-8 or of more than a mebibyte is refused', async () => {
+    const { api, post } = await fixture();
+    const json = { 'content-type': 'application/json' };
+    const coded = await post('sync', '{}', { ...json, 'content-encoding': 'gzip' });
+    expect(coded.status).toBe(415);
+    const send = async (body: Buffer, headers: Record<string, string> = json): Promise<number> =>
+      (await api.ask('/v1/control/sync', { method: 'POST', headers, body })).status;
+    expect(await send(Buffer.from([0x22, 0xff, 0x22]))).toBe(400);
+    const large = Buffer.alloc(1024 * 1024 + 1, 0x20);
+    expect(await send(large)).toBe(413);
+    expect(await send(large, { ...json, 'transfer-encoding': 'chunked' })).toBe(413);
+    expect((await post('sync', '{}', { 'content-type': 'Application/JSON; charset=UTF-8' })).status).toBe(
+      202,
+    );
+  });
+});
+
+describe('a refused action', () => {
+  it('has the status and code of the refusal', async () => {
+    const { post } = await fixture();
+    const unknown = await post('verify');
+    expect(unknown.json()).toMatchObject({
+      status: 404,
+      code: 'unknown_release',
+      detail: 'no release r9 is kept',
+    });
+    expect(unknown.status).toBe(404);
+    const unexpected = await post('repair');
+    expect([unexpected.status, unexpected.json()['code'], unexpected.body.includes('secret')]).toEqual([
+      500,
+      'internal_error',
+      false,
+    ]);
+  });
+});
+
+describe('task-cancel', () => {
+  it('cancels, and leaves a task of its own', async () => {
+    const { post, engine } = await fixture();
+    const { task } = engine.submit({ kind: 'sync', args: {}, dedupe: true });
+    await settle();
+    const answer = await post(
+      'task-cancel',
+      `{"task_id":"${task.task_id}","reason":"enough","reviewer":"ann"}`,
+    );
+    expect(answer.json()).toMatchObject({
+      action: 'task-cancel',
+      status: 'succeeded',
+      result: { task_id: task.task_id, status: 'cancelling' },
+    });
+    await settle();
+    expect(taskOf(engine, task.task_id)).toMatchObject({ status: 'cancelled', cancel_reason: 'enough' });
+    expect(engine.list(1)[0]).toMatchObject({
+      kind: 'task-cancel',
+      lane: 'admin',
+      reviewer: 'ann',
+      reason: 'enough',
+    });
+    const late = await post('task-cancel', `{"task_id":"${task.task_id}"}`);
+    expect([late.status, late.json()['code']]).toEqual([409, 'task_already_terminal']);
+    const unknown = await post('task-cancel', '{"task_id":"01NOPE"}');
+    expect([unknown.status, unknown.json()['status'], unknown.json()['code']]).toEqual([
+      404,
+      404,
+      'unknown_task',
+    ]);
+    expect(Number(unknown.headers['content-length'])).toBe(unknown.body.length);
+    expect((await post('task-cancel', '{}')).status).toBe(400);
+  });
+});
+
+describe('restart', () => {
+  it('is refused where nothing would start the daemon again', async () => {
+    const { post, restarts } = await fixture(false);
+    const answer = await post('restart');
+    expect([answer.status, answer.json()['code'], restarts]).toEqual([422, 'restart_unsupported', []]);
+  });
+
+  it('begins once for each request, and not again for a repeated one', async () => {
+    const { post, restarts } = await fixture();
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'k' };
+    expect((await post('restart', '{}', headers)).json()).toMatchObject({
+      status: 'succeeded',
+      result: { drain: true },
+    });
+    expect((await post('restart', '{}', headers)).json()).toMatchObject({ deduplicated: true });
+    await post('restart', '{"force":true}');
+    expect(restarts).toEqual([true, false]);
+  });
+});

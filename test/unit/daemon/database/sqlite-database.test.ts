@@ -1,0 +1,126 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { MAIN_MIGRATIONS, openDatabase } from '../../../../src/daemon/database/database.ts';
+import { openSqliteDatabase, type Database } from '../../../../src/daemon/database/sqlite-database.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+const FIRST = {
+  version: 1,
+  name: 'first',
+  sql: 'CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT) STRICT;',
+};
+const SECOND = { version: 2, name: 'second', sql: 'ALTER TABLE note ADD COLUMN author TEXT;' };
+
+function open(path: string, migrations = [FIRST], applicationId = 77): Database {
+  const database = openSqliteDatabase({ path, migrations, applicationId });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+async function file(): Promise<string> {
+  return join(await temporaryDirectory(), 'main.db');
+}
+
+describe('a database', () => {
+  it('is opened with the settings that keep what was committed', async () => {
+    const database = open(await file());
+    const setting = (name: string): unknown =>
+      Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+    expect(
+      ['journal_mode', 'synchronous', 'foreign_keys', 'busy_timeout', 'application_id'].map(setting),
+    ).toEqual(['wal', 2, 1, 5000, 77]);
+    expect(database.quickCheck()).toBeNull();
+  });
+
+  it('brings its schema up to date step by step and keeps what it holds', async () => {
+    const path = await file();
+    const old = open(path);
+    old.prepare(`INSERT INTO note (text) VALUES ('kept')`).run();
+    old.close();
+    const newer = open(path, [FIRST, SECOND]);
+    expect(newer.schemaVersion).toBe(2);
+    expect(newer.prepare('SELECT text, author FROM note').get()).toEqual({ text: 'kept', author: null });
+  });
+
+  it('leaves nothing of a step that fails', async () => {
+    const path = await file();
+    open(path).close();
+    const broken = { version: 2, name: 'broken', sql: 'CREATE TABLE half (id INTEGER); SELECT nonsense;' };
+    expect(() => open(path, [FIRST, broken])).toThrow(/schema step 2 \(broken\)/);
+    const again = open(path);
+    expect(again.schemaVersion).toBe(1);
+    expect(again.prepare(`SELECT count(*) AS n FROM sqlite_schema WHERE name = 'half'`).get()).toEqual({
+      n: 0,
+    });
+  });
+
+  it('refuses a file of a newer version and does not touch it', async () => {
+    const path = await file();
+    open(path, [FIRST, SECOND]).close();
+    expect(() => open(path, [FIRST])).toThrow(/newer daemon \(schema 2, this one knows 1\)/);
+    expect(open(path, [FIRST, SECOND]).schemaVersion).toBe(2);
+  });
+
+  it('refuses a file of another program, and one that is no database', async () => {
+    const path = await file();
+    const foreign = new DatabaseSync(path);
+    foreign.exec('CREATE TABLE theirs (id INTEGER)');
+    foreign.close();
+    expect(() => open(path)).toThrow(/another program/);
+    await writeFile(path, 'not a database at all, but long enough to look at'.repeat(40));
+    expect(() => open(path)).toThrow(/cannot be used/);
+  });
+
+  it('refuses a damaged file', async () => {
+    const path = await file();
+    const database = open(path);
+    const insert = database.prepare('INSERT INTO note (text) VALUES (?)');
+    database.transaction(() => {
+      for (let i = 0; i < 2000; i += 1) insert.run(`line ${i} ${'x'.repeat(100)}`);
+    });
+    database.close();
+    const bytes = await readFile(path);
+    bytes.fill(0xa5, 8192, 40_960);
+    await writeFile(path, bytes);
+    expect(() => open(path)).toThrow(/damaged|malformed/);
+  });
+
+  it('says what is wrong with a folder that is not there', async () => {
+    expect(() => open(join('/nonexistent', 'main.db'))).toThrow(/cannot be opened.*folder must exist/);
+  });
+
+  it('rolls a transaction back when its section throws, and an inner one alone', async () => {
+    const database = open(await file());
+    const insert = database.prepare('INSERT INTO note (text) VALUES (?)');
+    const count = (): unknown => database.prepare('SELECT count(*) AS n FROM note').get()?.['n'];
+    expect(() =>
+      database.transaction(() => {
+        insert.run('lost');
+        throw new Error('no');
+      }),
+    ).toThrow('no');
+    expect(count()).toBe(0);
+    database.transaction(() => {
+      insert.run('outer');
+      expect(() =>
+        database.transaction(() => {
+          insert.run('inner');
+          throw new Error('no');
+        }),
+      ).toThrow('no');
+    });
+    expect(count()).toBe(1);
+    expect(() => database.transaction(async () => Promise.resolve(insert.run('late')))).toThrow(
+      /must not wait/,
+    );
+    expect(count()).toBe(1);
+  });
+
+  it('has steps for the main schema that are numbered without a gap', async () => {
+    const database = openDatabase(await file());
+    onTestFinished(() => database.close());
+    expect(database.schemaVersion).toBe(MAIN_MIGRATIONS.length);
+  });
+});

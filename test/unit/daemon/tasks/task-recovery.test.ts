@@ -1,0 +1,116 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { MAX_RECOVERIES } from '../../../../src/daemon/tasks/task-recovery.ts';
+import {
+  createTestEngine,
+  scriptedHandler,
+  settle,
+  taskOf,
+  type TestEngine,
+} from '../../../support/task-engine.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+function boot(path: string, bootId: string): TestEngine & { sync: ReturnType<typeof scriptedHandler> } {
+  const test = createTestEngine({ path, bootId });
+  const sync = scriptedHandler('sync', { resumable: true, deaf: true });
+  test.engine.register(sync);
+  test.engine.register(scriptedHandler('publish', { deaf: true, lane: 'i18n' }));
+  return { ...test, sync };
+}
+
+async function file(): Promise<string> {
+  return join(await temporaryDirectory(), 'main.db');
+}
+
+describe('after a process died', () => {
+  it('resumable tasks go on under their id, others have failed, cancelled ones are cancelled', async () => {
+    const path = await file();
+    const first = boot(path, 'one');
+    first.engine.register(scriptedHandler('repair', { lane: 'verify', resumable: true, deaf: true }));
+    first.engine.start();
+    const ids = ['sync', 'publish', 'repair'].map(
+      (kind) => first.engine.submit({ kind, args: {}, dedupe: true }).task.task_id,
+    );
+    const queued = first.engine.submit({ kind: 'sync', args: { n: 2 }, dedupe: true }).task.task_id;
+    const unknown = first.engine.submit({ kind: 'repair', args: { n: 2 }, dedupe: true }).task.task_id;
+    await settle();
+    first.engine.cancel(ids[2]!, 'stop it');
+    first.sync.runs[0]?.context.log('info', 'half way');
+    first.engine.logs(ids[0]!);
+
+    const second = boot(path, 'two');
+    const ended: Array<[string, string]> = [];
+    second.engine.onFinished((task) => ended.push([task.task_id, task.status]));
+    second.engine.start();
+    expect(taskOf(second.engine, ids[0]!)).toMatchObject({ status: 'queued', attempt: 0 });
+    expect(taskOf(second.engine, ids[1]!)).toMatchObject({
+      status: 'failed',
+      failure_code: 'daemon_restarted',
+    });
+    expect(taskOf(second.engine, ids[2]!)).toMatchObject({ status: 'cancelled', cancel_reason: 'stop it' });
+    expect(taskOf(second.engine, unknown)).toMatchObject({ status: 'failed', failure_code: 'unknown_kind' });
+    expect(ended.map(([, status]) => status)).toEqual(['failed', 'cancelled', 'failed']);
+    await settle();
+    expect(second.sync.runs[0]?.context).toMatchObject({ taskId: ids[0], attempt: 1 });
+    second.sync.runs[0]?.succeed();
+    await settle();
+    expect(second.sync.order).toEqual([ids[0], queued]);
+    const messages = second.engine.logs(ids[0]!)?.lines.map((line) => line.message);
+    expect(messages).toEqual(['sync started', 'half way', 'sync started', 'sync succeeded']);
+  });
+
+  it('a task that takes the process with it again and again is given up', async () => {
+    const path = await file();
+    let id = '';
+    for (let start = 0; start <= MAX_RECOVERIES; start += 1) {
+      const { engine } = boot(path, `boot ${start}`);
+      engine.start();
+      id = engine.submit({ kind: 'sync', args: {}, dedupe: true }).task.task_id;
+      await settle();
+      expect(taskOf(engine, id)).toMatchObject({ status: 'running', attempt: 1 });
+    }
+    const last = boot(path, 'last');
+    last.engine.start();
+    expect(taskOf(last.engine, id)).toMatchObject({ status: 'failed', failure_code: 'daemon_restarted' });
+  });
+});
+
+describe('stopping', () => {
+  it('puts resumable tasks back at once and waits for what they finish', async () => {
+    const test = createTestEngine();
+    const sync = scriptedHandler('sync', { resumable: true });
+    const parse = scriptedHandler('parse', { lane: 'parse' });
+    const verify = scriptedHandler('verify', { lane: 'verify', deaf: true });
+    for (const handler of [sync, parse, verify]) test.engine.register(handler);
+    test.engine.start();
+    const ids = ['sync', 'parse', 'verify'].map(
+      (kind) => test.engine.submit({ kind, args: {}, dedupe: true }).task.task_id,
+    );
+    await settle();
+    const stopped = test.engine.stop(10_000);
+    await settle();
+    verify.runs[0]?.succeed({ n: 1 });
+    await stopped;
+    expect(ids.map((id) => taskOf(test.engine, id))).toMatchObject([
+      { status: 'queued', attempt: 0, failure_code: null },
+      { status: 'failed', failure_code: 'daemon_restarted' },
+      { status: 'succeeded', result: { n: 1 } },
+    ]);
+    expect(sync.order).toHaveLength(1);
+  });
+
+  it('gives up on a task that does not stop', async () => {
+    const test = createTestEngine();
+    const sync = scriptedHandler('sync', { resumable: true, deaf: true });
+    test.engine.register(sync);
+    test.engine.start();
+    const { task } = test.engine.submit({ kind: 'sync', args: {}, dedupe: true });
+    await settle();
+    const stopped = test.engine.stop(10_000);
+    await test.clock.advance(10_000);
+    await stopped;
+    sync.runs[0]?.succeed();
+    await settle();
+    expect(taskOf(test.engine, task.task_id).status).toBe('running');
+  });
+});
