@@ -1,0 +1,36 @@
+import { oneRow, type SqlDatabase } from './sql.ts';
+
+/** The newest attestation of one store, as the database has it. Times are Unix seconds. */
+export interface StoredAttestation {
+  readonly version: number;
+  readonly payload_sha256: string | null;
+  readonly envelope: Uint8Array | null;
+  readonly issued_at: number | null;
+  readonly expires_at: number | null;
+}
+
+/** The attestation counter and the newest envelope of each store. */
+export interface AttestationRepository {
+  get(storeId: string): StoredAttestation | null;
+  set(storeId: string, attestation: StoredAttestation): void;
+}
+
+/** Creates the repository over the main database. */
+export function createAttestationRepository(database: SqlDatabase): AttestationRepository {
+  const get = database.prepare(
+    `SELECT version, payload_sha256, envelope, issued_at, expires_at FROM attestation_state
+     WHERE store_id = :store_id`,
+  );
+  const set = database.prepare(
+    `INSERT INTO attestation_state (store_id, version, payload_sha256, envelope, issued_at, expires_at)
+     VALUES (:store_id, :version, :payload_sha256, :envelope, :issued_at, :expires_at)
+     ON CONFLICT (store_id) DO UPDATE SET version = excluded.version, payload_sha256 = excluded.payload_sha256,
+       envelope = excluded.envelope, issued_at = excluded.issued_at, expires_at = excluded.expires_at`,
+  );
+  return {
+    get: (storeId) => oneRow(get, { store_id: storeId }),
+    set: (storeId, attestation) => {
+      set.run({ store_id: storeId, ...attestation });
+    },
+  };
+}

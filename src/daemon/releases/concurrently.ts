@@ -1,0 +1,47 @@
+/**
+ * Works on items with at most `concurrency` at a time, taking the next item only when there is room for it, so that a
+ * stream of any length needs memory for `concurrency` items.
+ *
+ * @param items what to work on
+ * @param concurrency at least 1
+ * @param signal stops taking items
+ * @param work given the item and a signal that is also aborted when another item failed
+ * @throws what the first failing item threw, after the work in progress has ended; or the signal's reason
+ */
+export async function forEachConcurrently<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  concurrency: number,
+  signal: AbortSignal,
+  work: (item: Item, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const running = new Set<Promise<void>>();
+  let failure: { readonly error: unknown } | null = null;
+  const start = (item: Item): void => {
+    const one = work(item, either)
+      .catch((error: unknown) => {
+        failure ??= { error };
+        failed.abort();
+      })
+      .finally(() => {
+        running.delete(one);
+      });
+    running.add(one);
+  };
+  try {
+    for await (const item of items) {
+      if (either.aborted) break;
+      start(item);
+      if (running.size >= concurrency) await Promise.race(running);
+    }
+  } finally {
+    await Promise.all(running);
+  }
+  rethrow(failure);
+  signal.throwIfAborted();
+}
+
+function rethrow(failure: { readonly error: unknown } | null): void {
+  if (failure !== null) throw failure.error;
+}

@@ -1,0 +1,233 @@
+import type { SigningKey } from '../../attestation/keys.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Failpoints } from '../../platform/failpoints.ts';
+import type { HashPool } from '../../platform/hashing/digests.ts';
+import type { Logger } from '../../platform/logging.ts';
+import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
+import type { ActionHandler, AttestationSource, ReportHandler } from '../api/ports.ts';
+import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { TaskHandler } from '../tasks/task.ts';
+import type { Downloader } from '../upstream/downloader.ts';
+import type { UpstreamAdapter } from '../upstream/upstream.ts';
+import { createReleaseActions } from './actions.ts';
+import { createAttestationRepository } from './attestation-repository.ts';
+import { createAttestor, type Attestor } from './attestor.ts';
+import { recoverReleases } from './boot-recovery.ts';
+import { createCatalogRefreshTask } from './catalog-refresh-task.ts';
+import { createCatalogStore, type CatalogStore } from './catalog-store.ts';
+import { createCleanupTask } from './cleanup-task.ts';
+import { createDamageBook } from './damage-book.ts';
+import { createReleaseDiagnostics, type ReleaseDiagnostics } from './diagnostics.ts';
+import { createObjectRegistry, type ObjectRegistry } from './object-registry.ts';
+import type { EntryRebuilder } from './object-restore.ts';
+import { createProbeRepository } from './probe-repository.ts';
+import { createPublisher, type Publisher } from './publish.ts';
+import { afterRecovery, createRecoveryRun } from './recovery-run.ts';
+import { createRefreshTask } from './refresh-task.ts';
+import { createReleaseCheck, type ReleaseCheck } from './release-check.ts';
+import { createReleaseRepository, type ReleaseRepository } from './release-repository.ts';
+import { createRepairTask } from './repair-task.ts';
+import { createReleaseReports } from './reports.ts';
+import type { SqlDatabase } from './sql.ts';
+import { createSyncTask } from './sync-task.ts';
+import { createVerifyTask } from './verify-task.ts';
+
+/** The settings of the release rooms. */
+export interface ReleasesConfiguration {
+  /** How long an attestation is good for, in seconds; it is renewed at a third of that. */
+  readonly attestationTtlSeconds: number;
+  /** Seconds after which the last full verification of a current release no longer supports an attestation. */
+  readonly maxVerifyAgeSeconds: number;
+  /** Seconds after which a current release is fully verified at boot. */
+  readonly verifyAtBootAfterSeconds: number;
+  readonly retention: {
+    /** Superseded releases of a channel that stay attested for clients that are still downloading. */
+    readonly retained: number;
+    /** Seconds for which they stay so. */
+    readonly maxAgeSeconds: number;
+    /** Releases of a channel that a cleanup keeps. */
+    readonly keep: number;
+    /** Seconds for which an object that nothing refers to is kept. */
+    readonly graceSeconds: number;
+  };
+  /** Entries fetched at once. */
+  readonly downloadConcurrency: number;
+  /** Objects hashed at once. */
+  readonly verifyConcurrency: number;
+  /** Bytes that a sync leaves free on the volume. */
+  readonly reserveBytes: number;
+  /** Runs of a sync, catalog-refresh or repair before it fails for good. */
+  readonly maxAttempts: number;
+}
+
+/** What the releases tell the metrics. */
+export interface ReleaseMetrics {
+  /** @param expiresAt Unix seconds */
+  attestationIssued(version: number, expiresAt: number): void;
+  downloaded(bytes: number): void;
+}
+
+/** What releases are made of. */
+export interface ReleasesDependencies {
+  readonly database: SqlDatabase;
+  /** Root of the snapshot volume that `writer` writes. */
+  readonly root: string;
+  readonly writer: SnapshotWriter;
+  readonly pool: HashPool;
+  /** `null` when no upstream is configured. */
+  readonly adapter: UpstreamAdapter | null;
+  /** `null` exactly when there is no adapter. */
+  readonly downloader: Downloader | null;
+  readonly engine: TaskEngine;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signingKeys: readonly SigningKey[];
+  readonly configuration: ReleasesConfiguration;
+  readonly metrics?: ReleaseMetrics;
+  readonly failpoints: Failpoints;
+  readonly bootId: string;
+  readonly version: string;
+  /** Makes localized entries again in a repair. */
+  readonly rebuildEntry?: EntryRebuilder;
+}
+
+/** The release semantics of the daemon. */
+export interface Releases {
+  readonly handlers: readonly TaskHandler[];
+  readonly reports: ReadonlyMap<string, ReportHandler>;
+  readonly actions: ReadonlyMap<string, ActionHandler>;
+  readonly attestation: AttestationSource;
+  /** What others build releases from: the localized channel, the parse index. */
+  readonly repository: ReleaseRepository;
+  readonly catalogs: CatalogStore;
+  readonly objects: ObjectRegistry;
+  readonly publisher: Publisher;
+  readonly check: ReleaseCheck;
+  readonly attestor: Attestor;
+  readonly diagnostics: ReleaseDiagnostics;
+  /** Resolves when the recovery of `start` is complete; rejects with the signal's reason. */
+  recovered(signal: AbortSignal): Promise<void>;
+  /**
+   * Recovers, attests what was found, and begins to renew. Nothing is attested and no task of these handlers runs
+   * before. The handlers must be registered; the engine may run already. Resolves after the first attempt: a volume
+   * that cannot be used yet is logged and tried again until `stop`.
+   */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Puts the release rooms together. */
+export function createReleases(deps: ReleasesDependencies): Releases {
+  const { database, configuration, clock, writer, pool, adapter, downloader, engine, failpoints, logger } =
+    deps;
+  const { retention } = configuration;
+  const releases = createReleaseRepository(database);
+  const catalogs = createCatalogStore(database);
+  const objects = createObjectRegistry(database);
+  const attestations = createAttestationRepository(database);
+  const probes = createProbeRepository(database);
+  const damage = createDamageBook({ database, releases, objects, clock });
+  const retentionLimits = { count: retention.retained, maxAgeSeconds: retention.maxAgeSeconds };
+  const common = {
+    database,
+    releases,
+    catalogs,
+    objects,
+    writer,
+    clock,
+    failpoints,
+    pool,
+    adapter,
+    probes,
+    logger,
+  };
+  const check = createReleaseCheck({
+    ...common,
+    root: deps.root,
+    damage,
+    concurrency: configuration.verifyConcurrency,
+  });
+  const attestor = createAttestor({
+    ...common,
+    attestations,
+    signingKeys: deps.signingKeys,
+    bootId: deps.bootId,
+    version: deps.version,
+    limits: { retention: retentionLimits, maxVerifyAgeSeconds: configuration.maxVerifyAgeSeconds },
+    ttlSeconds: configuration.attestationTtlSeconds,
+    onIssued: deps.metrics === undefined ? undefined : deps.metrics.attestationIssued.bind(deps.metrics),
+  });
+  const publisher = createPublisher({
+    ...common,
+    attestor,
+    check,
+    reverifyAfterSeconds: Math.floor(configuration.maxVerifyAgeSeconds / 2),
+  });
+  const working = {
+    ...common,
+    attestor,
+    check,
+    publisher,
+    damage,
+    engine,
+    downloader,
+    maxAttempts: configuration.maxAttempts,
+    concurrency: configuration.downloadConcurrency,
+    reserveBytes: configuration.reserveBytes,
+    onDownloaded: deps.metrics === undefined ? undefined : deps.metrics.downloaded.bind(deps.metrics),
+    rebuildEntry: deps.rebuildEntry,
+  };
+  const recovery = createRecoveryRun({
+    recover: (signal) =>
+      recoverReleases(
+        {
+          ...working,
+          root: deps.root,
+          attestations,
+          signingKeys: deps.signingKeys,
+          retention: retentionLimits,
+          verifyAfterSeconds: configuration.verifyAtBootAfterSeconds,
+        },
+        signal,
+      ),
+    clock,
+    logger,
+  });
+  return {
+    handlers: [
+      createSyncTask(working),
+      createCatalogRefreshTask(working),
+      createVerifyTask(working),
+      createRepairTask(working),
+      createRefreshTask(working),
+      createCleanupTask({ ...working, retention: retentionLimits, graceMs: retention.graceSeconds * 1000 }),
+    ].map((handler) => afterRecovery(handler, recovery)),
+    reports: createReleaseReports({ releases, attestor }),
+    actions: createReleaseActions({
+      engine,
+      releases,
+      adapter,
+      retention: retentionLimits,
+      keep: retention.keep,
+      now: () => Math.floor(clock.now() / 1000),
+    }),
+    attestation: attestor,
+    repository: releases,
+    catalogs,
+    objects,
+    publisher,
+    check,
+    attestor,
+    diagnostics: createReleaseDiagnostics({ releases, attestor, probes, adapter, clock, configuration }),
+    recovered: (signal) => recovery.done(signal),
+    start: async () => {
+      await recovery.start(() => {
+        attestor.startRenewal();
+      });
+    },
+    stop: async () => {
+      await recovery.stop();
+      await attestor.stop();
+    },
+  };
+}

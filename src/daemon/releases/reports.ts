@@ -1,0 +1,107 @@
+import { isChannel, type Channel } from '../../domain/channel.ts';
+import { manifestDigestOf } from '../../domain/digest.ts';
+import type { ReportBody, ReportHandler } from '../api/ports.ts';
+import type { Attestor } from './attestor.ts';
+import type { ReleaseRepository } from './release-repository.ts';
+import type { ReleaseRow } from './release-row.ts';
+import { isStale } from './retention-rules.ts';
+
+/** Most releases in one list. */
+const LIST_MAX = 500;
+/** Most damaged destinations of one release in a status report. */
+const DAMAGED_MAX = 100;
+
+/** What the release reports are made from. */
+export interface ReleaseReportDependencies {
+  readonly releases: ReleaseRepository;
+  readonly attestor: Pick<Attestor, 'attested'>;
+}
+
+/** The reports `release.status` and `release.list`. Times are Unix seconds. */
+export function createReleaseReports(deps: ReleaseReportDependencies): ReadonlyMap<string, ReportHandler> {
+  return new Map<string, ReportHandler>([
+    ['release.status', () => statusReport(deps)],
+    ['release.list', (query) => listReport(deps.releases, query['channel'])],
+  ]);
+}
+
+function statusReport({ releases, attestor }: ReleaseReportDependencies): ReportBody {
+  const official = releases.current('official');
+  const localized = releases.current('localized');
+  const statement = attestor.attested();
+  return {
+    official: official === null ? null : currentRelease(releases, official),
+    localized: localized === null ? null : currentRelease(releases, localized),
+    relation: relationOf(official, localized),
+    attestation:
+      statement === null
+        ? null
+        : {
+            version: statement.version,
+            issued_at: statement.issued_at,
+            expires_at: statement.expires_at,
+            authorizes: {
+              official: authorized(statement.official),
+              localized: authorized(statement.localized),
+              retained: statement.retained.map((release) => release.release_id),
+            },
+          },
+  };
+}
+
+function authorized(release: { readonly release_id: string; readonly result: string } | null): string | null {
+  return release?.result === 'PASSED' ? release.release_id : null;
+}
+
+function relationOf(official: ReleaseRow | null, localized: ReleaseRow | null): string {
+  if (official === null) return localized === null ? 'none' : 'no_official';
+  if (localized === null) return 'no_localized';
+  return isStale(localized, official.release_id) ? 'stale' : 'in_sync';
+}
+
+function currentRelease(releases: ReleaseRepository, release: ReleaseRow): ReportBody {
+  const damaged = releases.damageOf(release.channel, release.release_id, DAMAGED_MAX);
+  return {
+    release_id: release.release_id,
+    snapshot_id: release.snapshot_id,
+    state: release.state,
+    ...(release.base_release_id === null ? {} : { base_release_id: release.base_release_id }),
+    integrity: integrityOf(release),
+    verified_at: release.verified_at,
+    damaged: damaged.map((entry) => entry.destination),
+    damaged_count: releases.damageCount(release.channel, release.release_id),
+  };
+}
+
+function integrityOf(release: ReleaseRow): 'ok' | 'damaged' | 'unverified' {
+  if (release.state === 'damaged') return 'damaged';
+  return release.verified_at === null ? 'unverified' : 'ok';
+}
+
+function listReport(releases: ReleaseRepository, channel: unknown): ReportBody {
+  const only: Channel | null = typeof channel === 'string' && isChannel(channel) ? channel : null;
+  const listed = releases.list(only, LIST_MAX);
+  return {
+    total: releases.count(only),
+    releases: listed.map((release) => ({
+      release_id: release.release_id,
+      channel: release.channel,
+      state: release.state,
+      created_at: release.created_at,
+      published_at: release.published_at,
+      ...(release.base_release_id === null ? {} : { base_release_id: release.base_release_id }),
+      manifest: manifestOf(release),
+      artifact_integrity: {
+        checked_at: release.checked_at,
+        ok: integrityOf(release) === 'ok' && release.state !== 'deleted',
+        damaged: releases.damageCount(release.channel, release.release_id),
+      },
+    })),
+  };
+}
+
+function manifestOf(release: ReleaseRow): ReportBody | null {
+  const blake3 = release.snapshot_id === null ? null : manifestDigestOf(release.snapshot_id);
+  if (blake3 === null) return null;
+  return { blake3, entry_count: release.entry_count, total_bytes: release.total_bytes };
+}

@@ -1,0 +1,146 @@
+import { request } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { startSlipway, StartError, type SlipwayProcess } from '../support/process.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+async function daemonSystem(daemon: Record<string, object> = {}): Promise<TestSystem> {
+  const upstream = await temporaryDirectory();
+  await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+  return await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    daemon: { sync: { onStart: false }, ...daemon },
+    startNothing: true,
+  });
+}
+
+async function startWith(system: TestSystem, ...flags: string[]): Promise<SlipwayProcess> {
+  const started = await startSlipway('daemon', ['--config', system.daemonConfiguration, ...flags]);
+  onTestFinished(async () => await started.kill());
+  return started;
+}
+
+function has(lines: readonly string[], text: string): boolean {
+  return lines.some((line) => line.includes(text));
+}
+
+describe('the daemon as a process', () => {
+  it('has its data folder to itself', async () => {
+    const system = await daemonSystem();
+    const daemon = await system.startDaemon();
+    const second = await startWith(system).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    expect(second).toBeInstanceOf(StartError);
+    const { failed } = second as StartError;
+    expect(failed.code).toBe(1);
+    expect(has(failed.lines, `in use by another daemon (pid ${daemon.pid} on`)).toBe(true);
+    expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
+  });
+
+  it('ends with 0 on SIGTERM, also in the middle of a sync, and goes on with it afterwards', async () => {
+    const system = await daemonSystem();
+    const first = await system.startDaemon();
+    const { task_id } = await system.control('sync');
+    expect(await first.stop()).toBe(0);
+    const second = await system.startDaemon();
+    const status = async (): Promise<unknown> => {
+      const answer = await fetch(`${second.url}/v1/reports/task.status?task_id=${task_id}`);
+      return ((await answer.json()) as { task: { status: string } }).task.status;
+    };
+    await expect.poll(status, { timeout: 20_000 }).toBe('succeeded');
+  });
+
+  it('restarts when it is asked to and somebody starts it again', async () => {
+    const system = await daemonSystem();
+    const daemon = await startWith(system, '--supervised=true');
+    const answer = await fetch(`${daemon.url}/v1/control/restart`, { method: 'POST' });
+    expect([answer.status, await answer.json()]).toEqual([
+      202,
+      expect.objectContaining({ action: 'restart', status: 'succeeded', result: { drain: true } }),
+    ]);
+    expect(await daemon.exited).toBe(0);
+    const again = await startWith(system);
+    const tasks = (await (await fetch(`${again.url}/v1/reports/task.list`)).json()) as { items: unknown[] };
+    expect(tasks.items).toMatchObject([{ kind: 'restart', status: 'succeeded' }]);
+  });
+
+  it('listens on a Unix socket that others cannot open, with a token', async () => {
+    const system = await daemonSystem();
+    const socketPath = join(await temporaryDirectory(), 'daemon.sock');
+    const tokenFile = join(await temporaryDirectory(), 'token');
+    await writeFile(tokenFile, 'shared-token\n');
+    await startWith(system, `--listen.socketPath=${socketPath}`, `--tokenFile=${tokenFile}`);
+    expect((await stat(socketPath)).mode & 0o007).toBe(0);
+    const ask = async (path: string, token?: string): Promise<number | undefined> => {
+      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      const [response] = (await once(
+        request({ socketPath, path, headers, agent: false }).end(),
+        'response',
+      )) as [IncomingMessage];
+      response.resume();
+      return response.statusCode;
+    };
+    expect([
+      await ask('/healthz'),
+      await ask('/v1/reports/task.list'),
+      await ask('/v1/reports/task.list', 'shared-token'),
+    ]).toEqual([200, 401, 200]);
+  });
+
+  it('tells every unusable signing key with exit code 78', async () => {
+    const system = await daemonSystem();
+    await writeFile(join(system.directory, 'keys', 'signing.key'), 'no key');
+    const error = await startWith(system).catch((failure: unknown) => failure);
+    expect(error).toBeInstanceOf(StartError);
+    const { failed } = error as StartError;
+    expect(failed.code).toBe(78);
+    expect(has(failed.lines, 'signing.key')).toBe(true);
+  });
+
+  it('refuses a damaged database and leaves it as it is', async () => {
+    const system = await daemonSystem();
+    await (await system.startDaemon()).stop();
+    const path = join(system.directory, 'data', 'main.db');
+    const bytes = await readFile(path);
+    bytes.fill(0xa5, 4096, 32_768);
+    await writeFile(path, bytes);
+    const error = await startWith(system).catch((failure: unknown) => failure);
+    expect(error).toBeInstanceOf(StartError);
+    expect((error as StartError).failed.code).toBe(1);
+    expect((await readFile(path)).equals(bytes)).toBe(true);
+  });
+
+  it('answers the reports of its own as the contract has them', async () => {
+    const system = await daemonSystem();
+    const daemon = await system.startDaemon();
+    await system.run('sync');
+    const doctor = (await (await fetch(`${daemon.url}/v1/reports/daemon.doctor`)).json()) as {
+      status: string;
+      checks: Array<{ id: string; status: string }>;
+    };
+    expect(doctor.checks.filter((check) => check.status === 'failing')).toEqual([]);
+    expect(doctor.checks.map((check) => check.id)).toEqual(
+      expect.arrayContaining([
+        'database.main',
+        'store.writable',
+        'attestation',
+        'upstream',
+        'tasks.lanes',
+        'clock',
+      ]),
+    );
+    const log = (await (await fetch(`${daemon.url}/v1/reports/daemon.logs?tail=1000`)).json()) as {
+      lines: Array<{ msg: string }>;
+    };
+    expect(log.lines.map((line) => line.msg)).toEqual(
+      expect.arrayContaining(['sync started', 'sync succeeded']),
+    );
+  });
+});

@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import type { AttestationStatement } from '../../src/domain/attestation.ts';
+import { RELEASE_FAILPOINTS } from '../../src/daemon/releases/release-failpoints.ts';
+import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
+import { loadManifest } from '../../src/snapshot/manifest-loader.ts';
+import { verifyRelease } from '../../src/snapshot/release-verifier.ts';
+import { SNAPSHOT_FAILPOINTS } from '../../src/snapshot/snapshot-failpoints.ts';
+import { crashFiles } from '../support/crash-files.ts';
+import { writeReleaseTree } from '../support/release-tree.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const CHILD = resolve(import.meta.dirname, '../support/release-daemon-child.ts');
+
+/** The store's own places are killed at in another test; these are the ones that the daemon's database takes part in. */
+const PLACES: readonly (readonly [string, 'recovery' | 'sync'])[] = [
+  ...RELEASE_FAILPOINTS.map((name) => [name, 'sync'] as const),
+  ...SNAPSHOT_FAILPOINTS.filter((name) => /record\.renamed|history\.renamed|attestation\./.test(name)).map(
+    (name) => [name, 'sync'] as const,
+  ),
+  ['snapshot.history.renamed', 'recovery'],
+  ['release.attestation.published', 'recovery'],
+];
+
+interface Run {
+  readonly signal: NodeJS.Signals | null;
+  /** Attested after the recovery, and after the sync. */
+  readonly statements: readonly AttestationStatement[];
+}
+
+async function run(folder: string, ...place: readonly string[]): Promise<Run> {
+  const child = spawn(process.execPath, [CHILD, folder, ...place], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const output = text(child.stdout);
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  if (signal === null) expect(code).toBe(0);
+  const statements = (await output).split('\n').filter((line) => line !== '');
+  return { signal, statements: statements.map((line) => JSON.parse(line) as AttestationStatement) };
+}
+
+/** Hashes everything that an attestation offers. */
+async function checkOffered(root: string, statement: AttestationStatement | undefined): Promise<void> {
+  if (statement?.official === null || statement?.official === undefined)
+    throw new Error('nothing is offered');
+  const pool = createHashPool({ threads: 1 });
+  try {
+    for (const { snapshot_id: snapshotId, result } of [statement.official, ...statement.retained]) {
+      expect(result).toBe('PASSED');
+      const { index } = await loadManifest({ root, snapshotId, checkObjects: false });
+      expect((await verifyRelease({ root, index, pool, concurrency: 2 })).damagedCount).toBe(0);
+    }
+  } finally {
+    await pool.close();
+  }
+}
+
+describe('a daemon killed with SIGKILL', () => {
+  it.each(PLACES)(
+    'at %s in the %s offers the old or the new release, whole, and goes on',
+    async (...place) => {
+      const folder = await temporaryDirectory();
+      const root = join(folder, 'store');
+      const { privateKey } = generateKeyPairSync('ed25519');
+      await writeFile(join(folder, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), {
+        mode: 0o600,
+      });
+      await writeReleaseTree(join(folder, 'upstream'), { id: 'r1', files: crashFiles(1) });
+      const first = await run(folder);
+      expect(first.statements.at(-1)?.official).toMatchObject({ release_id: 'r1', result: 'PASSED' });
+
+      await writeReleaseTree(join(folder, 'upstream'), { id: 'r2', files: crashFiles(2) });
+      expect((await run(folder, ...place)).signal).toBe('SIGKILL');
+
+      const again = await run(folder);
+      const [recovered, synced] = again.statements;
+      expect(['r1', 'r2']).toContain(recovered?.official?.release_id);
+      expect(recovered?.version).toBeGreaterThan(first.statements.at(-1)?.version ?? 0);
+      expect(synced?.version).toBeGreaterThan(recovered?.version ?? 0);
+      expect(synced?.official).toMatchObject({ release_id: 'r2', result: 'PASSED' });
+      expect(synced?.retained.map((release) => release.release_id)).toEqual(['r1']);
+      await checkOffered(root, recovered);
+      await checkOffered(root, synced);
+    },
+  );
+});

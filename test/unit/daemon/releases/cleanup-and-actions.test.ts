@@ -1,0 +1,230 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { AttestedRelease } from '../../../../src/domain/attestation.ts';
+import { createWorld, DAY, type World } from './release-world.ts';
+
+const CONTEXT = { idempotencyKey: null, correlationId: 'test' };
+
+/** A world with releases 1.0 to `count`.0, a day apart. */
+async function withReleases(count: number): Promise<World> {
+  const world = await createWorld();
+  for (let number = 1; number <= count; number += 1) {
+    world.upstream.releaseId = `${number}.0`;
+    world.upstream.files = new Map([
+      ['shared', 'shared'],
+      ['own', `only in ${number}`],
+    ]);
+    expect((await world.act('sync')).status).toBe('succeeded');
+    await world.clock.advance(DAY);
+  }
+  await world.act('verify', { force: true });
+  return world;
+}
+
+async function refused(world: World, action: string, body: Record<string, unknown>): Promise<unknown> {
+  try {
+    await world.releases.actions.get(action)?.(body, CONTEXT);
+    return null;
+  } catch (error) {
+    return (error as { code?: unknown }).code;
+  }
+}
+
+describe('release-cleanup', () => {
+  test('what clients may still download stays, unless forced; then it leaves the attestation first', async () => {
+    const world = await withReleases(4);
+    expect(world.attested().retained.map((release) => release.release_id)).toEqual(['3.0', '2.0']);
+    const gentle = await world.act('release-cleanup', { count: 1n });
+    expect(gentle.result).toMatchObject({ deleted: ['1.0'] });
+    const forced = await world.act('release-cleanup', { count: 1n, force: true });
+    expect(forced.result).toMatchObject({ deleted: ['2.0'] });
+    expect(world.attested().retained.map((release) => release.release_id)).toEqual(['3.0']);
+    expect(await readdir(join(world.root, 'releases/official'))).toEqual(['3.0.json', '4.0.json']);
+    expect(await readdir(join(world.root, 'manifests'))).toHaveLength(2);
+    expect((await world.act('verify', { force: true })).result).toMatchObject({ damaged: 0 });
+  });
+
+  test('refuses at once what is protected or unknown', async () => {
+    const world = await withReleases(3);
+    expect(await refused(world, 'release-cleanup', { id: '3.0' })).toBe('release_protected');
+    expect(await refused(world, 'release-cleanup', { id: '2.0', force: true })).toBe('release_protected');
+    expect(await refused(world, 'release-cleanup', { id: '1.0' })).toBe('release_protected');
+    expect(await refused(world, 'release-cleanup', { id: '9.0' })).toBe('unknown_release');
+    expect(await refused(world, 'release-cleanup', { localized_release_id: '1.0' })).toBe('unknown_release');
+    expect((await world.act('release-cleanup', { id: '1.0', force: true })).result).toMatchObject({
+      deleted: ['1.0'],
+    });
+    expect(await refused(world, 'release-cleanup', { id: '1.0' })).toBe('unknown_release');
+  });
+
+  test('staging directories that no task comes back to are removed', async () => {
+    const world = await withReleases(1);
+    await mkdir(join(world.root, 'tmp/01DEADTASK/deep'), { recursive: true });
+    await mkdir(join(world.root, 'tmp/sync-0123'), { recursive: true });
+    expect((await world.act('release-cleanup')).result).toMatchObject({ removed_staging: 2, deleted: [] });
+    expect(await readdir(join(world.root, 'tmp'))).toEqual([]);
+  });
+
+  test('nothing is deleted while it cannot be withdrawn', async () => {
+    const world = await withReleases(4);
+    world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'EROFS' }));
+    expect(await world.act('release-cleanup', { count: 1n, force: true })).toMatchObject({
+      failure_code: 'read_only',
+    });
+    expect(await readdir(join(world.root, 'releases/official'))).toHaveLength(4);
+    world.script.broken.clear();
+    expect((await world.act('release-cleanup')).status).toBe('succeeded');
+    expect(await readdir(join(world.root, 'releases/official'))).toEqual(['3.0.json', '4.0.json']);
+  });
+});
+
+describe('actions', () => {
+  test('an equal task that waits or runs is returned in place of a new one', async () => {
+    const world = await withReleases(1);
+    const sync = world.releases.actions.get('sync');
+    const first = await sync?.({}, CONTEXT);
+    const second = await sync?.({ args: [] }, CONTEXT);
+    expect(second).toMatchObject({ deduplicated: true, task: { task_id: first?.task.task_id } });
+  });
+
+  test('refuse what cannot be done', async () => {
+    const world = await withReleases(1);
+    expect(await refused(world, 'verify', { args: ['release_id=9.0'] })).toBe('unknown_release');
+    expect(await refused(world, 'repair', { args: ['channel=localized', 'release_id=1.0'] })).toBe(
+      'unknown_release',
+    );
+    const alone = await createWorld({ withUpstream: false });
+    expect(await refused(alone, 'sync', {})).toBe('upstream_not_configured');
+    expect(await refused(alone, 'catalog-refresh', {})).toBe('upstream_not_configured');
+    expect((await alone.act('refresh')).status).toBe('succeeded');
+  });
+
+  test('refresh is refused while another task has the store to itself', async () => {
+    const world = await withReleases(1);
+    await world.damage('shared', null);
+    let answer: unknown = 'not asked';
+    world.upstream.onOpen = () => {
+      world.upstream.onOpen = () => undefined;
+      try {
+        void world.releases.actions.get('refresh')?.({}, CONTEXT);
+        answer = 'accepted';
+      } catch (error) {
+        answer = (error as { code?: unknown }).code;
+      }
+    };
+    expect((await world.act('repair')).status).toBe('succeeded');
+    expect(answer).toBe('store_locked');
+  });
+
+  test('one release of a channel is verified when it is named', async () => {
+    const world = await withReleases(2);
+    const task = await world.act('verify', { args: ['channel=official', 'release_id=1.0'] });
+    expect(task.result).toEqual({
+      damaged: 0,
+      releases: [{ channel: 'official', release_id: '1.0', entries: 2, damaged: 0, damaged_entries: [] }],
+    });
+  });
+});
+
+test('a sync that is cancelled leaves what is served, and what it fetched', async () => {
+  const world = await withReleases(1);
+  world.upstream.releaseId = '2.0';
+  world.upstream.files.set('own', 'only in 2');
+  world.upstream.onOpen = () => {
+    const running = world.engine.list(10).find((task) => task.status === 'running');
+    world.engine.cancel(running!.task_id, 'enough');
+  };
+  expect(await world.act('sync')).toMatchObject({ status: 'cancelled' });
+  expect(world.attested().official?.release_id).toBe('1.0');
+});
+
+describe('a localized release', () => {
+  /** Publishes the official release unchanged as a localized one, as the localized rooms do with changed entries. */
+  async function publishLocalized(world: World): Promise<AttestedRelease | null> {
+    const { releases } = world;
+    const official = releases.repository.current('official')!;
+    const copy = await releases.catalogs.copy(releases.catalogs.get(official.revision_id!)!, 'task', false);
+    const context = {
+      taskId: 'localized-task',
+      kind: 'localized-publish',
+      args: {},
+      attempt: 1,
+      signal: new AbortController().signal,
+      log: () => undefined,
+      progress: () => undefined,
+      commit: async <T>(section: () => Promise<T>) => await section(),
+    };
+    const release = await releases.publisher.register(
+      {
+        channel: 'localized',
+        releaseId: `${official.release_id}-l1` as typeof official.release_id,
+        upstreamReleaseId: official.release_id,
+        baseReleaseId: official.release_id,
+        revisionId: copy.revision_id,
+        content: {
+          digest: official.content_digest!,
+          entryCount: official.entry_count,
+          totalBytes: official.total_bytes,
+        },
+        serverInfo: null,
+        appVersion: null,
+      },
+      context,
+    );
+    await releases.publisher.makeCurrent(release, context);
+    return world.attested().localized;
+  }
+
+  test('is withdrawn when the official one moves on, retained, and back when that goes back', async () => {
+    const world = await withReleases(1);
+    expect(await publishLocalized(world)).toMatchObject({
+      release_id: '1.0-l1',
+      base_release_id: '1.0',
+      result: 'PASSED',
+    });
+    const status = (): unknown =>
+      world.releases.reports.get('release.status')?.({}, new AbortController().signal);
+    expect(await status()).toMatchObject({ relation: 'in_sync', localized: { release_id: '1.0-l1' } });
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('own', 'only in 2');
+    await world.act('sync');
+    expect(world.attested()).toMatchObject({
+      official: { release_id: '2.0' },
+      localized: null,
+      retained: [
+        { release_id: '1.0', channel: 'official' },
+        { release_id: '1.0-l1', channel: 'localized' },
+      ],
+    });
+    expect(await status()).toMatchObject({ relation: 'stale' });
+    expect(await refused(world, 'release-cleanup', { id: '1.0', force: true })).toBe('release_protected');
+    world.upstream.releaseId = '1.0';
+    world.upstream.files.set('own', 'only in 1');
+    await world.act('sync');
+    expect(world.attested()).toMatchObject({
+      official: { release_id: '1.0' },
+      localized: { release_id: '1.0-l1', result: 'PASSED' },
+    });
+  });
+
+  test('is listed with its base', async () => {
+    const world = await withReleases(1);
+    await publishLocalized(world);
+    const list = world.releases.reports.get('release.list');
+    expect(await list?.({ channel: 'localized' }, new AbortController().signal)).toMatchObject({
+      total: 1,
+      releases: [
+        {
+          release_id: '1.0-l1',
+          channel: 'localized',
+          state: 'current',
+          base_release_id: '1.0',
+          manifest: { entry_count: 2 },
+          artifact_integrity: { ok: true, damaged: 0 },
+        },
+      ],
+    });
+    expect(await list?.({}, new AbortController().signal)).toMatchObject({ total: 2 });
+  });
+});

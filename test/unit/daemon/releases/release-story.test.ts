@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest';
+import { createWorld, DAY } from './release-world.ts';
+
+test('day by day: synced, damaged, repaired, replaced, retained, expired, cleaned up', async () => {
+  const world = await createWorld();
+  const { clock, upstream } = world;
+  const large = Buffer.alloc(2_500_000, 7);
+  expect(world.attested()).toMatchObject({ version: 1, official: null, localized: null, retained: [] });
+
+  // Day 0: the first release.
+  upstream.files = new Map<string, string | Buffer>([
+    ['b/large.bundle', large],
+    ['a.json', '{"a":1}'],
+    ['a/copy.json', '{"a":1}'],
+    ['empty', ''],
+  ]);
+  const first = await world.act('sync');
+  expect(first).toMatchObject({
+    status: 'succeeded',
+    result: {
+      unchanged: false,
+      release_id: '1.0',
+      previous_release_id: null,
+      entry_count: 4,
+      total_bytes: large.length + 14,
+      attestation_version: 2,
+    },
+  });
+  const snapshot = String(first.result?.['snapshot_id']);
+  expect(world.attested()).toMatchObject({
+    official: { release_id: '1.0', snapshot_id: snapshot, result: 'PASSED', verification: 'full' },
+  });
+  expect(await world.onVolume()).toEqual(world.attested());
+  const entries = await world.contents(snapshot);
+  expect([...entries.keys()]).toEqual(['a.json', 'a/copy.json', 'b/large.bundle', 'empty']);
+  expect(entries.get('b/large.bundle')).toMatchObject({
+    size: large.length,
+    media_type: 'application/octet-stream',
+  });
+  expect(entries.get('b/large.bundle')?.blocks).toMatch(/^[0-9a-f]{64}$/);
+  expect(entries.get('a.json')?.media_type).toBe('application/json');
+
+  // Nothing changed upstream: a new attestation and nothing else.
+  upstream.opened.length = 0;
+  const again = await world.act('sync');
+  expect(again.result).toEqual({ unchanged: true, release_id: '1.0', attestation_version: 3 });
+  expect(upstream.opened).toEqual([]);
+
+  // Day 1: an object rots; verification finds it and the release is withdrawn at once.
+  await clock.advance(DAY);
+  await world.damage(large, 'rotten');
+  const found = await world.act('verify');
+  expect(found).toMatchObject({
+    status: 'succeeded',
+    result: { damaged: 1, releases: [{ release_id: '1.0', damaged: 1 }] },
+  });
+  expect(world.attested().official).toMatchObject({ release_id: '1.0', result: 'FAILED' });
+  expect(world.row('1.0')).toBe('damaged');
+  const status = await world.releases.reports.get('release.status')?.({}, new AbortController().signal);
+  expect(status).toMatchObject({
+    official: { release_id: '1.0', integrity: 'damaged', damaged: ['b/large.bundle'], damaged_count: 1 },
+    relation: 'no_localized',
+    attestation: { authorizes: { official: null } },
+  });
+
+  upstream.opened.length = 0;
+  const repaired = await world.act('repair');
+  expect(repaired).toMatchObject({
+    status: 'succeeded',
+    result: { releases: [{ release_id: '1.0', repaired: 1 }] },
+  });
+  expect(upstream.opened).toEqual(['b/large.bundle']);
+  expect(world.attested().official).toMatchObject({
+    release_id: '1.0',
+    snapshot_id: snapshot,
+    result: 'PASSED',
+  });
+  expect(world.row('1.0')).toBe('current');
+  expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+
+  // Day 2: a new release shares most of its objects with the old one, which stays reachable.
+  await clock.advance(DAY);
+  upstream.releaseId = '2.0';
+  upstream.files.set('a.json', '{"a":2}');
+  upstream.files.delete('empty');
+  upstream.opened.length = 0;
+  expect((await world.act('catalog-refresh')).result).toMatchObject({
+    release_id: '2.0',
+    added: 0,
+    changed: 1,
+    removed: 1,
+    bytes: 7,
+  });
+  const second = await world.act('sync');
+  expect(second.result).toMatchObject({ release_id: '2.0', previous_release_id: '1.0', reused_entries: 2 });
+  expect(upstream.opened).toEqual(['a.json']);
+  const switchedAt = world.attested().issued_at;
+  expect(world.attested()).toMatchObject({
+    official: { release_id: '2.0', result: 'PASSED' },
+    retained: [{ release_id: '1.0', channel: 'official', retained_until: switchedAt + 7 * 86_400 }],
+  });
+  expect(await world.contents(snapshot)).toHaveLength(4);
+
+  // Day 9: it has expired, and a cleanup may take it; but the previous release always stays.
+  await clock.advance(3 * DAY);
+  await world.act('verify', { force: true });
+  await clock.advance(4 * DAY);
+  expect((await world.act('refresh')).status).toBe('succeeded');
+  expect(world.attested().retained).toEqual([]);
+  upstream.releaseId = '3.0';
+  upstream.files.set('new.txt', 'new');
+  expect((await world.act('sync')).status).toBe('succeeded');
+  const dry = await world.act('release-cleanup', { count: 1n, args: ['dry_run=true'] });
+  expect(dry.result).toMatchObject({ dry_run: true, deleted: ['1.0'] });
+  expect(world.row('1.0')).toBe('superseded');
+  const cleaned = await world.act('release-cleanup', { count: 1n, force: true });
+  expect(cleaned.result).toMatchObject({
+    deleted: ['1.0'],
+    kept: expect.arrayContaining([
+      { channel: 'official', release_id: '3.0', why: 'current' },
+      { channel: 'official', release_id: '2.0', why: 'previous' },
+    ]) as unknown,
+  });
+  expect(cleaned.result?.['removed_objects']).toBeGreaterThanOrEqual(1);
+  expect(world.row('1.0')).toBe('deleted');
+  await expect(world.contents(snapshot)).rejects.toThrow(/manifest/);
+  expect((await world.act('verify', { force: true })).result).toMatchObject({ damaged: 0 });
+});

@@ -1,0 +1,241 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { chmod, copyFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { keyIdOf, type SigningKey, type TrustedKey } from '../../../../src/attestation/keys.ts';
+import { verifyEnvelope } from '../../../../src/attestation/verify.ts';
+import { openDatabase } from '../../../../src/daemon/database/database.ts';
+import type { Database } from '../../../../src/daemon/database/sqlite-database.ts';
+import { createReleases, type Releases } from '../../../../src/daemon/releases/releases.ts';
+import type { ReleasesConfiguration } from '../../../../src/daemon/releases/releases.ts';
+import { createTaskEngine } from '../../../../src/daemon/tasks/create-task-engine.ts';
+import type { TaskEngine, TaskRow } from '../../../../src/daemon/tasks/task-engine.ts';
+import { createDownloader } from '../../../../src/daemon/upstream/downloader.ts';
+import type { AttestationStatement } from '../../../../src/domain/attestation.ts';
+import { manifestDigestOf } from '../../../../src/domain/digest.ts';
+import type { ManifestEntry } from '../../../../src/domain/manifest.ts';
+import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
+import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';
+import { createUlidFactory } from '../../../../src/platform/ids.ts';
+import { createSilentLogger } from '../../../../src/platform/logging.ts';
+import { manifestPath, objectPath } from '../../../../src/snapshot/layout.ts';
+import { loadManifest } from '../../../../src/snapshot/manifest-loader.ts';
+import { openSnapshotWriter } from '../../../../src/snapshot/snapshot-writer.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { ScriptedUpstream } from './scripted-upstream.ts';
+
+/** One day, in milliseconds. */
+export const DAY = 86_400_000;
+
+/** What goes wrong. */
+export interface Script {
+  /** Whoever reaches this failpoint throws, as if the process had ended there. */
+  failAt: string | null;
+  /** Errors that methods of the writer fail with. */
+  readonly broken: Map<string, NodeJS.ErrnoException>;
+  freeBytes: number | null;
+}
+
+/** A daemon's release rooms with a real database, a real store and an upstream in memory. */
+export interface World {
+  readonly root: string;
+  readonly clock: FakeClock;
+  readonly upstream: ScriptedUpstream;
+  releases: Releases;
+  engine: TaskEngine;
+  database: Database;
+  readonly script: Script;
+  /** Runs a control action and waits until its task has ended. */
+  act(action: string, body?: Record<string, unknown>): Promise<TaskRow>;
+  /** The newest statement, its signature verified. */
+  attested(): AttestationStatement;
+  /** The newest statement on the volume. */
+  onVolume(): Promise<AttestationStatement | null>;
+  /** The bytes that a release on the volume gives, by destination, each hashed. */
+  contents(snapshotId: string): Promise<Map<string, ManifestEntry>>;
+  /** Overwrites an object of these bytes. */
+  damage(content: string | Buffer, bad: string | null): Promise<void>;
+  damageManifest(snapshotId: string): Promise<void>;
+  /** Stops and starts the daemon; meanwhile its database or volume can be lost, or an older database put in place. */
+  restart(options?: {
+    readonly database?: 'lost';
+    readonly backup?: string;
+    readonly volume?: 'lost';
+    readonly start?: boolean;
+  }): Promise<void>;
+  row(releaseId: string): string | null;
+}
+
+const CONFIGURATION: ReleasesConfiguration = {
+  attestationTtlSeconds: 600,
+  maxVerifyAgeSeconds: 7 * 86_400,
+  verifyAtBootAfterSeconds: 86_400,
+  retention: { retained: 2, maxAgeSeconds: 7 * 86_400, keep: 2, graceSeconds: 86_400 },
+  downloadConcurrency: 3,
+  verifyConcurrency: 2,
+  reserveBytes: 0,
+  maxAttempts: 1,
+};
+
+/** Makes a world; everything in it is gone when the test ends. */
+export async function createWorld(
+  change: Partial<ReleasesConfiguration> & { readonly withUpstream?: boolean } = {},
+): Promise<World> {
+  const directory = await temporaryDirectory();
+  const root = join(directory, 'store');
+  // The store compares its files' times with the clock.
+  const clock = new FakeClock(Math.floor(Date.now() / 1000) * 1000);
+  const script: Script = { failAt: null, broken: new Map(), freeBytes: null };
+  const upstream = new ScriptedUpstream();
+  const pool = createHashPool({ threads: 1 });
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const signingKeys: SigningKey[] = [{ keyId: keyIdOf(publicKey), privateKey }];
+  const trusted: TrustedKey[] = [{ keyId: keyIdOf(publicKey), publicKey }];
+  let boot = 0;
+  let counter = 0;
+
+  const open = async (): Promise<Pick<World, 'releases' | 'engine' | 'database'>> => {
+    boot += 1;
+    const database = openDatabase(join(directory, 'main.sqlite'));
+    const failpoints = {
+      hit: (name: string): void => {
+        if (name === script.failAt) throw new Error(`stopped at ${name}`);
+      },
+    };
+    const engine = createTaskEngine({
+      database,
+      clock,
+      random: () => 0,
+      createId: createUlidFactory({
+        clock,
+        randomBytes: (count) => Uint8Array.from({ length: count }, () => (counter += 1) % 32),
+      }),
+      logger: createSilentLogger(),
+      bootId: `boot-${boot}`,
+    });
+    const real = await openSnapshotWriter({ root, failpoints, clock });
+    const writer = new Proxy(real, {
+      get: (target, name: keyof typeof real) => {
+        const error = script.broken.get(name);
+        if (error !== undefined) return () => Promise.reject(error);
+        if (name === 'freeBytes' && script.freeBytes !== null) return () => Promise.resolve(script.freeBytes);
+        return target[name];
+      },
+    });
+    const { withUpstream = true, ...configuration } = change;
+    const releases = createReleases({
+      database,
+      root,
+      writer,
+      pool,
+      adapter: withUpstream ? upstream : null,
+      downloader: withUpstream
+        ? createDownloader({
+            adapter: upstream,
+            pool,
+            clock,
+            logger: createSilentLogger(),
+            limits: { maxAttempts: 1, backoffBaseMs: 1, backoffCapMs: 1, maxFileBytes: 1e9 },
+          })
+        : null,
+      engine,
+      clock,
+      logger: createSilentLogger(),
+      signingKeys,
+      configuration: { ...CONFIGURATION, ...configuration },
+      failpoints,
+      bootId: `boot-${boot}`,
+      version: '0.1.0-test',
+    });
+    for (const handler of releases.handlers) engine.register(handler);
+    return { releases, engine, database };
+  };
+
+  const close = async (): Promise<void> => {
+    await world.engine.stop(5000);
+    await world.releases.stop();
+    world.database.close();
+  };
+
+  const verified = (envelope: Buffer): AttestationStatement => {
+    const result = verifyEnvelope(envelope, trusted);
+    if (!result.ok) throw new Error(result.error.message);
+    return result.value.statement;
+  };
+
+  const world: World = {
+    root,
+    clock,
+    upstream,
+    script,
+    ...(await open()),
+    act: async (action, body = {}) => {
+      const handler = world.releases.actions.get(action);
+      if (handler === undefined) throw new Error(`no action ${action}`);
+      const { task } = await handler(body, { idempotencyKey: null, correlationId: 'test' });
+      return await ended(world.engine, task.task_id);
+    },
+    attested: () => {
+      const current = world.releases.attestation.current();
+      if (current === null) throw new Error('nothing is attested');
+      return verified(current.envelope);
+    },
+    onVolume: async () => {
+      const writer = await openSnapshotWriter({ root, failpoints: { hit: () => undefined }, clock });
+      const envelope = await writer.readCurrentAttestation();
+      return envelope === null ? null : verified(envelope);
+    },
+    contents: async (snapshotId) => {
+      const { index } = await loadManifest({ root, snapshotId: snapshotId as never, checkObjects: true });
+      return new Map(index.entries(0, index.length).map((entry) => [entry.destination, entry]));
+    },
+    damage: async (content, bad) => {
+      const path = objectPath(root, blake3Hex(Buffer.from(content)));
+      if (bad === null) {
+        await rm(path);
+        return;
+      }
+      await chmod(path, 0o644);
+      await writeFile(path, bad);
+    },
+    damageManifest: async (snapshotId) => {
+      const digest = manifestDigestOf(snapshotId);
+      if (digest === null) throw new Error(snapshotId);
+      await chmod(manifestPath(root, digest), 0o644);
+      await writeFile(manifestPath(root, digest), '{}\n');
+    },
+    restart: async (options = {}) => {
+      await close();
+      script.failAt = null;
+      if (options.database === 'lost' || options.backup !== undefined) {
+        for (const suffix of ['', '-wal', '-shm'])
+          await rm(join(directory, `main.sqlite${suffix}`), { force: true });
+      }
+      if (options.volume === 'lost') await rm(root, { recursive: true });
+      if (options.backup !== undefined) await copyFile(options.backup, join(directory, 'main.sqlite'));
+      Object.assign(world, await open());
+      world.engine.start();
+      if (options.start !== false) await world.releases.start();
+    },
+    row: (releaseId) => world.releases.repository.named(releaseId)?.state ?? null,
+  };
+  onTestFinished(async () => {
+    await close();
+    await pool.close();
+  });
+  world.engine.start();
+  await world.releases.start();
+  return world;
+}
+
+/** Waits until a task has ended. */
+export async function ended(engine: TaskEngine, taskId: string): Promise<TaskRow> {
+  return await new Promise((resolve) => {
+    engine.onFinished((task) => {
+      if (task.task_id === taskId) resolve(task);
+    });
+    const task = engine.get(taskId);
+    if (task !== null && task.finished_at !== null) resolve(task);
+  });
+}

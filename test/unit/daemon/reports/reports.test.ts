@@ -1,0 +1,162 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { REPORTS } from '../../../../src/contract/reports.ts';
+import {
+  clockCheck,
+  databaseCheck,
+  laneCheck,
+  storeChecks,
+} from '../../../../src/daemon/reports/doctor-checks.ts';
+import { createDoctorReport, type DoctorCheck } from '../../../../src/daemon/reports/doctor-report.ts';
+import { createLogRing } from '../../../../src/daemon/reports/log-ring.ts';
+import { createLogReport } from '../../../../src/daemon/reports/log-report.ts';
+import { createTaskReports } from '../../../../src/daemon/reports/task-reports.ts';
+import { noFailpoints } from '../../../../src/platform/failpoints.ts';
+import { createLogger } from '../../../../src/platform/logging.ts';
+import { stagingRoot } from '../../../../src/snapshot/layout.ts';
+import { openSnapshotWriter } from '../../../../src/snapshot/snapshot-writer.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { createTestEngine, scriptedHandler, settle } from '../../../support/task-engine.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+const never = new AbortController().signal;
+
+describe('the reports of tasks', () => {
+  it('are what the contract says', async () => {
+    const { engine } = createTestEngine();
+    const sync = scriptedHandler('sync');
+    engine.register(sync);
+    engine.start();
+    const { task } = engine.submit({ kind: 'sync', args: { note: 'x'.repeat(5000) }, dedupe: true });
+    await settle();
+    sync.runs[0]?.context.log('info', 'catalog fetched', { entries: 3 });
+    const reports = createTaskReports(engine);
+    const list = REPORTS['task.list'].answer.body.parse(await reports.get('task.list')?.({}, never));
+    expect(list.items[0]?.args).toEqual({ omitted: expect.any(String) });
+    const query = { task_id: task.task_id };
+    const status = REPORTS['task.status'].answer.body.parse(await reports.get('task.status')?.(query, never));
+    expect(status.task.args).toEqual(task.args);
+    const logs = REPORTS['task.logs'].answer.body.parse(await reports.get('task.logs')?.(query, never));
+    expect(logs).toMatchObject({
+      task_id: task.task_id,
+      truncated: false,
+      lines: [
+        { seq: 1, msg: 'sync started' },
+        { seq: 2, level: 'info', msg: 'catalog fetched', fields: { entries: 3 } },
+      ],
+    });
+    for (const name of ['task.status', 'task.logs']) {
+      expect(() => reports.get(name)?.({ task_id: 'nope' }, never)).toThrow(
+        expect.objectContaining({ code: 'unknown_task' }),
+      );
+    }
+  });
+});
+
+describe('the report of the log', () => {
+  it('has the newest lines, oldest first, and passes every line on', async () => {
+    const written: string[] = [];
+    const ring = createLogRing({ write: (line) => written.push(line) });
+    const logger = createLogger({ name: 'test', level: 'info', destination: ring });
+    logger.debug('not this');
+    for (let n = 1; n <= 2500; n += 1) logger.info({ task_id: `t${n}`, token: 'canary' }, `line ${n}`);
+    expect(written).toHaveLength(2500);
+    const report = createLogReport(ring);
+    const { lines } = REPORTS['daemon.logs'].answer.body.parse(await report({ tail: 3 }, never));
+    expect(lines.map(({ msg, task_id, level }) => [msg, task_id, level])).toEqual([
+      ['line 2498', 't2498', 'info'],
+      ['line 2499', 't2499', 'info'],
+      ['line 2500', 't2500', 'info'],
+    ]);
+    expect(lines[0]?.ts).toBeCloseTo(Date.now() / 1000, -2);
+    const all = ring.tail(5000);
+    expect([all.length, all[0]?.msg, JSON.stringify(all).includes('canary')]).toEqual([
+      2000,
+      'line 501',
+      false,
+    ]);
+  });
+});
+
+describe('the doctor', () => {
+  it('is as bad as the worst check and says since when', async () => {
+    const clock = new FakeClock();
+    let status: 'ok' | 'degraded' = 'ok';
+    const checks: DoctorCheck[] = [
+      { id: 'a', run: () => ({ status, message: 'a' }) },
+      { id: 'b', run: () => ({ status: 'ok', message: 'b' }) },
+    ];
+    const report = createDoctorReport({ checks, clock, timeoutMs: 1000 });
+    const ask = async (): Promise<{ status: string; checks: Array<{ id: string; since: number }> }> =>
+      REPORTS['daemon.doctor'].answer.body.parse(await report({}, never));
+    const first = await ask();
+    expect(first.status).toBe('ok');
+    await clock.advance(60_000);
+    status = 'degraded';
+    const second = await ask();
+    expect(second.status).toBe('degraded');
+    expect(second.checks.map((check) => check.since - (first.checks[0]?.since ?? 0))).toEqual([60, 0]);
+  });
+
+  it('counts a check that throws or hangs as failing', async () => {
+    const clock = new FakeClock();
+    const checks: DoctorCheck[] = [
+      {
+        id: 'throws',
+        run: () => {
+          throw new Error('EIO: the disk is gone');
+        },
+      },
+      { id: 'hangs', run: async () => await new Promise(() => undefined) },
+    ];
+    const answer = createDoctorReport({ checks, clock, timeoutMs: 1000 })({}, never);
+    await clock.advance(1000);
+    expect(await answer).toMatchObject({
+      status: 'failing',
+      checks: [
+        { id: 'throws', status: 'failing', message: 'EIO: the disk is gone' },
+        { id: 'hangs', status: 'failing', message: 'no answer within 1000 ms' },
+      ],
+    });
+  });
+
+  it('looks at the store as it is', async () => {
+    const root = await temporaryDirectory();
+    const writer = await openSnapshotWriter({ root, failpoints: noFailpoints, clock: new FakeClock() });
+    const look = async (free = 5e10): Promise<unknown[]> => {
+      const checks = storeChecks(root, { storeId: writer.storeId, freeBytes: async () => free }, 'boot');
+      return await Promise.all(
+        checks.map(async (check) => {
+          try {
+            return (await check.run(never)).status;
+          } catch {
+            return 'threw';
+          }
+        }),
+      );
+    };
+    expect(await look()).toEqual(['ok', 'ok', 'ok']);
+    expect(await look(500e6)).toEqual(['ok', 'ok', 'degraded']);
+    expect(await look(1e6)).toEqual(['ok', 'ok', 'failing']);
+    expect(await writer.listStaging()).toEqual([]);
+    await rm(stagingRoot(root), { recursive: true });
+    await rm(join(root, 'FORMAT'));
+    await mkdir(join(root, 'elsewhere'));
+    expect(await look()).toEqual(['threw', 'threw', 'ok']);
+  });
+
+  it('looks at database, lanes and clock', async () => {
+    const { engine, database, clock } = createTestEngine();
+    engine.register(scriptedHandler('sync'));
+    engine.start();
+    const checks = [databaseCheck('database.main', database, clock), laneCheck(engine), clockCheck(clock)];
+    const look = async (): Promise<string[]> =>
+      await Promise.all(checks.map(async (check) => (await check.run(never)).status));
+    expect(await look()).toEqual(['ok', 'ok', 'ok']);
+    for (let n = 0; n < 102; n += 1) engine.submit({ kind: 'sync', args: { n }, dedupe: false });
+    clock.jumpTo(clock.now() - 3_600_000);
+    await settle();
+    expect(await look()).toEqual(['ok', 'degraded', 'degraded']);
+  });
+});
