@@ -1,0 +1,305 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ServiceError } from '../../contract/service-error.ts';
+import {
+  planByteResponse,
+  type ByteRequestHeaders,
+  type ByteResponsePlan,
+} from '../../domain/byte-response.ts';
+import type { Channel } from '../../domain/channel.ts';
+import type { ManifestEntry } from '../../domain/manifest.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { HashPool } from '../../platform/hashing/digests.ts';
+import { renderProblem, sendProblem } from '../../platform/http/problem.ts';
+import { requestId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/logging.ts';
+import type { Registry } from '../../platform/metrics.ts';
+import type { ServedRelease, Serving, ServingState } from '../serving/serving.ts';
+import { BlockCache } from './block-cache.ts';
+import { createBodySender } from './body-sender.ts';
+import { ByteFault } from './byte-fault.ts';
+import type { CdnLimits } from './cdn-limits.ts';
+import { createCdnMetrics } from './cdn-metrics.ts';
+import { ALLOW, notDistributable, problemHeaders, RangeRefusal, serviceErrorOf } from './cdn-problems.ts';
+import { parseCdnTarget, pendingRelease, selectRelease, type CdnSelection } from './cdn-target.ts';
+import { createDrainWatch } from './drain-watch.ts';
+import { InFlightBudget } from './in-flight-budget.ts';
+import { createObjectSource, type ObjectSource } from './object-source.ts';
+import { VerifiedMemory } from './verified-memory.ts';
+import { createVerifiedReader } from './verified-reader.ts';
+
+/** What {@link createCdnHandler} needs. */
+export interface CdnHandlerDeps {
+  readonly serving: Serving;
+  readonly pool: Pick<HashPool, 'hashBlock'>;
+  /** Root of the snapshot volume. */
+  readonly root: string;
+  /** The fixed first path segment. */
+  readonly cdnHost: string;
+  /** The channel behind paths that name no release. */
+  readonly defaultChannel: Channel;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  /** Makes the id of a request that brought none. */
+  readonly createRequestId: () => string;
+  readonly limits: CdnLimits;
+  /** How objects are read; default: from the volume at `root`. */
+  readonly source?: ObjectSource;
+}
+
+/** Answers everything below `/{cdn_host}/`. */
+export interface CdnHandler {
+  /** Whether a request target belongs to this handler. */
+  accepts(target: string): boolean;
+  /**
+   * Answers one request, whatever happens.
+   *
+   * @param target the request target in origin form, as received
+   */
+  handle(request: IncomingMessage, response: ServerResponse, target: string): void;
+  /** Lets go of descriptors, memory and timers; answers on their way are finished. */
+  close(): void;
+}
+
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+const REVALIDATE = 'no-cache';
+
+/**
+ * Makes the handler of the byte path: it selects the entry, asks whether it may leave, plans the answer by the rules of
+ * HTTP, and sends verified bytes.
+ */
+export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
+  const { serving, pool, root, cdnHost, defaultChannel, logger, clock, limits } = deps;
+  const prefix = `/${cdnHost}/`;
+  const budget = new InFlightBudget(limits.inFlightBytes);
+  const cache = new BlockCache(limits.blockCacheBytes);
+  const metrics = createCdnMetrics(deps.registry, {
+    inFlightBytes: () => budget.used,
+    openDescriptors: () => reader.openDescriptors,
+    cachedBytes: () => cache.bytes,
+  });
+  const reader = createVerifiedReader({
+    source: deps.source ?? createObjectSource(root),
+    pool,
+    cache,
+    metrics,
+    logger,
+    memory: new VerifiedMemory(limits.verifiedObjects),
+    openDescriptors: limits.openDescriptors,
+    reportDamage: (report) => {
+      serving.reportDamage(report);
+    },
+  });
+  const sender = createBodySender({ budget, cache, clock });
+  const drainWatch = createDrainWatch({
+    clock,
+    minimumBytesPerSecond: limits.minimumBytesPerSecond,
+    windowMs: limits.drainWindowMs,
+  });
+
+  const select = (target: string): Selected => {
+    const path = parseCdnTarget(target, prefix);
+    if (path.kind === 'malformed') {
+      throw new ServiceError(
+        'invalid_request',
+        'The path has a percent-escape that stands for no UTF-8 text.',
+      );
+    }
+    const state = serving.state();
+    const pending = path.kind === 'path' ? pendingRelease(path.path, state) : null;
+    if (pending !== null) {
+      // A client may have learned of the release from another replica that is a moment ahead.
+      const detail = `Release ${pending} is being read and checked.`;
+      throw notDistributable(detail, 'SnapshotLoading', limits.retryAfterSeconds);
+    }
+    const selection = selectRelease(path.kind === 'path' ? path.path : '', state, defaultChannel);
+    if (selection === null) {
+      const { reason, message } = serving.verdict(defaultChannel);
+      throw notDistributable(
+        `No ${defaultChannel} release is served now: ${message}.`,
+        reason,
+        limits.retryAfterSeconds,
+      );
+    }
+    requireServable(selection.release);
+    const position = path.kind === 'path' ? selection.release.index.find(selection.destination) : -1;
+    if (position === -1) {
+      throw new ServiceError(
+        'unknown_destination',
+        'No release served here has an entry with this path. Paths are case-sensitive and are decoded once.',
+      );
+    }
+    return { ...selection, generation: state.generation, entry: selection.release.index.entry(position) };
+  };
+
+  const requireServable = (release: ServedRelease): void => {
+    const servable = serving.servable(release);
+    if (!servable.ok) {
+      throw notDistributable(
+        `Release ${release.releaseId} is not distributable: ${servable.message}.`,
+        servable.reason,
+        limits.retryAfterSeconds,
+      );
+    }
+  };
+
+  const plan = (request: IncomingMessage, { release, entry, immutable }: Selected): ByteResponsePlan =>
+    planByteResponse(
+      {
+        method: request.method === 'HEAD' ? 'HEAD' : 'GET',
+        headers: conditionalHeaders(request),
+        nowSeconds: Math.floor(clock.now() / 1000),
+        boundary: () => randomBytes(16).toString('hex'),
+      },
+      {
+        etag: `"${entry.blake3}"`,
+        lastModified: release.attested.created_at,
+        lastModifiedIsStrong: immutable || isOnlyOfItsDate(release, serving.state()),
+        size: entry.size,
+        mediaType: entry.media_type,
+        cacheControl: immutable ? IMMUTABLE : REVALIDATE,
+      },
+    );
+
+  const sendBytes = async (
+    response: ServerResponse,
+    selected: Selected,
+    answer: ByteResponsePlan,
+  ): Promise<void> => {
+    const { entry, release, generation } = selected;
+    const { channel } = release;
+    const opened = await reader.open(entry, generation, channel);
+    try {
+      const begin = (): void => {
+        // The verdict may have changed while the first bytes were read.
+        requireServable(release);
+        response.writeHead(answer.status, [...answer.headers, 'X-Content-Type-Options', 'nosniff']);
+        metrics.responses.inc({ channel, status: answer.status });
+        if (answer.status === 206) metrics.ranges.inc({ kind: answer.tail === '' ? 'single' : 'multiple' });
+      };
+      if (response.headersSent || response.closed) return;
+      if (answer.parts.length === 0) {
+        begin();
+        response.end();
+        return;
+      }
+      await sender.send({
+        response,
+        plan: answer,
+        reader: opened,
+        begin,
+        onSent: (bytes) => {
+          metrics.sentBytes.inc({ channel }, bytes);
+        },
+      });
+    } finally {
+      opened.release();
+    }
+  };
+
+  const answer = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: string,
+  ): Promise<void> => {
+    if (request.method === 'OPTIONS') {
+      response.writeHead(204, ['Allow', ALLOW]);
+      response.end();
+      return;
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      throw new ServiceError('method_not_allowed', 'Resources can be read with GET and HEAD only.');
+    }
+    const selected = select(target);
+    const planned = plan(request, selected);
+    if (planned.status === 412) {
+      throw new ServiceError(
+        'precondition_failed',
+        'If-Match or If-Unmodified-Since does not hold for this resource.',
+      );
+    }
+    if (planned.status === 416) throw new RangeRefusal(planned.headers[1] ?? '');
+    if (planned.status === 304) {
+      response.writeHead(304, [...planned.headers]);
+      response.end();
+      metrics.responses.inc({ channel: selected.release.channel, status: 304 });
+      return;
+    }
+    drainWatch.watch(response, () => {
+      onStalled(request, response);
+    });
+    await sendBytes(response, selected, planned);
+  };
+
+  const onStalled = (request: IncomingMessage, response: ServerResponse): void => {
+    if (response.headersSent) {
+      metrics.stalledClients.inc();
+      response.destroy();
+    } else {
+      fail(request, response, new ByteFault('overloaded', 'the snapshot volume does not answer'));
+    }
+  };
+
+  const fail = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
+    const id = requestId(request.headers['x-request-id'], deps.createRequestId);
+    const problem = renderProblem(serviceErrorOf(error, limits.retryAfterSeconds), id, problemHeaders(error));
+    if (problem.logLevel === 'error') {
+      logger.error(
+        { request_id: id, route: '/{cdn_host}/{path}', internal: problem.internal },
+        'a request failed',
+      );
+    }
+    if (response.closed) return;
+    if (!response.headersSent) metrics.responses.inc({ channel: 'none', status: problem.status });
+    sendProblem(response, problem);
+  };
+
+  const run = async (request: IncomingMessage, response: ServerResponse, target: string): Promise<void> => {
+    try {
+      await answer(request, response, target);
+    } catch (error) {
+      fail(request, response, error);
+    }
+  };
+
+  return {
+    accepts: (target) => target.startsWith(prefix),
+    handle: (request, response, target) => {
+      void run(request, response, target);
+    },
+    close: () => {
+      drainWatch.close();
+      reader.close();
+      cache.clear();
+    },
+  };
+}
+
+interface Selected extends CdnSelection {
+  readonly generation: number;
+  readonly entry: ManifestEntry;
+}
+
+/** The fields that decide, with repetitions kept: of dates Node keeps the first only, and a list must be ignored. */
+function conditionalHeaders(request: IncomingMessage): ByteRequestHeaders {
+  const { headers } = request;
+  if (headers['if-modified-since'] === undefined && headers['if-unmodified-since'] === undefined)
+    return headers;
+  const all = request.headersDistinct;
+  return {
+    ...headers,
+    'if-modified-since': all['if-modified-since']?.join(', '),
+    'if-unmodified-since': all['if-unmodified-since']?.join(', '),
+  };
+}
+
+/** Whether the modification date of a release tells it from every other release served beside it. */
+function isOnlyOfItsDate(release: ServedRelease, state: ServingState): boolean {
+  for (const other of state.byReleaseId.values()) {
+    if (other.releaseId !== release.releaseId && other.attested.created_at === release.attested.created_at) {
+      return false;
+    }
+  }
+  return true;
+}

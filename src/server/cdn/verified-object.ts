@@ -1,0 +1,215 @@
+import { BLOCK_DIGEST_BYTES, BLOCK_SIZE, blockCount, blockSpan, hasBlockList } from '../../domain/blocks.ts';
+import type { ManifestEntry } from '../../domain/manifest.ts';
+import type { HashPool } from '../../platform/hashing/digests.ts';
+import { ObjectFault } from '../../snapshot/object-fault.ts';
+import { sameIdentity, type OpenObject } from '../../snapshot/object-reader.ts';
+import type { BlockCache } from './block-cache.ts';
+import { ByteFault } from './byte-fault.ts';
+import type { CdnMetrics } from './cdn-metrics.ts';
+import type { ObjectSource } from './object-source.ts';
+import type { VerifiedBlocks, VerifiedMemory } from './verified-memory.ts';
+
+/** What the objects of one reader share. */
+export interface VerifiedObjectDeps {
+  readonly source: ObjectSource;
+  readonly pool: Pick<HashPool, 'hashBlock'>;
+  readonly memory: VerifiedMemory;
+  readonly cache: BlockCache;
+  readonly metrics: CdnMetrics;
+}
+
+/** Bytes inside one block. */
+export interface BlockSpan {
+  readonly block: number;
+  /** First byte, counted from the beginning of the object. */
+  readonly start: number;
+  /** One past the last byte. */
+  readonly end: number;
+}
+
+/**
+ * An open object that gives out verified bytes only.
+ *
+ * The first read of a block hashes it and gives out exactly the bytes that were hashed. That a block was verified
+ * counts for as long as the file is in the same state; a later read asks for that state after it has read. A file
+ * whose state changed is verified anew: the change may be harmless (its last name was removed, its owner was set), and
+ * only the bytes tell.
+ */
+export class VerifiedObject {
+  readonly #deps: VerifiedObjectDeps;
+  readonly #entry: ManifestEntry;
+  readonly #object: OpenObject;
+  readonly #loading = new Map<number, Promise<Buffer>>();
+  #verified: VerifiedBlocks;
+  #blockList: Promise<Uint8Array> | null = null;
+
+  /** @param object open, of the size that the entry states; this takes it over */
+  constructor(deps: VerifiedObjectDeps, entry: ManifestEntry, object: OpenObject) {
+    this.#deps = deps;
+    this.#entry = entry;
+    this.#object = object;
+    this.#verified = deps.memory.recall(entry.blake3, object.identity, blockCount(entry.size));
+  }
+
+  /**
+   * Reads verified bytes. The caller must not change them: they may be shared.
+   *
+   * @param span inside one block of the object, not empty
+   * @param keep whether the whole block should be kept in memory
+   * @throws ByteFault `missing` or `damaged` when the bytes on the volume are not those of the manifest
+   */
+  async read(span: BlockSpan, keep: boolean): Promise<Buffer> {
+    const { cache, metrics, source } = this.#deps;
+    const { block, start, end } = span;
+    const offset = blockSpan(block, this.#entry.size).start;
+    const cached = cache.get(this.#entry.blake3, block);
+    if (cached !== undefined) {
+      metrics.cacheHits.inc();
+      return cached.subarray(start - offset, end - offset);
+    }
+    metrics.cacheMisses.inc();
+    const verified = this.#verified;
+    if (!keep && verified.has(block)) {
+      const bytes = await this.#guard(source.read(this.#object.fd, start, end));
+      if (bytes.length < end - start) throw this.#endedEarly();
+      if (await this.#isUnchanged(verified)) return bytes;
+    }
+    const whole = await this.#load(block);
+    if (keep) cache.put(this.#entry.blake3, block, whole);
+    const bytes = whole.subarray(start - offset, end - offset);
+    // A view keeps its whole block in memory for as long as the client takes; a small one is worth a copy.
+    return keep || bytes.length * 2 > whole.length ? bytes : Buffer.from(bytes);
+  }
+
+  /** Closes the descriptor. */
+  async close(): Promise<void> {
+    await this.#object.close();
+  }
+
+  /** One whole verified block; concurrent readers of it share one read. */
+  #load(block: number): Promise<Buffer> {
+    const loading = this.#loading.get(block);
+    if (loading !== undefined) return loading;
+    const loaded = this.#loadAndForget(block);
+    this.#loading.set(block, loaded);
+    return loaded;
+  }
+
+  async #loadAndForget(block: number): Promise<Buffer> {
+    try {
+      return await this.#readBlock(block);
+    } finally {
+      this.#loading.delete(block);
+    }
+  }
+
+  async #readBlock(block: number): Promise<Buffer> {
+    const { source } = this.#deps;
+    const { start, end } = blockSpan(block, this.#entry.size);
+    const verified = this.#verified;
+    if (verified.has(block)) {
+      const bytes = await this.#guard(source.read(this.#object.fd, start, end));
+      if (bytes.length < end - start) throw this.#endedEarly();
+      if (await this.#isUnchanged(verified)) return bytes;
+    }
+    return await this.#hashBlock(block);
+  }
+
+  async #hashBlock(block: number): Promise<Buffer> {
+    const { pool, metrics } = this.#deps;
+    const { start, end } = blockSpan(block, this.#entry.size);
+    const verified = this.#verified;
+    const expected = await this.#expectedDigest(block);
+    const { bytes, blake3 } = await this.#guard(pool.hashBlock(this.#object.fd, start, end));
+    if (bytes.length !== end - start) throw this.#endedEarly();
+    if (!expected.equals(blake3)) {
+      throw new ByteFault(
+        'damaged',
+        `bytes ${start} to ${end - 1} of object ${this.#entry.blake3} do not have the digest of the manifest`,
+      );
+    }
+    metrics.verifiedBlocks.inc();
+    metrics.verifiedBytes.inc(bytes.length);
+    // The bytes in hand are good in any case; that the next read may trust the file needs the file to be unchanged.
+    if (await this.#isUnchanged(verified)) verified.add(block);
+    return bytes;
+  }
+
+  async #expectedDigest(block: number): Promise<Buffer> {
+    if (!hasBlockList(this.#entry.size)) return Buffer.from(this.#entry.blake3, 'hex');
+    this.#blockList ??= this.#deps.source.blockList(this.#entry);
+    let list: Uint8Array;
+    try {
+      list = await this.#blockList;
+    } catch (error) {
+      this.#blockList = null;
+      throw byteFaultOf(error);
+    }
+    const start = block * BLOCK_DIGEST_BYTES;
+    return Buffer.from(list.buffer, list.byteOffset + start, BLOCK_DIGEST_BYTES);
+  }
+
+  /** Whether the file is still in the state that `verified` speaks of; when not, what was verified is forgotten. */
+  async #isUnchanged(verified: VerifiedBlocks): Promise<boolean> {
+    const { source, memory } = this.#deps;
+    const identity = await this.#guard(source.identity(this.#object.fd));
+    if (sameIdentity(identity, verified.identity)) return true;
+    if (identity.size !== BigInt(this.#entry.size)) {
+      throw new ByteFault(
+        'damaged',
+        `object ${this.#entry.blake3} became ${identity.size} bytes long; it must have ${this.#entry.size}`,
+      );
+    }
+    // Another reader may have noticed before and verified blocks of the new state already.
+    if (!sameIdentity(identity, this.#verified.identity)) {
+      this.#verified = memory.recall(this.#entry.blake3, identity, blockCount(this.#entry.size));
+    }
+    return false;
+  }
+
+  #endedEarly(): ByteFault {
+    return new ByteFault(
+      'damaged',
+      `object ${this.#entry.blake3} ends before the ${this.#entry.size} bytes that the manifest states`,
+    );
+  }
+
+  async #guard<T>(operation: Promise<T>): Promise<T> {
+    try {
+      return await operation;
+    } catch (error) {
+      throw byteFaultOf(error);
+    }
+  }
+}
+
+/** Most bytes of one read: a block. */
+export const READ_BYTES = BLOCK_SIZE;
+
+/**
+ * Turns the failure to open or read an object into a fault of its bytes. A lack of descriptors or memory says nothing
+ * of the bytes, and neither does a failure that is no file system error, such as a hash pool that is being closed.
+ */
+export function byteFaultOf(error: unknown): ByteFault {
+  if (error instanceof ByteFault) return error;
+  if (error instanceof ObjectFault) {
+    if (error.kind === 'exhausted') {
+      return new ByteFault(
+        'overloaded',
+        'no file descriptor or memory is left to read the bytes with',
+        error,
+      );
+    }
+    return new ByteFault(error.kind === 'digest_mismatch' ? 'damaged' : 'missing', error.message, error);
+  }
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
+    const isShortage = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(error.code);
+    return new ByteFault(
+      isShortage ? 'overloaded' : 'damaged',
+      `the bytes cannot be read: ${error.message}`,
+      error,
+    );
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return new ByteFault('overloaded', `the bytes cannot be verified now: ${message}`, error);
+}

@@ -1,0 +1,155 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
+import { Registry } from 'prom-client';
+import { onTestFinished } from 'vitest';
+import { blockCount, blockSpan, hasBlockList } from '../../src/domain/blocks.ts';
+import type { Crc64Decimal } from '../../src/domain/digest.ts';
+import type { ManifestEntry } from '../../src/domain/manifest.ts';
+import { systemClock, type Clock } from '../../src/platform/clock.ts';
+import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
+import type { HashPool } from '../../src/platform/hashing/digests.ts';
+import { createSilentLogger } from '../../src/platform/logging.ts';
+import { createCdnHandler, type CdnHandler } from '../../src/server/cdn/cdn-handler.ts';
+import { DEFAULT_CDN_LIMITS, type CdnLimits } from '../../src/server/cdn/cdn-limits.ts';
+import type { ObjectSource } from '../../src/server/cdn/object-source.ts';
+import { blockListPath, objectPath } from '../../src/snapshot/layout.ts';
+import { destinationOf, FakeServing, fakeRelease } from '../fakes/fake-serving.ts';
+import { createBlockHashPool } from '../fakes/block-hash-pool.ts';
+import { rawRequest, type RawAnswer } from './raw-http.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+export const CDN_HOST = 'cdn.example';
+
+/** A byte path over a real server and real files. */
+export interface CdnFixture {
+  readonly root: string;
+  readonly port: number;
+  readonly serving: FakeServing;
+  readonly registry: Registry;
+  readonly handler: CdnHandler;
+  readonly server: Server;
+  /** `hashBlock` calls so far, as `start-end`. */
+  readonly hashed: string[];
+  /** Requests `/{cdn_host}/` + path. */
+  request(method: string, path: string, fields?: Readonly<Record<string, string>>): Promise<RawAnswer>;
+  /** The value of a metric, summed over its labels. */
+  metric(name: string): Promise<number>;
+}
+
+/** Bytes that differ from block to block and from offset to offset. */
+export function patternBytes(size: number, seed = 1): Buffer {
+  const bytes = Buffer.allocUnsafe(size);
+  let state = seed | 1;
+  for (let i = 0; i < size; i += 1) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+    bytes[i] = state >>> 24;
+  }
+  return bytes;
+}
+
+/** Writes the object of some bytes, and its block list where it has one, and gives its manifest entry. */
+export async function storeObject(
+  root: string,
+  destination: string,
+  bytes: Buffer,
+  mediaType = 'application/octet-stream',
+): Promise<ManifestEntry> {
+  const blake3 = blake3Hex(bytes);
+  const path = objectPath(root, blake3);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, bytes);
+  const entry: ManifestEntry = {
+    destination: destinationOf(destination),
+    size: bytes.length,
+    blake3,
+    crc64: '0' as Crc64Decimal,
+    source: 'official',
+    media_type: mediaType,
+  };
+  if (!hasBlockList(bytes.length)) return entry;
+  const list = Buffer.concat(
+    Array.from({ length: blockCount(bytes.length) }, (_, block) => {
+      const { start, end } = blockSpan(block, bytes.length);
+      return Buffer.from(blake3Hex(bytes.subarray(start, end)), 'hex');
+    }),
+  );
+  await writeFile(blockListPath(root, blake3), list);
+  return { ...entry, blocks: blake3Hex(list) };
+}
+
+/** Starts a byte path that serves nothing yet; everything ends with the running test. */
+export async function startCdn(
+  options: {
+    readonly limits?: Partial<CdnLimits>;
+    readonly clock?: Clock;
+    readonly source?: (root: string) => ObjectSource;
+    readonly pool?: Pick<HashPool, 'hashBlock'>;
+  } = {},
+): Promise<CdnFixture> {
+  const root = await temporaryDirectory();
+  const serving = new FakeServing();
+  const registry = new Registry();
+  const pool = options.pool ?? createBlockHashPool();
+  const hashed: string[] = [];
+  const handler = createCdnHandler({
+    serving,
+    pool: {
+      hashBlock: async (fd, start, end) => {
+        hashed.push(`${start}-${end}`);
+        return await pool.hashBlock(fd, start, end);
+      },
+    },
+    root,
+    cdnHost: CDN_HOST,
+    defaultChannel: 'official',
+    logger: createSilentLogger(),
+    registry,
+    clock: options.clock ?? systemClock,
+    createRequestId: () => 'request-id-of-the-test',
+    limits: { ...DEFAULT_CDN_LIMITS, ...options.limits },
+    ...(options.source === undefined ? {} : { source: options.source(root) }),
+  });
+  const server = createServer((request, response) => {
+    handler.handle(request, response, request.url ?? '');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    handler.close();
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    root,
+    port,
+    serving,
+    registry,
+    handler,
+    server,
+    hashed,
+    request: async (method, path, fields) => await rawRequest(port, method, `/${CDN_HOST}/${path}`, fields),
+    metric: async (name) => {
+      const metric = await registry.getSingleMetric(name)?.get();
+      if (metric === undefined) throw new Error(`no metric ${name}`);
+      return metric.values.reduce((sum, { value }) => sum + value, 0);
+    },
+  };
+}
+
+/** Serves some bytes under destinations as the current official release `r1`. */
+export async function serveFiles(
+  fixture: CdnFixture,
+  files: Readonly<Record<string, Buffer>>,
+): Promise<Map<string, ManifestEntry>> {
+  const entries = new Map<string, ManifestEntry>();
+  for (const [destination, bytes] of Object.entries(files)) {
+    entries.set(destination, await storeObject(fixture.root, destination, bytes));
+  }
+  fixture.serving.serve([fakeRelease({ releaseId: 'r1', entries: [...entries.values()] })]);
+  return entries;
+}
