@@ -23,6 +23,8 @@ export interface ServingState {
   readonly current: Readonly<Record<Channel, ServedRelease | null>>;
   /** Current and retained releases by id. */
   readonly byReleaseId: ReadonlyMap<string, ServedRelease>;
+  /** Releases that the newest attestation authorizes and that are not loaded yet, or cannot be. */
+  readonly pendingReleaseIds: ReadonlySet<string>;
 }
 
 /** Damage that a reader found. */

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import type { TrustedKey } from '../attestation/keys.ts';
+import { renderOpenApiYaml } from '../contract/openapi.ts';
+import { PUBLIC_OPERATIONS } from '../contract/operations-public.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { HashPool } from '../platform/hashing/digests.ts';
+import { createUlidFactory } from '../platform/ids.ts';
+import type { Logger } from '../platform/logging.ts';
+import type { Registry } from '../platform/metrics.ts';
+import { CDN_ROUTE, createServerApp } from './app.ts';
+import { createCdnHandler, type CdnHandler } from './cdn/cdn-handler.ts';
+import { DEFAULT_CDN_LIMITS } from './cdn/cdn-limits.ts';
+import type { ServerConfiguration } from './config.ts';
+import type { DaemonClient } from './daemon-client/daemon-client.ts';
+import { createDistributionRoutes } from './distribution/distribution-routes.ts';
+import { createRevalidator } from './distribution/revalidator.ts';
+import { createHealthRoutes } from './health/health-routes.ts';
+import { createRequestObserver } from './http/observe-request.ts';
+import type { PublicRoute } from './http/public-route.ts';
+import { createPublicRoutes } from './http/public-routes.ts';
+import { createTokenVerifier } from './http/token-verifier.ts';
+import { createLauncherFileLists } from './launcher/launcher-file-list.ts';
+import { createLauncherRoutes } from './launcher/launcher-routes.ts';
+import { createServerMetrics, type ServerMetrics } from './metrics.ts';
+import { createPublicUrls } from './release/public-urls.ts';
+import { createReleaseHistory } from './release/release-lookup.ts';
+import { createReleaseRoutes } from './release/release-routes.ts';
+import { createServerInfoRoute } from './server-info/server-info-route.ts';
+import { createVerifiedDocumentReader } from './server-info/verified-document.ts';
+import { createServingRoom, type ServingRoom } from './serving/serving-room.ts';
+
+/** What {@link assembleServer} needs beside its configuration. */
+export interface AssemblyDependencies {
+  readonly trustedKeys: readonly TrustedKey[];
+  readonly client: DaemonClient;
+  readonly pool: HashPool;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  readonly isShuttingDown: () => boolean;
+  /** Of the program, for health. */
+  readonly version: string;
+}
+
+/** The parts of a server that are not running yet. */
+export interface AssembledServer {
+  readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
+  readonly room: ServingRoom;
+  readonly cdn: CdnHandler;
+}
+
+/** Puts the parts of the distribution server together; nothing listens and nothing runs until it is told to. */
+export function assembleServer(config: ServerConfiguration, deps: AssemblyDependencies): AssembledServer {
+  const { pool, registry, clock, logger } = deps;
+  const { root } = config.snapshot;
+  const metrics = createServerMetrics(registry);
+  const room = createServingRoom({
+    root,
+    trustedKeys: deps.trustedKeys,
+    client: deps.client,
+    waitSeconds: config.daemon.waitSeconds,
+    pool,
+    metrics,
+    clock,
+    random: deps.random,
+    logger,
+  });
+  metrics.observe(room.serving, () => clock.now());
+  const createRequestId = createUlidFactory({ clock, randomBytes });
+  const cdn = createCdnHandler({
+    serving: room.serving,
+    pool,
+    root,
+    cdnHost: config.cdn.host,
+    defaultChannel: config.cdn.defaultChannel,
+    logger,
+    registry,
+    clock,
+    createRequestId,
+    limits: { ...DEFAULT_CDN_LIMITS, blockCacheBytes: config.cache.blockBytes },
+  });
+  const listener = createServerApp({
+    routes: assembleRoutes(config, deps, room),
+    cdn,
+    cdnHost: config.cdn.host,
+    tokens:
+      config.auth.public === 'open'
+        ? null
+        : createTokenVerifier({ files: config.admin.tokenFiles, clock, logger }),
+    createRequestId,
+    observe: createObserver(config, deps, metrics),
+    logger,
+  });
+  return { listener, room, cdn };
+}
+
+function assembleRoutes(
+  config: ServerConfiguration,
+  { client, pool, clock, version, isShuttingDown }: AssemblyDependencies,
+  { serving, refresher }: ServingRoom,
+): readonly PublicRoute[] {
+  const { root } = config.snapshot;
+  const urls = createPublicUrls(config.publicBaseUrl, config.cdn.host);
+  const history = createReleaseHistory(client);
+  return createPublicRoutes({
+    health: createHealthRoutes({
+      serving,
+      refresh: () => refresher.diagnostics(),
+      isShuttingDown,
+      clock,
+      version,
+    }),
+    release: createReleaseRoutes({ serving, history, urls, version }),
+    distribution: createDistributionRoutes({
+      serving,
+      history,
+      revalidator: createRevalidator({ root, pool, concurrency: config.limits.revalidations }),
+      clock,
+    }),
+    launcher: createLauncherRoutes({
+      serving,
+      urls,
+      fileLists: createLauncherFileLists(),
+      launcher: config.launcher,
+    }),
+    serverInfo: createServerInfoRoute({
+      serving,
+      urls,
+      read: createVerifiedDocumentReader({ root, pool }),
+      serverInfo: config.serverInfo,
+    }),
+    openApi: Buffer.from(renderOpenApiYaml()),
+  });
+}
+
+function createObserver(
+  config: ServerConfiguration,
+  { logger, clock }: AssemblyDependencies,
+  metrics: ServerMetrics,
+): ReturnType<typeof createRequestObserver> {
+  const { getHealth, getReadiness } = PUBLIC_OPERATIONS;
+  return createRequestObserver({
+    logger,
+    metrics,
+    clock,
+    access: config.log.access,
+    busyRoutes: new Set([CDN_ROUTE, getHealth.path, getReadiness.path]),
+  });
+}

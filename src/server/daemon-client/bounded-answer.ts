@@ -1,0 +1,58 @@
+import type { Dispatcher } from 'undici';
+
+import { DaemonUnavailable } from './daemon-unavailable.ts';
+
+/** One answer, read whole and no longer than allowed. */
+export interface BoundedAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly etag: string | null;
+  readonly body: Buffer;
+}
+
+/**
+ * Reads an answer of the daemon.
+ *
+ * @throws DaemonUnavailable `answer_too_large` past `maxBytes`, `answer_type` for a content coding; stream errors as they are
+ */
+export async function readAnswer(
+  answer: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>,
+  maxBytes: number,
+): Promise<BoundedAnswer> {
+  const status = answer.statusCode;
+  const coding = single(answer.headers['content-encoding']);
+  if (coding !== '' && coding !== 'identity') {
+    discard(answer.body);
+    throw new DaemonUnavailable('answer_type', 'the daemon sent an answer with a content coding', { status });
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) {
+      discard(answer.body);
+      throw new DaemonUnavailable('answer_too_large', `the daemon's answer exceeds ${maxBytes} bytes`, {
+        status,
+      });
+    }
+    chunks.push(chunk);
+  }
+  const etag = single(answer.headers['etag']);
+  return {
+    status,
+    contentType: single(answer.headers['content-type']),
+    etag: etag === '' ? null : etag,
+    body: Buffer.concat(chunks, size),
+  };
+}
+
+/** Gives an answer up together with its connection. */
+function discard(body: Dispatcher.ResponseData['body']): void {
+  // Destroying it early is reported as an error on the stream, which nobody reads any more.
+  body.once('error', () => undefined);
+  body.destroy();
+}
+
+function single(value: string | string[] | undefined): string {
+  return (Array.isArray(value) ? value.join(',') : value) ?? '';
+}

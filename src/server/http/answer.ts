@@ -1,0 +1,41 @@
+import { stringifyJsonExact } from '../../contract/json-exact.ts';
+
+/** What a handler gives back; the router writes it, without the body for HEAD. */
+export interface Answer {
+  readonly status: number;
+  /** Lower-case names; `content-length` is added. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** In order; several where one would be too large to build at once. */
+  readonly body: readonly Uint8Array[];
+}
+
+/** For what changes with the verdict or belongs to one moment: nobody may keep it. */
+export const NO_STORE = 'no-store';
+
+/** For what may be kept but must be asked for again before use. */
+export const NO_CACHE = 'no-cache';
+
+/** Headers of a JSON answer of this service. */
+export function jsonHeaders(cacheControl: string): Readonly<Record<string, string>> {
+  return { 'content-type': 'application/json; charset=utf-8', 'cache-control': cacheControl };
+}
+
+/**
+ * An answer that holds one JSON value, which must be small: it is rendered at once.
+ *
+ * @param value plain data; bigint becomes bare digits
+ */
+export function jsonAnswer(
+  value: unknown,
+  options: {
+    readonly cacheControl: string;
+    readonly status?: number;
+    readonly headers?: Record<string, string>;
+  },
+): Answer {
+  return {
+    status: options.status ?? 200,
+    headers: { ...jsonHeaders(options.cacheControl), ...options.headers },
+    body: [Buffer.from(stringifyJsonExact(value))],
+  };
+}

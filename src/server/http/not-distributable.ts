@@ -1,0 +1,36 @@
+import { ServiceError } from '../../contract/service-error.ts';
+import type { Channel } from '../../domain/channel.ts';
+import type { Verdict } from '../../domain/verdict.ts';
+import type { ServedRelease, Serving } from '../serving/serving.ts';
+
+/** Seconds after which a client may ask again: about one refresh. */
+export const RETRY_AFTER_SECONDS = 10;
+
+/** The 503 of a channel that must not be served now. */
+export function notDistributable(verdict: Verdict): ServiceError {
+  return new ServiceError(
+    'not_distributable',
+    `The current ${verdict.channel} release is not distributable: ${verdict.message}.`,
+    { ...(verdict.reason === null ? {} : { reason: verdict.reason }), retryAfter: RETRY_AFTER_SECONDS },
+  );
+}
+
+/**
+ * The current release of a channel and the verdict that lets it out.
+ *
+ * @throws ServiceError `not_distributable` (503)
+ */
+export function requireCurrent(
+  serving: Serving,
+  channel: Channel,
+): {
+  readonly release: ServedRelease;
+  readonly verdict: Verdict;
+  readonly attestation: NonNullable<Verdict['attestation']>;
+} {
+  const verdict = serving.verdict(channel);
+  const release = serving.state().current[channel];
+  const { attestation } = verdict;
+  if (!verdict.distributable || release === null || attestation === null) throw notDistributable(verdict);
+  return { release, verdict, attestation };
+}

@@ -1,0 +1,132 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import type { OperationDefinition } from '../../contract/operation-definition.ts';
+import { parseQuery } from '../../contract/query-parser.ts';
+import type { QuerySchema } from '../../contract/schemas/query.ts';
+import { ServiceError } from '../../contract/service-error.ts';
+import { renderProblem, sendProblem } from '../../platform/http/problem.ts';
+import type { z } from 'zod';
+import type { Answer } from './answer.ts';
+import { isWellEncoded, type RequestTarget } from './request-target.ts';
+import { sendAnswer } from './send-answer.ts';
+import type { TokenVerifier } from './token-verifier.ts';
+
+/** Methods of every public route. */
+export const PUBLIC_METHODS = 'GET, HEAD, OPTIONS';
+
+/** One public route: its fixed path and what answers it. */
+export interface PublicRoute {
+  readonly path: string;
+  /** Answered without a token whatever the configuration says. */
+  readonly isOpen: boolean;
+  /** Parses the query and answers; throws ServiceError. */
+  readonly answer: (query: URLSearchParams, signal: AbortSignal) => Answer | Promise<Answer>;
+}
+
+/**
+ * Binds a handler to its operation of the contract.
+ *
+ * @param answer gets the parsed query
+ */
+export function publicRoute<Schema extends QuerySchema>(
+  operation: Pick<OperationDefinition, 'path' | 'auth'> & { readonly query: Schema },
+  answer: (query: z.infer<Schema>, signal: AbortSignal) => Answer | Promise<Answer>,
+): PublicRoute {
+  return {
+    path: operation.path,
+    isOpen: operation.auth === 'none',
+    answer: (parameters, signal) => {
+      const query = parseQuery(operation.query, parameters);
+      if (!query.ok) {
+        throw new ServiceError('invalid_request', 'The query is not valid; "errors" names each parameter.', {
+          errors: query.error,
+        });
+      }
+      return answer(query.value, signal);
+    },
+  };
+}
+
+/** One request on its way through the server. */
+export interface RequestContext {
+  readonly requestId: string;
+  readonly target: RequestTarget;
+  /** Called with what failed, for the log. */
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Answers one request of a public route, whatever its method.
+ *
+ * @param tokens checks the token, `null` where the public routes are open
+ */
+export async function answerPublicRoute(
+  route: PublicRoute,
+  exchange: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  context: RequestContext,
+  tokens: TokenVerifier | null,
+): Promise<void> {
+  const { request, response } = exchange;
+  try {
+    if (request.method === 'OPTIONS') {
+      await sendAnswer(request, response, { status: 204, headers: { allow: PUBLIC_METHODS }, body: [] });
+      return;
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      throw new ServiceError('method_not_allowed', `${route.path} answers ${PUBLIC_METHODS}.`);
+    }
+    // A plus sign is a space in a query; it needs no decoding to be judged.
+    if (!isWellEncoded(context.target.query)) throw badEncoding('query');
+    const query = new URLSearchParams(context.target.query);
+    if (!route.isOpen) await requireToken(tokens, request, query);
+    const gone = new AbortController();
+    response.once('close', () => {
+      gone.abort();
+    });
+    const answer = await route.answer(query, gone.signal);
+    if (!response.destroyed) await sendAnswer(request, response, answer, gone.signal);
+  } catch (error) {
+    failRequest(error, exchange, context);
+  }
+}
+
+/**
+ * Lets a request through that carries a good token.
+ *
+ * @throws ServiceError `not_authenticated` (401)
+ */
+export async function requireToken(
+  tokens: TokenVerifier | null,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Promise<void> {
+  if (tokens === null) return;
+  const outcome = await tokens.verify(request, query);
+  if (outcome.ok) return;
+  throw new ServiceError(
+    'not_authenticated',
+    'A token is needed: send one, and only one, as "Authorization: Bearer" or as the svc_token parameter.',
+    { internal: `token ${outcome.why}` },
+  );
+}
+
+/** The 400 for percent signs that begin no octet, or octets that are no UTF-8. */
+export function badEncoding(where: 'path' | 'query'): ServiceError {
+  return new ServiceError('invalid_request', `The ${where} is not percent-encoded UTF-8.`);
+}
+
+/** Answers with the problem of an error. A client that has gone gets nothing. */
+export function failRequest(
+  error: unknown,
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  context: RequestContext,
+): void {
+  context.onError(error);
+  if (response.destroyed) return;
+  const isMethod = error instanceof ServiceError && error.code === 'method_not_allowed';
+  const problem = renderProblem(error, context.requestId, {
+    'x-content-type-options': 'nosniff',
+    ...(isMethod ? { allow: PUBLIC_METHODS } : {}),
+  });
+  sendProblem(Object.assign(response, { req: request }), problem);
+}

@@ -1,0 +1,102 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { stat } from 'node:fs/promises';
+
+import { TOKEN_PARAMETER } from '../../contract/query-parser.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { readBoundedFile } from '../../platform/files.ts';
+import type { Logger } from '../../platform/logging.ts';
+
+const TOKEN_FILE_MAX_BYTES = 4_096;
+
+/** How long the files are taken to be unchanged, milliseconds. */
+const LOOK_AGAIN_AFTER_MS = 1_000;
+
+const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
+
+/** What a request's credentials are worth. */
+export type TokenOutcome =
+  | {
+      readonly ok: true;
+      /** First 8 hexadecimal digits of the token's SHA-256, for audit. */ readonly tokenId: string;
+    }
+  | { readonly ok: false; readonly why: 'unconfigured' | 'missing' | 'refused' };
+
+/** Checks credentials against token files. */
+export interface TokenVerifier {
+  /**
+   * Looks at `Authorization: Bearer` and at `svc_token`. An `Authorization` header of another scheme is no credential:
+   * launchers send one. More than one credential is refused, also when they are equal.
+   */
+  verify(request: IncomingMessage, query: URLSearchParams): Promise<TokenOutcome>;
+}
+
+/** What {@link createTokenVerifier} needs. */
+export interface TokenVerifierOptions {
+  /** One token each; surrounding white space does not count. */
+  readonly files: readonly string[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Makes a verifier that reads its files again when they change, so that tokens rotate without a restart. */
+export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptions): TokenVerifier {
+  const digests = new Map<string, { readonly stamp: string; readonly digest: Buffer }>();
+  let lookedAt = -Infinity;
+  let looking: Promise<void> | null = null;
+
+  const readToken = async (file: string): Promise<void> => {
+    try {
+      const { mtimeMs, size, ino } = await stat(file);
+      const stamp = `${mtimeMs} ${size} ${ino}`;
+      if (digests.get(file)?.stamp === stamp) return;
+      const token = (await readBoundedFile(file, TOKEN_FILE_MAX_BYTES)).toString('utf8').trim();
+      if (token === '') {
+        digests.delete(file);
+        logger.warn({ file }, 'token file is empty; it opens nothing');
+      } else {
+        digests.set(file, { stamp, digest: sha256(token) });
+      }
+    } catch (error) {
+      if (digests.delete(file)) logger.warn({ err: error, file }, 'token file cannot be read any more');
+    }
+  };
+
+  const refresh = async (): Promise<void> => {
+    if (clock.monotonic() - lookedAt < LOOK_AGAIN_AFTER_MS) return;
+    looking ??= Promise.all(files.map(readToken)).then(() => {
+      lookedAt = clock.monotonic();
+      looking = null;
+    });
+    await looking;
+  };
+
+  return {
+    verify: async (request, query) => {
+      await refresh();
+      if (digests.size === 0) return { ok: false, why: 'unconfigured' };
+      const presented = credentialsOf(request, query);
+      const [token, ...others] = presented;
+      if (token === undefined) return { ok: false, why: 'missing' };
+      const digest = sha256(token);
+      let matches = others.length === 0;
+      let found = false;
+      // Every token is compared, so that the time taken does not tell which one was near.
+      for (const known of digests.values()) found = timingSafeEqual(known.digest, digest) || found;
+      matches &&= found;
+      return matches
+        ? { ok: true, tokenId: digest.toString('hex').slice(0, 8) }
+        : { ok: false, why: 'refused' };
+    },
+  };
+}
+
+function credentialsOf(request: IncomingMessage, query: URLSearchParams): readonly string[] {
+  const headers = request.headersDistinct['authorization'] ?? [];
+  const bearers = headers.flatMap((value) => BEARER.exec(value)?.[1] ?? []);
+  return [...bearers, ...query.getAll(TOKEN_PARAMETER)];
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,128 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+import { CHANNELS, type Channel } from '../domain/channel.ts';
+import type { Verdict } from '../domain/verdict.ts';
+import type { RefreshOutcome } from './serving/refresher.ts';
+import type { Serving } from './serving/serving.ts';
+
+/** Methods that get a label of their own; anything else is `other`, so that clients cannot make series. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
+
+/** One finished request. */
+export interface RequestRecord {
+  /** Route template, never the raw path. */
+  readonly route: string;
+  readonly method: string;
+  readonly status: number;
+  /** Head and body on the wire. */
+  readonly bytes: number;
+  readonly seconds: number;
+}
+
+/** What the server counts. */
+export interface ServerMetrics {
+  request(record: RequestRecord): void;
+  verdict(verdict: Verdict): void;
+  refresh(outcome: RefreshOutcome): void;
+  /** Reads gauges from what is served whenever the metrics are collected. */
+  observe(serving: Serving, now: () => number): void;
+}
+
+/** Registers the server's metrics; every label has a fixed set of values. */
+export function createServerMetrics(registry: Registry): ServerMetrics {
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'slipway_http_requests_total',
+    help: 'Requests by route template, method and status.',
+    labelNames: ['route', 'method', 'status'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'slipway_http_request_duration_seconds',
+    help: 'Time from the request head to the end of the answer, by route template.',
+    labelNames: ['route'],
+    buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
+    registers,
+  });
+  const bytes = new Counter({
+    name: 'slipway_http_response_bytes_total',
+    help: 'Bytes sent, heads included, by route template.',
+    labelNames: ['route'],
+    registers,
+  });
+  const verdicts = new Gauge({
+    name: 'slipway_verdict',
+    help: '1 for the present reason of each channel; the reason of a distributable channel is "none".',
+    labelNames: ['channel', 'reason'],
+    registers,
+  });
+  const reasons = new Map<Channel, string>();
+  const refreshes = new Counter({
+    name: 'slipway_refresh_total',
+    help: 'Polls of the daemon for an attestation, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  });
+
+  return {
+    request: ({ route, method, status, bytes: sent, seconds }) => {
+      requests.inc({ route, method: METHODS.has(method) ? method : 'other', status });
+      duration.observe({ route }, seconds);
+      bytes.inc({ route }, sent);
+    },
+    verdict: (verdict) => {
+      setVerdict(verdicts, reasons, verdict);
+    },
+    refresh: (outcome) => {
+      refreshes.inc({ outcome });
+    },
+    observe: (serving, now) => {
+      registerServingGauges(registry, serving, now);
+    },
+  };
+}
+
+function setVerdict(
+  gauge: Gauge<'channel' | 'reason'>,
+  reasons: Map<Channel, string>,
+  { channel, reason }: Verdict,
+): void {
+  const previous = reasons.get(channel);
+  const label = reason ?? 'none';
+  if (previous !== undefined && previous !== label) gauge.remove({ channel, reason: previous });
+  reasons.set(channel, label);
+  gauge.set({ channel, reason: label }, 1);
+}
+
+function registerServingGauges(registry: Registry, serving: Serving, now: () => number): void {
+  const registers = [registry];
+  const expires = new Gauge({
+    name: 'slipway_attestation_expires_in_seconds',
+    help: 'Seconds until the attestation that speaks for the official channel expires; absent without one.',
+    registers,
+    collect: () => {
+      const attestation = serving.verdict('official').attestation;
+      if (attestation === null) expires.reset();
+      else expires.set(attestation.expires_at - now() / 1000);
+    },
+  });
+  const entries = new Gauge({
+    name: 'slipway_manifest_entries',
+    help: 'Entries of the current release of each channel.',
+    labelNames: ['channel'],
+    registers,
+    collect: () => {
+      const { current } = serving.state();
+      for (const channel of CHANNELS) entries.set({ channel }, current[channel]?.index.length ?? 0);
+    },
+  });
+  const memory = new Gauge({
+    name: 'slipway_manifest_memory_bytes',
+    help: 'Memory of all loaded manifests that are served.',
+    registers,
+    collect: () => {
+      const indexes = new Set([...serving.state().byReleaseId.values()].map(({ index }) => index));
+      memory.set([...indexes].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0));
+    },
+  });
+}

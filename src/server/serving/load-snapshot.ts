@@ -1,0 +1,33 @@
+import { loadManifest } from '../../snapshot/manifest-loader.ts';
+import { SnapshotFault } from '../../snapshot/snapshot-fault.ts';
+import type { SnapshotId } from '../../domain/digest.ts';
+import type { Logger } from '../../platform/logging.ts';
+import type { LoadOutcome } from './snapshot-binder.ts';
+
+/** Makes the function that reads one manifest in a worker thread and looks whether each of its objects is there. */
+export function createSnapshotLoader(options: {
+  readonly root: string;
+  readonly logger: Logger;
+}): (snapshotId: SnapshotId, signal: AbortSignal) => Promise<LoadOutcome> {
+  return async (snapshotId, signal) => {
+    try {
+      const { index, missing } = await loadManifest({
+        root: options.root,
+        snapshotId,
+        checkObjects: true,
+        signal,
+      });
+      return { ok: true, index, missing: missing.indexes };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      options.logger.warn({ err: error, snapshot_id: snapshotId }, 'snapshot cannot be read');
+      if (error instanceof SnapshotFault)
+        return { ok: false, manifest: error.kind, message: `the manifest is ${error.kind}` };
+      return {
+        ok: false,
+        manifest: 'missing',
+        message: 'the manifest cannot be read; the log has the cause',
+      };
+    }
+  };
+}

@@ -1,0 +1,78 @@
+import type { Clock } from '../../platform/clock.ts';
+
+/** What the volume is now. */
+export type VolumeState =
+  | { readonly ok: true; readonly storeId: string }
+  | { readonly ok: false; readonly message: string };
+
+/** Looks at the root of the snapshot volume. */
+export interface SnapshotVolume {
+  /** Reads FORMAT; never throws and never takes longer than the limit, also when the mount hangs. */
+  look(): Promise<VolumeState>;
+}
+
+/** What {@link createSnapshotVolume} needs. */
+export interface SnapshotVolumeOptions {
+  readonly root: string;
+  /** Reads and checks FORMAT; returns the store id. */
+  readonly readStoreId: (root: string) => Promise<string>;
+  readonly clock: Clock;
+  /** Called with the error behind every change from readable to unreadable, for the log. */
+  readonly onFailure: (error: unknown) => void;
+  /** Milliseconds after which a mount that does not answer counts as absent. */
+  readonly timeoutMs: number;
+}
+
+/** Makes the observer of one volume. While a read hangs, no second one is started: they would fill the thread pool. */
+export function createSnapshotVolume({
+  root,
+  readStoreId,
+  clock,
+  onFailure,
+  timeoutMs,
+}: SnapshotVolumeOptions): SnapshotVolume {
+  let pending: Promise<VolumeState> | null = null;
+  let wasReadable = true;
+
+  const read = async (): Promise<VolumeState> => {
+    try {
+      const storeId = await readStoreId(root);
+      wasReadable = true;
+      return { ok: true, storeId };
+    } catch (error) {
+      if (wasReadable) onFailure(error);
+      wasReadable = false;
+      return {
+        ok: false,
+        message: `the snapshot volume is absent or unreadable (${codeOf(error)})`,
+      };
+    } finally {
+      pending = null;
+    }
+  };
+
+  return {
+    look: async () => {
+      pending ??= read();
+      const abort = new AbortController();
+      const hung = clock.sleep(timeoutMs, abort.signal).then(
+        (): VolumeState => ({
+          ok: false,
+          message: `the snapshot volume did not answer within ${timeoutMs} ms`,
+        }),
+        // Aborted because the read won the race; the value is not used.
+        (): VolumeState => ({ ok: false, message: '' }),
+      );
+      const state = await Promise.race([pending, hung]);
+      abort.abort();
+      return state;
+    },
+  };
+}
+
+/** The message reaches probe bodies, so it carries a code and no path. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : 'its FORMAT file is not valid';
+}

@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** What is wrong with the daemon. */
+export type DaemonFault =
+  | 'hang'
+  | 'drip'
+  | 'garbage'
+  | 'huge'
+  | 'html'
+  | 'coded'
+  | 'refuse'
+  | 'truncated'
+  | null;
+
+/** A daemon that serves what the test puts in, over real HTTP. */
+export interface FakeDaemon {
+  readonly url: string;
+  /** Method and target of every request received. */
+  readonly requests: string[];
+  /** The newest envelope; a change answers the polls that wait. */
+  setEnvelope(envelope: Buffer | null): void;
+  setReport(name: string, body: unknown): void;
+  setFault(fault: DaemonFault): void;
+}
+
+/** Starts a fake daemon; it ends with the running test. */
+export async function startFakeDaemon(): Promise<FakeDaemon> {
+  let envelope: Buffer | null = null;
+  let version = 0;
+  let fault: DaemonFault = null;
+  const reports = new Map<string, unknown>();
+  const requests: string[] = [];
+  const waiting = new Set<() => void>();
+
+  const answerAttestation = (request: IncomingMessage, response: ServerResponse): void => {
+    if (envelope === null) {
+      send(response, 404, { code: 'no_attestation' });
+      return;
+    }
+    const etag = `"${version}"`;
+    if (request.headers['if-none-match'] !== etag) {
+      response.writeHead(200, { 'content-type': 'application/json', etag });
+      response.end(envelope);
+      return;
+    }
+    const waitMs = Number(new URL(request.url ?? '', 'http://daemon').searchParams.get('wait') ?? 0) * 1000;
+    const timer = setTimeout(() => response.writeHead(304, { etag }).end(), waitMs);
+    const wake = (): void => {
+      waiting.delete(wake);
+      clearTimeout(timer);
+      answerAttestation(request, response);
+    };
+    waiting.add(wake);
+    response.once('close', () => {
+      clearTimeout(timer);
+      waiting.delete(wake);
+    });
+  };
+
+  const server = createServer((request, response) => {
+    requests.push(`${request.method ?? ''} ${request.url ?? ''}`);
+    if (misbehave(fault, response)) return;
+    const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    if (path === '/v1/attestation') {
+      answerAttestation(request, response);
+      return;
+    }
+    const report = reports.get(path.slice('/v1/reports/'.length));
+    if (report === undefined) send(response, 503, { code: 'backend_unavailable' });
+    else send(response, 200, report);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    setEnvelope: (next) => {
+      envelope = next;
+      version += 1;
+      for (const wake of waiting) wake();
+    },
+    setReport: (name, body) => {
+      reports.set(name, body);
+    },
+    setFault: (next) => {
+      fault = next;
+    },
+  };
+}
+
+function send(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
+
+/** Does what the fault says; `false` when there is none. */
+function misbehave(fault: DaemonFault, response: ServerResponse): boolean {
+  const json = { 'content-type': 'application/json' };
+  switch (fault) {
+    case null:
+      return false;
+    case 'hang':
+      return true;
+    case 'drip': {
+      response.writeHead(200, json);
+      const timer = setInterval(() => response.write(' '), 20);
+      response.once('close', () => {
+        clearInterval(timer);
+      });
+      return true;
+    }
+    case 'garbage':
+      response.writeHead(200, json).end('{"payload": not json');
+      return true;
+    case 'html':
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>');
+      return true;
+    case 'coded':
+      response.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end('{}');
+      return true;
+    case 'refuse':
+      send(response, 500, { code: 'internal_error' });
+      return true;
+    case 'truncated':
+      response.writeHead(200, { ...json, 'content-length': 1000 });
+      response.write('{', () => response.destroy());
+      return true;
+    case 'huge': {
+      response.writeHead(200, json);
+      const piece = Buffer.alloc(256 * 1024, 0x20);
+      const pump = (): void => {
+        while (!response.destroyed && response.write(piece));
+      };
+      response.on('drain', pump);
+      pump();
+      return true;
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { keyIdOf, type SigningKey, type TrustedKey } from '../../src/attestation/keys.ts';
+import { signStatement } from '../../src/attestation/sign.ts';
+import { renderManifestEntry, renderManifestHeader } from '../../src/contract/formats/manifest-format.ts';
+import { renderStoreFormat } from '../../src/contract/formats/store-format.ts';
+import type { AttestationStatement, AttestedRelease } from '../../src/domain/attestation.ts';
+import { BLOCK_SIZE, hasBlockList } from '../../src/domain/blocks.ts';
+import type { Channel } from '../../src/domain/channel.ts';
+import { snapshotIdOf, type Blake3Hex, type SnapshotId } from '../../src/domain/digest.ts';
+import { compareDestinations, parseDestination, type Destination } from '../../src/domain/destination.ts';
+import type { ManifestEntry } from '../../src/domain/manifest.ts';
+import { mediaTypeOf } from '../../src/domain/media-type.ts';
+import { parseReleaseId, type ReleaseId } from '../../src/domain/release-id.ts';
+import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
+import { crc64Decimal } from '../../src/platform/hashing/crc64.ts';
+import { blockListPath, formatPath, manifestPath, objectPath } from '../../src/snapshot/layout.ts';
+
+/** A release to put into a store. */
+export interface StoredRelease {
+  readonly releaseId: string;
+  readonly channel?: Channel;
+  readonly baseReleaseId?: string;
+  readonly files: Readonly<Record<string, string | Buffer>>;
+  readonly serverInfo?: string;
+  readonly appVersion?: string;
+}
+
+/** What to attest. Times in Unix seconds. */
+export interface Attestation {
+  readonly version: number;
+  readonly issuedAt: number;
+  readonly lifetime?: number;
+  readonly official?: AttestedRelease | null;
+  readonly localized?: AttestedRelease | null;
+  readonly retained?: AttestationStatement['retained'];
+}
+
+/** A signed snapshot volume, written by hand and not by the code under test. */
+export interface TestStore {
+  readonly root: string;
+  readonly storeId: string;
+  readonly trustedKeys: readonly TrustedKey[];
+  /** Public key, PEM. */
+  readonly publicKeyPem: string;
+  addRelease(release: StoredRelease): Promise<AttestedRelease>;
+  attest(attestation: Attestation): Buffer;
+  /** Where the object with these bytes lies. */
+  pathOf(bytes: string | Buffer): string;
+}
+
+/** Makes an empty store at `root` with a signing key of its own. */
+export async function makeStore(
+  root: string,
+  storeId = '0f8e1b7a-3c52-4c57-9d1e-6a2f4b8c9d01',
+): Promise<TestStore> {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const signingKeys: SigningKey[] = [{ keyId: keyIdOf(publicKey), privateKey }];
+  const manifestSha256 = new Map<SnapshotId, string>();
+  await put(formatPath(root), renderStoreFormat(storeId));
+
+  const putObject = async (bytes: Buffer): Promise<{ blake3: Blake3Hex; blocks?: Blake3Hex }> => {
+    const blake3 = blake3Hex(bytes);
+    await put(objectPath(root, blake3), bytes);
+    if (!hasBlockList(bytes.length)) return { blake3 };
+    const digests: Buffer[] = [];
+    for (let start = 0; start < bytes.length; start += BLOCK_SIZE) {
+      digests.push(Buffer.from(blake3Hex(bytes.subarray(start, start + BLOCK_SIZE)), 'hex'));
+    }
+    const list = Buffer.concat(digests);
+    await put(blockListPath(root, blake3), list);
+    return { blake3, blocks: blake3Hex(list) };
+  };
+
+  return {
+    root,
+    storeId,
+    trustedKeys: [{ keyId: keyIdOf(publicKey), publicKey }],
+    publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }),
+    pathOf: (bytes) => objectPath(root, blake3Hex(Buffer.from(bytes))),
+    addRelease: async ({ releaseId, channel = 'official', baseReleaseId, files, serverInfo, appVersion }) => {
+      const entries: ManifestEntry[] = [];
+      for (const name of Object.keys(files).sort(compareDestinations)) {
+        const bytes = Buffer.from(files[name] ?? '');
+        const { blake3, blocks } = await putObject(bytes);
+        entries.push({
+          destination: destination(name),
+          size: bytes.length,
+          blake3,
+          crc64: await crc64Decimal(bytes),
+          source: channel,
+          media_type: mediaTypeOf(name),
+          ...(blocks === undefined ? {} : { blocks }),
+        });
+      }
+      const total = entries.reduce((sum, { size }) => sum + size, 0);
+      const document = serverInfo === undefined ? undefined : Buffer.from(serverInfo);
+      const header = renderManifestHeader({
+        format: 'slipway-manifest',
+        version: 1,
+        channel,
+        release_id: release(releaseId),
+        ...(baseReleaseId === undefined ? {} : { base_release_id: release(baseReleaseId) }),
+        entry_count: entries.length,
+        total_bytes: total,
+        ...(document === undefined
+          ? {}
+          : { server_info: { blake3: (await putObject(document)).blake3, size: document.length } }),
+        ...(appVersion === undefined ? {} : { app_version: appVersion }),
+      });
+      const manifest = Buffer.from([header, ...entries.map(renderManifestEntry), ''].join('\n'));
+      const snapshotId = snapshotIdOf(blake3Hex(manifest));
+      await put(manifestPath(root, blake3Hex(manifest)), manifest);
+      manifestSha256.set(snapshotId, createHash('sha256').update(manifest).digest('hex'));
+      return {
+        release_id: release(releaseId),
+        snapshot_id: snapshotId,
+        entry_count: entries.length,
+        total_bytes: total,
+        created_at: 1_760_000_000,
+        verified_at: 1_760_000_100,
+        verification: 'full',
+        result: 'PASSED',
+        ...(baseReleaseId === undefined ? {} : { base_release_id: release(baseReleaseId) }),
+      };
+    },
+    attest: ({ version, issuedAt, lifetime = 600, official = null, localized = null, retained = [] }) =>
+      signStatement(
+        {
+          version,
+          issued_at: issuedAt,
+          expires_at: issuedAt + lifetime,
+          store_id: storeId,
+          verifier: { id: 'https://slipway.dev/daemon', version: '0.1.0', boot_id: 'boot' },
+          official,
+          localized,
+          retained,
+          previous_payload_sha256: null,
+        },
+        signingKeys,
+        manifestSha256,
+      ),
+  };
+}
+
+async function put(path: string, bytes: string | Buffer): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, bytes);
+}
+
+function destination(text: string): Destination {
+  const parsed = parseDestination(text);
+  if (!parsed.ok) throw new Error(parsed.error);
+  return parsed.value;
+}
+
+function release(text: string): ReleaseId {
+  const parsed = parseReleaseId(text);
+  if (!parsed.ok) throw new Error(parsed.error);
+  return parsed.value;
+}

@@ -1,0 +1,100 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import process from 'node:process';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** A real Slipway process that a test started. */
+export interface SlipwayProcess {
+  readonly pid: number;
+  readonly url: string;
+  /** Every line of its log so far, parsed where it is JSON. */
+  readonly lines: string[];
+  /** Ends it in order and resolves with its exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** Any signal, for SIGSTOP and SIGCONT. */
+  signal(name: NodeJS.Signals): void;
+  readonly exited: Promise<number | null>;
+}
+
+/** How a process that did not come up ended. */
+export interface FailedStart {
+  readonly code: number | null;
+  readonly lines: readonly string[];
+}
+
+/** A start that ended before the process listened. */
+export class StartError extends Error {
+  readonly failed: FailedStart;
+
+  constructor(program: string, failed: FailedStart) {
+    super(`${program} ended with ${failed.code} before it listened:\n${failed.lines.join('\n')}`);
+    this.name = 'StartError';
+    this.failed = failed;
+  }
+}
+
+/**
+ * Starts `cmd/<program>.ts` and waits until it listens.
+ *
+ * @param wrapper a command to run Node under, such as `strace` with its arguments
+ * @throws StartError when it ends before
+ */
+export async function startSlipway(
+  program: 'daemon' | 'server',
+  args: readonly string[],
+  options: { readonly env?: Readonly<Record<string, string>>; readonly wrapper?: readonly string[] } = {},
+): Promise<SlipwayProcess> {
+  const [command, ...rest] = [...(options.wrapper ?? []), process.execPath];
+  const child = spawn(command, [...rest, `${ROOT}/cmd/${program}.ts`, ...args], {
+    cwd: ROOT,
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  const url = await listeningUrl(program, child, lines, exited);
+  return {
+    pid: child.pid ?? -1,
+    url,
+    lines,
+    exited,
+    stop: async () => {
+      child.kill('SIGTERM');
+      return await exited;
+    },
+    kill: async () => {
+      child.kill('SIGKILL');
+      await exited;
+    },
+    signal: (name) => {
+      child.kill(name);
+    },
+  };
+}
+
+async function listeningUrl(
+  program: string,
+  child: ChildProcess,
+  lines: string[],
+  exited: Promise<number | null>,
+): Promise<string> {
+  const { stdout, stderr } = child;
+  if (stdout === null || stderr === null) throw new Error('started without pipes');
+  return await new Promise<string>((resolve, reject) => {
+    const onLine = (line: string): void => {
+      lines.push(line);
+      if (!line.includes(`"${program} listening"`)) return;
+      const { url } = JSON.parse(line) as { url?: string };
+      if (url !== undefined) resolve(url);
+    };
+    createInterface({ input: stdout }).on('line', onLine);
+    createInterface({ input: stderr }).on('line', onLine);
+    child.once('error', reject);
+    void exited.then((code) => reject(new StartError(program, { code, lines })));
+  });
+}

@@ -1,0 +1,94 @@
+import { createServer } from 'node:http';
+import { onTestFinished } from 'vitest';
+import { parseJsonExact } from '../../src/contract/json-exact.ts';
+import { systemClock, type Clock } from '../../src/platform/clock.ts';
+import { listen } from '../../src/platform/http/listen.ts';
+import { createLogger } from '../../src/platform/logging.ts';
+import { createRegistry, type Registry } from '../../src/platform/metrics.ts';
+import { assembleServer, type AssembledServer } from '../../src/server/assemble-server.ts';
+import { serverConfigurationSchema } from '../../src/server/config.ts';
+import { createDaemonClient } from '../../src/server/daemon-client/daemon-client.ts';
+import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
+import { startFakeDaemon, type FakeDaemon } from './fake-daemon.ts';
+import { makeStore, type TestStore } from './make-store.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+/** A server over a hand-made store and a fake daemon, in this process. */
+export interface TestServer {
+  readonly url: string;
+  readonly store: TestStore;
+  readonly daemon: FakeDaemon;
+  readonly parts: AssembledServer;
+  readonly registry: Registry;
+  /** Every log line so far. */
+  readonly log: string[];
+  setShuttingDown(): void;
+}
+
+/** How long a test's server waits for the daemon, milliseconds. */
+const DAEMON_TIMEOUT_MS = 300;
+
+/** Starts a server; it ends with the running test. */
+export async function startTestServer(
+  options: {
+    readonly config?: Readonly<Record<string, unknown>>;
+    readonly clock?: Clock;
+    /** Default true; false leaves the evidence to the test. */
+    readonly refresh?: boolean;
+  } = {},
+): Promise<TestServer> {
+  const store = await makeStore(await temporaryDirectory());
+  const daemon = await startFakeDaemon();
+  const log: string[] = [];
+  const clock = options.clock ?? systemClock;
+  const config = serverConfigurationSchema.parse({
+    publicBaseUrl: 'https://resources.example.org',
+    snapshot: { root: store.root },
+    attestation: { publicKeyFiles: ['unused.pub'] },
+    daemon: { url: daemon.url, timeoutMs: DAEMON_TIMEOUT_MS, waitSeconds: 1 },
+    ...options.config,
+  });
+  const client = createDaemonClient({
+    url: daemon.url,
+    socketPath: undefined,
+    timeoutMs: DAEMON_TIMEOUT_MS,
+    parseJson: parseJsonExact,
+    readToken: async () => null,
+  });
+  const pool = createHashPool({ threads: 1 });
+  let shuttingDown = false;
+  const registry = createRegistry({ name: 'slipway-server', version: '0.1.0' });
+  const parts = assembleServer(config, {
+    trustedKeys: store.trustedKeys,
+    client,
+    pool,
+    registry,
+    clock,
+    logger: createLogger({ name: 'test', level: 'debug', destination: { write: (line) => log.push(line) } }),
+    random: () => 0,
+    isShuttingDown: () => shuttingDown,
+    version: '0.1.0',
+  });
+  const server = createServer(parts.listener);
+  const listening = await listen(server, { host: '127.0.0.1', port: 0 });
+  if (options.refresh !== false) parts.room.refresher.start();
+  onTestFinished(async () => {
+    await parts.room.stop();
+    await client.close();
+    parts.cdn.close();
+    await listening.close(AbortSignal.abort());
+    await pool.close();
+    registry.clear();
+  });
+  return {
+    url: listening.url,
+    store,
+    daemon,
+    parts,
+    registry,
+    log,
+    setShuttingDown: () => {
+      shuttingDown = true;
+    },
+  };
+}

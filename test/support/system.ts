@@ -1,0 +1,197 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { runKeygen } from '../../src/cli/keygen.ts';
+import { findFreePorts } from '../../src/cli/dev/free-port.ts';
+import { startSlipway, type SlipwayProcess } from './process.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+import { until } from './until.ts';
+
+/** The CDN host that the tests use. */
+export const CDN_HOST = 'cdn.test.invalid';
+
+/** One whole Slipway on temporary folders and free ports: a daemon, a server, a volume, keys. */
+export interface TestSystem {
+  readonly directory: string;
+  readonly snapshotRoot: string;
+  readonly daemonConfiguration: string;
+  readonly serverConfiguration: string;
+  readonly serverUrl: string;
+  readonly metricsUrl: string;
+  daemon: SlipwayProcess;
+  server: SlipwayProcess;
+  startDaemon(wrapper?: readonly string[]): Promise<SlipwayProcess>;
+  startServer(wrapper?: readonly string[]): Promise<SlipwayProcess>;
+  /** Waits until `/readyz` says this. */
+  untilReady(ready: boolean, deadlineMs?: number): Promise<Readyz>;
+  /** Posts a control action to the daemon and returns its 202 body. */
+  control(action: string, body?: object): Promise<{ task_id: string; status: string }>;
+  /** Posts an action and waits for its task to end. */
+  run(action: string, body?: object): Promise<TaskBody>;
+  /** The URL of a destination under the current release's immutable path. */
+  cdn(path: string): string;
+}
+
+/** The body of `/readyz`. */
+export interface Readyz {
+  readonly distributable: boolean;
+  readonly reason: string | null;
+  readonly message: string;
+  readonly release_id: string | null;
+  readonly snapshot_id: string | null;
+}
+
+/** A task as task.status reports it. */
+export interface TaskBody {
+  readonly task_id: string;
+  readonly status: string;
+  readonly result: Record<string, unknown> | null;
+  readonly failure_code: string | null;
+  readonly failure_reason: string | null;
+}
+
+/** What a test may set differently. */
+export interface SystemOptions {
+  readonly upstream: object;
+  /** Merged over the daemon's configuration, section by section. */
+  readonly daemon?: Readonly<Record<string, object>>;
+  /** Merged over the server's configuration. */
+  readonly server?: Readonly<Record<string, object>>;
+  /** Where the snapshot volume is, when not in the temporary folder. */
+  readonly snapshotRoot?: string;
+  /** Starts neither process. */
+  readonly startNothing?: boolean;
+}
+
+/** Starts a system and ends it with the test. */
+export async function startSystem(options: SystemOptions): Promise<TestSystem> {
+  const directory = await temporaryDirectory();
+  const snapshotRoot = options.snapshotRoot ?? join(directory, 'snapshot');
+  const keys = join(directory, 'keys');
+  await mkdir(snapshotRoot, { recursive: true });
+  const discard = { write: () => true };
+  await runKeygen(['--out', keys], { stdout: discard, stderr: discard });
+  const [port = 0, metricsPort = 0, daemonPort = 0] = await findFreePorts(3);
+  const daemonConfiguration = join(directory, 'daemon.yaml');
+  const serverConfiguration = join(directory, 'server.yaml');
+  await writeFile(
+    daemonConfiguration,
+    stringify(
+      merge(
+        {
+          listen: { host: '127.0.0.1', port: daemonPort },
+          snapshot: { root: snapshotRoot },
+          data: { dir: join(directory, 'data') },
+          attestation: { signingKeyFiles: [join(keys, 'signing.key')] },
+          upstream: options.upstream,
+        },
+        options.daemon ?? {},
+      ),
+    ),
+  );
+  await writeFile(
+    serverConfiguration,
+    stringify(
+      merge(
+        {
+          listen: { host: '127.0.0.1', port },
+          metrics: { host: '127.0.0.1', port: metricsPort },
+          publicBaseUrl: `http://127.0.0.1:${port}`,
+          cdn: { host: CDN_HOST },
+          snapshot: { root: snapshotRoot },
+          daemon: { url: `http://127.0.0.1:${daemonPort}` },
+          attestation: { publicKeyFiles: [join(keys, 'signing.pub')] },
+          shutdown: { propagationDelaySeconds: 0 },
+        },
+        options.server ?? {},
+      ),
+    ),
+  );
+  const running = new Set<SlipwayProcess>();
+  const serverUrl = `http://127.0.0.1:${port}`;
+  const daemonUrl = `http://127.0.0.1:${daemonPort}`;
+  const track = (started: SlipwayProcess): SlipwayProcess => {
+    running.add(started);
+    void started.exited.then(() => running.delete(started));
+    return started;
+  };
+  onTestFinished(async () => {
+    await Promise.all([...running].map(async (each) => await each.kill()));
+  });
+  let releaseId = '';
+  const system: Omit<TestSystem, 'daemon' | 'server'> & Partial<Pick<TestSystem, 'daemon' | 'server'>> = {
+    directory,
+    snapshotRoot,
+    daemonConfiguration,
+    serverConfiguration,
+    serverUrl,
+    metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
+    startDaemon: async (wrapper) => {
+      system.daemon = track(
+        await startSlipway(
+          'daemon',
+          ['--config', daemonConfiguration],
+          wrapper === undefined ? {} : { wrapper },
+        ),
+      );
+      return system.daemon;
+    },
+    startServer: async (wrapper) => {
+      system.server = track(
+        await startSlipway(
+          'server',
+          ['--config', serverConfiguration],
+          wrapper === undefined ? {} : { wrapper },
+        ),
+      );
+      return system.server;
+    },
+    untilReady: async (ready, deadlineMs = 30_000) =>
+      await until(async () => {
+        const body = (await (await fetch(`${serverUrl}/readyz`)).json()) as Readyz;
+        if (body.release_id !== null) releaseId = body.release_id;
+        return body.distributable === ready ? body : null;
+      }, deadlineMs),
+    control: async (action, body = {}) => {
+      const response = await fetch(`${daemonUrl}/v1/control/${action}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      const answer = (await response.json()) as { task_id: string; status: string };
+      if (response.status !== 202) throw new Error(`${action}: ${response.status} ${JSON.stringify(answer)}`);
+      return answer;
+    },
+    run: async (action, body) => {
+      const { task_id } = await (system as TestSystem).control(action, body);
+      return await until(async () => {
+        const response = await fetch(`${daemonUrl}/v1/reports/task.status?task_id=${task_id}`);
+        const { task } = (await response.json()) as { task: TaskBody };
+        return ['succeeded', 'failed', 'cancelled'].includes(task.status) ? task : null;
+      }, 60_000);
+    },
+    cdn: (path) =>
+      `${serverUrl}/${CDN_HOST}/${releaseId}/${path.split('/').map(encodeURIComponent).join('/')}`,
+  };
+  if (options.startNothing !== true) {
+    await Promise.all([system.startDaemon(), system.startServer()]);
+  }
+  return system as TestSystem;
+}
+
+function merge(
+  base: Readonly<Record<string, unknown>>,
+  over: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const current = merged[key];
+    merged[key] = isSection(current) && isSection(value) ? merge(current, value) : value;
+  }
+  return merged;
+}
+
+function isSection(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

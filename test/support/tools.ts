@@ -1,0 +1,14 @@
+import { spawnSync } from 'node:child_process';
+import process from 'node:process';
+
+/**
+ * Whether a program that a test drives is installed. In CI a missing one is an error; on a user's machine the tests
+ * that need it are skipped, and the reason is printed.
+ */
+export function hasTool(name: string): boolean {
+  const found = spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
+  if (found) return true;
+  if (process.env['CI'] === 'true') throw new Error(`${name} is not installed; .ci/run must bring it`);
+  console.warn(`SKIPPED: tests that drive ${name}: it is not installed (on Debian: apt-get install ${name})`);
+  return false;
+}

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import type { AttestationAnswer } from '../../../../src/server/daemon-client/daemon-client.ts';
+import { DaemonUnavailable } from '../../../../src/server/daemon-client/daemon-unavailable.ts';
+import { createRefresher, type Refresher } from '../../../../src/server/serving/refresher.ts';
+import type { ServingControl } from '../../../../src/server/serving/create-serving.ts';
+import type { VolumeState } from '../../../../src/server/serving/snapshot-volume.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+
+type Step = AttestationAnswer | DaemonUnavailable | 'hang';
+
+/** A refresher whose daemon follows a script and then hangs, as a long poll does. */
+class Bench {
+  readonly clock = new FakeClock();
+  readonly polls: { readonly at: number; readonly etag: string | null }[] = [];
+  readonly outcomes: string[] = [];
+  readonly looks: number[] = [];
+  readonly rechecks: number[] = [];
+  readonly refresher: Refresher;
+  offerOutcome: 'accepted' | 'unchanged' | 'refused' = 'accepted';
+  trouble = false;
+  volumeChanged = false;
+  volume: VolumeState = { ok: true, storeId: 'store' };
+  readonly #script: Step[];
+
+  constructor(...script: Step[]) {
+    this.#script = script;
+    const serving: Pick<
+      ServingControl,
+      'offerEnvelope' | 'observeVolume' | 'tick' | 'hasTrouble' | 'recheck'
+    > = {
+      offerEnvelope: () => this.offerOutcome,
+      observeVolume: () => {
+        this.looks.push(this.clock.monotonic());
+        const changed = this.volumeChanged;
+        this.volumeChanged = false;
+        return changed;
+      },
+      tick: () => undefined,
+      hasTrouble: () => this.trouble,
+      recheck: async () => {
+        this.rechecks.push(this.clock.monotonic());
+      },
+    };
+    this.refresher = createRefresher({
+      client: { fetchAttestation: async (request) => this.#fetch(request) },
+      serving: serving as ServingControl,
+      volume: { look: async () => this.volume },
+      clock: this.clock,
+      random: () => 1,
+      waitSeconds: 20,
+      onOutcome: (outcome) => this.outcomes.push(outcome),
+    });
+  }
+
+  async #fetch({ etag, signal }: { etag: string | null; signal: AbortSignal }): Promise<AttestationAnswer> {
+    this.polls.push({ at: this.clock.monotonic(), etag });
+    const step = this.#script.shift() ?? 'hang';
+    if (step instanceof DaemonUnavailable) throw step;
+    if (step !== 'hang') return step;
+    return await new Promise<AttestationAnswer>((_, reject) => {
+      signal.addEventListener('abort', () => {
+        reject(new Error('aborted'));
+      });
+    });
+  }
+
+  async run(ms: number): Promise<void> {
+    this.refresher.start();
+    await this.clock.advance(ms);
+  }
+}
+
+const envelope = (etag: string | null): AttestationAnswer => ({
+  kind: 'envelope',
+  etag,
+  envelope: Buffer.from('{}'),
+});
+const down = new DaemonUnavailable('unreachable', 'down');
+
+describe('polling the daemon', () => {
+  it('sends the etag it holds and polls again at once after something new', async () => {
+    const bench = new Bench(envelope('"1"'), envelope('"2"'));
+    await bench.run(0);
+    expect(bench.polls.map(({ etag }) => etag)).toEqual([null, '"1"', '"2"']);
+    await bench.refresher.stop();
+  });
+
+  it('backs off while the daemon fails, up to a limit, and forgets that at the first success', async () => {
+    const bench = new Bench(down, down, down, down, down, down, down, down, { kind: 'none' }, down);
+    await bench.run(120_000);
+    const waits = bench.polls.slice(1).map(({ at }, i) => at - (bench.polls[i]?.at ?? 0));
+    expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000, 2000, 500]);
+    await bench.refresher.stop();
+  });
+
+  it('tells how the refresh goes', async () => {
+    const bench = new Bench(down, down);
+    await bench.run(600);
+    expect(bench.refresher.diagnostics()).toMatchObject({
+      consecutiveFailures: 2,
+      lastErrorCode: 'unreachable',
+      lastSuccessAt: null,
+    });
+    await bench.refresher.stop();
+  });
+
+  it('asks afresh after a refused envelope, without hammering the daemon', async () => {
+    const bench = new Bench(envelope('"1"'), envelope('"1"'), envelope('"1"'));
+    bench.offerOutcome = 'refused';
+    await bench.run(3_999);
+    expect(bench.polls).toEqual([
+      { at: 0, etag: null },
+      { at: 2000, etag: null },
+    ]);
+    await bench.refresher.stop();
+  });
+
+  it('does not spin when the daemon answers unchanged at once', async () => {
+    const bench = new Bench(...Array.from({ length: 100 }, (): Step => ({ kind: 'unchanged' })));
+    await bench.run(1_000);
+    expect(bench.polls.length).toBeLessThanOrEqual(5);
+    await bench.refresher.stop();
+  });
+
+  it('ends a poll that hangs when the volume is another store, and asks afresh', async () => {
+    const bench = new Bench(envelope('"1"'), 'hang');
+    await bench.run(0);
+    bench.volumeChanged = true;
+    await bench.clock.advance(10_000);
+    expect(bench.polls.at(-1)).toEqual({ at: 10_000, etag: null });
+    expect(bench.outcomes).not.toContain('failed');
+    await bench.refresher.stop();
+  });
+});
+
+describe('looking at the volume', () => {
+  it('goes on while a poll hangs: every 10 s, every 2 s in trouble, at once when woken', async () => {
+    const bench = new Bench('hang');
+    await bench.run(10_000);
+    expect(bench.looks).toEqual([0, 0, 10_000]);
+    bench.trouble = true;
+    await bench.clock.advance(3_000);
+    bench.refresher.wake();
+    await bench.clock.advance(4_000);
+    expect(bench.looks.slice(3)).toEqual([13_000, 15_000, 17_000]);
+    expect(bench.rechecks).toEqual([13_000, 15_000, 17_000]);
+    await bench.refresher.stop();
+  });
+});
