@@ -36,7 +36,7 @@ async function main(): Promise<number> {
     case 'keygen':
       return await runKeygen(args, io);
     case 'verify':
-      return await runVerify(args, io);
+      return await runVerify(args, { ...io, signal: interrupted.signal });
     case 'help':
     case '--help':
       process.stdout.write(USAGE);

@@ -79,6 +79,8 @@ export async function writeServerConfiguration(
       admin: { tokenFiles: [layout.adminToken] },
       // Nobody routes traffic here, so there is no propagation to wait for.
       shutdown: { propagationDelaySeconds: 0 },
+      // The command polls readiness; its own lines would drown the others.
+      log: { access: 'control' },
     }),
   );
 }

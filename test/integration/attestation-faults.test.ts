@@ -1,0 +1,193 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadSigningKeys, type SigningKey } from '../../src/attestation/keys.ts';
+import { signStatement } from '../../src/attestation/sign.ts';
+import { runKeygen } from '../../src/cli/keygen.ts';
+import { parseEnvelope, parseStatement } from '../../src/contract/formats/attestation-format.ts';
+import type { AttestationStatement } from '../../src/domain/attestation.ts';
+import type { SnapshotId } from '../../src/domain/digest.ts';
+import { startImpostorDaemon } from '../support/impostor-daemon.ts';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+interface Forge {
+  readonly system: TestSystem;
+  readonly statement: AttestationStatement;
+  /** Signs with the trusted key, or another one. */
+  readonly sign: (statement: AttestationStatement, keyName?: 'other') => Buffer;
+  /** What the impostor answers from now on. */
+  readonly present: (envelope: Buffer) => void;
+}
+
+/** A served system whose daemon is replaced by one that presents what the test forges. */
+async function forge(): Promise<Forge> {
+  const upstream = await temporaryDirectory();
+  await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    server: { daemon: { waitSeconds: 0 } },
+  });
+  await system.untilReady(true);
+  await system.daemon.kill();
+  const original = await readFile(join(system.snapshotRoot, 'attest/current.json'));
+  const envelope = parseEnvelope(original);
+  if (!envelope.ok) throw new Error(envelope.error);
+  const payload = Buffer.from(envelope.value.payload, 'base64');
+  const statement = parseStatement(payload);
+  if (!statement.ok) throw new Error(statement.error);
+  const subjects = (
+    JSON.parse(payload.toString()) as { subject: Array<{ digest: { blake3: string; sha256: string } }> }
+  ).subject;
+  const manifests = new Map(
+    subjects.map(({ digest }) => [`blake3:${digest.blake3}` as SnapshotId, digest.sha256] as const),
+  );
+  const trusted = await signingKeys(join(system.directory, 'keys/signing.key'));
+  const other = await signingKeys(await otherKey());
+  let current: Uint8Array = original;
+  await startImpostorDaemon(system, (_request, response) => {
+    response.writeHead(200, {
+      'content-type': 'application/vnd.dsse.envelope.v1+json',
+      etag: `"${String(Math.random())}"`,
+    });
+    response.end(current);
+  });
+  return {
+    system,
+    statement: statement.value,
+    sign: (forged, keyName) => signStatement(forged, keyName === 'other' ? other : trusted, manifests),
+    present: (bytes) => {
+      current = bytes;
+    },
+  };
+}
+
+async function signingKeys(file: string): Promise<readonly SigningKey[]> {
+  const loaded = await loadSigningKeys([file]);
+  if (!loaded.ok) throw new Error(loaded.error.join('; '));
+  return loaded.value.keys;
+}
+
+async function otherKey(): Promise<string> {
+  const directory = join(await temporaryDirectory(), 'other');
+  await runKeygen(['--out', directory], { stdout: { write: () => true }, stderr: { write: () => true } });
+  return join(directory, 'signing.key');
+}
+
+/** What the server says of the newest envelope it was shown. */
+async function lastError(system: TestSystem): Promise<string | null> {
+  const health = (await (await fetch(`${system.serverUrl}/healthz`)).json()) as {
+    refresh: { last_error_code: string | null };
+  };
+  return health.refresh.last_error_code;
+}
+
+const now = (): number => Math.floor(Date.now() / 1000);
+
+const REFUSED: ReadonlyArray<readonly [string, string, (forged: Forge) => Buffer]> = [
+  [
+    'of an older version',
+    'AttestationRolledBack',
+    ({ sign, statement }) => sign({ ...statement, version: statement.version - 1 }),
+  ],
+  [
+    'of the same version with other words',
+    'AttestationInvalid',
+    ({ sign, statement }) => sign({ ...statement, expires_at: statement.expires_at + 9999 }),
+  ],
+  [
+    'by another key',
+    'AttestationInvalid',
+    ({ sign, statement }) => sign({ ...statement, version: statement.version + 1 }, 'other'),
+  ],
+  [
+    'for another store',
+    'AttestationInvalid',
+    ({ sign, statement }) =>
+      sign({
+        ...statement,
+        version: statement.version + 1,
+        store_id: '00000000-0000-4000-8000-000000000000',
+      }),
+  ],
+  [
+    'that has expired',
+    'AttestationExpired',
+    ({ sign, statement }) =>
+      sign({ ...statement, version: statement.version + 1, issued_at: now() - 900, expires_at: now() - 300 }),
+  ],
+  [
+    'from the future',
+    'AttestationNotYetValid',
+    ({ sign, statement }) =>
+      sign({
+        ...statement,
+        version: statement.version + 1,
+        issued_at: now() + 3600,
+        expires_at: now() + 7200,
+      }),
+  ],
+  [
+    'that was tampered with',
+    'AttestationInvalid',
+    ({ sign, statement }) => {
+      const text = sign({ ...statement, version: statement.version + 1 }).toString();
+      const envelope = JSON.parse(text) as { payload: string };
+      const payload = Buffer.from(envelope.payload, 'base64').toString().replace('"PASSED"', '"FAILED"');
+      return Buffer.from(JSON.stringify({ ...envelope, payload: Buffer.from(payload).toString('base64') }));
+    },
+  ],
+];
+
+describe('an attestation', () => {
+  it.each(REFUSED)(
+    '%s is refused, and what was accepted before stays served',
+    async (_name, reason, make) => {
+      const forged = await forge();
+      forged.present(make(forged));
+      await expect.poll(async () => await lastError(forged.system), { timeout: 20_000 }).toBe(reason);
+      expect((await fetch(`${forged.system.serverUrl}/readyz`)).status).toBe(200);
+      expect((await fetch(forged.system.cdn('empty.bytes'))).status).toBe(200);
+    },
+  );
+
+  it.each(REFUSED.filter(([name]) => !name.includes('version')))(
+    '%s is refused by a server that has none, which serves nothing',
+    async (_name, reason, make) => {
+      const forged = await forge();
+      forged.present(make(forged));
+      await forged.system.server.stop();
+      await forged.system.startServer();
+      await expect
+        .poll(async () => (await forged.system.untilReady(false)).reason, { timeout: 20_000 })
+        .toBe(reason);
+      expect((await fetch(forged.system.cdn('empty.bytes'))).status).toBe(503);
+    },
+  );
+
+  it('that expires without a successor ends the serving by itself', async () => {
+    const forged = await forge();
+    forged.present(
+      forged.sign({ ...forged.statement, version: forged.statement.version + 1, expires_at: now() + 3 }),
+    );
+    const verdict = await forged.system.untilReady(false);
+    expect(verdict.reason).toBe('AttestationExpired');
+    expect((await fetch(forged.system.cdn('empty.bytes'))).status).toBe(503);
+  });
+
+  it('that withdraws the release ends the serving at once', async () => {
+    const forged = await forge();
+    const { statement } = forged;
+    if (statement.official === null) throw new Error('nothing attested');
+    forged.present(
+      forged.sign({
+        ...statement,
+        version: statement.version + 1,
+        official: { ...statement.official, result: 'FAILED' },
+      }),
+    );
+    expect((await forged.system.untilReady(false)).reason).toBe('ReleaseNotAuthorized');
+    expect((await fetch(forged.system.cdn('empty.bytes'))).status).toBe(503);
+  });
+});

@@ -1,0 +1,67 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startSlipway, StartError } from '../support/process.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+async function failedStart(program: 'daemon' | 'server', text: string): Promise<StartError> {
+  const file = join(await temporaryDirectory(), 'config.yaml');
+  await writeFile(file, text);
+  return await startSlipway(program, ['--config', file]).then(
+    async (started) => {
+      await started.kill();
+      throw new Error('it started');
+    },
+    (error: unknown) => {
+      if (error instanceof StartError) return error;
+      throw error;
+    },
+  );
+}
+
+describe('a wrong configuration', () => {
+  it('of the server gives every problem at once and exit code 78', async () => {
+    const { failed } = await failedStart(
+      'server',
+      `
+listen: { port: 70000 }
+publicBaseUrl: not a url
+cdn: { host: "a/b" }
+snapshot: { root: /nonexistent }
+colour: blue
+serverInfo: { channel: unofficial }
+attestation: { publicKeyFiles: [/dev/null] }
+`,
+    );
+    expect(failed.code).toBe(78);
+    const text = failed.lines.join('\n');
+    for (const key of ['listen.port', 'publicBaseUrl', 'cdn.host', 'colour', 'serverInfo.channel']) {
+      expect(failed.lines.filter((line) => line.includes(key))).toHaveLength(1);
+    }
+    expect(text).not.toContain('    at ');
+  });
+
+  it('of the daemon gives every problem at once and exit code 78', async () => {
+    const { failed } = await failedStart(
+      'daemon',
+      `
+listen: { host: 0.0.0.0 }
+attestation: { signingKeyFiles: [], ttlSeconds: 1 }
+upstream: { kind: carrier-pigeon }
+retention: { keep: 0 }
+data: { dir: 5 }
+snapshot: {}
+`,
+    );
+    expect(failed.code).toBe(78);
+    for (const key of [
+      'listen.host',
+      'attestation.ttlSeconds',
+      'upstream.kind',
+      'retention.keep',
+      'snapshot.root',
+    ]) {
+      expect(failed.lines.filter((line) => line.includes(key))).toHaveLength(1);
+    }
+  });
+});

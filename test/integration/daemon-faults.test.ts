@@ -1,0 +1,121 @@
+import type { RequestListener } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { startImpostorDaemon } from '../support/impostor-daemon.ts';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+async function servedSystem(ttlSeconds: number): Promise<TestSystem> {
+  const upstream = await temporaryDirectory();
+  await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    daemon: { attestation: { ttlSeconds } },
+    server: { daemon: { timeoutMs: 1500 } },
+  });
+  await system.untilReady(true);
+  return system;
+}
+
+async function rss(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+}
+
+const NONSENSE: ReadonlyArray<readonly [string, RequestListener]> = [
+  ['garbage', (_request, response) => response.end('<html>not an envelope</html>')],
+  [
+    'an envelope that is not one',
+    (_request, response) => response.setHeader('content-type', 'application/json').end('{"payload":5}'),
+  ],
+  ['500', (_request, response) => response.writeHead(500).end('boom')],
+  [
+    'a gigabyte',
+    (_request, response) => {
+      response.setHeader('content-type', 'application/vnd.dsse.envelope.v1+json');
+      const chunk = Buffer.alloc(1024 * 1024, 0x20);
+      let left = 1024;
+      const pump = (): void => {
+        while (left > 0 && !response.destroyed) {
+          left -= 1;
+          if (!response.write(chunk)) {
+            response.once('drain', pump);
+            return;
+          }
+        }
+        response.end();
+      };
+      pump();
+    },
+  ],
+  [
+    'a drip',
+    (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/vnd.dsse.envelope.v1+json' });
+      const timer = setInterval(() => response.write(' '), 200);
+      response.on('close', () => clearInterval(timer));
+    },
+  ],
+  ['nothing at all', () => undefined],
+];
+
+describe('a daemon that fails', () => {
+  it('killed: bytes are served until the attestation expires, then not, and come back with it', async () => {
+    const system = await servedSystem(10);
+    await system.daemon.kill();
+    const url = system.cdn('TableBundles/Excel.zip');
+    expect((await fetch(url)).status).toBe(200);
+    expect((await fetch(`${system.serverUrl}/v1/releases`)).status).toBe(503);
+    const verdict = await system.untilReady(false);
+    expect(verdict.reason).toBe('AttestationExpired');
+    expect((await fetch(url)).status).toBe(503);
+    const health = await fetch(`${system.serverUrl}/healthz`);
+    expect([health.status, ((await health.json()) as { status: string }).status]).toEqual([200, 'degraded']);
+    await system.startDaemon();
+    await system.untilReady(true);
+  });
+
+  it('hung: readiness answers from what is known, and reports fail fast', async () => {
+    const system = await servedSystem(600);
+    system.daemon.signal('SIGSTOP');
+    const started = performance.now();
+    expect((await fetch(`${system.serverUrl}/readyz`)).status).toBe(200);
+    expect((await fetch(system.cdn('empty.bytes'))).status).toBe(200);
+    expect(performance.now() - started).toBeLessThan(1000);
+    const report = await fetch(`${system.serverUrl}/v1/releases`);
+    expect(report.status).toBe(503);
+    expect(await report.json()).toMatchObject({ code: 'backend_unavailable' });
+    system.daemon.signal('SIGCONT');
+    await expect
+      .poll(async () => (await fetch(`${system.serverUrl}/v1/releases`)).status, { timeout: 20_000 })
+      .toBe(200);
+  });
+
+  it.each(NONSENSE)(
+    'answering %s changes nothing that is served and costs little memory',
+    async (_name, listener) => {
+      const system = await servedSystem(600);
+      await system.daemon.kill();
+      const before = await rss(system.server.pid);
+      await startImpostorDaemon(system, listener);
+      const report = await fetch(`${system.serverUrl}/v1/releases`);
+      expect(report.status).toBe(503);
+      expect(report.headers.get('content-type')).toContain('application/problem+json');
+      expect((await fetch(`${system.serverUrl}/readyz`)).status).toBe(200);
+      expect((await fetch(system.cdn('empty.bytes'))).status).toBe(200);
+      await expect
+        .poll(
+          async () =>
+            (
+              (await (await fetch(`${system.serverUrl}/healthz`)).json()) as {
+                refresh: { consecutive_failures: number };
+              }
+            ).refresh.consecutive_failures,
+          { timeout: 20_000 },
+        )
+        .toBeGreaterThan(0);
+      expect((await rss(system.server.pid)) - before).toBeLessThan(64 * 1024 * 1024);
+    },
+  );
+});

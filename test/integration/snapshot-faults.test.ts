@@ -1,0 +1,177 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmod,
+  mkdir,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const LARGE = 'MediaResources/Movie/Opening.mp4';
+
+async function servedSystem(): Promise<TestSystem> {
+  const upstream = await temporaryDirectory();
+  await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+  const system = await startSystem({ upstream: { kind: 'directory', directory: { path: upstream } } });
+  await system.untilReady(true);
+  return system;
+}
+
+async function objectPath(system: TestSystem, destination: string): Promise<string> {
+  const page = (await (
+    await fetch(`${system.serverUrl}/v1/distribution?destination=${encodeURIComponent(destination)}`)
+  ).json()) as { items: Array<{ blake3: string }> };
+  const digest = page.items[0]!.blake3;
+  return join(system.snapshotRoot, 'objects', digest.slice(0, 2), digest.slice(2));
+}
+
+async function flipBit(path: string, position: number): Promise<void> {
+  await chmod(path, 0o644);
+  const bytes = await readFile(path);
+  bytes[position]! ^= 1;
+  await writeFile(path, bytes);
+}
+
+/** What each fault does to the object behind the damaged entry. */
+const FAULTS: ReadonlyArray<readonly [string, (path: string) => Promise<void>]> = [
+  ['a flipped bit', async (path) => await flipBit(path, 3_000_000)],
+  [
+    'a flipped bit under the old times',
+    async (path) => {
+      await flipBit(path, 3_000_000);
+      await utimes(path, 1, 1);
+    },
+  ],
+  [
+    'a truncated file',
+    async (path) => {
+      await chmod(path, 0o644);
+      await truncate(path, 2_000_000);
+    },
+  ],
+  ['a missing file', async (path) => await rm(path)],
+  [
+    'a directory in its place',
+    async (path) => {
+      await rm(path);
+      await mkdir(path);
+    },
+  ],
+  [
+    'a FIFO in its place',
+    async (path) => {
+      await rm(path);
+      execFileSync('mkfifo', [path]);
+    },
+  ],
+  [
+    'a symbolic link in its place',
+    async (path) => {
+      await rename(path, `${path}.moved`);
+      await symlink(`${path}.moved`, path);
+    },
+  ],
+];
+
+describe('damage on the volume', () => {
+  it.each(FAULTS)(
+    '%s is never served, turns every route, and is undone by a repair',
+    async (_name, damage) => {
+      const system = await servedSystem();
+      const url = system.cdn(LARGE);
+      await damage(await objectPath(system, LARGE));
+
+      const { status, received } = await download(url);
+      const original = sampleFiles().get(LARGE)!;
+      // Either refused before the headers or cut in mid-stream; what did arrive is a prefix of the true bytes.
+      expect(status === 503 || received.length < original.length).toBe(true);
+      if (status === 200) expect(original.subarray(0, received.length).equals(received)).toBe(true);
+
+      const verdict = await system.untilReady(false);
+      expect(['EntryDamaged', 'EntryMissing']).toContain(verdict.reason);
+      for (const route of ['/v1/bootstrap', '/v1/launcher/bootstrap', '/readyz']) {
+        expect((await fetch(`${system.serverUrl}${route}`)).status).toBe(503);
+      }
+      expect((await fetch(`${system.serverUrl}/v1/distribution`)).status).toBe(409);
+      expect((await fetch(system.cdn('empty.bytes'))).status).toBe(503);
+      expect((await fetch(`${system.serverUrl}/healthz`)).status).toBe(200);
+
+      expect(await system.run('repair')).toMatchObject({ status: 'succeeded' });
+      await system.untilReady(true);
+      const whole = await download(url);
+      expect(whole.received.equals(original)).toBe(true);
+    },
+  );
+
+  it('found by the single-entry check answers 409 and turns the verdict', async () => {
+    const system = await servedSystem();
+    await flipBit(await objectPath(system, 'TableBundles/Excel.zip'), 5);
+    const answer = await fetch(`${system.serverUrl}/v1/distribution?destination=TableBundles/Excel.zip`);
+    expect(answer.status).toBe(409);
+    expect(await answer.json()).toMatchObject({ code: 'release_not_distributable', reason: 'EntryDamaged' });
+    await system.untilReady(false);
+  });
+
+  it('found by the daemon withdraws the release', async () => {
+    const system = await servedSystem();
+    await flipBit(await objectPath(system, 'TableBundles/Excel.zip'), 5);
+    const task = await system.run('verify');
+    expect(task).toMatchObject({ status: 'succeeded', result: { damaged: 1 } });
+    expect((await system.untilReady(false)).reason).toBe('ReleaseNotAuthorized');
+    expect(await system.run('repair')).toMatchObject({ status: 'succeeded' });
+    await system.untilReady(true);
+  });
+
+  it('of the manifest stops a server that starts on it, until a repair', async () => {
+    const system = await servedSystem();
+    await system.server.stop();
+    const directory = join(system.snapshotRoot, 'manifests');
+    const [name] = await readdir(directory);
+    await flipBit(join(directory, name!), 200);
+    await system.startServer();
+    await expect
+      .poll(async () => (await system.untilReady(false)).reason, { timeout: 20_000 })
+      .toBe('ManifestDamaged');
+    expect(await system.run('repair')).toMatchObject({ status: 'succeeded' });
+    await system.untilReady(true);
+  });
+
+  it('of the manifest that is missing is named, and undone by a repair', async () => {
+    const system = await servedSystem();
+    await system.server.stop();
+    const directory = join(system.snapshotRoot, 'manifests');
+    const [name] = await readdir(directory);
+    await rm(join(directory, name!));
+    await system.startServer();
+    await expect
+      .poll(async () => (await system.untilReady(false)).reason, { timeout: 20_000 })
+      .toBe('SnapshotMissing');
+    expect(await system.run('repair')).toMatchObject({ status: 'succeeded' });
+    await system.untilReady(true);
+  });
+});
+
+async function download(url: string): Promise<{ status: number; received: Buffer }> {
+  const response = await fetch(url);
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of response.body ?? []) chunks.push(chunk);
+  } catch (error) {
+    // A connection that is cut in mid-stream is one of the right answers.
+    if (!(error instanceof TypeError)) throw error;
+  }
+  return {
+    status: response.status,
+    received: response.status === 200 ? Buffer.concat(chunks) : Buffer.alloc(0),
+  };
+}
