@@ -1,0 +1,46 @@
+import type { z } from 'zod';
+import { describeConfiguration } from '../../src/platform/config/configuration-key.ts';
+import { renderConfigurationReference } from '../../src/platform/config/render-configuration.ts';
+import { EXIT_CONFIGURATION } from '../../src/platform/config/run-configured.ts';
+import { daemonConfigurationSchema } from '../../src/daemon/config.ts';
+import { serverConfigurationSchema } from '../../src/server/config.ts';
+
+/** docs/reference/configuration.md. @throws Error that names every setting without a description */
+export function renderConfigurationPage(): string {
+  return `# Configuration
+
+Generated from the configuration schemas by \`make docs\`; do not edit.
+
+## Sources
+
+Every setting of a program can come from four places. What comes later wins, setting by setting:
+
+1. the default in the table;
+2. the file named by \`--config FILE\`, YAML or JSON, at most 1 MiB;
+3. the environment variable in the table;
+4. the flag \`--KEY=VALUE\` or \`--KEY VALUE\`, such as \`--log.level=debug\`.
+
+In a file a dot of the key is a level: \`log.level\` is \`level\` in the mapping \`log\`. A flag for a list may be repeated.
+A key that does not exist is refused, in every source.
+
+A configuration that is refused ends the program with exit code ${EXIT_CONFIGURATION} (\`EX_CONFIG\`) before it listens anywhere. All problems
+are printed at once to standard error, one line each, with the source and the key. Key files that cannot be used are
+treated alike.
+
+- \`--help\` prints every key with its type, default, variable and purpose, and ends with 0.
+- \`--print-config\` prints the effective configuration as YAML and ends with 0. Credentials and queries of URLs are
+  replaced by \`[redacted]\`. Keys and tokens are files, so they are not part of a configuration.
+
+${reference(daemonConfigurationSchema, 'slipway-daemon')}
+${reference(serverConfigurationSchema, 'slipway-server')}`;
+}
+
+function reference(schema: z.ZodType, program: string): string {
+  const bare = describeConfiguration(schema).keys.filter(({ description }) => description === '');
+  if (bare.length > 0) {
+    throw new Error(
+      `${program}: give these settings a description: ${bare.map(({ name }) => name).join(', ')}`,
+    );
+  }
+  return renderConfigurationReference(schema, program);
+}

@@ -1,0 +1,121 @@
+import { actionDefinition, CONTROL_ACTIONS } from '../../src/contract/actions.ts';
+import type { FieldChoice } from '../../src/contract/action-definition.ts';
+import { listOperations } from '../../src/contract/operations.ts';
+import { DAEMON_PROBLEMS } from '../../src/contract/daemon-problems.ts';
+import { PROBLEMS, type ProblemCode } from '../../src/contract/problems.ts';
+import { REASONS } from '../../src/domain/reasons.ts';
+import { codes, table } from './markdown.ts';
+
+const NOTE = 'Generated from the contract by `make docs`; do not edit.';
+
+/** docs/reference/problems.md */
+export function renderProblems(): string {
+  const rowsOf = (ofDaemon: boolean): string[][] =>
+    (Object.keys(PROBLEMS) as ProblemCode[])
+      .filter((code) => code in DAEMON_PROBLEMS === ofDaemon)
+      .map((code) => ({ code, ...PROBLEMS[code] }))
+      .sort((left, right) => left.status - right.status)
+      .map(({ code, status, title, description }) => [`\`${code}\``, String(status), title, description]);
+  const header = ['Code', 'Status', 'Title', 'When, and what to do'];
+  return `# Problems
+
+${NOTE}
+
+Every error but those inside launcher envelopes is a problem body (RFC 9457, \`application/problem+json\`):
+\`type\`, \`title\`, \`status\`, \`detail\`, \`instance\` (the request id, under which the log has more), \`code\`, and where
+they apply \`reason\` (see [reasons](reasons.md)), \`errors\` (a list of \`pointer\` and \`message\`) and \`daemon\` (the
+\`status\` and \`code\` that the daemon answered).
+
+## Codes of the service
+
+${table(header, rowsOf(false))}
+
+## Codes of the daemon
+
+The service passes those with status 400 on as they are; the others reach a caller in \`daemon.code\` of a 502
+\`daemon_rejected\`.
+
+${table(header, rowsOf(true))}
+`;
+}
+
+/** docs/reference/reasons.md */
+export function renderReasons(): string {
+  const rows = Object.entries(REASONS).map(([reason, text]) => [`\`${reason}\``, text]);
+  return `# Reasons
+
+${NOTE}
+
+Why a release is not distributable. The same constants stand in probe bodies, problem bodies, metric labels, log lines,
+\`ReleaseChannel\` conditions, events and the dashboard.
+
+${table(['Reason', 'Meaning, and what to do'], rows)}
+`;
+}
+
+/** docs/reference/operations.md */
+export function renderOperations(): string {
+  const operations = listOperations();
+  const overview = operations.map(({ id, method, path, auth, daemon }) => [
+    `\`${id}\``,
+    method.toUpperCase(),
+    `\`${path}\``,
+    auth,
+    daemon === undefined ? '-' : 'report' in daemon ? `\`${daemon.report}\`` : 'control action',
+  ]);
+  const answers = operations.flatMap(({ id, answers: byStatus }) =>
+    Object.entries(byStatus).map(([status, each]) => [
+      `\`${id}\``,
+      status,
+      each.description,
+      each.kind === 'problem' ? codes(each.codes) : '-',
+    ]),
+  );
+  return `# Operations
+
+${NOTE} The full description is [openapi.yaml](openapi.yaml).
+
+\`auth\`: \`none\` never needs a token, \`public\` needs one only where the server is configured so, \`admin\` always does.
+
+${table(['Operation', 'Method', 'Path', 'Auth', 'Daemon'], overview)}
+
+## Answers
+
+${table(['Operation', 'Status', 'When', 'Codes'], answers)}
+`;
+}
+
+/** docs/reference/actions.md */
+export function renderActions(): string {
+  const rows = CONTROL_ACTIONS.map((action) => {
+    const definition = actionDefinition(action);
+    const name = `[\`${action}\`](schemas/actions/${action}.json)${definition.destructive ? ' (destructive)' : ''}`;
+    const required = [
+      ...definition.required.map((field) => `\`${field}\``),
+      ...definition.choices.map(describeChoice),
+    ];
+    return [
+      name,
+      definition.summary,
+      definition.mode,
+      required.join('; ') || '-',
+      codes(definition.used),
+      codes(definition.errors),
+    ];
+  });
+  return `# Control actions
+
+${NOTE}
+
+\`POST /admin/control/{action}\`. A body field that is valid but not used by the action is accepted and listed in
+\`ignored_fields\`. \`reviewer\` and \`reason\` are recorded on the task of every action. \`inline\` actions are done when
+they are answered; \`queued\` ones are observed at \`/admin/tasks/status\`.
+
+${table(['Action', 'What it does', 'Runs', 'Required', 'Used', 'Errors of the daemon'], rows)}
+`;
+}
+
+function describeChoice({ fields, rule }: FieldChoice): string {
+  const words = { one: 'exactly one of', some: 'at least one of', exclusive: 'at most one of' };
+  return `${words[rule]} ${codes(fields)}`;
+}

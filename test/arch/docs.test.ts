@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import process from 'node:process';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { buildOpenApi } from '../../src/contract/openapi.ts';
+import { PROBLEMS } from '../../src/contract/problems.ts';
+import { REASONS } from '../../src/domain/reasons.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const REFERENCE = join(ROOT, 'docs/reference');
+
+describe('the reference', () => {
+  it('is what the contract says', () => {
+    const run = spawnSync(process.execPath, ['scripts/reference-docs.ts', '--check'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    });
+    expect(run.stderr).toBe('');
+    expect(run.status).toBe(0);
+  });
+
+  it('holds the document that the server serves', () => {
+    const written: unknown = parse(readFileSync(join(REFERENCE, 'openapi.yaml'), 'utf8'));
+    expect(written).toEqual(JSON.parse(JSON.stringify(buildOpenApi())));
+  });
+
+  it('documents every problem code and every reason', () => {
+    const text = ['problems.md', 'reasons.md']
+      .map((name) => readFileSync(join(REFERENCE, name), 'utf8'))
+      .join('');
+    const names = [...Object.keys(PROBLEMS), ...Object.keys(REASONS)];
+    expect(names.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it('links only to files that exist', () => {
+    const broken = globSync('docs/reference/*.md', { cwd: ROOT }).flatMap((file) => {
+      const links = [...readFileSync(join(ROOT, file), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)];
+      return links
+        .map(([, target = '']) => target)
+        .filter((target) => !existsSync(join(ROOT, dirname(file), target)))
+        .map((target) => `${file}: ${target}`);
+    });
+    expect(broken).toEqual([]);
+  });
+});

@@ -1,0 +1,86 @@
+/**
+ * Measures Slipway against peers in the same run and prints a table; `--json FILE` also writes the numbers.
+ *
+ *   node test/bench/main.ts [--rounds 7] [--only hashing,manifest,sync,scale] [--quick] [--json FILE]
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cpus, release, tmpdir, totalmem } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import type { BenchModule, BenchRow } from './bench-row.ts';
+import { watchNoise } from './noise.ts';
+
+const MODULES: Readonly<Record<string, () => Promise<BenchModule>>> = {
+  hashing: async () => await import('./hashing.ts'),
+  manifest: async () => await import('./manifest.ts'),
+  sync: async () => await import('./sync.ts'),
+  scale: async () => await import('./scale.ts'),
+};
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: 'string', default: '7' },
+      only: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      json: { type: 'string', default: 'bench-results/bench.json' },
+    },
+  });
+  const names = values.only === undefined ? Object.keys(MODULES) : values.only.split(',');
+  const unknown = names.filter((name) => !(name in MODULES));
+  if (unknown.length > 0) {
+    console.error(`no bench ${unknown.join(', ')}; there are ${Object.keys(MODULES).join(', ')}`);
+    return 2;
+  }
+  const workDirectory = await mkdtemp(join(tmpdir(), 'slipway-bench-'));
+  const rows: BenchRow[] = [];
+  const noise = watchNoise();
+  try {
+    for (const name of names) {
+      console.error(`-- ${name}`);
+      const module = await MODULES[name]?.();
+      if (module !== undefined) {
+        const options = { rounds: Number(values.rounds), quick: values.quick, workDirectory };
+        for (const row of await module.run(options)) {
+          rows.push(row);
+          console.error(renderRow(row));
+        }
+      }
+    }
+  } finally {
+    await rm(workDirectory, { recursive: true, force: true });
+  }
+  const machine = `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}, Node ${process.version}`;
+  console.log(`\n${machine}\nforeign CPU and steal during the run: ${noise.summary()}\n`);
+  console.log(renderTable(rows));
+  const file = resolve(values.json);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, `${JSON.stringify({ machine, noise: noise.summary(), rows }, null, 2)}\n`);
+  console.log(`\nwritten to ${values.json}`);
+  return rows.some((row) => row.pass === false) ? 1 : 0;
+}
+
+function renderRow(row: BenchRow): string {
+  const verdict = row.pass === null ? 'inconclusive' : row.pass ? 'ok' : 'MISSED';
+  return `${row.case}: ${format(row.value)} ${row.unit} (target ${row.target}) ${verdict}`;
+}
+
+function renderTable(rows: readonly BenchRow[]): string {
+  const lines = [
+    '| case | median [min to max] | unit | target | | note |',
+    '| --- | --- | --- | --- | --- | --- |',
+  ];
+  for (const row of rows) {
+    const spread = `${format(row.value)} [${format(Math.min(...row.rounds))} to ${format(Math.max(...row.rounds))}]`;
+    const verdict = row.pass === null ? 'inconclusive' : row.pass ? 'ok' : '**missed**';
+    lines.push(`| ${row.case} | ${spread} | ${row.unit} | ${row.target} | ${verdict} | ${row.note} |`);
+  }
+  return lines.join('\n');
+}
+
+function format(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toFixed(2);
+}
+
+process.exitCode = await main();

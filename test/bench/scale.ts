@@ -1,0 +1,237 @@
+import { once } from 'node:events';
+import { readFile, mkdir, writeFile } from 'node:fs/promises';
+import { createServer, Agent, get, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { stringify } from 'yaml';
+import { findFreePorts } from '../../src/cli/dev/free-port.ts';
+import { runKeygen } from '../../src/cli/keygen.ts';
+import { startSlipway, type SlipwayProcess } from '../support/process.ts';
+import type { BenchOptions, BenchRow } from './bench-row.ts';
+import { quantile } from './statistics.ts';
+
+const MIB = 1024 * 1024;
+
+/** Memory of both processes and the longest stall of a request, at a release of 200,000 entries and its successor. */
+export async function run(options: BenchOptions): Promise<BenchRow[]> {
+  const entryCount = options.quick ? 10_000 : 200_000;
+  const upstream = await startUpstream(entryCount);
+  const directory = join(options.workDirectory, 'scale');
+  const { daemon, server } = await startPair(directory, upstream.url);
+  try {
+    await syncAndWait(daemon, server, 'scale-1');
+    const resting = await measureRequests(
+      server,
+      async () => await new Promise((resolve) => setTimeout(resolve, 3000)),
+    );
+    upstream.publish(2);
+    const switching = await measureRequests(server, async () => await syncAndWait(daemon, server, 'scale-2'));
+    const daemonPeak = await memory(daemon.pid, 'VmHWM');
+    const serverNow = await memory(server.pid, 'VmRSS');
+    const note = `${entryCount} entries`;
+    return [
+      bounded('daemon peak RSS after two syncs', daemonPeak / MIB, 'MiB', 200, note),
+      bounded(
+        'server RSS with the release and its predecessor',
+        serverNow / MIB,
+        'MiB',
+        120,
+        `${note}; cache empty`,
+      ),
+      bounded(
+        'longest stall of a request while the release switches',
+        switching.longestSwitch,
+        'ms',
+        30,
+        `${note}; at rest ${resting.longest.toFixed(1)} ms`,
+      ),
+      bounded('longest event-loop stall of the server', switching.loopStall, 'ms', 30, note),
+      bounded(
+        'p99 of a request during sync and switch',
+        switching.p99 / resting.p99,
+        'x at rest',
+        1.5,
+        `${switching.p99.toFixed(2)} ms against ${resting.p99.toFixed(2)} ms; daemon, upstream and client share the cores`,
+      ),
+    ];
+  } finally {
+    await Promise.all([daemon.kill(), server.kill()]);
+    upstream.stop();
+  }
+}
+
+function bounded(name: string, value: number, unit: string, limit: number, note: string): BenchRow {
+  return { case: name, value, unit, target: `<= ${limit}`, pass: value <= limit, rounds: [value], note };
+}
+
+async function startUpstream(
+  count: number,
+): Promise<{ url: string; publish(generation: number): void; stop(): void }> {
+  let generation = 1;
+  const content = (index: number): string => `entry ${index} ${index % 100 === 0 ? generation : 0}\n`;
+  const server = createServer((request, response) => {
+    const index = /^\/dir\d+\/entry-(\d+)\.bin$/.exec(request.url ?? '')?.[1];
+    if (index !== undefined) {
+      response.end(content(Number(index)));
+      return;
+    }
+    if (request.url !== '/release.json') {
+      response.writeHead(404).end();
+      return;
+    }
+    response.setHeader('etag', `"${generation}"`);
+    if (request.headers['if-none-match'] === `"${generation}"`) {
+      response.writeHead(304).end();
+      return;
+    }
+    response.write(`{"release_id":"scale-${generation}","entries":[`);
+    let next = 0;
+    const pump = (): void => {
+      while (next < count) {
+        const parts: string[] = [];
+        for (const end = Math.min(count, next + 1000); next < end; next += 1) {
+          // The version is in the CRC that a real catalog would state; it tells the daemon which entries are new.
+          const body = content(next);
+          parts.push(
+            `${next === 0 ? '' : ','}{"destination":"dir${next % 997}/entry-${next}.bin","size":${body.length},"digests":{"crc32":"${crc32(body)}"}}`,
+          );
+        }
+        if (!response.write(parts.join(''))) {
+          response.once('drain', pump);
+          return;
+        }
+      }
+      response.end(']}');
+    };
+    pump();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    publish: (next) => {
+      generation = next;
+    },
+    stop: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function startPair(
+  directory: string,
+  url: string,
+): Promise<{ daemon: SlipwayProcess; server: SlipwayProcess }> {
+  await mkdir(join(directory, 'snapshot'), { recursive: true });
+  const discard = { write: () => true };
+  await runKeygen(['--out', join(directory, 'keys')], { stdout: discard, stderr: discard });
+  const daemonFile = join(directory, 'daemon.yaml');
+  await writeFile(
+    daemonFile,
+    stringify({
+      listen: { host: '127.0.0.1', port: 0 },
+      snapshot: { root: join(directory, 'snapshot') },
+      data: { dir: join(directory, 'data') },
+      attestation: { signingKeyFiles: [join(directory, 'keys/signing.key')] },
+      upstream: { kind: 'manifest', manifest: { url }, concurrency: 16 },
+      sync: { onStart: false },
+    }),
+  );
+  const daemon = await startSlipway('daemon', ['--config', daemonFile]);
+  const [port = 0, metricsPort = 0] = await findFreePorts(2);
+  const serverFile = join(directory, 'server.yaml');
+  await writeFile(
+    serverFile,
+    stringify({
+      listen: { host: '127.0.0.1', port },
+      metrics: { host: '127.0.0.1', port: metricsPort },
+      publicBaseUrl: `http://127.0.0.1:${port}`,
+      snapshot: { root: join(directory, 'snapshot') },
+      daemon: { url: daemon.url },
+      attestation: { publicKeyFiles: [join(directory, 'keys/signing.pub')] },
+      shutdown: { propagationDelaySeconds: 0 },
+      log: { level: 'warn' },
+    }),
+    // The log line with the address is written at info; the level above is for requests only.
+  );
+  const server = await startSlipway('server', ['--config', serverFile, '--log.level=info']);
+  return { daemon, server };
+}
+
+async function syncAndWait(
+  daemon: SlipwayProcess,
+  server: SlipwayProcess,
+  releaseId: string,
+): Promise<number> {
+  await fetch(`${daemon.url}/v1/control/sync`, { method: 'POST' });
+  for (;;) {
+    const body = (await (await fetch(`${server.url}/readyz`)).json()) as {
+      distributable: boolean;
+      release_id: string;
+    };
+    if (body.distributable && body.release_id === releaseId) return performance.now();
+    const tasks = (await (await fetch(`${daemon.url}/v1/reports/task.list`)).json()) as {
+      items: Array<{ kind: string; status: string; failure_reason: string | null }>;
+    };
+    const [newest] = tasks.items.filter((task) => task.kind === 'sync');
+    if (newest?.status === 'failed') throw new Error(`the sync failed: ${newest.failure_reason ?? ''}`);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 100);
+    });
+  }
+}
+
+interface Latencies {
+  readonly p99: number;
+  readonly longest: number;
+  /** Longest request within two seconds before the switch was seen. */
+  readonly longestSwitch: number;
+  readonly loopStall: number;
+}
+
+async function measureRequests(server: SlipwayProcess, work: () => Promise<unknown>): Promise<Latencies> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const samples: Array<{ at: number; ms: number }> = [];
+  let running = true;
+  const loop = (async () => {
+    while (running) {
+      const started = performance.now();
+      await request(`${server.url}/healthz`, agent);
+      samples.push({ at: started, ms: performance.now() - started });
+    }
+  })();
+  await work();
+  const switchedAt = performance.now();
+  running = false;
+  await loop;
+  agent.destroy();
+  const around = samples.filter((sample) => sample.at > switchedAt - 2000);
+  const all = samples.map((sample) => sample.ms);
+  return {
+    p99: quantile(all, 0.99),
+    longest: Math.max(...all),
+    longestSwitch: Math.max(...around.map((sample) => sample.ms)),
+    loopStall: (await loopStallSeconds(server)) * 1000,
+  };
+}
+
+async function request(url: string, agent: Agent): Promise<void> {
+  const [response] = (await once(get(url, { agent }), 'response')) as [IncomingMessage];
+  response.resume();
+  await once(response, 'end');
+}
+
+/** The longest event-loop delay since the last scrape, from the server's own metrics. */
+async function loopStallSeconds(server: SlipwayProcess): Promise<number> {
+  const line = server.lines.find((each) => each.includes('metrics listening'));
+  const { url } = JSON.parse(line ?? '{}') as { url?: string };
+  const text = await (await fetch(`${url ?? ''}/metrics`)).text();
+  return Number(/nodejs_eventloop_lag_max_seconds (\S+)/.exec(text)?.[1] ?? Number.NaN);
+}
+
+async function memory(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
+}
