@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 interface LockedPackage {
   readonly version?: string;
   readonly resolved?: string;
-  readonly link?: boolean;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -33,6 +33,15 @@ describe('the lock file', () => {
   it('names no registry', () => {
     const named = Object.entries(lock.packages).filter(([, each]) => each.resolved !== undefined);
     expect(named.map(([path]) => path)).toEqual([]);
+  });
+
+  it('holds the packages of every platform, or npm refuses to install from it', () => {
+    const missing = Object.values(lock.packages).flatMap((each) =>
+      Object.keys(each.optionalDependencies ?? {}).filter(
+        (name) => !Object.keys(lock.packages).some((path) => path.endsWith(`node_modules/${name}`)),
+      ),
+    );
+    expect(missing).toEqual([]);
   });
 
   it('pins every direct dependency to one version', () => {

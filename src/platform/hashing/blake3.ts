@@ -25,7 +25,8 @@ export async function loadNativeBlake3(): Promise<Blake3Implementation> {
       const hasher = new Blake3Hasher();
       return {
         update: (bytes) => {
-          hasher.update(bytes);
+          // The binding takes a Buffer; this is a view, not a copy.
+          hasher.update(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
         },
         digest: () => hasher.digestBuffer(),
         reset: () => {
