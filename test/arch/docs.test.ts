@@ -6,7 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { buildOpenApi } from '../../src/contract/openapi.ts';
 import { PROBLEMS } from '../../src/contract/problems.ts';
+import { daemonConfigurationSchema } from '../../src/daemon/config.ts';
 import { REASONS } from '../../src/domain/reasons.ts';
+import { describeConfiguration } from '../../src/platform/config/configuration-key.ts';
+import { serverConfigurationSchema } from '../../src/server/config.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const REFERENCE = join(ROOT, 'docs/reference');
@@ -32,6 +35,18 @@ describe('the reference', () => {
       .join('');
     const names = [...Object.keys(PROBLEMS), ...Object.keys(REASONS)];
     expect(names.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it('documents every setting of both programs', () => {
+    const text = readFileSync(join(REFERENCE, 'configuration.md'), 'utf8');
+    const keys = [daemonConfigurationSchema, serverConfigurationSchema].flatMap(
+      (schema) => describeConfiguration(schema).keys,
+    );
+    expect(keys.length).toBeGreaterThan(60);
+    expect(keys.filter(({ description }) => description === '').map(({ name }) => name)).toEqual([]);
+    expect(
+      keys.filter(({ name, env }) => !text.includes(`\`${name}\``) || !text.includes(`\`${env}\``)),
+    ).toEqual([]);
   });
 
   it('links only to files that exist', () => {

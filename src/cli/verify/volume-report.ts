@@ -87,8 +87,15 @@ export function renderVolumeReport(report: VolumeReport): string {
       `objects: ${objects.referenced} in use, ${objects.orphans} in no release (${(objects.orphan_bytes / 1e6).toFixed(1)} MB), ${objects.orphan_manifests} manifests without a release`,
     );
   }
-  lines.push(report.sound ? 'sound' : 'DAMAGE FOUND: run the daemon\'s "repair", or restore what is missing');
+  lines.push(renderConclusion(report));
   return `${lines.join('\n')}\n`;
+}
+
+/** A repair mends releases; it cannot mend a wrong key or a release that was never there. */
+function renderConclusion(report: VolumeReport): string {
+  if (report.sound) return 'sound';
+  const isDamaged = report.releases.some((release) => release.damaged > 0 || release.problems.length > 0);
+  return isDamaged ? 'DAMAGE FOUND: run the daemon\'s "repair"' : 'NOT SOUND: see the lines above';
 }
 
 function renderColumns(rows: readonly (readonly string[])[]): string[] {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { RETAINED_MAX_RELEASES } from '../../../src/contract/formats/attestation-format.ts';
+import { CHANNELS } from '../../../src/domain/channel.ts';
 import { daemonConfigurationSchema } from '../../../src/daemon/config.ts';
 
 const MINIMUM = {
@@ -20,6 +22,7 @@ describe('the configuration of the daemon', () => {
       upstream: { kind: 'none', concurrency: 8, maxEntries: 2_000_000 },
       retention: { keep: 3, retainedCount: 2, retainedSeconds: 86_400, graceSeconds: 86_400 },
       sync: { onStart: true },
+      hashing: { threads: 2 },
       supervised: false,
     });
   });
@@ -45,6 +48,12 @@ describe('the configuration of the daemon', () => {
     ['/srv/..data', true],
   ])('keeps databases in %s: %s', (dir, allowed) => {
     expect(problems({ data: { dir } })).toEqual(allowed ? [] : ['data.dir']);
+  });
+
+  it('retains no more releases than an attestation of both channels holds', () => {
+    const most = RETAINED_MAX_RELEASES / CHANNELS.length;
+    expect(problems({ retention: { retainedCount: most } })).toEqual([]);
+    expect(problems({ retention: { retainedCount: most + 1 } })).toEqual(['retention.retainedCount']);
   });
 
   it('finds every problem at once', () => {

@@ -8,7 +8,7 @@ export const HealthAnswer = answer(
   z.object({
     status: z
       .enum(['ok', 'degraded'])
-      .describe('`degraded`: alive, but the daemon is silent or a release is not distributable.'),
+      .describe('`degraded`: alive, but the daemon is silent or the official release is not distributable.'),
     version: z.string(),
     uptime_seconds: Count,
     refresh: z.object({
