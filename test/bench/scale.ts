@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { readFile, mkdir, writeFile } from 'node:fs/promises';
-import { createServer, Agent, get, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { stringify } from 'yaml';
 import { findFreePorts } from '../../src/cli/dev/free-port.ts';
 import { runKeygen } from '../../src/cli/keygen.ts';
+import { startLargeUpstream } from '../support/large-upstream.ts';
 import { startSlipway, type SlipwayProcess } from '../support/process.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { quantile } from './statistics.ts';
@@ -16,7 +15,7 @@ const MIB = 1024 * 1024;
 /** Memory of both processes and the longest stall of a request, at a release of 200,000 entries and its successor. */
 export async function run(options: BenchOptions): Promise<BenchRow[]> {
   const entryCount = options.quick ? 10_000 : 200_000;
-  const upstream = await startUpstream(entryCount);
+  const upstream = await startLargeUpstream(entryCount);
   const directory = join(options.workDirectory, 'scale');
   const { daemon, server } = await startPair(directory, upstream.url);
   try {
@@ -63,61 +62,6 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
 
 function bounded(name: string, value: number, unit: string, limit: number, note: string): BenchRow {
   return { case: name, value, unit, target: `<= ${limit}`, pass: value <= limit, rounds: [value], note };
-}
-
-async function startUpstream(
-  count: number,
-): Promise<{ url: string; publish(generation: number): void; stop(): void }> {
-  let generation = 1;
-  const content = (index: number): string => `entry ${index} ${index % 100 === 0 ? generation : 0}\n`;
-  const server = createServer((request, response) => {
-    const index = /^\/dir\d+\/entry-(\d+)\.bin$/.exec(request.url ?? '')?.[1];
-    if (index !== undefined) {
-      response.end(content(Number(index)));
-      return;
-    }
-    if (request.url !== '/release.json') {
-      response.writeHead(404).end();
-      return;
-    }
-    response.setHeader('etag', `"${generation}"`);
-    if (request.headers['if-none-match'] === `"${generation}"`) {
-      response.writeHead(304).end();
-      return;
-    }
-    response.write(`{"release_id":"scale-${generation}","entries":[`);
-    let next = 0;
-    const pump = (): void => {
-      while (next < count) {
-        const parts: string[] = [];
-        for (const end = Math.min(count, next + 1000); next < end; next += 1) {
-          // The version is in the CRC that a real catalog would state; it tells the daemon which entries are new.
-          const body = content(next);
-          parts.push(
-            `${next === 0 ? '' : ','}{"destination":"dir${next % 997}/entry-${next}.bin","size":${body.length},"digests":{"crc32":"${crc32(body)}"}}`,
-          );
-        }
-        if (!response.write(parts.join(''))) {
-          response.once('drain', pump);
-          return;
-        }
-      }
-      response.end(']}');
-    };
-    pump();
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    publish: (next) => {
-      generation = next;
-    },
-    stop: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
 }
 
 async function startPair(
@@ -175,7 +119,7 @@ async function syncAndWait(
     const tasks = (await (await fetch(`${daemon.url}/v1/reports/task.list`)).json()) as {
       items: Array<{ kind: string; status: string; failure_reason: string | null }>;
     };
-    const [newest] = tasks.items.filter((task) => task.kind === 'sync');
+    const newest = tasks.items.find((task) => task.kind === 'sync');
     if (newest?.status === 'failed') throw new Error(`the sync failed: ${newest.failure_reason ?? ''}`);
     await new Promise((resolve) => {
       setTimeout(resolve, 100);
@@ -194,9 +138,9 @@ interface Latencies {
 async function measureRequests(server: SlipwayProcess, work: () => Promise<unknown>): Promise<Latencies> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const samples: Array<{ at: number; ms: number }> = [];
-  let running = true;
+  const finished = new AbortController();
   const loop = (async () => {
-    while (running) {
+    while (!finished.signal.aborted) {
       const started = performance.now();
       await request(`${server.url}/healthz`, agent);
       samples.push({ at: started, ms: performance.now() - started });
@@ -204,7 +148,7 @@ async function measureRequests(server: SlipwayProcess, work: () => Promise<unkno
   })();
   await work();
   const switchedAt = performance.now();
-  running = false;
+  finished.abort();
   await loop;
   agent.destroy();
   const around = samples.filter((sample) => sample.at > switchedAt - 2000);

@@ -123,7 +123,9 @@ async function untilServed(url: string): Promise<void> {
     const answer = await fetch(url, { method: 'HEAD' }).catch(() => null);
     if (answer?.ok === true) return;
     if (performance.now() > deadline) {
-      throw new Error(`nginx does not serve ${url}: ${answer === null ? 'no answer' : `status ${answer.status}`}`);
+      throw new Error(
+        `nginx does not serve ${url}: ${answer === null ? 'no answer' : `status ${answer.status}`}`,
+      );
     }
     await setTimeout(50);
   }

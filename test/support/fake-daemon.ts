@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 
 /** What is wrong with the daemon. */
@@ -13,13 +14,36 @@ export type DaemonFault =
   | 'coded'
   | 'refuse'
   | 'truncated'
+  | 'reset'
   | null;
+
+/** One request as it arrived. */
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** An answer that the test prescribes. */
+export interface FakeAnswer {
+  readonly status: number;
+  /** An object is sent as JSON, text as it is. */
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 /** A daemon that serves what the test puts in, over real HTTP. */
 export interface FakeDaemon {
   readonly url: string;
   /** Method and target of every request received. */
   readonly requests: string[];
+  /** Every request received, whole. */
+  readonly received: ReceivedRequest[];
+  /** Connections accepted so far. */
+  readonly connections: () => number;
+  /** Prescribes the answer to a path, such as `/v1/control/sync`; it goes before reports. */
+  setAnswer(path: string, answer: FakeAnswer): void;
   /** The newest envelope; a change answers the polls that wait. */
   setEnvelope(envelope: Buffer | null): void;
   setReport(name: string, body: unknown): void;
@@ -33,6 +57,9 @@ export async function startFakeDaemon(): Promise<FakeDaemon> {
   let fault: DaemonFault = null;
   const reports = new Map<string, unknown>();
   const requests: string[] = [];
+  const received: ReceivedRequest[] = [];
+  const answers = new Map<string, FakeAnswer>();
+  let connections = 0;
   const waiting = new Set<() => void>();
 
   const answerAttestation = (request: IncomingMessage, response: ServerResponse): void => {
@@ -62,8 +89,28 @@ export async function startFakeDaemon(): Promise<FakeDaemon> {
 
   const server = createServer((request, response) => {
     requests.push(`${request.method ?? ''} ${request.url ?? ''}`);
+    void text(request).then(
+      (body) => {
+        received.push({
+          method: request.method ?? '',
+          target: request.url ?? '',
+          headers: request.headers,
+          body,
+        });
+        answer(request, response);
+      },
+      () => undefined,
+    );
+  });
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
     if (misbehave(fault, response)) return;
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    const prescribed = answers.get(path);
+    if (prescribed !== undefined) {
+      response.writeHead(prescribed.status, { 'content-type': 'application/json', ...prescribed.headers });
+      response.end(typeof prescribed.body === 'string' ? prescribed.body : JSON.stringify(prescribed.body));
+      return;
+    }
     if (path === '/v1/attestation') {
       answerAttestation(request, response);
       return;
@@ -71,6 +118,9 @@ export async function startFakeDaemon(): Promise<FakeDaemon> {
     const report = reports.get(path.slice('/v1/reports/'.length));
     if (report === undefined) send(response, 503, { code: 'backend_unavailable' });
     else send(response, 200, report);
+  };
+  server.on('connection', () => {
+    connections += 1;
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -82,6 +132,11 @@ export async function startFakeDaemon(): Promise<FakeDaemon> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
+    received,
+    connections: () => connections,
+    setAnswer: (path, prescribed) => {
+      answers.set(path, prescribed);
+    },
     setEnvelope: (next) => {
       envelope = next;
       version += 1;
@@ -108,6 +163,9 @@ function misbehave(fault: DaemonFault, response: ServerResponse): boolean {
     case null:
       return false;
     case 'hang':
+      return true;
+    case 'reset':
+      response.destroy();
       return true;
     case 'drip': {
       response.writeHead(200, json);

@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '../../src/platform/clock.ts';
 import { listen } from '../../src/platform/http/listen.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 import { createRegistry, type Registry } from '../../src/platform/metrics.ts';
+import { createReportForwarder } from '../../src/server/admin/report-forwarder.ts';
 import { assembleServer, type AssembledServer } from '../../src/server/assemble-server.ts';
 import { serverConfigurationSchema } from '../../src/server/config.ts';
 import { createDaemonClient } from '../../src/server/daemon-client/daemon-client.ts';
@@ -33,6 +34,10 @@ export async function startTestServer(
   options: {
     readonly config?: Readonly<Record<string, unknown>>;
     readonly clock?: Clock;
+    /** Origin of the daemon, when it is not the fake one. */
+    readonly daemonUrl?: string;
+    /** The token to send to the daemon; default none. */
+    readonly daemonToken?: string;
     /** Default true; false leaves the evidence to the test. */
     readonly refresh?: boolean;
   } = {},
@@ -48,19 +53,21 @@ export async function startTestServer(
     daemon: { url: daemon.url, timeoutMs: DAEMON_TIMEOUT_MS, waitSeconds: 1 },
     ...options.config,
   });
-  const client = createDaemonClient({
-    url: daemon.url,
+  const connection = {
+    url: options.daemonUrl ?? daemon.url,
     socketPath: undefined,
     timeoutMs: DAEMON_TIMEOUT_MS,
-    parseJson: parseJsonExact,
-    readToken: async () => null,
-  });
+    readToken: async () => options.daemonToken ?? null,
+  };
+  const client = createDaemonClient({ ...connection, parseJson: parseJsonExact });
+  const forwarder = createReportForwarder(connection);
   const pool = createHashPool({ threads: 1 });
   let shuttingDown = false;
   const registry = createRegistry({ name: 'slipway-server', version: '0.1.0' });
   const parts = assembleServer(config, {
     trustedKeys: store.trustedKeys,
     client,
+    forwarder,
     pool,
     registry,
     clock,
@@ -74,6 +81,7 @@ export async function startTestServer(
   if (options.refresh !== false) parts.room.refresher.start();
   onTestFinished(async () => {
     await parts.room.stop();
+    forwarder.close();
     await client.close();
     parts.cdn.close();
     await listening.close(AbortSignal.abort());

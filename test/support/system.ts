@@ -28,7 +28,7 @@ export interface TestSystem {
   /** Posts a control action to the daemon and returns its 202 body. */
   control(action: string, body?: object): Promise<{ task_id: string; status: string }>;
   /** Posts an action and waits for its task to end. */
-  run(action: string, body?: object): Promise<TaskBody>;
+  run(action: string, body?: object, deadlineMs?: number): Promise<TaskBody>;
   /** The URL of a destination under the current release's immutable path. */
   cdn(path: string): string;
 }
@@ -163,13 +163,13 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
       if (response.status !== 202) throw new Error(`${action}: ${response.status} ${JSON.stringify(answer)}`);
       return answer;
     },
-    run: async (action, body) => {
+    run: async (action, body, deadlineMs = 60_000) => {
       const { task_id } = await (system as TestSystem).control(action, body);
       return await until(async () => {
         const response = await fetch(`${daemonUrl}/v1/reports/task.status?task_id=${task_id}`);
         const { task } = (await response.json()) as { task: TaskBody };
         return ['succeeded', 'failed', 'cancelled'].includes(task.status) ? task : null;
-      }, 60_000);
+      }, deadlineMs);
     },
     cdn: (path) =>
       `${serverUrl}/${CDN_HOST}/${releaseId}/${path.split('/').map(encodeURIComponent).join('/')}`,

@@ -26,9 +26,13 @@ class Bench {
     this.#script = script;
     const serving: Pick<
       ServingControl,
-      'offerEnvelope' | 'observeVolume' | 'tick' | 'hasTrouble' | 'recheck'
+      'offerEnvelope' | 'rejection' | 'observeVolume' | 'tick' | 'hasTrouble' | 'recheck'
     > = {
       offerEnvelope: () => this.offerOutcome,
+      rejection: () =>
+        this.offerOutcome === 'refused'
+          ? { reason: 'AttestationInvalid', message: 'by the test', at: 0 }
+          : null,
       observeVolume: () => {
         this.looks.push(this.clock.monotonic());
         const changed = this.volumeChanged;
@@ -112,6 +116,10 @@ describe('polling the daemon', () => {
       { at: 0, etag: null },
       { at: 2000, etag: null },
     ]);
+    expect(bench.refresher.diagnostics()).toMatchObject({
+      consecutiveFailures: 2,
+      lastErrorCode: 'AttestationInvalid',
+    });
     await bench.refresher.stop();
   });
 

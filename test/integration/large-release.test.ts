@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import {
+  largeUpstreamDestination,
+  largeUpstreamEntry,
+  startLargeUpstream,
+} from '../support/large-upstream.ts';
+import { startSystem } from '../support/system.ts';
+
+const ENTRIES = 200_000;
+const MIB = 1024 * 1024;
+
+it(
+  'a release of 200,000 entries is synced, served and replaced, in bounded memory',
+  { timeout: 900_000 },
+  async () => {
+    const upstream = await startLargeUpstream(ENTRIES);
+    onTestFinished(() => upstream.stop());
+    const system = await startSystem({
+      upstream: { kind: 'manifest', manifest: { url: upstream.url }, concurrency: 16 },
+    });
+    const first = await system.untilReady(true, 600_000);
+    expect(first.release_id).toBe('scale-1');
+
+    const last = (await (
+      await fetch(`${system.serverUrl}/v1/distribution?offset=${ENTRIES - 1}&limit=10`)
+    ).json()) as { total: number; items: unknown[]; next_offset: number | null };
+    expect([last.total, last.items.length, last.next_offset]).toEqual([ENTRIES, 1, null]);
+
+    upstream.publish(2);
+    expect(await system.run('sync', {}, 300_000)).toMatchObject({ status: 'succeeded' });
+    await expect
+      .poll(async () => (await system.untilReady(true)).release_id, { timeout: 60_000 })
+      .toBe('scale-2');
+    for (const index of [0, 1, 100, 99_999, ENTRIES - 1]) {
+      const response = await fetch(system.cdn(largeUpstreamDestination(index)));
+      expect(await response.text()).toBe(largeUpstreamEntry(index, 2));
+    }
+    // The bench states the figures; this holds the order of magnitude on any machine.
+    expect(await peakMemory(system.daemon.pid)).toBeLessThan(300 * MIB);
+    expect(await peakMemory(system.server.pid)).toBeLessThan(300 * MIB);
+  },
+);
+
+async function peakMemory(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+}
