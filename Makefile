@@ -7,8 +7,10 @@ DATA ?= .slipway
 UPSTREAM ?=
 ROUNDS ?= 7
 
-run_tools = bin=$$(scripts/setup.sh production) && export PATH="$$bin:$$PWD/node_modules/.bin:$$PATH"
-dev_tools = bin=$$(scripts/setup.sh development) && export PATH="$$bin:$$PWD/node_modules/.bin:$$PATH"
+# The compile cache spares every process the stripping of types: it starts sooner and is about 20 MiB smaller.
+paths = PATH="$$bin:$$PWD/node_modules/.bin:$$PATH" NODE_COMPILE_CACHE="$$PWD/.tools/compile-cache"
+run_tools = bin=$$(scripts/setup.sh production) && export $(paths)
+dev_tools = bin=$$(scripts/setup.sh development) && export $(paths)
 
 .PHONY: help
 help: ## Lists the targets

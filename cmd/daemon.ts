@@ -12,6 +12,7 @@ import { noFailpoints } from '../src/platform/failpoints.ts';
 import { createLifecycle } from '../src/platform/lifecycle.ts';
 import { createLogOutput } from '../src/platform/log-output.ts';
 import { createLogger } from '../src/platform/logging.ts';
+import { keepYoungGenerationSmall } from '../src/platform/young-generation.ts';
 
 /** Tasks get 20 seconds to stop; the rest takes little. */
 const SHUTDOWN_MS = 35_000;
@@ -64,6 +65,7 @@ async function start(config: DaemonConfiguration): Promise<void> {
   }
 }
 
+keepYoungGenerationSmall();
 const code = await runConfigured({
   schema: daemonConfigurationSchema,
   name: 'slipway-daemon',

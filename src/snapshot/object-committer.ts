@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { chmod, lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasBlockList } from '../domain/blocks.ts';
 import type { Blake3Hex } from '../domain/digest.ts';
@@ -17,6 +17,8 @@ import type { SnapshotFailpoint } from './snapshot-failpoints.ts';
 export interface StagedObject {
   readonly stagedPath: string;
   readonly digests: Pick<FileDigests, 'size' | 'blake3' | 'blocks'>;
+  /** Its bytes were synced since they were written, and it is read-only; when absent, they were not. */
+  readonly durable?: boolean;
 }
 
 /** Objects are never changed in place, so nobody gets to write to them. */
@@ -39,11 +41,11 @@ export class ObjectCommitter {
   }
 
   /** See `SnapshotWriter.commitObject`. */
-  async commit({ stagedPath, digests }: StagedObject): Promise<void> {
+  async commit({ stagedPath, digests, durable = false }: StagedObject): Promise<void> {
     await this.#queue.run(digests.blake3, async () => {
       const target = objectPath(this.#root, digests.blake3);
       const state = await fileState(target, digests.size);
-      if (state !== 'ok') await this.#makeDurable(stagedPath, digests.size);
+      if (state !== 'ok') await this.#makeDurable(stagedPath, digests.size, durable);
       await this.#makeDirectory(objectDirectory(this.#root, digests.blake3));
       if (state === 'wrong') await this.#quarantine(digests.blake3, basename(dirname(stagedPath)));
       if (hasBlockList(digests.size)) await this.#commitBlockList(stagedPath, digests);
@@ -52,7 +54,7 @@ export class ObjectCommitter {
       } else {
         await rename(stagedPath, target);
         // Not before: a staged file that outlives a crash has to stay writable for the attempt that continues it.
-        await chmod(target, OBJECT_MODE);
+        if (!durable) await chmod(target, OBJECT_MODE);
         this.#hit('snapshot.object.renamed');
       }
       // Also when it was there already: a crash may have come between its rename and the sync of the directory.
@@ -89,15 +91,17 @@ export class ObjectCommitter {
     await Promise.all(Array.from({ length: FLUSH_CONCURRENCY }, next));
   }
 
-  async #makeDurable(stagedPath: string, size: number): Promise<void> {
+  async #makeDurable(stagedPath: string, size: number, durable: boolean): Promise<void> {
+    if (durable) {
+      checkStaged(stagedPath, await lstat(stagedPath), size);
+      this.#hit('snapshot.object.checked');
+      this.#hit('snapshot.object.synced');
+      return;
+    }
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     const file = await open(stagedPath, flags);
     try {
-      const stats = await file.stat();
-      if (!stats.isFile()) throw new Error(`the staged object is no regular file: ${stagedPath}`);
-      if (stats.size !== size) {
-        throw new Error(`the staged object has ${stats.size} bytes, but ${size} were hashed: ${stagedPath}`);
-      }
+      checkStaged(stagedPath, await file.stat(), size);
       this.#hit('snapshot.object.checked');
       await file.sync();
       this.#hit('snapshot.object.synced');
@@ -154,6 +158,13 @@ export class ObjectCommitter {
 
   #hit(name: SnapshotFailpoint): void {
     this.#failpoints.hit(name);
+  }
+}
+
+function checkStaged(stagedPath: string, stats: Stats, size: number): void {
+  if (!stats.isFile()) throw new Error(`the staged object is no regular file: ${stagedPath}`);
+  if (stats.size !== size) {
+    throw new Error(`the staged object has ${stats.size} bytes, but ${size} were hashed: ${stagedPath}`);
   }
 }
 

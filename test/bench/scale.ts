@@ -17,15 +17,20 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
   const entryCount = options.quick ? 10_000 : 200_000;
   const upstream = await startLargeUpstream(entryCount);
   const directory = join(options.workDirectory, 'scale');
-  const { daemon, server } = await startPair(directory, upstream.url);
+  const { daemon, server, metricsUrl } = await startPair(directory, upstream.url);
   try {
     await syncAndWait(daemon, server, 'scale-1');
     const resting = await measureRequests(
       server,
+      metricsUrl,
       async () => await new Promise((resolve) => setTimeout(resolve, 3000)),
     );
     upstream.publish(2);
-    const switching = await measureRequests(server, async () => await syncAndWait(daemon, server, 'scale-2'));
+    const switching = await measureRequests(
+      server,
+      metricsUrl,
+      async () => await syncAndWait(daemon, server, 'scale-2'),
+    );
     const daemonPeak = await memory(daemon.pid, 'VmHWM');
     const serverNow = await memory(server.pid, 'VmRSS');
     const note = `${entryCount} entries`;
@@ -67,7 +72,7 @@ function bounded(name: string, value: number, unit: string, limit: number, note:
 async function startPair(
   directory: string,
   url: string,
-): Promise<{ daemon: SlipwayProcess; server: SlipwayProcess }> {
+): Promise<{ daemon: SlipwayProcess; server: SlipwayProcess; metricsUrl: string }> {
   await mkdir(join(directory, 'snapshot'), { recursive: true });
   const discard = { write: () => true };
   await runKeygen(['--out', join(directory, 'keys')], { stdout: discard, stderr: discard });
@@ -101,7 +106,7 @@ async function startPair(
     // The log line with the address is written at info; the level above is for requests only.
   );
   const server = await startSlipway('server', ['--config', serverFile, '--log.level=info']);
-  return { daemon, server };
+  return { daemon, server, metricsUrl: `http://127.0.0.1:${metricsPort}/metrics` };
 }
 
 async function syncAndWait(
@@ -135,7 +140,11 @@ interface Latencies {
   readonly loopStall: number;
 }
 
-async function measureRequests(server: SlipwayProcess, work: () => Promise<unknown>): Promise<Latencies> {
+async function measureRequests(
+  server: SlipwayProcess,
+  metricsUrl: string,
+  work: () => Promise<unknown>,
+): Promise<Latencies> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const samples: Array<{ at: number; ms: number }> = [];
   const finished = new AbortController();
@@ -157,7 +166,7 @@ async function measureRequests(server: SlipwayProcess, work: () => Promise<unkno
     p99: quantile(all, 0.99),
     longest: Math.max(...all),
     longestSwitch: Math.max(...around.map((sample) => sample.ms)),
-    loopStall: (await loopStallSeconds(server)) * 1000,
+    loopStall: (await loopStallSeconds(metricsUrl)) * 1000,
   };
 }
 
@@ -168,10 +177,8 @@ async function request(url: string, agent: Agent): Promise<void> {
 }
 
 /** The longest event-loop delay since the last scrape, from the server's own metrics. */
-async function loopStallSeconds(server: SlipwayProcess): Promise<number> {
-  const line = server.lines.find((each) => each.includes('metrics listening'));
-  const { url } = JSON.parse(line ?? '{}') as { url?: string };
-  const text = await (await fetch(`${url ?? ''}/metrics`)).text();
+async function loopStallSeconds(metricsUrl: string): Promise<number> {
+  const text = await (await fetch(metricsUrl)).text();
   return Number(/nodejs_eventloop_lag_max_seconds (\S+)/.exec(text)?.[1] ?? Number.NaN);
 }
 

@@ -99,7 +99,7 @@ export async function downloadUnresolved(
 export async function commitDownloaded(
   deps: Pick<DownloadRunDependencies, 'objects' | 'writer' | 'failpoints'>,
   stagedPath: string,
-  digests: FileDigests,
+  digests: FileDigests & { readonly durable?: boolean },
   taskId: string,
 ): Promise<KnownObject> {
   const hit = (name: ReleaseFailpoint): void => {
@@ -107,7 +107,7 @@ export async function commitDownloaded(
   };
   hit('release.entry.staged');
   if (deps.objects.get(digests.blake3)?.sound === false) await deps.writer.quarantine(digests.blake3, taskId);
-  await deps.writer.commitObject({ stagedPath, digests });
+  await deps.writer.commitObject({ stagedPath, digests, durable: digests.durable === true });
   hit('release.entry.committed');
   return {
     blake3: digests.blake3,

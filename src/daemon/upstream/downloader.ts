@@ -1,9 +1,10 @@
 import type { Clock } from '../../platform/clock.ts';
-import type { ExtraDigest, FileDigests, HashPool } from '../../platform/hashing/digests.ts';
+import type { ExtraDigest, HashPool } from '../../platform/hashing/digests.ts';
 import { PartFile } from './part-file.ts';
 import { receiveInto } from './receive-into.ts';
-import { SMALL_FILE_BYTES, SmallFile } from './small-file.ts';
-import type { StagedFile } from './staged-file.ts';
+import { SMALL_FILE_BYTES, SmallFile, type SmallFileTools } from './small-file.ts';
+import { createSpareBuffers } from './spare-buffers.ts';
+import type { StagedDigests, StagedFile } from './staged-file.ts';
 import type { UpstreamConfiguration } from './upstream-config.ts';
 import { quoteText } from './upstream-location.ts';
 import { UpstreamError, type UpstreamAdapter, type UpstreamEntry } from './upstream.ts';
@@ -19,7 +20,7 @@ export interface Downloader {
    * @param stagedPath absolute path; its directory exists
    * @param signal stops promptly and leaves a resumable part
    * @param onBytes told how many bytes were added; negative when received bytes had to be thrown away
-   * @returns the digests of the file, with its block list
+   * @returns the digests of the file, with its block list, and whether its bytes are durable
    * @throws UpstreamError when upstream fails, a file system error (`code` kept), or the signal's reason
    */
   download(
@@ -27,13 +28,13 @@ export interface Downloader {
     stagedPath: string,
     signal: AbortSignal,
     onBytes: (bytes: number) => void,
-  ): Promise<FileDigests>;
+  ): Promise<StagedDigests>;
 }
 
 /** What a downloader is built from. */
 export interface DownloaderDeps {
   readonly adapter: Pick<UpstreamAdapter, 'open'>;
-  readonly pool: Pick<HashPool, 'hashFile'>;
+  readonly pool: Pick<HashPool, 'hashFile' | 'stageFile'>;
   readonly clock: Clock;
   readonly logger: { warn(fields: object, message: string): void };
   readonly limits: Pick<
@@ -46,13 +47,16 @@ export interface DownloaderDeps {
 
 /** Creates a downloader. */
 export function createDownloader(deps: DownloaderDeps): Downloader {
+  const tools: SmallFileTools = { pool: deps.pool, buffers: createSpareBuffers(SMALL_FILE_BYTES) };
   return {
     async download(entry, stagedPath, signal, onBytes) {
       signal.throwIfAborted();
       const small = entry.size !== null && entry.size <= SMALL_FILE_BYTES;
-      const part = small ? new SmallFile(stagedPath) : await PartFile.open(stagedPath, entry);
+      const part = small
+        ? new SmallFile(stagedPath, tools)
+        : await PartFile.open(stagedPath, entry, deps.pool);
       if (part.length > 0) onBytes(part.length);
-      let digests: FileDigests;
+      let digests: StagedDigests;
       try {
         digests = await fetchVerified(deps, entry, part, { signal, onBytes });
       } catch (error) {
@@ -76,14 +80,14 @@ async function fetchVerified(
   entry: UpstreamEntry,
   part: StagedFile,
   progress: Progress,
-): Promise<FileDigests> {
+): Promise<StagedDigests> {
   let failures = 0;
   let mismatched = false;
   for (;;) {
     try {
       const whole = part.length > 0 && part.length === entry.size;
       if (!whole) await receiveInto(part, deps.adapter, entry, deps.limits.maxFileBytes, progress);
-      const digests = await deps.pool.hashFile(await part.seal(), hashRequestFor(entry), progress.signal);
+      const digests = await part.hash(extraDigestsOf(entry), progress.signal);
       checkDigests(entry, digests);
       return digests;
     } catch (error) {
@@ -129,14 +133,11 @@ function isMismatch(error: UpstreamError): boolean {
 
 const EXTRA_DIGESTS: readonly ExtraDigest[] = ['sha256', 'md5', 'crc32'];
 
-function hashRequestFor(entry: UpstreamEntry): {
-  readonly blocks: true;
-  readonly extra: readonly ExtraDigest[];
-} {
-  return { blocks: true, extra: EXTRA_DIGESTS.filter((kind) => entry.digests[kind] !== undefined) };
+function extraDigestsOf(entry: UpstreamEntry): readonly ExtraDigest[] {
+  return EXTRA_DIGESTS.filter((kind) => entry.digests[kind] !== undefined);
 }
 
-function checkDigests(entry: UpstreamEntry, digests: FileDigests): void {
+function checkDigests(entry: UpstreamEntry, digests: StagedDigests): void {
   const where = quoteText(entry.destination);
   if (entry.size !== null && digests.size !== entry.size) {
     throw new UpstreamError(

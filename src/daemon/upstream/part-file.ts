@@ -1,7 +1,9 @@
 import { constants } from 'node:fs';
 import { open, readFile, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
-import type { StagedFile } from './staged-file.ts';
+import type { ExtraDigest, HashPool } from '../../platform/hashing/digests.ts';
+import { releaseChunk } from './release-chunk.ts';
+import type { StagedDigests, StagedFile } from './staged-file.ts';
 import type { UpstreamEntry } from './upstream.ts';
 import { writeChunks } from './write-chunks.ts';
 
@@ -23,6 +25,7 @@ export class PartFile implements StagedFile {
   readonly #handle: FileHandle;
   readonly #stagedPath: string;
   readonly #entry: UpstreamEntry;
+  readonly #pool: Pick<HashPool, 'hashFile'>;
   #length: number;
   #validator: string | null;
   #recorded: string | null;
@@ -31,8 +34,10 @@ export class PartFile implements StagedFile {
     handle: FileHandle,
     stagedPath: string,
     entry: UpstreamEntry,
+    pool: Pick<HashPool, 'hashFile'>,
     resume: { readonly length: number; readonly validator: string | null },
   ) {
+    this.#pool = pool;
     this.#handle = handle;
     this.#stagedPath = stagedPath;
     this.#entry = entry;
@@ -48,12 +53,16 @@ export class PartFile implements StagedFile {
    *
    * @throws the file system error, `code` kept
    */
-  static async open(stagedPath: string, entry: UpstreamEntry): Promise<PartFile> {
+  static async open(
+    stagedPath: string,
+    entry: UpstreamEntry,
+    pool: Pick<HashPool, 'hashFile'>,
+  ): Promise<PartFile> {
     const path = `${stagedPath}.part`;
     const flags = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_CREAT;
     try {
       const handle = await open(path, flags | constants.O_EXCL, 0o600);
-      return new PartFile(handle, stagedPath, entry, { length: 0, validator: null });
+      return new PartFile(handle, stagedPath, entry, pool, { length: 0, validator: null });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
@@ -62,11 +71,11 @@ export class PartFile implements StagedFile {
       const validator = await readValidator(`${path}.json`, entry);
       const { size } = await handle.stat();
       if (validator !== null && (entry.size === null || size <= entry.size)) {
-        return new PartFile(handle, stagedPath, entry, { length: size, validator });
+        return new PartFile(handle, stagedPath, entry, pool, { length: size, validator });
       }
       await handle.truncate(0);
       await rm(`${path}.json`, { force: true });
-      return new PartFile(handle, stagedPath, entry, { length: 0, validator: null });
+      return new PartFile(handle, stagedPath, entry, pool, { length: 0, validator: null });
     } catch (error) {
       await handle.close();
       throw error;
@@ -88,6 +97,7 @@ export class PartFile implements StagedFile {
 
   async append(chunks: readonly Uint8Array[]): Promise<void> {
     this.#length += await writeChunks(this.#handle, chunks, this.#length);
+    for (const chunk of chunks) releaseChunk(chunk);
   }
 
   async restart(): Promise<void> {
@@ -111,8 +121,11 @@ export class PartFile implements StagedFile {
     this.#recorded = validator;
   }
 
-  async seal(): Promise<number> {
-    return this.#handle.fd;
+  async hash(extra: readonly ExtraDigest[], signal: AbortSignal): Promise<StagedDigests> {
+    return {
+      ...(await this.#pool.hashFile(this.#handle.fd, { blocks: true, extra }, signal)),
+      durable: false,
+    };
   }
 
   async finish(): Promise<void> {

@@ -1,24 +1,35 @@
-import { constants } from 'node:fs';
-import { open, rm, type FileHandle } from 'node:fs/promises';
-import { writeChunks } from './write-chunks.ts';
-import type { StagedFile } from './staged-file.ts';
+import { rm } from 'node:fs/promises';
+import type { ExtraDigest, HashPool } from '../../platform/hashing/digests.ts';
+import { releaseChunk } from './release-chunk.ts';
+import type { SpareBuffers } from './spare-buffers.ts';
+import type { StagedDigests, StagedFile } from './staged-file.ts';
 
-/** Largest file that is gathered in memory: one open, one write, one close, and no part to look after. */
+/** Largest file that is gathered in memory: one trip to a worker, and no part to look after. */
 export const SMALL_FILE_BYTES = 1024 * 1024;
 
+/** What small files are made with. */
+export interface SmallFileTools {
+  readonly pool: Pick<HashPool, 'stageFile'>;
+  /** Buffers of {@link SMALL_FILE_BYTES}. */
+  readonly buffers: SpareBuffers;
+}
+
 /**
- * A small file, gathered in memory and written once it is whole. A release has thousands of these, and each trip to the
- * file system costs as much as receiving a hundred kilobytes. Only the running call can resume it.
+ * A small file, gathered in memory, and written, hashed and made durable by a worker once it is whole. A release has
+ * thousands of these, and each trip to the file system costs as much as receiving a hundred kilobytes. Only the running
+ * call can resume it.
  */
 export class SmallFile implements StagedFile {
   readonly #stagedPath: string;
-  #chunks: Uint8Array[] = [];
+  readonly #tools: SmallFileTools;
+  #buffer: ArrayBuffer | null = null;
   #length = 0;
   #validator: string | null = null;
-  #handle: FileHandle | null = null;
+  #written = false;
 
-  constructor(stagedPath: string) {
+  constructor(stagedPath: string, tools: SmallFileTools) {
     this.#stagedPath = stagedPath;
+    this.#tools = tools;
   }
 
   get length(): number {
@@ -34,9 +45,12 @@ export class SmallFile implements StagedFile {
   }
 
   async append(chunks: readonly Uint8Array[]): Promise<void> {
+    this.#buffer ??= this.#tools.buffers.take();
+    const bytes = new Uint8Array(this.#buffer);
     for (const chunk of chunks) {
-      this.#chunks.push(chunk);
+      bytes.set(chunk, this.#length);
       this.#length += chunk.length;
+      releaseChunk(chunk);
     }
   }
 
@@ -44,17 +58,20 @@ export class SmallFile implements StagedFile {
     await this.discard();
   }
 
-  async seal(): Promise<number> {
-    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
-    this.#handle ??= await open(this.#stagedPath, flags, 0o600);
-    await writeChunks(this.#handle, this.#chunks, 0);
-    this.#chunks = [];
-    return this.#handle.fd;
+  async hash(extra: readonly ExtraDigest[], signal: AbortSignal): Promise<StagedDigests> {
+    const buffer = this.#buffer ?? this.#tools.buffers.take();
+    this.#buffer = null;
+    const staged = await this.#tools.pool.stageFile(this.#stagedPath, buffer, this.#length, {
+      extra,
+      signal,
+    });
+    this.#written = true;
+    this.#tools.buffers.put(staged.buffer);
+    return { ...staged.digests, durable: true };
   }
 
   async finish(): Promise<void> {
-    await this.#handle?.close();
-    this.#handle = null;
+    // It has its name already.
   }
 
   async keep(): Promise<void> {
@@ -62,13 +79,15 @@ export class SmallFile implements StagedFile {
   }
 
   async discard(): Promise<void> {
-    this.#chunks = [];
     this.#length = 0;
     this.#validator = null;
-    const handle = this.#handle;
-    if (handle === null) return;
-    this.#handle = null;
-    await handle.close();
-    await rm(this.#stagedPath, { force: true });
+    if (this.#buffer !== null) {
+      this.#tools.buffers.put(this.#buffer);
+      this.#buffer = null;
+    }
+    if (this.#written) {
+      this.#written = false;
+      await rm(this.#stagedPath, { force: true });
+    }
   }
 }

@@ -30,6 +30,12 @@ export interface FileDigests extends ContentDigests {
   readonly extra: Readonly<Partial<Record<ExtraDigest, string>>>;
 }
 
+/** A file that was written whole, and the memory its bytes came in. */
+export interface StagedBytes {
+  readonly digests: FileDigests;
+  readonly buffer: ArrayBuffer;
+}
+
 /** Hashes in worker threads; the event loop never hashes file contents itself. */
 export interface HashPool {
   /** Name of the BLAKE3 implementation that is live, for logs and metrics. */
@@ -50,6 +56,20 @@ export interface HashPool {
     request: Pick<HashRequest, 'blocks'>,
     signal?: AbortSignal,
   ): Promise<ContentDigests>;
+  /**
+   * Writes the first `length` bytes of `buffer` (at most 1 MiB) to a new file, hashes them and makes the file durable, in
+   * one trip to a worker. The file is read-only, and replaces what is under the path. Its name is not made durable.
+   *
+   * @param path absolute
+   * @param buffer belongs to the pool until the promise resolves with it; after a rejection it is gone
+   * @throws the file system error (`code` kept; no file is left), or the signal's reason when it was not begun yet
+   */
+  stageFile(
+    path: string,
+    buffer: ArrayBuffer,
+    length: number,
+    options: { readonly extra: readonly ExtraDigest[]; readonly signal?: AbortSignal },
+  ): Promise<StagedBytes>;
   /**
    * Reads `[start, end)` (at most 1 MiB) of an open descriptor and hashes it.
    *

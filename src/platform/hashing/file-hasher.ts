@@ -5,7 +5,7 @@ import { BLOCK_DIGEST_BYTES, BLOCK_SIZE, blockCount, hasBlockList } from '../../
 import type { Blake3Hex } from '../../domain/digest.ts';
 import { createBlake3 } from './blake3.ts';
 import type { Crc64 } from './crc64.ts';
-import { FILE_CHANGED, type ExtraDigest } from './digests.ts';
+import { FILE_CHANGED, type ExtraDigest, type FileDigests } from './digests.ts';
 import type { BlockJob, FileJob, HashedBlock, HashedFile } from './hash-protocol.ts';
 
 /** Synchronous reads of 64 to 128 KiB into one buffer are the fastest way: larger ones leave the processor's cache. */
@@ -58,6 +58,27 @@ export class FileHasher {
       blocks: position === size ? (blocks?.digests() ?? null) : null,
       extra: Object.fromEntries(extra.map((digest) => [digest.kind, digest.digest()])),
       ...(crc === null ? {} : { crc64: crc.digest() }),
+    };
+  }
+
+  /** Hashes bytes in memory, at most one block. */
+  hashBytes(bytes: Uint8Array, kinds: readonly ExtraDigest[], crc: Crc64): FileDigests {
+    const content = createBlake3();
+    const extra = kinds.map(createExtra);
+    crc.reset();
+    // In pieces that stay in the processor's cache from one digest to the next.
+    for (let at = 0; at < bytes.length; at += READ_BYTES) {
+      const piece = bytes.subarray(at, at + READ_BYTES);
+      content.update(piece);
+      crc.update(piece);
+      for (const digest of extra) digest.update(piece);
+    }
+    return {
+      size: bytes.length,
+      blake3: content.digest().toString('hex') as Blake3Hex,
+      blocks: null,
+      crc64: crc.digest(),
+      extra: Object.fromEntries(extra.map((digest) => [digest.kind, digest.digest()])),
     };
   }
 

@@ -1,7 +1,7 @@
 import { BLOCK_SIZE } from '../../domain/blocks.ts';
 import { blake3Implementation } from './blake3.ts';
 import type { HashPool } from './digests.ts';
-import type { BlockJob, FileJob, HashAnswer } from './hash-protocol.ts';
+import type { BlockJob, FileJob, HashAnswer, StageJob } from './hash-protocol.ts';
 import { PoolWorker, type PendingJob } from './pool-worker.ts';
 
 const MAX_JOB_ID = 2 ** 31 - 1;
@@ -28,6 +28,13 @@ export function createHashPool(options: { readonly threads: number }): HashPool 
     hashContent: async (fd, { blocks }, signal) => {
       const found = await pool.file({ kind: 'file', fd, blocks, extra: [], crc64: false }, signal);
       return { size: found.size, blake3: found.blake3, blocks: found.blocks };
+    },
+    stageFile: async (path, buffer, length, { extra, signal }) => {
+      if (!Number.isInteger(length) || length < 0 || length > Math.min(buffer.byteLength, BLOCK_SIZE)) {
+        throw new RangeError(`not a file of at most ${BLOCK_SIZE} bytes in its buffer: ${length}`);
+      }
+      const answer = await pool.stage({ kind: 'stage', path, buffer, length, extra }, signal);
+      return { digests: answer.result, buffer: answer.buffer };
     },
     hashBlock: async (fd, start, end) => {
       if (!Number.isSafeInteger(start) || start < 0 || end < start || end - start > BLOCK_SIZE) {
@@ -57,20 +64,16 @@ class Pool {
   }
 
   async file(job: Omit<FileJob, 'id'>, signal?: AbortSignal): Promise<AnswerOf<'file'>['result']> {
+    const answer = await this.#runFile({ ...job, id: this.#nextId() }, signal);
+    if (answer.kind === 'file') return answer.result;
     signal?.throwIfAborted();
-    const message: FileJob = { ...job, id: this.#nextId() };
-    const onAbort = (): void => {
-      this.#abort(message.id, signal?.reason);
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
-    try {
-      const answer = await this.#run(message, this.#files);
-      if (answer.kind === 'file') return answer.result;
-      signal?.throwIfAborted();
-      throw answerError(answer);
-    } finally {
-      signal?.removeEventListener('abort', onAbort);
-    }
+    throw answerError(answer);
+  }
+
+  async stage(job: Omit<StageJob, 'id'>, signal?: AbortSignal): Promise<AnswerOf<'staged'>> {
+    const answer = await this.#runFile({ ...job, id: this.#nextId() }, signal);
+    if (answer.kind === 'staged') return answer;
+    throw answerError(answer);
   }
 
   async block(job: Omit<BlockJob, 'id'>): Promise<AnswerOf<'block'>['result']> {
@@ -85,7 +88,20 @@ class Pool {
     await Promise.all(Array.from(this.#workers, async (worker) => await worker.terminate()));
   }
 
-  async #run(message: FileJob | BlockJob, queue: PendingJob[]): Promise<HashAnswer> {
+  async #runFile(message: FileJob | StageJob, signal?: AbortSignal): Promise<HashAnswer> {
+    signal?.throwIfAborted();
+    const onAbort = (): void => {
+      this.#abort(message.id, signal?.reason);
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await this.#run(message, this.#files);
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #run(message: FileJob | StageJob | BlockJob, queue: PendingJob[]): Promise<HashAnswer> {
     if (this.#closed) throw closedError();
     const { promise, resolve, reject } = Promise.withResolvers<HashAnswer>();
     queue.push({ message, settle: resolve, fail: reject });
@@ -94,20 +110,20 @@ class Pool {
   }
 
   #dispatch(): void {
-    this.#dispatchQueue(this.#blocks, 'block');
-    this.#dispatchQueue(this.#files, 'file');
+    this.#dispatchQueue(this.#blocks);
+    this.#dispatchQueue(this.#files);
   }
 
-  #dispatchQueue(queue: PendingJob[], kind: 'file' | 'block'): void {
-    while (queue.length > 0) {
-      const worker = this.#workerFor(kind);
+  #dispatchQueue(queue: PendingJob[]): void {
+    for (let job = queue[0]; job !== undefined; job = queue[0]) {
+      const worker = this.#workerFor(job.message.kind);
       if (worker === null) return;
-      const job = queue.shift();
-      if (job !== undefined) worker.give(job);
+      queue.shift();
+      worker.give(job);
     }
   }
 
-  #workerFor(kind: 'file' | 'block'): PoolWorker | null {
+  #workerFor(kind: PendingJob['message']['kind']): PoolWorker | null {
     let best: PoolWorker | null = null;
     for (const worker of this.#workers) {
       if (worker.takes(kind) && (best === null || worker.load < best.load)) best = worker;

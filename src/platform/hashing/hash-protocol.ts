@@ -11,6 +11,17 @@ export interface FileJob {
   readonly extra: readonly ExtraDigest[];
 }
 
+/** A small file whose bytes are in memory: written, hashed and made durable in one go. */
+export interface StageJob {
+  readonly id: number;
+  readonly kind: 'stage';
+  readonly path: string;
+  /** Comes back with the answer. Its first `length` bytes are the file. */
+  readonly buffer: ArrayBuffer;
+  readonly length: number;
+  readonly extra: readonly ExtraDigest[];
+}
+
 /** A block to read and hash. Overtakes the file that its worker is at, because a client waits for it. */
 export interface BlockJob {
   readonly id: number;
@@ -32,6 +43,12 @@ export interface HashedBlock {
 /** The answer to one job. */
 export type HashAnswer =
   | { readonly id: number; readonly kind: 'file'; readonly result: HashedFile }
+  | {
+      readonly id: number;
+      readonly kind: 'staged';
+      readonly result: FileDigests;
+      readonly buffer: ArrayBuffer;
+    }
   | { readonly id: number; readonly kind: 'block'; readonly result: HashedBlock }
   | { readonly id: number; readonly kind: 'aborted' }
   | { readonly id: number; readonly kind: 'failed'; readonly message: string; readonly code: string | null };

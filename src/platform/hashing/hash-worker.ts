@@ -1,7 +1,8 @@
 import { parentPort, receiveMessageOnPort, workerData, type Transferable } from 'node:worker_threads';
 import { createCrc64, type Crc64 } from './crc64.ts';
 import { FileHasher } from './file-hasher.ts';
-import type { BlockJob, FileJob, HashAnswer, HashWorkerData } from './hash-protocol.ts';
+import type { BlockJob, FileJob, HashAnswer, HashWorkerData, StageJob } from './hash-protocol.ts';
+import { writeDurableFile } from './write-durable-file.ts';
 
 // Runs in a worker thread of the hash pool. The descriptors are those of the process: the main thread holds them open.
 
@@ -44,7 +45,19 @@ async function runFile(job: FileJob): Promise<void> {
   }
 }
 
+async function runStage(job: StageJob): Promise<void> {
+  try {
+    crc64 ??= await createCrc64();
+    const bytes = Buffer.from(job.buffer, 0, job.length);
+    const result = hasher.hashBytes(bytes, job.extra, crc64);
+    await writeDurableFile(job.path, bytes);
+    answer({ id: job.id, kind: 'staged', result, buffer: job.buffer }, [job.buffer]);
+  } catch (error) {
+    fail(job.id, error);
+  }
+}
+
 urgent.on('message', runBlock);
-parentPort?.on('message', (job: FileJob) => {
-  void runFile(job);
+parentPort?.on('message', (job: FileJob | StageJob) => {
+  void (job.kind === 'file' ? runFile(job) : runStage(job));
 });

@@ -1,9 +1,9 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
-import type { BlockJob, FileJob, HashAnswer, HashWorkerData } from './hash-protocol.ts';
+import type { BlockJob, FileJob, HashAnswer, HashWorkerData, StageJob } from './hash-protocol.ts';
 
 /** A job that was given to the pool and has not settled yet. */
 export interface PendingJob {
-  readonly message: FileJob | BlockJob;
+  readonly message: FileJob | StageJob | BlockJob;
   settle(answer: HashAnswer): void;
   fail(error: Error): void;
 }
@@ -11,13 +11,20 @@ export interface PendingJob {
 /** One more than the block at work, so that the next one is there when it is done. */
 const MAX_BLOCKS = 2;
 
-/** One worker thread with the jobs it was given: at most one file and a few blocks. */
+/** MiB. A hash worker holds next to nothing; without a limit its heap grows as if it had the machine to itself. */
+const HEAP_LIMITS = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 };
+
+/** While one waits for the disk, the next is hashed. */
+const MAX_STAGED = 4;
+
+/** One worker thread with the jobs it was given: one file or a few that are staged, and a few blocks. */
 export class PoolWorker {
   readonly #worker: Worker;
   readonly #urgent: MessagePort;
   readonly #abort = new Int32Array(new SharedArrayBuffer(4));
   readonly #jobs = new Map<number, PendingJob>();
   #file: number | null = null;
+  readonly #staged = new Set<number>();
   #alive = true;
 
   /**
@@ -32,6 +39,7 @@ export class PoolWorker {
       workerData: data,
       transferList: [port2],
       execArgv: [],
+      resourceLimits: HEAP_LIMITS,
     });
     // An idle pool must not keep the process alive; a job does.
     this.#worker.unref();
@@ -64,22 +72,28 @@ export class PoolWorker {
   }
 
   /** Whether it can take a job of this kind now. */
-  takes(kind: 'file' | 'block'): boolean {
+  takes(kind: PendingJob['message']['kind']): boolean {
     if (!this.#alive) return false;
-    if (kind === 'file') return this.#file === null;
-    return this.#jobs.size - (this.#file === null ? 0 : 1) < MAX_BLOCKS;
+    if (kind === 'file') return this.#file === null && this.#staged.size === 0;
+    if (kind === 'stage') return this.#file === null && this.#staged.size < MAX_STAGED;
+    return this.#jobs.size - this.#staged.size - (this.#file === null ? 0 : 1) < MAX_BLOCKS;
   }
 
   /** Gives it a job that it {@link takes}. */
   give(job: PendingJob): void {
     this.#jobs.set(job.message.id, job);
     this.#worker.ref();
-    if (job.message.kind === 'file') {
-      this.#file = job.message.id;
-      this.#worker.postMessage(job.message);
-    } else {
+    if (job.message.kind === 'block') {
       this.#urgent.postMessage(job.message);
+      return;
     }
+    if (job.message.kind === 'stage') {
+      this.#staged.add(job.message.id);
+      this.#worker.postMessage(job.message, [job.message.buffer]);
+      return;
+    }
+    this.#file = job.message.id;
+    this.#worker.postMessage(job.message);
   }
 
   /** Makes it stop at this file after the read it is at, when it is at it. */
@@ -94,6 +108,7 @@ export class PoolWorker {
 
   #forget(id: number): void {
     this.#jobs.delete(id);
+    this.#staged.delete(id);
     if (this.#file === id) this.#file = null;
     if (this.#jobs.size === 0) this.#worker.unref();
   }
