@@ -18,6 +18,7 @@ import { createDoctorReport, type DoctorCheck } from './reports/doctor-report.ts
 import { createLogReport } from './reports/log-report.ts';
 import type { LogRing } from './reports/log-ring.ts';
 import { createTaskReports } from './reports/task-reports.ts';
+import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { createTaskEngine } from './tasks/create-task-engine.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
 import { createDownloader } from './upstream/downloader.ts';
@@ -98,10 +99,11 @@ export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDep
       configuration: releasesConfiguration(configuration),
     });
     for (const handler of releases.handlers) engine.register(handler);
-    return { database, writer, engine, releases };
+    const schedules = createSchedules({ ...deps, database, engine, plans: releases.plans, createId });
+    return { database, writer, engine, releases, schedules };
   };
 
-  const createApi = ({ database, writer, engine, releases }: Parts): DaemonApi => {
+  const createApi = ({ database, writer, engine, releases, schedules }: Parts): DaemonApi => {
     const checks: readonly DoctorCheck[] = [
       databaseCheck('database.main', database, clock),
       ...storeChecks(configuration.snapshot.root, writer, bootId),
@@ -114,17 +116,20 @@ export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDep
           },
       })),
       laneCheck(engine),
+      schedules.check,
       clockCheck(clock),
     ];
     return createDaemonApi({
       reports: new Map([
         ...createTaskReports(engine),
         ...releases.reports,
+        ...schedules.reports,
         ['daemon.doctor', createDoctorReport({ checks, clock, timeoutMs: DOCTOR_TIMEOUT_MS })],
         ['daemon.logs', createLogReport(deps.logRing)],
       ]),
       actions: new Map([
         ...releases.actions,
+        ...schedules.actions,
         ...createDaemonActions({
           engine,
           supervised: configuration.supervised,
@@ -145,7 +150,7 @@ export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDep
     });
   };
 
-  const recover = async ({ engine, releases }: Parts): Promise<void> => {
+  const recover = async ({ engine, releases, schedules }: Parts): Promise<void> => {
     engine.recover();
     const recovery = releases.start();
     closers.push([
@@ -160,6 +165,8 @@ export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDep
     if (stopped) return;
     closers.push(['tasks', async () => await engine.stop(graceMs)]);
     engine.start();
+    closers.push(['schedules', async () => await schedules.stop()]);
+    schedules.start();
     readiness = { ready: true, message: 'ready' };
     if (configuration.sync.onStart && configuration.upstream.kind !== 'none') {
       await releases.actions.get('sync')?.({}, { idempotencyKey: null, correlationId: `boot-${bootId}` });
@@ -205,6 +212,7 @@ interface Parts {
   readonly writer: SnapshotWriter;
   readonly engine: TaskEngine;
   readonly releases: Releases;
+  readonly schedules: Schedules;
 }
 
 function releasesConfiguration({

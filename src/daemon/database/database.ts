@@ -2,11 +2,13 @@ import { openSqliteDatabase, type Database } from './sqlite-database.ts';
 import type { Migration } from './migrate.ts';
 import { TASKS_MIGRATION } from './migrations/0001-tasks.ts';
 import { RELEASES_MIGRATION } from './migrations/0002-releases.ts';
+import { SCHEDULES_MIGRATION } from './migrations/0003-schedules.ts';
 
 /** The steps of the main database's schema. */
 export const MAIN_MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'tasks', sql: TASKS_MIGRATION },
   { version: 2, name: 'releases', sql: RELEASES_MIGRATION },
+  { version: 3, name: 'schedules', sql: SCHEDULES_MIGRATION },
 ];
 
 /** "SLPm" */

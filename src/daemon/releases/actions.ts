@@ -25,6 +25,24 @@ const EXCLUSIVE_KINDS = new Set(['repair', 'release-cleanup']);
 /** Tasks that are looked through for one that has the store. */
 const RECENT_TASKS = 500;
 
+/**
+ * The arguments of the tasks that the release actions queue, from an accepted body alone. What depends on the state is
+ * checked by the task itself.
+ *
+ * @param keep releases that a cleanup keeps of each channel when the body does not say
+ */
+export function createReleasePlans(keep: number): ReadonlyMap<string, (body: Body) => TaskArguments> {
+  const forced = (body: Body): TaskArguments => ({ force: body['force'] === true });
+  return new Map<string, (body: Body) => TaskArguments>([
+    ['sync', forced],
+    ['catalog-refresh', forced],
+    ['verify', releaseArguments],
+    ['repair', releaseArguments],
+    ['refresh', forced],
+    ['release-cleanup', (body) => cleanupArguments(body, keep)],
+  ]);
+}
+
 /** The control actions of releases: each checks what can be known at once and queues a task. */
 export function createReleaseActions(deps: ReleaseActionDependencies): ReadonlyMap<string, ActionHandler> {
   const { engine, releases } = deps;
@@ -58,11 +76,7 @@ export function createReleaseActions(deps: ReleaseActionDependencies): ReadonlyM
         `no release ${releaseId}${channel === null ? '' : ` of channel ${channel}`} is kept; see the list of releases`,
       );
     }
-    return {
-      force: body['force'] === true,
-      ...(channel === null ? {} : { channel }),
-      ...(releaseId === null ? {} : { release_id: releaseId }),
-    };
+    return releaseArguments(body);
   };
   return new Map<string, ActionHandler>([
     ['sync', queued('sync', withUpstream)],
@@ -96,6 +110,16 @@ export function createReleaseActions(deps: ReleaseActionDependencies): ReadonlyM
 }
 
 type Body = Readonly<Record<string, unknown>>;
+
+function releaseArguments(body: Body): TaskArguments {
+  const channel = argument(body, 'channel');
+  const releaseId = argument(body, 'release_id');
+  return {
+    force: body['force'] === true,
+    ...(channel === null ? {} : { channel }),
+    ...(releaseId === null ? {} : { release_id: releaseId }),
+  };
+}
 
 function cleanupArguments(body: Body, keep: number): TaskArguments & { readonly count: number } {
   const count = body['count'];

@@ -6,10 +6,10 @@ import type { Logger } from '../../platform/logging.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import type { ActionHandler, AttestationSource, ReportHandler } from '../api/ports.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
-import type { TaskHandler } from '../tasks/task.ts';
+import type { TaskArguments, TaskHandler } from '../tasks/task.ts';
 import type { Downloader } from '../upstream/downloader.ts';
 import type { UpstreamAdapter } from '../upstream/upstream.ts';
-import { createReleaseActions } from './actions.ts';
+import { createReleaseActions, createReleasePlans } from './actions.ts';
 import { createAttestationRepository } from './attestation-repository.ts';
 import { createAttestor, type Attestor } from './attestor.ts';
 import { recoverReleases } from './boot-recovery.ts';
@@ -96,6 +96,8 @@ export interface Releases {
   readonly handlers: readonly TaskHandler[];
   readonly reports: ReadonlyMap<string, ReportHandler>;
   readonly actions: ReadonlyMap<string, ActionHandler>;
+  /** Task arguments of the actions from an accepted body alone, by action; each queues a task of that kind. */
+  readonly plans: ReadonlyMap<string, (body: Readonly<Record<string, unknown>>) => TaskArguments>;
   readonly attestation: AttestationSource;
   /** What others build releases from: the localized channel, the parse index. */
   readonly repository: ReleaseRepository;
@@ -211,6 +213,7 @@ export function createReleases(deps: ReleasesDependencies): Releases {
       keep: retention.keep,
       now: () => Math.floor(clock.now() / 1000),
     }),
+    plans: createReleasePlans(retention.keep),
     attestation: attestor,
     repository: releases,
     catalogs,

@@ -205,6 +205,7 @@ export function createTaskEngine(deps: TaskEngineDependencies): TaskEngine {
     list: (limit) => repository.list(limit).map(withProgress),
     logs: (taskId) => (repository.get(taskId) === null ? null : log.read(taskId)),
     counts: () => repository.counts(),
+    isScheduleActive: (scheduleId) => repository.isScheduleActive(scheduleId),
     onFinished: (listener) => {
       listeners.push(listener);
     },

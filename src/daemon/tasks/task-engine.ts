@@ -67,7 +67,8 @@ export interface TaskEngine {
   register(handler: TaskHandler): void;
   /**
    * Queues a task. The row is durable when this returns; an equal task that is live, or the one that the same
-   * idempotency key made within the last 24 hours, is returned in its place.
+   * idempotency key made within the last 24 hours, is returned in its place. Inside a transaction of the same database
+   * the row comes and goes with that transaction, and nothing runs before it ends.
    *
    * @throws TaskError `idempotency_key_reused` when the key was used for something else
    */
@@ -88,6 +89,8 @@ export interface TaskEngine {
   /** The log of a task, or `null` when there is no such task. */
   logs(taskId: string): TaskLogPage | null;
   counts(): Readonly<Record<TaskStatus, number>>;
+  /** Whether a task that was submitted with this `scheduleId` has not ended. */
+  isScheduleActive(scheduleId: string): boolean;
   /** Called after every task that reached a terminal state. */
   onFinished(listener: (task: TaskRow) => void): void;
   /**

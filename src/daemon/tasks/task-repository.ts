@@ -72,6 +72,8 @@ export interface TaskRepository {
   writeProgress(taskId: string, progress: TaskProgress, now: number): void;
   /** Tasks that another boot left running. */
   leftRunning(bootId: string): readonly TaskRecord[];
+  /** Whether a task of this schedule is queued, running or asked to stop. */
+  isScheduleActive(scheduleId: string): boolean;
   /** Every queued task, oldest first. */
   waiting(): ReadonlyArray<{ readonly task_id: string; readonly kind: string }>;
 }
@@ -122,6 +124,9 @@ export function createTaskRepository(database: Database): TaskRepository {
   );
   const leftRunning = database.prepare(
     `SELECT * FROM task WHERE status IN ('running', 'cancelling') AND boot_id IS NOT :boot_id ORDER BY seq`,
+  );
+  const activeOfSchedule = database.prepare(
+    `SELECT 1 FROM task WHERE schedule_id = :schedule_id AND status IN ('queued', 'running', 'cancelling') LIMIT 1`,
   );
   const waiting = database.prepare(`SELECT task_id, kind FROM task WHERE status = 'queued' ORDER BY seq`);
 
@@ -211,6 +216,7 @@ export function createTaskRepository(database: Database): TaskRepository {
       progress.run({ task_id: taskId, done, total, unit, phase, now });
     },
     leftRunning: (bootId) => leftRunning.all({ boot_id: bootId }) as unknown as TaskRecord[],
+    isScheduleActive: (scheduleId) => activeOfSchedule.get({ schedule_id: scheduleId }) !== undefined,
     waiting: () => waiting.all() as unknown as Array<{ task_id: string; kind: string }>,
   };
 }

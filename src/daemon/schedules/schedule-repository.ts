@@ -1,0 +1,147 @@
+import type { Database } from '../database/sqlite-database.ts';
+import type { Schedule, ScheduleGroup } from './schedule.ts';
+
+/** Which schedules a list is to have; what is `null` does not matter. */
+export interface ScheduleFilter {
+  readonly id: string | null;
+  readonly group: ScheduleGroup | null;
+  readonly enabled: boolean | null;
+}
+
+/** The schedule table. Single statements; callers group them. */
+export interface ScheduleRepository {
+  get(id: string): Schedule | null;
+  /** In order of `id`. */
+  list(filter: ScheduleFilter): readonly Schedule[];
+  count(): number;
+  insert(schedule: Schedule): void;
+  /** Writes every column of the row with this id. */
+  update(schedule: Schedule): void;
+  /** @returns whether there was one */
+  remove(id: string): boolean;
+  /** Ids of the enabled schedules due at `now`, longest due first. */
+  due(now: number): readonly string[];
+  /** When the next enabled schedule is due, Unix seconds. */
+  nextDue(): number | null;
+  /** Notes how the task that was the last run of a schedule ended. */
+  recordStatus(taskId: string, status: string): void;
+  /** Takes the status of every last run from the tasks that are still kept. */
+  refreshStatuses(): void;
+}
+
+interface ScheduleRecord {
+  readonly id: string;
+  readonly group: ScheduleGroup;
+  readonly action: string;
+  readonly args_json: string;
+  readonly enabled: number;
+  readonly next_run: number | null;
+  readonly every_seconds: number | null;
+  readonly max_runs: number | null;
+  readonly run_count: number;
+  readonly last_run: number | null;
+  readonly last_task_id: string | null;
+  readonly last_status: string | null;
+  readonly skipped_overlap: number;
+  readonly exhausted: number;
+}
+
+/** Creates the repository; every statement is compiled once. */
+export function createScheduleRepository(database: Pick<Database, 'prepare'>): ScheduleRepository {
+  const get = database.prepare('SELECT * FROM schedule WHERE id = :id');
+  const list = database.prepare(
+    `SELECT * FROM schedule WHERE (:id IS NULL OR id = :id) AND (:group IS NULL OR "group" = :group)
+       AND (:enabled IS NULL OR enabled = :enabled) ORDER BY id`,
+  );
+  const count = database.prepare('SELECT count(*) AS count FROM schedule');
+  const insert = database.prepare(
+    `INSERT INTO schedule (id, "group", action, args_json, enabled, next_run, every_seconds, max_runs, run_count,
+       last_run, last_task_id, last_status, skipped_overlap, exhausted)
+     VALUES (:id, :group, :action, :args_json, :enabled, :next_run, :every_seconds, :max_runs, :run_count,
+       :last_run, :last_task_id, :last_status, :skipped_overlap, :exhausted)`,
+  );
+  const update = database.prepare(
+    `UPDATE schedule SET "group" = :group, action = :action, args_json = :args_json, enabled = :enabled,
+       next_run = :next_run, every_seconds = :every_seconds, max_runs = :max_runs, run_count = :run_count,
+       last_run = :last_run, last_task_id = :last_task_id, last_status = :last_status,
+       skipped_overlap = :skipped_overlap, exhausted = :exhausted WHERE id = :id`,
+  );
+  const remove = database.prepare('DELETE FROM schedule WHERE id = :id');
+  const due = database.prepare(
+    'SELECT id FROM schedule WHERE enabled = 1 AND next_run <= :now ORDER BY next_run, id',
+  );
+  const nextDue = database.prepare('SELECT min(next_run) AS next_run FROM schedule WHERE enabled = 1');
+  const recordStatus = database.prepare(
+    'UPDATE schedule SET last_status = :status WHERE last_task_id = :task_id',
+  );
+  const refreshStatuses = database.prepare(
+    `UPDATE schedule SET last_status =
+       coalesce((SELECT status FROM task WHERE task.task_id = schedule.last_task_id), last_status)
+     WHERE last_task_id IS NOT NULL`,
+  );
+
+  return {
+    get: (id) => {
+      const record = get.get({ id });
+      return record === undefined ? null : scheduleOf(record as unknown as ScheduleRecord);
+    },
+    list: ({ id, group, enabled }) => {
+      const rows = list.all({ id, group, enabled: enabled === null ? null : Number(enabled) });
+      return (rows as unknown as ScheduleRecord[]).map(scheduleOf);
+    },
+    count: () => Number(count.get()?.['count'] ?? 0),
+    insert: (schedule) => {
+      insert.run(parametersOf(schedule));
+    },
+    update: (schedule) => {
+      update.run(parametersOf(schedule));
+    },
+    remove: (id) => remove.run({ id }).changes > 0,
+    due: (now) => (due.all({ now }) as unknown as Array<{ id: string }>).map(({ id }) => id),
+    nextDue: () => (nextDue.get() as { next_run: number | null } | undefined)?.next_run ?? null,
+    recordStatus: (taskId, status) => {
+      recordStatus.run({ task_id: taskId, status });
+    },
+    refreshStatuses: () => {
+      refreshStatuses.run();
+    },
+  };
+}
+
+function scheduleOf(record: ScheduleRecord): Schedule {
+  return {
+    id: record.id,
+    group: record.group,
+    action: record.action,
+    args: JSON.parse(record.args_json) as string[],
+    enabled: record.enabled === 1,
+    next_run_unix_seconds: record.next_run,
+    every_seconds: record.every_seconds,
+    max_runs: record.max_runs,
+    run_count: record.run_count,
+    last_run_unix_seconds: record.last_run,
+    last_task_id: record.last_task_id,
+    last_status: record.last_status,
+    skipped_overlap: record.skipped_overlap,
+    exhausted: record.exhausted === 1,
+  };
+}
+
+function parametersOf(schedule: Schedule): Record<string, string | number | null> {
+  return {
+    id: schedule.id,
+    group: schedule.group,
+    action: schedule.action,
+    args_json: JSON.stringify(schedule.args),
+    enabled: Number(schedule.enabled),
+    next_run: schedule.next_run_unix_seconds,
+    every_seconds: schedule.every_seconds,
+    max_runs: schedule.max_runs,
+    run_count: schedule.run_count,
+    last_run: schedule.last_run_unix_seconds,
+    last_task_id: schedule.last_task_id,
+    last_status: schedule.last_status,
+    skipped_overlap: schedule.skipped_overlap,
+    exhausted: Number(schedule.exhausted),
+  };
+}

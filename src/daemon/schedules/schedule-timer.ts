@@ -1,0 +1,96 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { unixSeconds, type Clock } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/logging.ts';
+import type { ScheduleRepository } from './schedule-repository.ts';
+import type { ScheduleRuns } from './schedule-runs.ts';
+
+/** What {@link createScheduleTimer} needs. */
+export interface ScheduleTimerDependencies {
+  readonly repository: Pick<ScheduleRepository, 'due' | 'nextDue'>;
+  readonly runs: Pick<ScheduleRuns, 'fire'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Runs schedules when they are due. */
+export interface ScheduleTimer {
+  start(): void;
+  /** Looks again when to run next; call it after every change of a schedule. */
+  wake(): void;
+  stop(): Promise<void>;
+}
+
+/** The timer is armed anew at least so often, because the wall clock may have been set meanwhile. */
+const MAX_SLEEP_MS = 30_000;
+/** Wait before a run is tried again that the database refused. */
+const RETRY_MS = 5000;
+/** Schedules run between two turns of the event loop; each is a write to the disk. */
+const RUNS_PER_TURN = 20;
+
+/** Creates a timer that runs nothing before `start`; it sleeps until the next schedule is due. */
+export function createScheduleTimer({
+  repository,
+  runs,
+  clock,
+  logger,
+}: ScheduleTimerDependencies): ScheduleTimer {
+  let waiting = new AbortController();
+  const stopping = new AbortController();
+  let loop: Promise<void> = Promise.resolve();
+
+  /** @returns whether every schedule that is due ran */
+  const fireDue = async (): Promise<boolean> => {
+    let complete = true;
+    for (const [index, id] of repository.due(unixSeconds(clock)).entries()) {
+      if (stopping.signal.aborted) return complete;
+      try {
+        runs.fire(id);
+      } catch (error) {
+        complete = false;
+        logger.error({ err: error, schedule_id: id }, 'a schedule could not be run; trying again soon');
+      }
+      if (index % RUNS_PER_TURN === RUNS_PER_TURN - 1) await nextTurn();
+    }
+    return complete;
+  };
+
+  const untilNext = (): number => {
+    const next = repository.nextDue();
+    return next === null ? MAX_SLEEP_MS : Math.min(Math.max(next * 1000 - clock.now(), 1), MAX_SLEEP_MS);
+  };
+
+  /** @returns milliseconds to sleep */
+  const turn = async (): Promise<number> => {
+    try {
+      return (await fireDue()) ? untilNext() : RETRY_MS;
+    } catch (error) {
+      logger.error({ err: error }, 'schedules could not be read; trying again soon');
+      return RETRY_MS;
+    }
+  };
+
+  const runForever = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      // Before the turn: what changes during it must cut the sleep short that follows.
+      waiting = new AbortController();
+      const ms = await turn();
+      if (stopping.signal.aborted) return;
+      // Rejected only by `wake` and `stop`.
+      await clock.sleep(ms, waiting.signal).catch(() => undefined);
+    }
+  };
+
+  return {
+    start: () => {
+      loop = runForever();
+    },
+    wake: () => {
+      waiting.abort();
+    },
+    stop: async () => {
+      stopping.abort();
+      waiting.abort();
+      await loop;
+    },
+  };
+}

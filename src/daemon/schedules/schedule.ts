@@ -1,0 +1,31 @@
+import type { SCHEDULE_GROUPS } from '../../contract/schemas/vocabulary.ts';
+
+/** One of the groups of schedules. */
+export type ScheduleGroup = (typeof SCHEDULE_GROUPS)[number];
+
+/** A schedule as it is stored and reported. */
+export interface Schedule {
+  readonly id: string;
+  readonly group: ScheduleGroup;
+  readonly action: string;
+  /** `key=value` pairs for the fields of the action. */
+  readonly args: readonly string[];
+  readonly enabled: boolean;
+  /** `null` when it will not run by itself again; never `null` while it is enabled. */
+  readonly next_run_unix_seconds: number | null;
+  /** `null` for a schedule that runs once. */
+  readonly every_seconds: number | null;
+  readonly max_runs: number | null;
+  readonly run_count: number;
+  readonly last_run_unix_seconds: number | null;
+  readonly last_task_id: string | null;
+  /** Status of the last run's task; `failed` when a run could not even be queued. */
+  readonly last_status: string | null;
+  /** Runs left out because the one before was still active. */
+  readonly skipped_overlap: number;
+  /** Whether `max_runs` is reached. */
+  readonly exhausted: boolean;
+}
+
+/** Most schedules that one daemon keeps. */
+export const MAX_SCHEDULES = 1000;

@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { describe, expect, it } from 'vitest';
+import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { openDatabase } from '../../src/daemon/database/database.ts';
+import type { Schedule } from '../../src/daemon/schedules/schedule.ts';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { until } from '../support/until.ts';
+
+const CHILD = resolve(import.meta.dirname, '../support/schedule-daemon-child.ts');
+const KILLS = 5;
+
+async function scheduledSystem(): Promise<TestSystem> {
+  const upstream = await temporaryDirectory();
+  await writeReleaseTree(upstream, { id: 'r1', files: sampleFiles() });
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    daemon: { sync: { onStart: false } },
+    startNothing: true,
+  });
+  await system.startDaemon();
+  return system;
+}
+
+async function scheduleOf(system: TestSystem, id: string): Promise<Schedule> {
+  const answer = await fetch(`${system.daemon.url}/v1/reports/schedule.list?id=${id}`);
+  const { items } = (await answer.json()) as { items: Schedule[] };
+  const [schedule] = items;
+  if (schedule === undefined) throw new Error(`no schedule ${id}`);
+  return schedule;
+}
+
+/** What the database holds while no daemon has it: runs counted, and the tasks there are of them. */
+function stored(system: TestSystem, id: string): { readonly runs: number; readonly tasks: number } {
+  const database = openDatabase(join(system.directory, 'data', 'main.db'));
+  try {
+    const row = database
+      .prepare(
+        `SELECT run_count AS runs, (SELECT count(*) FROM task WHERE schedule_id = schedule.id) AS tasks
+         FROM schedule WHERE id = :id`,
+      )
+      .get({ id });
+    return { runs: Number(row?.['runs']), tasks: Number(row?.['tasks']) };
+  } finally {
+    database.close();
+  }
+}
+
+describe('a schedule of a real daemon', () => {
+  it(`runs every second, and no run is lost or made twice over ${KILLS} kills`, async () => {
+    const system = await scheduledSystem();
+    const random = createRandom(7);
+    await system.control('schedule-add', {
+      id: 'tick',
+      group: 'res',
+      action: 'sync',
+      every_seconds: 1,
+      next_run_unix_seconds: 1000,
+    });
+    let before = 0;
+    for (let round = 0; round < KILLS; round += 1) {
+      const { run_count: seen } = await until(async () => {
+        const schedule = await scheduleOf(system, 'tick');
+        return schedule.run_count > before && schedule.last_status === 'succeeded' ? schedule : null;
+      }, 30_000);
+      // The next run is about to begin, begins, or has begun when the process dies.
+      const at = Date.now() + 1000 - (Date.now() % 1000) + random.below(30);
+      while (Date.now() < at) await new Promise((wake) => setImmediate(wake));
+      await system.daemon.kill();
+      const { runs, tasks } = stored(system, 'tick');
+      expect(tasks).toBe(runs);
+      expect(runs).toBeGreaterThanOrEqual(seen);
+      before = runs;
+      await system.startDaemon();
+    }
+    const after = await until(async () => {
+      const schedule = await scheduleOf(system, 'tick');
+      return schedule.run_count > before && schedule.last_status === 'succeeded' ? schedule : null;
+    }, 30_000);
+    expect(after.next_run_unix_seconds).toBeLessThanOrEqual(Math.floor(Date.now() / 1000) + 1);
+    expect(await system.daemon.stop()).toBe(0);
+    const { runs, tasks } = stored(system, 'tick');
+    expect(tasks).toBe(runs);
+  });
+
+  it('killed between the task and the next slot runs the slot once', async () => {
+    const system = await scheduledSystem();
+    await system.control('schedule-add', {
+      id: 'once',
+      group: 'res',
+      action: 'sync',
+      delay_seconds: 0,
+      enabled: false,
+    });
+    expect(await system.daemon.stop()).toBe(0);
+    const path = join(system.directory, 'data', 'main.db');
+    const database = openDatabase(path);
+    database.prepare(`UPDATE schedule SET enabled = 1`).run();
+    database.close();
+    const child = spawn(process.execPath, [CHILD, path, 'once'], { stdio: ['ignore', 'ignore', 'inherit'] });
+    expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+    expect(stored(system, 'once')).toEqual({ runs: 0, tasks: 0 });
+    await system.startDaemon();
+    await until(async () => (await scheduleOf(system, 'once')).last_status === 'succeeded', 30_000);
+    expect(await system.daemon.stop()).toBe(0);
+    expect(stored(system, 'once')).toEqual({ runs: 1, tasks: 1 });
+  });
+
+  it('is refused in the words of the contract', async () => {
+    const system = await scheduledSystem();
+    const refusal = async (action: string, body: object): Promise<unknown> => {
+      const answer = await fetch(`${system.daemon.url}/v1/control/${action}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      return [answer.status, ((await answer.json()) as { code: string }).code];
+    };
+    const add = { id: 'a', group: 'res', action: 'sync', every_seconds: 3600 };
+    await system.control('schedule-add', add);
+    expect([
+      await refusal('schedule-add', add),
+      await refusal('schedule-add', { ...add, id: 'b', action: 'restart' }),
+      await refusal('schedule-add', { ...add, id: 'b', group: 'parse', action: 'parse' }),
+      await refusal('schedule-add', { ...add, id: 'b', args: ['count=1'] }),
+      await refusal('schedule-remove', { id: 'nobody' }),
+      await refusal('schedule-update', { id: 'a', delay_seconds: 1, next_run_unix_seconds: 1 }),
+      await refusal('schedule-update', { id: 'a' }),
+    ]).toEqual([
+      [409, 'schedule_exists'],
+      [400, 'action_not_schedulable'],
+      [501, 'not_implemented'],
+      [400, 'invalid_request'],
+      [404, 'unknown_schedule'],
+      [400, 'invalid_request'],
+      [400, 'invalid_request'],
+    ]);
+  });
+});

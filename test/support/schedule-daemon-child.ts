@@ -1,0 +1,49 @@
+/**
+ * One run of one schedule, killed with SIGKILL between the task and the schedule's next slot:
+ *
+ *   node test/support/schedule-daemon-child.ts DATABASE SCHEDULE_ID
+ */
+import { randomBytes } from 'node:crypto';
+import process from 'node:process';
+import { openDatabase } from '../../src/daemon/database/database.ts';
+import { createReleasePlans } from '../../src/daemon/releases/actions.ts';
+import { createScheduleRepository } from '../../src/daemon/schedules/schedule-repository.ts';
+import { createScheduleRuns, TASK_QUEUED_FAILPOINT } from '../../src/daemon/schedules/schedule-runs.ts';
+import { createTaskEngine } from '../../src/daemon/tasks/create-task-engine.ts';
+import { systemClock as clock } from '../../src/platform/clock.ts';
+import { createUlidFactory } from '../../src/platform/ids.ts';
+import { createSilentLogger } from '../../src/platform/logging.ts';
+
+const [path = '', scheduleId = ''] = process.argv.slice(2);
+const database = openDatabase(path);
+const logger = createSilentLogger();
+const engine = createTaskEngine({
+  database,
+  clock,
+  random: () => 0,
+  createId: createUlidFactory({ clock, randomBytes }),
+  logger,
+  bootId: `boot-${process.pid}`,
+});
+engine.register({
+  kind: 'sync',
+  lane: 'release',
+  resumable: true,
+  maxAttempts: 1,
+  storeLock: 'none',
+  run: () => Promise.resolve({}),
+});
+createScheduleRuns({
+  database,
+  repository: createScheduleRepository(database),
+  engine,
+  plans: createReleasePlans(3),
+  clock,
+  logger,
+  failpoints: {
+    hit: (name) => {
+      if (name === TASK_QUEUED_FAILPOINT) process.kill(process.pid, 'SIGKILL');
+    },
+  },
+}).fire(scheduleId);
+throw new Error('the failpoint was not reached');

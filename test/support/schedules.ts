@@ -1,0 +1,77 @@
+import { onTestFinished } from 'vitest';
+import { createSchedules, type Schedules } from '../../src/daemon/schedules/schedules.ts';
+import type { Schedule } from '../../src/daemon/schedules/schedule.ts';
+import { createReleasePlans } from '../../src/daemon/releases/actions.ts';
+import type { TaskRow } from '../../src/daemon/tasks/task-engine.ts';
+import { noFailpoints, type Failpoints } from '../../src/platform/failpoints.ts';
+import { createSilentLogger } from '../../src/platform/logging.ts';
+import {
+  createTestEngine,
+  scriptedHandler,
+  settle,
+  type ScriptedHandler,
+  type TestEngine,
+  type TestEngineOptions,
+} from './task-engine.ts';
+
+/** Schedules over an engine whose sync does what the test says. */
+export interface TestSchedules extends TestEngine {
+  readonly schedules: Schedules;
+  readonly sync: ScriptedHandler;
+  readonly verify: ScriptedHandler;
+  /** Does an action; its error is thrown. */
+  act(action: string, body?: Readonly<Record<string, unknown>>): Promise<TaskRow>;
+  list(query?: Readonly<Record<string, unknown>>): Promise<readonly Schedule[]>;
+  /** The schedule, which must exist. */
+  row(id: string): Promise<Schedule>;
+}
+
+/** Creates schedules that are stopped when the test ends; they and the engine run unless `started` is false. */
+export function createTestSchedules(
+  options: TestEngineOptions & { readonly failpoints?: Failpoints; readonly started?: boolean } = {},
+): TestSchedules {
+  const world = createTestEngine(options);
+  const { engine, database, clock } = world;
+  const sync = scriptedHandler('sync', { resumable: true });
+  const verify = scriptedHandler('verify', { lane: 'verify' });
+  engine.register(sync);
+  engine.register(verify);
+  let ids = 0;
+  const schedules = createSchedules({
+    database,
+    engine,
+    plans: createReleasePlans(3),
+    clock,
+    logger: createSilentLogger(),
+    failpoints: options.failpoints ?? noFailpoints,
+    createId: () => `generated-${(ids += 1)}`,
+  });
+  onTestFinished(async () => await schedules.stop());
+  if (options.started !== false) {
+    engine.start();
+    schedules.start();
+  }
+  const list: TestSchedules['list'] = async (query = {}) => {
+    const report = await schedules.reports.get('schedule.list')?.(query, new AbortController().signal);
+    return report?.['items'] as readonly Schedule[];
+  };
+  return {
+    ...world,
+    schedules,
+    sync,
+    verify,
+    list,
+    act: async (action, body = {}) => {
+      const handler = schedules.actions.get(action);
+      if (handler === undefined) throw new Error(`no action ${action}`);
+      const { task } = await handler(body, { idempotencyKey: null, correlationId: 'test' });
+      await settle();
+      return task;
+    },
+    row: async (id) => {
+      const [found] = await list({ id });
+      if (found === undefined) throw new Error(`no schedule ${id}`);
+      return found;
+    },
+  };
+}

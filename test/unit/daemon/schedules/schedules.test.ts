@@ -1,0 +1,305 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { REPORTS } from '../../../../src/contract/reports.ts';
+import { TASK_QUEUED_FAILPOINT } from '../../../../src/daemon/schedules/schedule-runs.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { createTestSchedules, type TestSchedules } from '../../../support/schedules.ts';
+import { settle } from '../../../support/task-engine.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+const never = new AbortController().signal;
+const EVERY_MINUTE = { id: 'm', group: 'res', action: 'sync', every_seconds: 60 };
+
+/** Moves the clock and ends every sync that runs, second by second. */
+async function pass(world: TestSchedules, seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second += 1) {
+    await world.clock.advance(1000);
+    await settle();
+    for (const run of world.sync.runs) run.succeed();
+    await settle();
+  }
+}
+
+function ofKind(world: TestSchedules, kind: string): number {
+  return world.engine.list(500).filter((task) => task.kind === kind).length;
+}
+
+describe('running schedules', () => {
+  it('runs at a fixed rate, and notes how each run ended', async () => {
+    const world = createTestSchedules();
+    await world.act('schedule-add', EVERY_MINUTE);
+    const first = (await world.row('m')).next_run_unix_seconds ?? 0;
+    await world.clock.advance(59_000);
+    expect(world.sync.order).toEqual([]);
+    await world.clock.advance(1000);
+    await settle();
+    const [taskId] = world.sync.order;
+    expect(await world.row('m')).toMatchObject({
+      last_task_id: taskId,
+      last_status: 'running',
+      last_run_unix_seconds: first,
+      next_run_unix_seconds: first + 60,
+    });
+    expect(world.engine.get(taskId ?? '')).toMatchObject({ schedule_id: 'm', args: { force: false } });
+    world.sync.runs[0]?.fail(new Error('broken'));
+    await settle();
+    expect(await world.row('m')).toMatchObject({ last_status: 'failed', run_count: 1 });
+    await pass(world, 600);
+    expect(await world.row('m')).toMatchObject({
+      run_count: 11,
+      last_status: 'succeeded',
+      next_run_unix_seconds: first + 660,
+    });
+    expect(world.sync.order).toHaveLength(11);
+  });
+
+  it('leaves out what overlaps, also a run that joined the same work of somebody else', async () => {
+    const world = createTestSchedules();
+    await world.act('schedule-add', { ...EVERY_MINUTE, delay_seconds: 1 });
+    const { task } = world.engine.submit({ kind: 'sync', args: { force: false }, dedupe: true });
+    await world.clock.advance(1000);
+    await settle();
+    expect(await world.row('m')).toMatchObject({ run_count: 1, last_task_id: task.task_id });
+    await world.clock.advance(120_000);
+    await settle();
+    expect(await world.row('m')).toMatchObject({ run_count: 1, skipped_overlap: 2 });
+    await pass(world, 60);
+    expect(await world.row('m')).toMatchObject({ run_count: 2, skipped_overlap: 2 });
+    expect(ofKind(world, 'sync')).toBe(2);
+  });
+
+  it('runs once without an interval, and max_runs times with it', async () => {
+    const world = createTestSchedules();
+    await world.act('schedule-add', { id: 'once', group: 'res', action: 'sync', delay_seconds: 5 });
+    await world.act('schedule-add', { ...EVERY_MINUTE, max_runs: 2 });
+    await pass(world, 300);
+    expect(await world.list()).toMatchObject([
+      { id: 'm', run_count: 2, enabled: false, exhausted: true, next_run_unix_seconds: null },
+      { id: 'once', run_count: 1, enabled: false, exhausted: false, next_run_unix_seconds: null },
+    ]);
+    expect(ofKind(world, 'sync')).toBe(3);
+  });
+
+  it('makes one run of all the slots that passed while nothing ran', async () => {
+    const path = join(await temporaryDirectory(), 'main.db');
+    const clock = new FakeClock();
+    const before = createTestSchedules({ path, clock, started: false });
+    await before.act('schedule-add', EVERY_MINUTE);
+    const first = (await before.row('m')).next_run_unix_seconds ?? 0;
+    await clock.advance(3_600_000 + 5000);
+    const after = createTestSchedules({ path, clock, bootId: 'boot-2' });
+    await settle();
+    expect(await after.row('m')).toMatchObject({ run_count: 1, next_run_unix_seconds: first + 3600 });
+  });
+
+  it('notices that the wall clock was set forward', async () => {
+    const world = createTestSchedules();
+    await world.act('schedule-add', { ...EVERY_MINUTE, every_seconds: 86_400 });
+    world.clock.jumpTo(world.clock.now() + 90_000_000);
+    await world.clock.advance(30_000);
+    await settle();
+    expect(world.sync.order).toHaveLength(1);
+  });
+
+  it('sleeps in between, and wakes for a change', async () => {
+    const world = createTestSchedules();
+    await settle();
+    const asleep = world.clock.sleeping;
+    await world.act('schedule-add', { ...EVERY_MINUTE, every_seconds: 3600 });
+    expect(world.clock.sleeping).toBe(asleep);
+    await world.act('schedule-update', { id: 'm', delay_seconds: 2 });
+    await world.clock.advance(2000);
+    await settle();
+    expect(world.sync.order).toHaveLength(1);
+  });
+});
+
+describe('a run', () => {
+  it('and its task are written together or not at all', async () => {
+    let broken = true;
+    const failpoints = {
+      hit: (name: string): void => {
+        if (broken && name === TASK_QUEUED_FAILPOINT) throw new Error('stopped');
+      },
+    };
+    const world = createTestSchedules({ failpoints });
+    await world.act('schedule-add', { ...EVERY_MINUTE, delay_seconds: 0 });
+    const before = await world.row('m');
+    expect([before.run_count, ofKind(world, 'sync')]).toEqual([0, 0]);
+    broken = false;
+    await world.clock.advance(5000);
+    await settle();
+    expect([(await world.row('m')).run_count, ofKind(world, 'sync')]).toEqual([1, 1]);
+  });
+
+  it('happens once a slot however many look at the same database', async () => {
+    const path = join(await temporaryDirectory(), 'main.db');
+    const clock = new FakeClock();
+    const one = createTestSchedules({ path, clock });
+    await one.act('schedule-add', { ...EVERY_MINUTE, action: 'verify' });
+    const two = createTestSchedules({ path, clock, started: false });
+    two.schedules.start();
+    await clock.advance(60_000);
+    await settle();
+    expect([(await two.row('m')).run_count, ofKind(two, 'verify')]).toEqual([1, 1]);
+  });
+
+  it('of an action that this version does not have fails, and the schedule goes on', async () => {
+    const world = createTestSchedules();
+    await world.act('schedule-add', EVERY_MINUTE);
+    world.database.prepare(`UPDATE schedule SET "group" = 'parse', action = 'parse'`).run();
+    await world.clock.advance(60_000);
+    expect(await world.row('m')).toMatchObject({ run_count: 1, last_status: 'failed', last_task_id: null });
+    expect(await world.schedules.check.run(never)).toMatchObject({ status: 'degraded' });
+    await world.act('schedule-update', { id: 'm', enabled: false });
+    expect(await world.schedules.check.run(never)).toEqual({ status: 'ok', message: '0 enabled' });
+  });
+});
+
+describe('schedule-add and schedule-update', () => {
+  it.each([
+    [{ ...EVERY_MINUTE }, 'schedule_exists'],
+    [{ ...EVERY_MINUTE, id: 'x', action: 'restart' }, 'action_not_schedulable'],
+    [{ ...EVERY_MINUTE, id: 'x', group: 'parse' }, 'action_not_schedulable'],
+    [{ ...EVERY_MINUTE, id: 'x', group: 'parse', action: 'parse-full' }, 'not_implemented'],
+    [{ ...EVERY_MINUTE, id: 'x', group: 'i18n', action: 'publish' }, 'not_implemented'],
+    [{ ...EVERY_MINUTE, id: 'x', args: ['count=2'] }, 'invalid_request'],
+    [{ ...EVERY_MINUTE, id: 'a b' }, 'invalid_request'],
+    [{ ...EVERY_MINUTE, id: 'x', every_seconds: 2 ** 50 }, 'invalid_request'],
+  ])('refuses to add %j: %s', async (body, code) => {
+    const world = createTestSchedules();
+    await world.act('schedule-add', EVERY_MINUTE);
+    await expect(world.act('schedule-add', body)).rejects.toMatchObject({ code });
+    expect(await world.list()).toHaveLength(1);
+  });
+
+  it('answers with the schedule, under a name of its own if none is given', async () => {
+    const world = createTestSchedules();
+    const { id: _, ...nameless } = EVERY_MINUTE;
+    const task = await world.act('schedule-add', { ...nameless, enabled: false, reviewer: 'ann' });
+    expect(task).toMatchObject({ kind: 'schedule-add', status: 'succeeded', reviewer: 'ann', lane: 'admin' });
+    expect(task.result).toEqual({ schedule: await world.row('generated-1') });
+  });
+
+  it('changes what is named and keeps the rest', async () => {
+    const world = createTestSchedules();
+    await world.act('schedule-add', { ...EVERY_MINUTE, args: ['force=true'] });
+    const now = Math.floor(world.clock.now() / 1000);
+    await world.act('schedule-update', { id: 'm', every_seconds: 30, max_runs: 4 });
+    expect(await world.row('m')).toMatchObject({
+      every_seconds: 30,
+      next_run_unix_seconds: now + 30,
+      max_runs: 4,
+      args: ['force=true'],
+    });
+    await world.act('schedule-update', { id: 'm', clear_args: true, clear_every: true });
+    expect(await world.row('m')).toMatchObject({ args: [], every_seconds: null, enabled: true });
+    const wrong = [
+      [{ id: 'm', action: 'verify', args: ['channel=none'] }, 'invalid_request'],
+      [{ id: 'm', group: 'i18n' }, 'action_not_schedulable'],
+      [{ id: 'nobody', enabled: true }, 'unknown_schedule'],
+    ] as const;
+    for (const [body, code] of wrong) {
+      await expect(world.act('schedule-update', body)).rejects.toMatchObject({ code });
+    }
+  });
+
+  it('enables again without making up, and not what could never run', async () => {
+    const world = createTestSchedules();
+    await world.act('schedule-add', { ...EVERY_MINUTE, max_runs: 1 });
+    const first = (await world.row('m')).next_run_unix_seconds ?? 0;
+    await world.act('schedule-update', { id: 'm', enabled: false });
+    await world.clock.advance(300_000);
+    await world.act('schedule-update', { id: 'm', enabled: true });
+    expect(await world.row('m')).toMatchObject({ run_count: 0, next_run_unix_seconds: first + 300 });
+    await pass(world, 60);
+    expect(await world.row('m')).toMatchObject({ exhausted: true, enabled: false });
+    const enable = { id: 'm', enabled: true };
+    await expect(world.act('schedule-update', enable)).rejects.toMatchObject({ code: 'invalid_request' });
+    await world.act('schedule-update', { ...enable, max_runs: 2 });
+    expect(await world.row('m')).toMatchObject({ exhausted: false, enabled: true });
+    await world.act('schedule-add', { id: 'once', group: 'res', action: 'sync', delay_seconds: 0 });
+    await pass(world, 1);
+    await expect(world.act('schedule-update', { id: 'once', enabled: true })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+});
+
+describe('schedule-run and schedule-remove', () => {
+  it('queue runs back to back and leave the next run as it is', async () => {
+    const world = createTestSchedules();
+    await world.act('schedule-add', EVERY_MINUTE);
+    const { next_run_unix_seconds: next } = await world.row('m');
+    const { result } = await world.act('schedule-run', { id: 'm', count: 3 });
+    expect(result?.['task_ids']).toHaveLength(3);
+    expect(await world.row('m')).toMatchObject({ run_count: 3, next_run_unix_seconds: next });
+    expect(ofKind(world, 'sync')).toBe(3);
+    await world.act('schedule-update', { id: 'm', max_runs: 4 });
+    expect((await world.act('schedule-run', { id: 'm', count: 3 })).result?.['task_ids']).toHaveLength(1);
+    await expect(world.act('schedule-run', { id: 'm' })).rejects.toMatchObject({ code: 'schedule_disabled' });
+    await world.act('schedule-run', { id: 'm', force: true });
+    expect(await world.row('m')).toMatchObject({ run_count: 5, exhausted: true });
+  });
+
+  it('run a group, at most so many of it, disabled ones only if forced', async () => {
+    const world = createTestSchedules();
+    await expect(world.act('schedule-run', { group: 'res' })).rejects.toMatchObject({
+      code: 'unknown_schedule',
+    });
+    for (const id of ['a', 'b', 'c'])
+      await world.act('schedule-add', { ...EVERY_MINUTE, id, enabled: id === 'c' });
+    const ids = async (body: object): Promise<unknown> => {
+      const { result } = await world.act('schedule-run', { group: 'res', ...body });
+      return (result as { schedules: Array<{ id: string }> }).schedules.map(({ id }) => id);
+    };
+    expect([await ids({}), await ids({ force: true }), await ids({ force: true, count: 2 })]).toEqual([
+      ['c'],
+      ['a', 'b', 'c'],
+      ['a', 'b'],
+    ]);
+    await world.act('schedule-remove', { id: 'c' });
+    await expect(world.act('schedule-run', { group: 'res' })).rejects.toMatchObject({
+      code: 'schedule_disabled',
+    });
+    await expect(world.act('schedule-remove', { id: 'c' })).rejects.toMatchObject({
+      code: 'unknown_schedule',
+    });
+  });
+});
+
+describe('the report of schedules', () => {
+  it('is what the contract says, with its filters', async () => {
+    const world = createTestSchedules();
+    await world.act('schedule-add', { ...EVERY_MINUTE, id: 'z' });
+    await world.act('schedule-add', { ...EVERY_MINUTE, id: 'a', enabled: false });
+    const { body } = REPORTS['schedule.list'].answer;
+    const report = body.parse(await world.schedules.reports.get('schedule.list')?.({}, never));
+    expect(report).toMatchObject({ total: 2, items: [{ id: 'a' }, { id: 'z', every_seconds: 60 }] });
+    const ids = async (query: Readonly<Record<string, unknown>>): Promise<string[]> =>
+      (await world.list(query)).map(({ id }) => id);
+    expect([
+      await ids({ enabled: true }),
+      await ids({ enabled: false }),
+      await ids({ id: 'z', group: 'res' }),
+      await ids({ group: 'parse' }),
+    ]).toEqual([['z'], ['a'], ['z'], []]);
+  });
+
+  it('goes with a check that tells of late and of very frequent ones', async () => {
+    const world = createTestSchedules({ started: false });
+    await world.act('schedule-add', { ...EVERY_MINUTE, id: 'slow' });
+    expect(await world.schedules.check.run(never)).toEqual({ status: 'ok', message: '1 enabled' });
+    await world.act('schedule-add', { ...EVERY_MINUTE, id: 'fast', every_seconds: 9 });
+    expect(await world.schedules.check.run(never)).toMatchObject({
+      status: 'degraded',
+      message: expect.stringMatching(/^fast: .*10 s$/),
+    });
+    await world.act('schedule-remove', { id: 'fast' });
+    await world.clock.advance(200_000);
+    expect(await world.schedules.check.run(never)).toMatchObject({
+      status: 'degraded',
+      message: expect.stringContaining('slow: late'),
+    });
+  });
+});
