@@ -29,7 +29,8 @@ fi
 is_new_enough='
   const [have, want] = [process.versions.node, process.argv[1]].map((text) => text.split(".").map(Number));
   const part = have.findIndex((number, index) => number !== want[index]);
-  process.exit(part === -1 || have[part] > want[part] ? 0 : 1)'
+  const isLongTerm = have[0] % 2 === 0;
+  process.exit(isLongTerm && (part === -1 || have[part] > want[part]) ? 0 : 1)'
 if node -e "$is_new_enough" "$minimum_version"; then
   bin=$(dirname "$(command -v node)")
 else

@@ -1,0 +1,78 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import process from 'node:process';
+import packageManifest from '../../package.json' with { type: 'json' };
+import { loadSigningKeys } from '../../src/attestation/keys.ts';
+import { daemonConfigurationSchema, type DaemonConfiguration } from '../../src/daemon/config.ts';
+import { createDaemon } from '../../src/daemon/daemon.ts';
+import { createLogRing } from '../../src/daemon/reports/log-ring.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { ConfigurationProblems, runConfigured } from '../../src/platform/config/run-configured.ts';
+import { noFailpoints } from '../../src/platform/failpoints.ts';
+import { createLifecycle } from '../../src/platform/lifecycle.ts';
+import { createLogOutput } from '../../src/platform/log-output.ts';
+import { createLogger } from '../../src/platform/logging.ts';
+
+/** Tasks get 20 seconds to stop; the rest takes little. */
+const SHUTDOWN_MS = 35_000;
+/** Log lines that wait for a slow reader of standard output. */
+const MAX_WAITING_LOG_BYTES = 4 * 1024 * 1024;
+
+async function start(config: DaemonConfiguration): Promise<void> {
+  const { version } = packageManifest;
+  const keys = await loadSigningKeys(config.attestation.signingKeyFiles);
+  if (!keys.ok) {
+    throw new ConfigurationProblems(keys.error.map((problem) => `attestation.signingKeyFiles: ${problem}`));
+  }
+  const logRing = createLogRing(createLogOutput({ fd: 1, maxWaitingBytes: MAX_WAITING_LOG_BYTES }));
+  const logger = createLogger({
+    name: 'slipway-daemon',
+    version,
+    level: config.log.level,
+    destination: logRing,
+  });
+  for (const warning of keys.value.warnings) logger.warn(warning);
+  const lifecycle = createLifecycle({
+    logger,
+    clock: systemClock,
+    exit: (code) => process.exit(code),
+    deadlineMs: SHUTDOWN_MS,
+  });
+  const daemon = createDaemon(config, {
+    clock: systemClock,
+    random: Math.random,
+    randomBytes,
+    logger,
+    logRing,
+    failpoints: noFailpoints,
+    signingKeys: keys.value.keys,
+    version,
+    bootId: randomUUID(),
+    requestShutdown: (reason) => {
+      void lifecycle.shutdown(reason);
+    },
+  });
+  lifecycle.onShutdown('daemon', async (signal) => await daemon.stop(signal));
+  try {
+    const { url } = await daemon.start();
+    logger.info({ url }, 'daemon listening');
+  } catch (error) {
+    // A shutdown that began meanwhile ends the start with whatever it was at.
+    if (lifecycle.signal.aborted) return;
+    logger.fatal({ err: error }, error instanceof Error ? error.message : 'the daemon could not start');
+    await lifecycle.shutdown('the daemon could not start', 1);
+  }
+}
+
+/** Puts the daemon together and starts it; an exit code when it is not to run on, `null` when it was started. */
+export async function runDaemon(): Promise<number | null> {
+  return await runConfigured({
+    schema: daemonConfigurationSchema,
+    name: 'slipway-daemon',
+    argv: process.argv.slice(2),
+    // oxlint-disable-next-line node/no-process-env -- the composition root hands the environment to the configuration
+    env: process.env,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    start: async ({ config }) => start(config),
+  });
+}
