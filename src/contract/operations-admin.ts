@@ -1,4 +1,10 @@
-import { content, json, problem, type OperationDefinition } from './operation-definition.ts';
+import {
+  content,
+  json,
+  problem,
+  type AnswerDefinition,
+  type OperationDefinition,
+} from './operation-definition.ts';
 import { AcceptedAnswer, AdminIndexAnswer } from './schemas/answers/admin.ts';
 import { REPORTS, type ReportName } from './reports.ts';
 import { ControlBodySchema } from './schemas/control-body.ts';
@@ -13,6 +19,11 @@ const INVALID_TASK = problem(
   'The `task_id` is missing or malformed, or names no task.',
   'invalid_request',
   'unknown_task',
+);
+const INVALID_PATH = problem(
+  'A parameter is missing, malformed, out of bounds, repeated or unknown, or a path leaves its root.',
+  'invalid_request',
+  'invalid_path',
 );
 const ADMIN = { method: 'get', tag: 'Admin', auth: 'admin', tolerateUnknownQuery: false } as const;
 
@@ -103,7 +114,12 @@ export const ADMIN_OPERATIONS = {
     tolerateUnknownQuery: false,
     answers: {
       202: json('Accepted', AcceptedAnswer, 'Accepted by the daemon.'),
-      400: problem('The action parameters are invalid.', 'invalid_request', 'unknown_task'),
+      400: problem(
+        'The action parameters are invalid.',
+        'invalid_request',
+        'invalid_path',
+        'action_not_schedulable',
+      ),
       401: UNAUTHENTICATED,
       403: problem('Control is not exposed, or no admin token is configured.', 'control_forbidden'),
       404: problem('No action has this name.', 'unknown_action'),
@@ -138,11 +154,19 @@ function read<N extends ReportName, P extends string>(
     daemon: { report: name },
     answers: {
       200: json(componentName(name), answer, `The ${name} report.`),
-      400: name === 'task.status' || name === 'task.logs' ? INVALID_TASK : INVALID,
+      400: invalidAnswer(name),
       401: UNAUTHENTICATED,
       503: problem(`The daemon ${backend} backend is unavailable.`, 'backend_unavailable'),
     },
   };
+}
+
+/** The 400 of a report: what can be wrong depends on its parameters. */
+function invalidAnswer(name: ReportName): AnswerDefinition {
+  if (name === 'task.status' || name === 'task.logs') return INVALID_TASK;
+  const parameters = Object.keys(REPORTS[name].query.shape);
+  const takesFile = parameters.some((each) => each === 'translation_memory_path' || each === 'glossary_path');
+  return takesFile ? INVALID_PATH : INVALID;
 }
 
 /** `parse.text_units` becomes `ParseTextUnitsReport`. */

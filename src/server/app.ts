@@ -6,6 +6,8 @@ import { PUBLIC_OPERATIONS } from '../contract/operations-public.ts';
 import { ServiceError } from '../contract/service-error.ts';
 import { requestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logging.ts';
+import { findAdminRoute, isAdminPath } from './admin/admin-routes.ts';
+import type { AdminSurface } from './admin/admin-surface.ts';
 import type { CdnHandler } from './cdn/cdn-handler.ts';
 import type { ObservedRequest } from './http/observe-request.ts';
 import {
@@ -26,6 +28,7 @@ export interface ServerAppOptions {
   readonly routes: readonly PublicRoute[];
   readonly cdn: CdnHandler;
   readonly cdnHost: string;
+  readonly admin: AdminSurface;
   /** Checks tokens on public routes, `null` where these are open. */
   readonly tokens: TokenVerifier | null;
   readonly createRequestId: () => string;
@@ -40,12 +43,13 @@ const NO_ROUTE = 'none';
 export const CDN_ROUTE = PUBLIC_OPERATIONS.getResource.path;
 
 /**
- * Makes the request listener: probes and resource bytes are answered in front, everything else goes through Express.
+ * Makes the request listener: probes, resource bytes and the admin surface are answered in front, everything else goes
+ * through Express.
  */
 export function createServerApp(
   options: ServerAppOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const { cdn, cdnHost, tokens, logger } = options;
+  const { cdn, cdnHost, admin, tokens, logger } = options;
   const cdnPrefix = `/${cdnHost}/`;
   const contexts = new WeakMap<IncomingMessage, RequestContext>();
   const routes = new Map(options.routes.map((route) => [route.path, route]));
@@ -64,7 +68,8 @@ export function createServerApp(
   ): RequestContext => {
     const id = requestId(request.headers['x-request-id'], options.createRequestId);
     const isCdn = target.path.startsWith(cdnPrefix);
-    const route = isCdn ? CDN_ROUTE : (routes.get(target.path)?.path ?? NO_ROUTE);
+    const template = routes.get(target.path)?.path ?? findAdminRoute(target.path)?.template;
+    const route = isCdn ? CDN_ROUTE : (template ?? NO_ROUTE);
     options.observe({ request, response, route, requestId: id });
     // Whoever asks again for the id of this request must get this one.
     request.headers['x-request-id'] = id;
@@ -104,6 +109,10 @@ export function createServerApp(
     if (target.path.startsWith(cdnPrefix)) {
       if (tokens === null) cdn.handle(request, response, target.text);
       else void serveBytes(request, response, context);
+      return;
+    }
+    if (isAdminPath(target.path)) {
+      admin.handle(request, response, context);
       return;
     }
     const probe = probes.get(target.path);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
 import type { TrustedKey } from '../attestation/keys.ts';
 import { renderOpenApiYaml } from '../contract/openapi.ts';
@@ -9,6 +9,9 @@ import type { HashPool } from '../platform/hashing/digests.ts';
 import { createUlidFactory } from '../platform/ids.ts';
 import type { Logger } from '../platform/logging.ts';
 import type { Registry } from '../platform/metrics.ts';
+import { createAdminMetrics } from './admin/admin-metrics.ts';
+import { createAdminSurface, type AdminSurface } from './admin/admin-surface.ts';
+import type { ReportForwarder } from './admin/report-forwarder.ts';
 import { CDN_ROUTE, createServerApp } from './app.ts';
 import { createCdnHandler, type CdnHandler } from './cdn/cdn-handler.ts';
 import { DEFAULT_CDN_LIMITS } from './cdn/cdn-limits.ts';
@@ -16,11 +19,12 @@ import type { ServerConfiguration } from './config.ts';
 import type { DaemonClient } from './daemon-client/daemon-client.ts';
 import { createDistributionRoutes } from './distribution/distribution-routes.ts';
 import { createRevalidator } from './distribution/revalidator.ts';
+import { installFastPath, type FastPath } from './fast-path/fast-path.ts';
 import { createHealthRoutes } from './health/health-routes.ts';
-import { createRequestObserver } from './http/observe-request.ts';
+import { createRequestObserver, createRequestRecorder } from './http/observe-request.ts';
 import type { PublicRoute } from './http/public-route.ts';
 import { createPublicRoutes } from './http/public-routes.ts';
-import { createTokenVerifier } from './http/token-verifier.ts';
+import { createTokenVerifier, type TokenVerifier } from './http/token-verifier.ts';
 import { createLauncherFileLists } from './launcher/launcher-file-list.ts';
 import { createLauncherRoutes } from './launcher/launcher-routes.ts';
 import { createServerMetrics, type ServerMetrics } from './metrics.ts';
@@ -35,6 +39,7 @@ import { createServingRoom, type ServingRoom } from './serving/serving-room.ts';
 export interface AssemblyDependencies {
   readonly trustedKeys: readonly TrustedKey[];
   readonly client: DaemonClient;
+  readonly forwarder: ReportForwarder;
   readonly pool: HashPool;
   readonly registry: Registry;
   readonly clock: Clock;
@@ -50,6 +55,8 @@ export interface AssembledServer {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
   readonly room: ServingRoom;
   readonly cdn: CdnHandler;
+  /** Puts the fast path in front of the server that runs the listener, or nothing where it is switched off. */
+  readonly installFastPath: (server: Server) => FastPath | null;
 }
 
 /** Puts the parts of the distribution server together; nothing listens and nothing runs until it is told to. */
@@ -82,19 +89,53 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     createRequestId,
     limits: { ...DEFAULT_CDN_LIMITS, blockCacheBytes: config.cache.blockBytes },
   });
+  const record = createRecorder(config, deps, metrics);
+  const tokens = createTokenVerifier({ files: config.admin.tokenFiles, clock, logger });
   const listener = createServerApp({
     routes: assembleRoutes(config, deps, room),
     cdn,
     cdnHost: config.cdn.host,
-    tokens:
-      config.auth.public === 'open'
-        ? null
-        : createTokenVerifier({ files: config.admin.tokenFiles, clock, logger }),
+    admin: assembleAdmin(config, deps, tokens),
+    tokens: config.auth.public === 'open' ? null : tokens,
     createRequestId,
-    observe: createObserver(config, deps, metrics),
+    observe: createRequestObserver(record, clock),
     logger,
   });
-  return { listener, room, cdn };
+  return {
+    listener,
+    room,
+    cdn,
+    installFastPath: (server) =>
+      // Where a token is asked for, every request is one for the full server.
+      config.fastPath.enabled && config.auth.public === 'open'
+        ? installFastPath(server, {
+            serving: room.serving,
+            cdn: cdn.parts,
+            clock,
+            record,
+            route: CDN_ROUTE,
+            createRequestId,
+          })
+        : null,
+  };
+}
+
+function assembleAdmin(
+  config: ServerConfiguration,
+  { client, forwarder, registry, clock, logger, version }: AssemblyDependencies,
+  tokens: TokenVerifier,
+): AdminSurface {
+  return createAdminSurface({
+    tokens,
+    client,
+    forwarder,
+    metrics: createAdminMetrics(registry),
+    clock,
+    logger,
+    exposeControl: config.admin.exposeControl,
+    publicBaseUrl: config.publicBaseUrl,
+    version,
+  });
 }
 
 function assembleRoutes(
@@ -136,16 +177,15 @@ function assembleRoutes(
   });
 }
 
-function createObserver(
+function createRecorder(
   config: ServerConfiguration,
-  { logger, clock }: AssemblyDependencies,
+  { logger }: AssemblyDependencies,
   metrics: ServerMetrics,
-): ReturnType<typeof createRequestObserver> {
+): ReturnType<typeof createRequestRecorder> {
   const { getHealth, getReadiness } = PUBLIC_OPERATIONS;
-  return createRequestObserver({
+  return createRequestRecorder({
     logger,
     metrics,
-    clock,
     access: config.log.access,
     busyRoutes: new Set([CDN_ROUTE, getHealth.path, getReadiness.path]),
   });

@@ -231,6 +231,17 @@ export const serverConfigurationSchema = z.strictObject({
     })
     .prefault({})
     .describe('Memory budgets.'),
+  fastPath: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Experimental: whether plain requests for resource bytes are answered in front of the full HTTP server.',
+        ),
+    })
+    .prefault({})
+    .describe('The short way of resource bytes.'),
   limits,
   shutdown: z
     .strictObject({

@@ -10,6 +10,7 @@ import { listen } from '../platform/http/listen.ts';
 import type { Lifecycle } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logging.ts';
 import { createMetricsServer, createRegistry } from '../platform/metrics.ts';
+import { createReportForwarder } from './admin/report-forwarder.ts';
 import { assembleServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config.ts';
 import { createDaemonClient } from './daemon-client/daemon-client.ts';
@@ -48,19 +49,21 @@ export async function startServer(
   const registry = createRegistry({ name: 'slipway-server', version });
   const pool = createHashPool({ threads: config.verification.threads });
   const { tokenFile } = config.daemon;
-  const client = createDaemonClient({
+  const daemon = {
     url: config.daemon.url,
     socketPath: config.daemon.socketPath,
     timeoutMs: config.daemon.timeoutMs,
-    parseJson: parseJsonExact,
-    readToken: async () =>
+    readToken: async (): Promise<string | null> =>
       tokenFile === undefined
         ? null
         : (await readBoundedFile(tokenFile, TOKEN_FILE_MAX_BYTES)).toString('utf8').trim(),
-  });
-  const { listener, room, cdn } = assembleServer(config, {
+  };
+  const client = createDaemonClient({ ...daemon, parseJson: parseJsonExact });
+  const forwarder = createReportForwarder(daemon);
+  const { listener, room, cdn, installFastPath } = assembleServer(config, {
     trustedKeys: trustedKeys.value,
     client,
+    forwarder,
     pool,
     registry,
     clock,
@@ -80,6 +83,7 @@ export async function startServer(
     listener,
   );
   http.maxConnections = config.limits.maxConnections;
+  const fastPath = installFastPath(http);
   const metricsServer = await createMetricsServer({ registry, ...config.metrics, logger });
   lifecycle.onShutdown('metrics', async (signal) => metricsServer.close(signal));
   const listening = await listen(http, config.listen);
@@ -89,11 +93,16 @@ export async function startServer(
   });
   lifecycle.onShutdown('refresh', async () => {
     await room.stop();
+    forwarder.close();
     await client.close();
   });
   lifecycle.onShutdown('drain', async (signal) => {
     const drained = AbortSignal.timeout(config.shutdown.drainSeconds * 1000);
-    await listening.close(AbortSignal.any([signal, drained]));
+    const ended = AbortSignal.any([signal, drained]);
+    ended.addEventListener('abort', () => fastPath?.cut(), { once: true });
+    const closed = listening.close(ended);
+    fastPath?.drain();
+    await closed;
   });
   lifecycle.onShutdown('propagation', async () => {
     await clock.sleep(config.shutdown.propagationDelaySeconds * 1000);

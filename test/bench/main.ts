@@ -1,7 +1,7 @@
 /**
  * Measures Slipway against peers in the same run and prints a table; `--json FILE` also writes the numbers.
  *
- *   node test/bench/main.ts [--rounds 7] [--only hashing,manifest,sync,scale] [--quick] [--json FILE]
+ *   node test/bench/main.ts [--rounds 7] [--only bytes,hashing,manifest,sync,scale] [--quick] [--json FILE]
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, release, tmpdir, totalmem } from 'node:os';
@@ -12,6 +12,7 @@ import type { BenchModule, BenchRow } from './bench-row.ts';
 import { watchNoise } from './noise.ts';
 
 const MODULES: Readonly<Record<string, () => Promise<BenchModule>>> = {
+  bytes: async () => await import('./bytes.ts'),
   hashing: async () => await import('./hashing.ts'),
   manifest: async () => await import('./manifest.ts'),
   sync: async () => await import('./sync.ts'),

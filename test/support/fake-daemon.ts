@@ -40,8 +40,8 @@ export interface FakeDaemon {
   readonly requests: string[];
   /** Every request received, whole. */
   readonly received: ReceivedRequest[];
-  /** Connections accepted so far. */
-  readonly connections: () => number;
+  /** Connections accepted so far, and the most that were open at once. */
+  readonly connections: () => { readonly accepted: number; readonly most: number };
   /** Prescribes the answer to a path, such as `/v1/control/sync`; it goes before reports. */
   setAnswer(path: string, answer: FakeAnswer): void;
   /** The newest envelope; a change answers the polls that wait. */
@@ -59,7 +59,7 @@ export async function startFakeDaemon(): Promise<FakeDaemon> {
   const requests: string[] = [];
   const received: ReceivedRequest[] = [];
   const answers = new Map<string, FakeAnswer>();
-  let connections = 0;
+  let [accepted, open, most] = [0, 0, 0];
   const waiting = new Set<() => void>();
 
   const answerAttestation = (request: IncomingMessage, response: ServerResponse): void => {
@@ -119,8 +119,13 @@ export async function startFakeDaemon(): Promise<FakeDaemon> {
     if (report === undefined) send(response, 503, { code: 'backend_unavailable' });
     else send(response, 200, report);
   };
-  server.on('connection', () => {
-    connections += 1;
+  server.on('connection', (socket) => {
+    accepted += 1;
+    open += 1;
+    most = Math.max(most, open);
+    socket.once('close', () => {
+      open -= 1;
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -133,7 +138,7 @@ export async function startFakeDaemon(): Promise<FakeDaemon> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     received,
-    connections: () => connections,
+    connections: () => ({ accepted, most }),
     setAnswer: (path, prescribed) => {
       answers.set(path, prescribed);
     },

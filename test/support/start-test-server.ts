@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { parseJsonExact } from '../../src/contract/json-exact.ts';
 import { systemClock, type Clock } from '../../src/platform/clock.ts';
 import { listen } from '../../src/platform/http/listen.ts';
-import { createLogger } from '../../src/platform/logging.ts';
+import { createLogger, type LogLevel } from '../../src/platform/logging.ts';
 import { createRegistry, type Registry } from '../../src/platform/metrics.ts';
 import { createReportForwarder } from '../../src/server/admin/report-forwarder.ts';
 import { assembleServer, type AssembledServer } from '../../src/server/assemble-server.ts';
@@ -38,6 +38,8 @@ export async function startTestServer(
     readonly daemonUrl?: string;
     /** The token to send to the daemon; default none. */
     readonly daemonToken?: string;
+    /** Default debug. */
+    readonly logLevel?: LogLevel;
     /** Default true; false leaves the evidence to the test. */
     readonly refresh?: boolean;
   } = {},
@@ -71,7 +73,11 @@ export async function startTestServer(
     pool,
     registry,
     clock,
-    logger: createLogger({ name: 'test', level: 'debug', destination: { write: (line) => log.push(line) } }),
+    logger: createLogger({
+      name: 'test',
+      level: options.logLevel ?? 'debug',
+      destination: { write: (line) => log.push(line) },
+    }),
     random: () => 0,
     isShuttingDown: () => shuttingDown,
     version: '0.1.0',

@@ -1,11 +1,10 @@
-import type { Blake3Hex } from '../../domain/digest.ts';
-
 // Two sets of this many keys remember what was asked for once.
 const SEEN_LIMIT = 32_768;
 
 /**
  * Keeps verified blocks in memory, those used last, within a byte budget. A block comes in when it is asked for a
- * second time, so that one pass over a large release does not drive out what is popular.
+ * second time, so that one pass over a large release does not drive out what is popular. The owner of a block is the
+ * digest of its object, or whatever else a caller keeps bytes under.
  */
 export class BlockCache {
   readonly #budget: number;
@@ -24,8 +23,8 @@ export class BlockCache {
     return this.#bytes;
   }
 
-  get(blake3: Blake3Hex, block: number): Buffer | undefined {
-    const key = keyOf(blake3, block);
+  get(owner: string, block: number): Buffer | undefined {
+    const key = keyOf(owner, block);
     const bytes = this.#blocks.get(key);
     if (bytes !== undefined) {
       this.#blocks.delete(key);
@@ -39,9 +38,9 @@ export class BlockCache {
    *
    * @returns whether the block was wanted before, so that it should be put in
    */
-  wants(blake3: Blake3Hex, block: number): boolean {
+  wants(owner: string, block: number): boolean {
     if (this.#budget === 0) return false;
-    const key = keyOf(blake3, block);
+    const key = keyOf(owner, block);
     if (this.#seen.has(key) || this.#seenBefore.has(key)) return true;
     this.#seen.add(key);
     if (this.#seen.size >= SEEN_LIMIT) {
@@ -52,8 +51,8 @@ export class BlockCache {
   }
 
   /** Puts a whole verified block in; the bytes must not change any more. */
-  put(blake3: Blake3Hex, block: number, bytes: Buffer): void {
-    const key = keyOf(blake3, block);
+  put(owner: string, block: number, bytes: Buffer): void {
+    const key = keyOf(owner, block);
     if (bytes.length > this.#budget || this.#blocks.has(key)) return;
     this.#blocks.set(key, bytes);
     this.#bytes += bytes.length;
@@ -64,6 +63,13 @@ export class BlockCache {
     }
   }
 
+  /** Lets go of one block. */
+  drop(owner: string, block: number): void {
+    const key = keyOf(owner, block);
+    this.#bytes -= this.#blocks.get(key)?.length ?? 0;
+    this.#blocks.delete(key);
+  }
+
   /** Lets go of everything. */
   clear(): void {
     this.#blocks.clear();
@@ -71,6 +77,6 @@ export class BlockCache {
   }
 }
 
-function keyOf(blake3: Blake3Hex, block: number): string {
-  return `${blake3}/${block}`;
+function keyOf(owner: string, block: number): string {
+  return `${owner}/${block}`;
 }

@@ -5,6 +5,7 @@ import {
   planByteResponse,
   type ByteRequestHeaders,
   type ByteResponsePlan,
+  type Representation,
 } from '../../domain/byte-response.ts';
 import type { Channel } from '../../domain/channel.ts';
 import type { ManifestEntry } from '../../domain/manifest.ts';
@@ -19,14 +20,14 @@ import { BlockCache } from './block-cache.ts';
 import { createBodySender } from './body-sender.ts';
 import { ByteFault } from './byte-fault.ts';
 import type { CdnLimits } from './cdn-limits.ts';
-import { createCdnMetrics } from './cdn-metrics.ts';
+import { createCdnMetrics, type CdnMetrics } from './cdn-metrics.ts';
 import { ALLOW, notDistributable, problemHeaders, RangeRefusal, serviceErrorOf } from './cdn-problems.ts';
 import { parseCdnTarget, pendingRelease, selectRelease, type CdnSelection } from './cdn-target.ts';
-import { createDrainWatch } from './drain-watch.ts';
+import { createDrainWatch, type DrainWatch } from './drain-watch.ts';
 import { InFlightBudget } from './in-flight-budget.ts';
 import { createObjectSource, type ObjectSource } from './object-source.ts';
 import { VerifiedMemory } from './verified-memory.ts';
-import { createVerifiedReader } from './verified-reader.ts';
+import { createVerifiedReader, type VerifiedReader } from './verified-reader.ts';
 
 /** What {@link createCdnHandler} needs. */
 export interface CdnHandlerDeps {
@@ -48,8 +49,20 @@ export interface CdnHandlerDeps {
   readonly source?: ObjectSource;
 }
 
+/** What another door to the same bytes shares with the handler. */
+export interface CdnParts {
+  /** Finds what a target names; throws whatever is to be answered when it may not leave. */
+  readonly select: (target: string) => SelectedEntry;
+  readonly reader: VerifiedReader;
+  readonly cache: BlockCache;
+  readonly budget: InFlightBudget;
+  readonly metrics: CdnMetrics;
+  readonly drainWatch: DrainWatch;
+}
+
 /** Answers everything below `/{cdn_host}/`. */
 export interface CdnHandler {
+  readonly parts: CdnParts;
   /** Whether a request target belongs to this handler. */
   accepts(target: string): boolean;
   /**
@@ -98,7 +111,7 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
     windowMs: limits.drainWindowMs,
   });
 
-  const select = (target: string): Selected => {
+  const select = (target: string): SelectedEntry => {
     const path = parseCdnTarget(target, prefix);
     if (path.kind === 'malformed') {
       throw new ServiceError(
@@ -130,7 +143,9 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
         'No release served here has an entry with this path. Paths are case-sensitive and are decoded once.',
       );
     }
-    return { ...selection, generation: state.generation, entry: selection.release.index.entry(position) };
+    const entry = selection.release.index.entry(position);
+    const representation = representationOf(selection, entry, state);
+    return { ...selection, generation: state.generation, entry, representation };
   };
 
   const requireServable = (release: ServedRelease): void => {
@@ -144,7 +159,7 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
     }
   };
 
-  const plan = (request: IncomingMessage, { release, entry, immutable }: Selected): ByteResponsePlan =>
+  const plan = (request: IncomingMessage, { representation }: SelectedEntry): ByteResponsePlan =>
     planByteResponse(
       {
         method: request.method === 'HEAD' ? 'HEAD' : 'GET',
@@ -152,19 +167,12 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
         nowSeconds: Math.floor(clock.now() / 1000),
         boundary: () => randomBytes(16).toString('hex'),
       },
-      {
-        etag: `"${entry.blake3}"`,
-        lastModified: release.attested.created_at,
-        lastModifiedIsStrong: immutable || isOnlyOfItsDate(release, serving.state()),
-        size: entry.size,
-        mediaType: entry.media_type,
-        cacheControl: immutable ? IMMUTABLE : REVALIDATE,
-      },
+      representation,
     );
 
   const sendBytes = async (
     response: ServerResponse,
-    selected: Selected,
+    selected: SelectedEntry,
     answer: ByteResponsePlan,
   ): Promise<void> => {
     const { entry, release, generation } = selected;
@@ -264,6 +272,7 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
   };
 
   return {
+    parts: { select, reader, cache, budget, metrics, drainWatch },
     accepts: (target) => target.startsWith(prefix),
     handle: (request, response, target) => {
       void run(request, response, target);
@@ -276,9 +285,26 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
   };
 }
 
-interface Selected extends CdnSelection {
+/** What a target names, at one generation of what is served. */
+export interface SelectedEntry extends CdnSelection {
   readonly generation: number;
   readonly entry: ManifestEntry;
+  readonly representation: Representation;
+}
+
+function representationOf(
+  { release, immutable }: CdnSelection,
+  entry: ManifestEntry,
+  state: ServingState,
+): Representation {
+  return {
+    etag: `"${entry.blake3}"`,
+    lastModified: release.attested.created_at,
+    lastModifiedIsStrong: immutable || isOnlyOfItsDate(release, state),
+    size: entry.size,
+    mediaType: entry.media_type,
+    cacheControl: immutable ? IMMUTABLE : REVALIDATE,
+  };
 }
 
 /** The fields that decide, with repetitions kept: of dates Node keeps the first only, and a list must be ignored. */

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Clock } from '../../platform/clock.ts';
 import { takenBytes } from './outflow.ts';
 
@@ -14,6 +14,13 @@ export interface DrainWatchDeps {
   readonly windowMs: number;
 }
 
+/** An answer on its way; a `ServerResponse` is one. */
+export interface WatchedAnswer {
+  readonly socket: Socket | null;
+  readonly closed: boolean;
+  once(event: 'close', listener: () => void): unknown;
+}
+
 /** Watches that clients take what they asked for. */
 export interface DrainWatch {
   /**
@@ -21,7 +28,7 @@ export interface DrainWatch {
    *
    * @param onStalled called once when too few bytes were taken for too long
    */
-  watch(response: ServerResponse, onStalled: () => void): void;
+  watch(response: WatchedAnswer, onStalled: () => void): void;
   /** Responses watched now. */
   readonly watched: number;
   /** Ends all watching. */
@@ -29,7 +36,7 @@ export interface DrainWatch {
 }
 
 interface Watched {
-  readonly response: ServerResponse;
+  readonly response: WatchedAnswer;
   readonly onStalled: () => void;
   /** Milliseconds that may still pass without a byte. */
   patience: number;

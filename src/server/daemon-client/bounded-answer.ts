@@ -1,6 +1,13 @@
-import type { Dispatcher } from 'undici';
+import type { Readable } from 'node:stream';
 
 import { DaemonUnavailable } from './daemon-unavailable.ts';
+
+/** An answer as an HTTP client gives it: `undici` and `node:http` both fit. */
+export interface StreamedAnswer {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Readable;
+}
 
 /** One answer, read whole and no longer than allowed. */
 export interface BoundedAnswer {
@@ -15,10 +22,7 @@ export interface BoundedAnswer {
  *
  * @throws DaemonUnavailable `answer_too_large` past `maxBytes`, `answer_type` for a content coding; stream errors as they are
  */
-export async function readAnswer(
-  answer: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>,
-  maxBytes: number,
-): Promise<BoundedAnswer> {
+export async function readAnswer(answer: StreamedAnswer, maxBytes: number): Promise<BoundedAnswer> {
   const status = answer.statusCode;
   const coding = single(answer.headers['content-encoding']);
   if (coding !== '' && coding !== 'identity') {
@@ -47,7 +51,7 @@ export async function readAnswer(
 }
 
 /** Gives an answer up together with its connection. */
-function discard(body: Dispatcher.ResponseData['body']): void {
+function discard(body: Readable): void {
   // Destroying it early is reported as an error on the stream, which nobody reads any more.
   body.once('error', () => undefined);
   body.destroy();

@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 
+import type { ControlAction } from '../../contract/actions.ts';
 import { DaemonUnavailable } from './daemon-unavailable.ts';
 import { readAnswer, type BoundedAnswer } from './bounded-answer.ts';
 
@@ -9,6 +10,18 @@ export const ATTESTATION_MAX_BYTES = 64 * 1024;
 /** Largest report that is read. */
 export const REPORT_MAX_BYTES = 8 * 1024 * 1024;
 
+/** Largest answer to a control action that is read. */
+const CONTROL_MAX_BYTES = 1024 * 1024;
+
+/** One control action on its way to the daemon. */
+export interface ControlCall {
+  /** Passed on so that a repetition starts nothing new; `null` for none. */
+  readonly idempotencyKey: string | null;
+  /** Id under which the daemon logs the call. */
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
 /** What the daemon says of its attestation. */
 export type AttestationAnswer =
   | { readonly kind: 'envelope'; readonly etag: string | null; readonly envelope: Buffer }
@@ -16,7 +29,7 @@ export type AttestationAnswer =
   /** The daemon is up and has issued none. */
   | { readonly kind: 'none' };
 
-/** Reads from the daemon's loopback API; every call ends within its deadline. */
+/** Speaks with the daemon's loopback API; every call ends within its deadline. */
 export interface DaemonClient {
   /**
    * Asks for the newest attestation.
@@ -41,6 +54,15 @@ export interface DaemonClient {
     query: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, unknown>>>;
+  /**
+   * Hands a control action over, once: it is not repeated when it fails, because it may have been done.
+   *
+   * @param action a name of the allowlist
+   * @param body the whole JSON text of the body
+   * @returns whatever the daemon answered, of any status
+   * @throws DaemonUnavailable, or the signal's reason
+   */
+  postControl(action: ControlAction, body: string, call: ControlCall): Promise<BoundedAnswer>;
   /** Closes the connections; pending calls fail. */
   close(): Promise<void>;
 }
@@ -59,7 +81,7 @@ export interface DaemonClientOptions {
   readonly parseJson: (text: string) => unknown;
 }
 
-/** Makes a client whose polls and reports use connections of their own, so that neither waits for the other. */
+/** Makes a client whose polls, reports and actions use connections of their own, so that none waits for another. */
 export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
   const openPool = (connections: number): Pool =>
     new Pool(options.url, {
@@ -73,6 +95,7 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
     });
   const polls = openPool(1);
   const reports = openPool(8);
+  const actions = openPool(4);
 
   async function ask(
     pool: Pool,
@@ -82,6 +105,8 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
       readonly waitMs: number;
       readonly maxBytes: number;
       readonly signal: AbortSignal;
+      /** Makes it a POST. */
+      readonly body?: string;
     },
   ): Promise<BoundedAnswer> {
     const totalMs = options.timeoutMs + extra.waitMs;
@@ -100,7 +125,7 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
     try {
       const answer = await pool.request({
         path,
-        method: 'GET',
+        ...(extra.body === undefined ? { method: 'GET' } : { method: 'POST', body: extra.body }),
         headers,
         headersTimeout: totalMs,
         bodyTimeout: totalMs,
@@ -148,8 +173,20 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
       requireJson(answer, name, options.parseJson);
       return parseObject(answer.body, name, options.parseJson);
     },
+    postControl: async (action, body, { idempotencyKey, requestId, signal }) =>
+      await ask(actions, `/v1/control/${encodeURIComponent(action)}`, {
+        headers: {
+          'content-type': 'application/json',
+          'x-request-id': requestId,
+          ...(idempotencyKey === null ? {} : { 'idempotency-key': idempotencyKey }),
+        },
+        waitMs: 0,
+        maxBytes: CONTROL_MAX_BYTES,
+        signal,
+        body,
+      }),
     close: async () => {
-      await Promise.all([polls.destroy(), reports.destroy()]);
+      await Promise.all([polls.destroy(), reports.destroy(), actions.destroy()]);
     },
   };
 }

@@ -7,11 +7,10 @@ import type { ServerMetrics } from '../metrics.ts';
 /** Which requests leave a line at level info; the others leave one at debug. */
 export type AccessLogMode = 'all' | 'control' | 'none';
 
-/** What {@link createRequestObserver} needs. */
+/** What {@link createRequestRecorder} needs. */
 export interface RequestObserverOptions {
   readonly logger: Logger;
   readonly metrics: Pick<ServerMetrics, 'request'>;
-  readonly clock: Clock;
   readonly access: AccessLogMode;
   /** Routes that are not `control`: resource bytes and probes. */
   readonly busyRoutes: ReadonlySet<string>;
@@ -25,32 +24,61 @@ export interface ObservedRequest {
   readonly requestId: string;
 }
 
-/** Makes the function that counts a request and writes its line when it has ended, however it ends. */
-export function createRequestObserver(options: RequestObserverOptions): (observed: ObservedRequest) => void {
-  const { logger, metrics, clock, access, busyRoutes } = options;
+/** One request that has ended. */
+export interface FinishedRequest {
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  /** Head and body on the wire. */
+  readonly bytes: number;
+  readonly seconds: number;
+  readonly completed: boolean;
+  /** Asked for only when a line is written. */
+  readonly requestId: () => string;
+}
+
+/** Makes the function that counts a request that has ended and writes its line. */
+export function createRequestRecorder(options: RequestObserverOptions): (finished: FinishedRequest) => void {
+  const { logger, metrics, access, busyRoutes } = options;
+  return (finished) => {
+    const { method, route, status, bytes, seconds } = finished;
+    metrics.request(finished);
+    const level = access === 'all' || (access === 'control' && !busyRoutes.has(route)) ? 'info' : 'debug';
+    if (!logger.isLevelEnabled(level)) return;
+    logger[level](
+      {
+        method,
+        route,
+        status,
+        bytes,
+        duration_ms: Math.round(seconds * 1e6) / 1e3,
+        request_id: finished.requestId(),
+        outcome: finished.completed ? 'completed' : 'aborted',
+      },
+      'request',
+    );
+  };
+}
+
+/** Makes the function that hands a request to the recorder when it has ended, however it ends. */
+export function createRequestObserver(
+  record: (finished: FinishedRequest) => void,
+  clock: Clock,
+): (observed: ObservedRequest) => void {
   return ({ request, response, route, requestId }) => {
     const begun = clock.monotonic();
     const { socket } = request;
     const sentBefore = socket.bytesWritten;
     response.once('close', () => {
-      const seconds = (clock.monotonic() - begun) / 1000;
-      const bytes = socket.bytesWritten - sentBefore;
-      const method = request.method ?? '';
-      metrics.request({ route, method, status: response.statusCode, bytes, seconds });
-      const level = access === 'all' || (access === 'control' && !busyRoutes.has(route)) ? 'info' : 'debug';
-      if (!logger.isLevelEnabled(level)) return;
-      logger[level](
-        {
-          method,
-          route,
-          status: response.statusCode,
-          bytes,
-          duration_ms: Math.round(seconds * 1e6) / 1e3,
-          request_id: requestId,
-          outcome: response.writableFinished ? 'completed' : 'aborted',
-        },
-        'request',
-      );
+      record({
+        method: request.method ?? '',
+        route,
+        status: response.statusCode,
+        bytes: socket.bytesWritten - sentBefore,
+        seconds: (clock.monotonic() - begun) / 1000,
+        completed: response.writableFinished,
+        requestId: () => requestId,
+      });
     });
   };
 }

@@ -12,7 +12,8 @@ const TOKEN_FILE_MAX_BYTES = 4_096;
 /** How long the files are taken to be unchanged, milliseconds. */
 const LOOK_AGAIN_AFTER_MS = 1_000;
 
-const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
+const SCHEME = 'Bearer';
+const BEARER = /^Bearer(?: |$)/i;
 
 /** What a request's credentials are worth. */
 export type TokenOutcome =
@@ -42,6 +43,7 @@ export interface TokenVerifierOptions {
 /** Makes a verifier that reads its files again when they change, so that tokens rotate without a restart. */
 export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptions): TokenVerifier {
   const digests = new Map<string, { readonly stamp: string; readonly digest: Buffer }>();
+  const troubled = new Set<string>();
   let lookedAt = -Infinity;
   let looking: Promise<void> | null = null;
 
@@ -53,13 +55,21 @@ export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptio
       const token = (await readBoundedFile(file, TOKEN_FILE_MAX_BYTES)).toString('utf8').trim();
       if (token === '') {
         digests.delete(file);
-        logger.warn({ file }, 'token file is empty; it opens nothing');
+        warnOnce(file, null, 'token file is empty; it opens nothing');
       } else {
         digests.set(file, { stamp, digest: sha256(token) });
+        troubled.delete(file);
       }
     } catch (error) {
-      if (digests.delete(file)) logger.warn({ err: error, file }, 'token file cannot be read any more');
+      digests.delete(file);
+      warnOnce(file, error, 'token file cannot be read; it opens nothing');
     }
+  };
+
+  /** Files are looked at every second; one trouble is told once. */
+  const warnOnce = (file: string, error: unknown, message: string): void => {
+    if (!troubled.has(file)) logger.warn({ file, ...(error === null ? {} : { err: error }) }, message);
+    troubled.add(file);
   };
 
   const refresh = async (): Promise<void> => {
@@ -93,7 +103,10 @@ export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptio
 
 function credentialsOf(request: IncomingMessage, query: URLSearchParams): readonly string[] {
   const headers = request.headersDistinct['authorization'] ?? [];
-  const bearers = headers.flatMap((value) => BEARER.exec(value)?.[1] ?? []);
+  // A malformed bearer is a credential too: it matches no token, and must not be passed over for another one.
+  const bearers = headers
+    .filter((value) => BEARER.test(value))
+    .map((value) => value.slice(SCHEME.length).trim());
   return [...bearers, ...query.getAll(TOKEN_PARAMETER)];
 }
 

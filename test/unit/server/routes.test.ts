@@ -189,7 +189,7 @@ describe('methods, paths and queries', () => {
     };
     expect(await problem('/v1/nothing')).toEqual([404, 'not_found']);
     expect(await problem('/api/launcher/base/config')).toEqual([404, 'not_found']);
-    expect(await problem('/admin/tasks')).toEqual([404, 'not_found']);
+    expect(await problem('/admin/nothing')).toEqual([404, 'not_found']);
     expect(await problem('/v1/release/')).toEqual([404, 'not_found']);
     expect(await problem('/V1/release')).toEqual([404, 'not_found']);
     expect(await problem('/v1/%zz')).toEqual([400, 'invalid_request']);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { CONTROL_ACTIONS } from '../../../../src/contract/actions.ts';
-import { ADMIN_OPERATIONS } from '../../../../src/contract/operations-admin.ts';
 import { ProblemSchema } from '../../../../src/contract/problem-schema.ts';
 import { REPORTS, type ReportName } from '../../../../src/contract/reports.ts';
 import { AdminIndexAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
@@ -33,7 +32,7 @@ describe('admin reads', () => {
       expect(server.daemon.received.at(-1)?.target.split('?')[0]).toBe(`/v1/reports/${report}`);
     }
     // One connection is kept and used again.
-    expect(server.daemon.connections()).toBe(1);
+    expect(server.daemon.connections().accepted).toBe(1);
   });
 
   it('begin with the index, which lists the reads and the 25 actions and asks no daemon', async () => {
@@ -81,11 +80,20 @@ describe('admin reads', () => {
     ['/admin/schedules?enabled=1', 'enabled'],
     ['/admin/translation/tasks?limit=1001', 'limit'],
     ['/admin/translation/memory/query', 'source_text'],
-    [`/admin/translation/memory/query?source_text=x&source_context=${encodeURIComponent('{"a":1}')}`, 'source_context'],
-    [`/admin/translation/memory/query?source_text=x&source_context=${encodeURIComponent('{"__proto__":"1"}')}`, 'source_context'],
+    [
+      `/admin/translation/memory/query?source_text=x&source_context=${encodeURIComponent('{"a":1}')}`,
+      'source_context',
+    ],
+    [
+      `/admin/translation/memory/query?source_text=x&source_context=${encodeURIComponent('{"__proto__":"1"}')}`,
+      'source_context',
+    ],
     ['/admin/translation/memory/conflicts?limit=0', 'limit'],
     ['/admin/translation/glossary/query?review_status=maybe', 'review_status'],
-    [`/admin/translation/glossary/diagnose?source_text=x&context=${encodeURIComponent('{"a":"1","a":"2"}')}`, 'context'],
+    [
+      `/admin/translation/glossary/diagnose?source_text=x&context=${encodeURIComponent('{"a":"1","a":"2"}')}`,
+      'context',
+    ],
     ['/admin/releases?channel=beta', 'channel'],
     ['/admin/tasks?__proto__=1', '__proto__'],
   ])('refuse %s with 400, naming the parameter, without asking the daemon', async (path, pointer) => {
@@ -102,7 +110,10 @@ describe('admin reads', () => {
 
   it('refuse a query that is not percent-encoded, and a body', async () => {
     const server = await startAdminServer();
-    expect(await refusal(await server.ask('/admin/parse/errors?format=%ff'))).toEqual([400, 'invalid_request']);
+    expect(await refusal(await server.ask('/admin/parse/errors?format=%ff'))).toEqual([
+      400,
+      'invalid_request',
+    ]);
     const port = Number(new URL(server.url).port);
     const answer = await rawRequest(port, 'GET', '/admin/tasks', {
       authorization: `Bearer ${ADMIN_TOKEN}`,
@@ -120,7 +131,14 @@ describe('admin reads', () => {
       const response = await server.ask('/admin/tasks', { method });
       expect([method, response.status, response.headers.get('allow')]).toEqual([method, 405, 'GET, HEAD']);
     }
-    for (const path of ['/admin', '/admin/tasks/', '/admin//tasks', '/admin/Tasks', '/admin/%74asks', '/admin/nothing']) {
+    for (const path of [
+      '/admin',
+      '/admin/tasks/',
+      '/admin//tasks',
+      '/admin/Tasks',
+      '/admin/%74asks',
+      '/admin/nothing',
+    ]) {
       expect([path, ...(await refusal(await server.ask(path)))]).toEqual([path, 404, 'not_found']);
     }
   });
@@ -128,13 +146,22 @@ describe('admin reads', () => {
   it('are never kept by a cache, sniffed, or told to other sites, whatever they answer', async () => {
     const server = await startAdminServer();
     server.daemon.setReport('task.list', { items: [] });
-    const paths = ['/admin/', '/admin/tasks', '/admin/logs', '/admin/logs?tail=0', '/admin/nothing', '/admin/control/x'];
+    const paths = [
+      '/admin/',
+      '/admin/tasks',
+      '/admin/logs',
+      '/admin/logs?tail=0',
+      '/admin/nothing',
+      '/admin/control/x',
+    ];
     for (const path of paths) {
       for (const authorization of [`Bearer ${ADMIN_TOKEN}`, 'Bearer wrong']) {
         const { headers } = await server.ask(path, { headers: { authorization } });
-        expect([headers.get('cache-control'), headers.get('referrer-policy'), headers.get('x-content-type-options')]).toEqual(
-          ['no-store', 'no-referrer', 'nosniff'],
-        );
+        expect([
+          headers.get('cache-control'),
+          headers.get('referrer-policy'),
+          headers.get('x-content-type-options'),
+        ]).toEqual(['no-store', 'no-referrer', 'nosniff']);
         expect(headers.get('access-control-allow-origin')).toBeNull();
         expect(headers.get('x-request-id')).toMatch(/^[0-9A-Z]{26}$/);
       }
@@ -216,7 +243,11 @@ describe('a daemon in trouble', () => {
     });
     const response = await server.ask('/admin/tasks/status?task_id=T1');
     const problem = ProblemSchema.parse(await response.json());
-    expect([response.status, problem.code, problem.daemon]).toEqual([expectedStatus, expectedCode, { status, code }]);
+    expect([response.status, problem.code, problem.daemon]).toEqual([
+      expectedStatus,
+      expectedCode,
+      { status, code },
+    ]);
     expect(response.headers.get('content-type')).toBe('application/problem+json');
     expect(response.headers.get('set-cookie')).toBeNull();
     expect(problem.detail.includes('<script>')).toBe(expectedStatus === 400);
@@ -225,9 +256,11 @@ describe('a daemon in trouble', () => {
   it('lets many readers of a hanging daemon go at their deadline', async () => {
     const server = await startAdminServer();
     server.daemon.setFault('hang');
-    const answers = await Promise.all(Array.from({ length: 80 }, async () => await server.ask('/admin/tasks')));
+    const answers = await Promise.all(
+      Array.from({ length: 80 }, async () => await server.ask('/admin/tasks')),
+    );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
-    expect(server.daemon.connections()).toBeLessThanOrEqual(8);
+    expect(server.daemon.connections().most).toBeLessThanOrEqual(8);
     server.daemon.setFault(null);
     server.daemon.setReport('task.list', {});
     expect((await server.ask('/admin/tasks')).status).toBe(200);

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http';
+
+import { ServiceError } from '../../contract/service-error.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/logging.ts';
+import type { TokenVerifier } from '../http/token-verifier.ts';
+import type { AdminMetrics } from './admin-metrics.ts';
+import { createFailedLogins } from './failed-logins.ts';
+
+/** Lets requests of the admin surface in. */
+export interface AdminGate {
+  /**
+   * Checks the credentials of a request.
+   *
+   * @param surface on which of the two: without a configured token reads answer 401 and control 403
+   * @returns the id of the token, for audit
+   * @throws ServiceError `not_authenticated` (401), `control_forbidden` (403)
+   */
+  admit(request: IncomingMessage, query: URLSearchParams, surface: 'read' | 'control'): Promise<string>;
+}
+
+/** What {@link createAdminGate} needs. */
+export interface AdminGateOptions {
+  readonly tokens: TokenVerifier;
+  readonly metrics: Pick<AdminMetrics, 'loginFailed'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Makes the gate. A source address with too many wrong tokens is told to wait and no longer logged one by one; a right
+ * token is let in all the same, because everybody behind one ingress has the same address.
+ */
+export function createAdminGate({ tokens, metrics, clock, logger }: AdminGateOptions): AdminGate {
+  const failures = createFailedLogins();
+
+  const noteWrongToken = (request: IncomingMessage): number | null => {
+    const source = request.socket.remoteAddress ?? 'unknown';
+    const { retryAfter, isFirstBeyond } = failures.record(source, clock.monotonic());
+    metrics.loginFailed(retryAfter === null ? 'refused' : 'limited');
+    if (isFirstBeyond) logger.warn({ source }, 'too many wrong admin tokens from one address');
+    return retryAfter;
+  };
+
+  return {
+    admit: async (request, query, surface) => {
+      const outcome = await tokens.verify(request, query);
+      if (outcome.ok) return outcome.tokenId;
+      const { why } = outcome;
+      if (why !== 'refused') metrics.loginFailed(why);
+      if (why === 'unconfigured' && surface === 'control') {
+        throw new ServiceError(
+          'control_forbidden',
+          'Control is not available: no admin token is configured on this server.',
+        );
+      }
+      const retryAfter = why === 'refused' ? noteWrongToken(request) : null;
+      throw new ServiceError(
+        'not_authenticated',
+        'An admin token is needed: send one, and only one, as "Authorization: Bearer" or as the svc_token parameter.',
+        { internal: `token ${why}`, ...(retryAfter === null ? {} : { retryAfter }) },
+      );
+    },
+  };
+}

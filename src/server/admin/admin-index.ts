@@ -1,0 +1,34 @@
+import { actionDefinition, CONTROL_ACTIONS } from '../../contract/actions.ts';
+import type { OperationDefinition } from '../../contract/operation-definition.ts';
+import { ADMIN_OPERATIONS } from '../../contract/operations-admin.ts';
+import type { AdminIndex } from '../../contract/schemas/answers/admin.ts';
+
+/**
+ * The body of `/admin/`, made from the operation table.
+ *
+ * @param links the reads that this server answers
+ * @param options.exposed whether control actions are forwarded
+ */
+export function renderAdminIndex(
+  links: ReadonlyArray<OperationDefinition & { readonly id: string }>,
+  options: { readonly exposed: boolean; readonly version: string },
+): AdminIndex {
+  const { path: controlPath } = ADMIN_OPERATIONS.postControl;
+  return {
+    service: { name: 'slipway', version: options.version },
+    control: { exposed: options.exposed, path: controlPath },
+    links: links.map(({ id, path, summary }) => ({ id, path, summary })),
+    actions: CONTROL_ACTIONS.map((action) => {
+      const { summary, mode, destructive, required, used } = actionDefinition(action);
+      return {
+        action,
+        path: controlPath.replace('{action}', action),
+        summary,
+        mode,
+        destructive,
+        required: [...required],
+        used: [...used],
+      };
+    }),
+  };
+}

@@ -1,0 +1,42 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+
+import type { ReportName } from '../../contract/reports.ts';
+
+/** What came of a call to the daemon. */
+export type ForwardOutcome = 'ok' | 'refused' | 'unavailable';
+
+/** Why a request was not let in. */
+export type LoginFailure = 'unconfigured' | 'missing' | 'refused' | 'limited';
+
+/** What the admin surface counts. */
+export interface AdminMetrics {
+  /** @param call a report, or `control` for every action */
+  forwarded(call: ReportName | 'control', outcome: ForwardOutcome, seconds: number): void;
+  loginFailed(why: LoginFailure): void;
+}
+
+/** Registers the metrics of the admin surface; every label has a fixed set of values. */
+export function createAdminMetrics(registry: Registry): AdminMetrics {
+  const registers = [registry];
+  const latency = new Histogram({
+    name: 'slipway_admin_forward_duration_seconds',
+    help: 'Time until the daemon has answered an admin read or a control action, by report and outcome.',
+    labelNames: ['report', 'outcome'],
+    buckets: [0.005, 0.025, 0.1, 0.5, 2.5, 10],
+    registers,
+  });
+  const failures = new Counter({
+    name: 'slipway_admin_auth_failures_total',
+    help: 'Admin requests that were not let in, by reason.',
+    labelNames: ['reason'],
+    registers,
+  });
+  return {
+    forwarded: (report, outcome, seconds) => {
+      latency.observe({ report, outcome }, seconds);
+    },
+    loginFailed: (reason) => {
+      failures.inc({ reason });
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { OperationDefinition } from '../../contract/operation-definition.ts';
+import { listOperations, type OperationId } from '../../contract/operations.ts';
+import { ADMIN_OPERATIONS } from '../../contract/operations-admin.ts';
+import type { ReportName } from '../../contract/reports.ts';
+
+/** A read operation of the table with its id. */
+export type ReadOperation = OperationDefinition & { readonly id: OperationId };
+
+/** What a path of the admin surface names. */
+export type AdminRoute =
+  | { readonly kind: 'index'; readonly template: string; readonly methods: string }
+  | {
+      readonly kind: 'report';
+      readonly template: string;
+      readonly methods: string;
+      readonly report: ReportName;
+      readonly operation: ReadOperation;
+    }
+  | {
+      readonly kind: 'control';
+      readonly template: string;
+      readonly methods: string;
+      /** As it was sent; not checked yet. */
+      readonly action: string;
+    };
+
+const READ_METHODS = 'GET, HEAD';
+const CONTROL_METHODS = 'POST';
+const CONTROL_TEMPLATE = ADMIN_OPERATIONS.postControl.path;
+const CONTROL_PREFIX = CONTROL_TEMPLATE.replace('{action}', '');
+
+/** Every operation that asks for a token and only reads, in the order of the table. */
+export const READ_OPERATIONS: readonly ReadOperation[] = listOperations().filter(
+  ({ auth, method }) => auth === 'admin' && method === 'get',
+);
+
+const READ_ROUTES: ReadonlyMap<string, AdminRoute> = new Map(
+  READ_OPERATIONS.map((operation) => [operation.path, readRoute(operation)]),
+);
+
+/** Whether a path belongs to the admin surface, also where nothing is under it. */
+export function isAdminPath(path: string): boolean {
+  return path === '/admin' || path.startsWith('/admin/');
+}
+
+/**
+ * Finds the route of a path; it is compared as it was sent, because no name needs percent-encoding.
+ *
+ * @returns `null` when nothing is under it
+ */
+export function findAdminRoute(path: string): AdminRoute | null {
+  const read = READ_ROUTES.get(path);
+  if (read !== undefined) return read;
+  const action = path.startsWith(CONTROL_PREFIX) ? path.slice(CONTROL_PREFIX.length) : '';
+  if (action === '' || action.includes('/')) return null;
+  return { kind: 'control', template: CONTROL_TEMPLATE, methods: CONTROL_METHODS, action };
+}
+
+function readRoute(operation: ReadOperation): AdminRoute {
+  const { daemon, path: template } = operation;
+  return daemon !== undefined && 'report' in daemon
+    ? { kind: 'report', template, methods: READ_METHODS, report: daemon.report, operation }
+    : { kind: 'index', template, methods: READ_METHODS };
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+import { isControlAction, type ControlAction } from '../../contract/actions.ts';
+import { parseControlBody } from '../../contract/control-body.ts';
+import { stringifyJsonExact } from '../../contract/json-exact.ts';
+import { ServiceError } from '../../contract/service-error.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { jsonHeaders, NO_STORE, type Answer } from '../http/answer.ts';
+import type { DaemonClient } from '../daemon-client/daemon-client.ts';
+import type { AdminGate } from './admin-gate.ts';
+import type { AdminMetrics } from './admin-metrics.ts';
+import type { ControlAudit } from './control-audit.ts';
+import { readControlRequestBody } from './control-request-body.ts';
+import { isCrossSite } from './cross-site.ts';
+import { acceptedActionOf, daemonUnreachable, type AcceptedAction } from './daemon-answers.ts';
+
+/** Visible ASCII. */
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** What {@link createControlRoute} needs. */
+export interface ControlRouteOptions {
+  readonly gate: AdminGate;
+  readonly client: Pick<DaemonClient, 'postControl'>;
+  readonly metrics: Pick<AdminMetrics, 'forwarded'>;
+  readonly clock: Clock;
+  /** Whether actions are forwarded at all. */
+  readonly exposed: boolean;
+  readonly publicBaseUrl: string;
+}
+
+/** One control call. */
+export interface ControlRequest {
+  readonly request: IncomingMessage;
+  /** As it was sent. */
+  readonly action: string;
+  readonly query: URLSearchParams;
+  readonly requestId: string;
+  /** Checks what is left of the query; throws ServiceError. */
+  readonly checkQuery: () => void;
+  /** Filled as the call goes on. */
+  readonly audit: ControlAudit;
+}
+
+/**
+ * Makes the function that answers control calls. The order of its checks is part of the interface: token configured,
+ * token right, control exposed, action known, body good. It throws ServiceError.
+ */
+export function createControlRoute(options: ControlRouteOptions): (call: ControlRequest) => Promise<Answer> {
+  const { gate, client, metrics, clock } = options;
+
+  const admit = async ({ request, query, audit }: ControlRequest): Promise<void> => {
+    audit.tokenId = await gate.admit(request, query, 'control');
+    if (!options.exposed) {
+      throw new ServiceError(
+        'control_forbidden',
+        'Control is not exposed on this server; set admin.exposeControl to allow it.',
+      );
+    }
+    if (isCrossSite(request.headers, options.publicBaseUrl)) {
+      throw new ServiceError('control_forbidden', 'Control calls from pages of other sites are refused.');
+    }
+  };
+
+  const forward = async (
+    action: ControlAction,
+    body: string,
+    call: ControlRequest,
+  ): Promise<AcceptedAction> => {
+    const begun = clock.monotonic();
+    const idempotencyKey = parseIdempotencyKey(call.request.headers['idempotency-key']);
+    const observe = (outcome: Parameters<AdminMetrics['forwarded']>[1]): void => {
+      metrics.forwarded('control', outcome, (clock.monotonic() - begun) / 1000);
+    };
+    try {
+      // Not tied to the client: what was begun is to be audited with its result.
+      const { signal } = new AbortController();
+      const answer = await client.postControl(action, body, {
+        idempotencyKey,
+        requestId: call.requestId,
+        signal,
+      });
+      const accepted = acceptedActionOf(action, answer);
+      observe('ok');
+      return accepted;
+    } catch (error) {
+      const failure = error instanceof ServiceError ? error : daemonUnreachable(action, error);
+      observe(failure.code === 'daemon_unreachable' ? 'unavailable' : 'refused');
+      throw failure;
+    }
+  };
+
+  return async (call) => {
+    const { request, action, audit } = call;
+    await admit(call);
+    if (!isControlAction(action)) {
+      throw new ServiceError('unknown_action', 'No control action has this name; /admin/ lists them all.');
+    }
+    audit.action = action;
+    call.checkQuery();
+    const parsed = parseControlBody(action, await readControlRequestBody(request));
+    if (!parsed.ok) {
+      throw new ServiceError(
+        'invalid_request',
+        `The body of ${action} is not valid; "errors" names each field.`,
+        { errors: parsed.error },
+      );
+    }
+    const body = stringifyJsonExact(parsed.value.body);
+    audit.argsDigest = createHash('sha256').update(body).digest('hex');
+    const { body: answer, accepted } = await forward(action, body, call);
+    audit.taskId = accepted.task_id;
+    return { status: 202, headers: jsonHeaders(NO_STORE), body: [answer] };
+  };
+}
+
+function parseIdempotencyKey(header: string | readonly string[] | undefined): string | null {
+  if (header === undefined) return null;
+  // Repeated headers come joined by a comma and a space, which no key may hold.
+  if (typeof header === 'string' && IDEMPOTENCY_KEY.test(header)) return header;
+  throw new ServiceError('invalid_request', 'The Idempotency-Key header is malformed.', {
+    errors: [{ pointer: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters, once' }],
+  });
+}

@@ -1,0 +1,180 @@
+import type { ControlAction } from '../../contract/actions.ts';
+import { parseJsonExact } from '../../contract/json-exact.ts';
+import { isProblemCode, PROBLEMS, type ProblemCode } from '../../contract/problems.ts';
+import { ProblemSchema } from '../../contract/problem-schema.ts';
+import { REPORTS, type ReportName } from '../../contract/reports.ts';
+import { AcceptedAnswer, type Accepted } from '../../contract/schemas/answers/admin.ts';
+import { ServiceError, type ServiceErrorOptions } from '../../contract/service-error.ts';
+import type { BoundedAnswer } from '../daemon-client/bounded-answer.ts';
+import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
+
+/** Seconds after which a client may ask for a report again. */
+const RETRY_AFTER_SECONDS = 5;
+/** Longest text of the daemon that is handed on, characters. */
+const MAX_DETAIL = 1_000;
+/** Most rejected fields that are handed on. */
+const MAX_ERRORS = 50;
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i;
+
+/** What can be told from the body of a refusal; everything else of it is dropped. */
+const DaemonProblem = ProblemSchema.pick({ code: true, detail: true, errors: true }).partial();
+
+/**
+ * Turns the daemon's answer to a read into that of this service.
+ *
+ * @returns the bytes of the report: one whole JSON object, exactly as the daemon sent it
+ * @throws ServiceError 400 for a query that the daemon refused, 503 `backend_unavailable` for everything else
+ */
+export function reportBodyOf(report: ReportName, answer: BoundedAnswer): Buffer {
+  if (answer.status === 200) {
+    try {
+      readJsonObject(answer);
+    } catch (error) {
+      throw backendUnavailable(report, error);
+    }
+    return answer.body;
+  }
+  const problem = readProblem(answer);
+  const isUnknownTask = problem.code === 'unknown_task' && answer.status === 404;
+  if (answer.status === 400 || isUnknownTask) throw badRequest(answer, problem);
+  throw backendUnavailable(
+    report,
+    new DaemonUnavailable('answer_refused', `the daemon answered ${answer.status} for ${report}`, {
+      status: answer.status,
+      daemonCode: problem.code,
+    }),
+  );
+}
+
+/**
+ * The 503 of a read that got no usable answer.
+ *
+ * @param cause what went wrong, for the log
+ */
+export function backendUnavailable(report: ReportName, cause: unknown): ServiceError {
+  const { backend } = REPORTS[report];
+  return new ServiceError(
+    'backend_unavailable',
+    `The daemon's ${backend} backend is not available for ${report}; try again, and look at /healthz if it lasts.`,
+    { ...failureOptions(cause), retryAfter: RETRY_AFTER_SECONDS },
+  );
+}
+
+/** An action that the daemon accepted. */
+export interface AcceptedAction {
+  /** The 202 body, exactly as the daemon sent it. */
+  readonly body: Buffer;
+  readonly accepted: Accepted;
+}
+
+/**
+ * Turns the daemon's answer to an action into that of this service.
+ *
+ * @throws ServiceError 400, 501 `not_implemented`, 502 `daemon_rejected` or `daemon_unreachable`
+ */
+export function acceptedActionOf(action: ControlAction, answer: BoundedAnswer): AcceptedAction {
+  const { status } = answer;
+  if (status === 202) {
+    try {
+      return { body: answer.body, accepted: AcceptedAnswer.schema.parse(readJsonObject(answer)) };
+    } catch (error) {
+      throw daemonUnreachable(action, error);
+    }
+  }
+  const problem = readProblem(answer);
+  const daemon = { status, code: problem.code };
+  if (status === 400) throw badRequest(answer, problem);
+  if (status === 501) {
+    throw new ServiceError('not_implemented', `The daemon does not implement ${action}.`, { daemon });
+  }
+  if (status >= 400 && status < 500) {
+    throw new ServiceError(
+      'daemon_rejected',
+      problem.detail === null
+        ? `The daemon refused ${action}.`
+        : `The daemon refused ${action}: ${problem.detail}`,
+      { daemon },
+    );
+  }
+  throw daemonUnreachable(
+    action,
+    new DaemonUnavailable('answer_refused', `the daemon answered ${status} for ${action}`, {
+      status,
+      daemonCode: problem.code,
+    }),
+  );
+}
+
+/**
+ * The 502 of an action whose fate is not known.
+ *
+ * @param cause what went wrong, for the log
+ */
+export function daemonUnreachable(action: ControlAction, cause: unknown): ServiceError {
+  const wasNotSent = cause instanceof DaemonUnavailable && cause.code === 'token_unreadable';
+  return new ServiceError(
+    'daemon_unreachable',
+    wasNotSent
+      ? `The daemon could not be asked for ${action}; nothing was sent.`
+      : `The daemon gave no usable answer to ${action}, which may have been started: look at /admin/tasks before you send it again, or send it with the same Idempotency-Key.`,
+    failureOptions(cause),
+  );
+}
+
+function failureOptions(cause: unknown): ServiceErrorOptions {
+  const known = cause instanceof DaemonUnavailable ? cause : null;
+  return {
+    daemon: { status: known?.status ?? null, code: known?.daemonCode ?? null },
+    internal: known === null ? String(cause) : `${known.code}: ${known.message}`,
+    cause,
+  };
+}
+
+function badRequest(
+  { status }: BoundedAnswer,
+  { code, detail, errors }: ReturnType<typeof readProblem>,
+): ServiceError {
+  const known: ProblemCode =
+    code !== null && isProblemCode(code) && PROBLEMS[code].status === 400 ? code : 'invalid_request';
+  return new ServiceError(known, detail ?? 'The daemon refused the parameters.', {
+    ...(errors === null ? {} : { errors }),
+    daemon: { status, code },
+  });
+}
+
+interface ReadProblem {
+  /** One word of the catalogue's form. */
+  readonly code: string | null;
+  readonly detail: string | null;
+  readonly errors: NonNullable<ServiceErrorOptions['errors']> | null;
+}
+
+/** What the body of a refusal tells; a body that is no problem tells nothing, and the status decides alone. */
+function readProblem(answer: BoundedAnswer): ReadProblem {
+  const nothing: ReadProblem = { code: null, detail: null, errors: null };
+  try {
+    const { code, detail, errors } = DaemonProblem.parse(readJsonObject(answer));
+    return {
+      code: code !== undefined && /^[a-z0-9_]{1,64}$/.test(code) ? code : null,
+      detail: detail?.slice(0, MAX_DETAIL) ?? null,
+      errors: errors?.slice(0, MAX_ERRORS) ?? null,
+    };
+  } catch {
+    return nothing;
+  }
+}
+
+/** @throws DaemonUnavailable for anything but one JSON object in UTF-8 without repeated keys */
+function readJsonObject({ status, contentType, body }: BoundedAnswer): object {
+  if (!JSON_TYPE.test(contentType)) {
+    throw new DaemonUnavailable('answer_type', `the daemon sent "${contentType.slice(0, 80)}"`, { status });
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+    const value = parseJsonExact(text, { strict: true });
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch (cause) {
+    throw new DaemonUnavailable('answer_invalid', 'the daemon sent no JSON', { status, cause });
+  }
+  throw new DaemonUnavailable('answer_invalid', 'the daemon sent no JSON object', { status });
+}

@@ -1,0 +1,323 @@
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import type { Channel } from '../../domain/channel.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { CdnParts } from '../cdn/cdn-handler.ts';
+import type { Serving } from '../serving/serving.ts';
+import {
+  blockPieces,
+  FAST_BODY_BYTES,
+  type FastPlan,
+  type Prepared,
+  type PreparedAnswers,
+} from './prepared-answers.ts';
+import { FAST_HEAD_BYTES, parseFastHead, type FastHead } from './request-head.ts';
+
+/** What the connections of one fast path share. */
+export interface FastConnectionDeps {
+  readonly answers: PreparedAnswers;
+  readonly cdn: CdnParts;
+  readonly serving: Serving;
+  readonly clock: Clock;
+  /** Milliseconds that a client has for its first byte. */
+  readonly headersTimeoutMs: number;
+  /** Milliseconds that a connection may stay idle after an answer. */
+  readonly idleTimeoutMs: number;
+  readonly isDraining: () => boolean;
+  readonly record: (finished: {
+    readonly method: string;
+    readonly status: number;
+    readonly bytes: number;
+    readonly seconds: number;
+    readonly completed: boolean;
+    readonly requestId: string | undefined;
+  }) => void;
+  /** Told once when the connection is no longer this one's: it is closed, or its socket goes to the full server. */
+  readonly onLeave: (connection: FastConnection, socket: Socket | null) => void;
+}
+
+/** An answer on its way. */
+interface Exchange {
+  readonly head: FastHead;
+  readonly begun: number;
+  readonly sentBefore: number;
+  readonly status: number;
+  readonly bodyBytes: number;
+  readonly channel: Channel;
+  granted: number;
+  watched: EventEmitter | null;
+}
+
+const REQUEST_TIMEOUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n';
+
+/** One connection for as long as it asks for nothing out of the ordinary. */
+export class FastConnection {
+  readonly #socket: Socket;
+  readonly #deps: FastConnectionDeps;
+  #exchange: Exchange | null = null;
+  #hasAnswered = false;
+  #left = false;
+
+  constructor(socket: Socket, deps: FastConnectionDeps) {
+    this.#socket = socket;
+    this.#deps = deps;
+    socket.setTimeout(deps.headersTimeoutMs);
+    socket.on('timeout', this.#onTimeout);
+    socket.on('error', this.#onError);
+    socket.on('close', this.#onClose);
+    socket.on('end', this.#onEnd);
+    socket.on('data', this.#onData);
+  }
+
+  /** Closes the connection when it is idle, or as soon as its answer is sent. */
+  drain(): void {
+    if (this.#exchange !== null) return;
+    if (this.#hasAnswered) this.#socket.destroy();
+    else this.#handOver(null);
+  }
+
+  /** Closes the connection at once. */
+  cut(): void {
+    this.#socket.destroy();
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    // Paused while an answer is on its way, so bytes that come then are more than one request at a time.
+    if (this.#exchange !== null || this.#deps.isDraining() || chunk.length > FAST_HEAD_BYTES) {
+      this.#handOver(chunk);
+      return;
+    }
+    const head = parseFastHead(chunk.toString('latin1'));
+    const prepared = head === null ? null : this.#deps.answers.find(head.target);
+    if (head === null || prepared === null || !this.#answer(head, prepared, chunk)) this.#handOver(chunk);
+  };
+
+  /** @returns whether the request is answered here, now or soon */
+  #answer(head: FastHead, prepared: Prepared, chunk: Buffer): boolean {
+    const { answers, cdn } = this.#deps;
+    const isPlain = head.range === undefined && head.ifNoneMatch === undefined && head.method === 'GET';
+    const whole = isPlain ? answers.whole(prepared) : null;
+    if (whole !== null) {
+      cdn.metrics.cacheHits.inc();
+      const exchange = this.#begin(head, prepared, 200, prepared.entry.size);
+      this.#socket.write(whole, this.#onFlushed);
+      if (this.#socket.writableLength > 0) answers.pin(prepared);
+      this.#afterWrite(exchange);
+      return true;
+    }
+    const plan = answers.plan(prepared, head);
+    if (plan === null || plan.end - plan.start > FAST_BODY_BYTES) return false;
+    if (plan.status !== 304 && plan.start === plan.end && !prepared.isOpenable) {
+      void this.#load(head, prepared, { plan, chunk });
+      return true;
+    }
+    const bodies = this.#fromMemory(prepared, plan);
+    if (bodies === null) {
+      void this.#load(head, prepared, { plan, chunk });
+      return true;
+    }
+    const [body] = bodies;
+    if (isPlain && body !== undefined) answers.keep(prepared, body);
+    this.#send(this.#begin(head, prepared, plan.status, plan.end - plan.start), plan, bodies);
+    return true;
+  }
+
+  /** The bytes of a plan when all of them are in memory. */
+  #fromMemory(prepared: Prepared, { start, end }: FastPlan): readonly Buffer[] | null {
+    const { cache, metrics } = this.#deps.cdn;
+    const { entry } = prepared;
+    const body = start === end ? null : this.#deps.answers.body(prepared);
+    if (body !== null) {
+      metrics.cacheHits.inc();
+      return [body.subarray(start, end)];
+    }
+    const bodies: Buffer[] = [];
+    for (const piece of blockPieces(start, end, entry.size)) {
+      const block = cache.get(entry.blake3, piece.block);
+      if (block === undefined) return null;
+      const offset = piece.block * FAST_BODY_BYTES;
+      bodies.push(block.subarray(piece.start - offset, piece.end - offset));
+    }
+    if (bodies.length > 0) metrics.cacheHits.inc(bodies.length);
+    return bodies;
+  }
+
+  /** Reads verified bytes, then answers; whatever goes wrong before the answer began is told by the full server. */
+  async #load(
+    head: FastHead,
+    prepared: Prepared,
+    { plan, chunk }: { readonly plan: FastPlan; readonly chunk: Buffer },
+  ): Promise<void> {
+    const { cdn, serving } = this.#deps;
+    const { release, generation } = prepared;
+    const length = plan.end - plan.start;
+    const exchange = this.#begin(head, prepared, plan.status, length);
+    this.#socket.pause();
+    this.#watch(exchange, () => {
+      this.#end(exchange);
+      this.#handOver(chunk);
+    });
+    let bodies: Buffer[] | null = null;
+    try {
+      const granted = length === 0 ? 0 : cdn.budget.take(length);
+      exchange.granted = granted;
+      if (granted === length) bodies = await this.#read(prepared, plan);
+    } catch {
+      // The reader has reported what it found; the full server asks again and has the words for it.
+      bodies = null;
+    }
+    if (this.#left) return;
+    if (bodies === null || !serving.servable(release).ok || serving.state().generation !== generation) {
+      this.#end(exchange);
+      this.#handOver(chunk);
+      return;
+    }
+    prepared.isOpenable = true;
+    this.#send(exchange, plan, bodies);
+  }
+
+  async #read({ entry, generation, release }: Prepared, { start, end }: FastPlan): Promise<Buffer[]> {
+    const { reader, cache } = this.#deps.cdn;
+    const opened = await reader.open(entry, generation, release.channel);
+    try {
+      const bodies: Buffer[] = [];
+      for (const piece of blockPieces(start, end, entry.size)) {
+        bodies.push(await opened.read(piece, cache.wants(entry.blake3, piece.block)));
+      }
+      return bodies;
+    } finally {
+      opened.release();
+    }
+  }
+
+  #begin(head: FastHead, { release }: Prepared, status: number, bodyBytes: number): Exchange {
+    this.#exchange = {
+      head,
+      begun: this.#deps.clock.monotonic(),
+      sentBefore: this.#socket.bytesWritten,
+      status,
+      bodyBytes,
+      channel: release.channel,
+      granted: 0,
+      watched: null,
+    };
+    return this.#exchange;
+  }
+
+  #send(exchange: Exchange, plan: FastPlan, bodies: readonly Buffer[]): void {
+    const socket = this.#socket;
+    const head = this.#deps.answers.renderHead(plan);
+    const last = bodies.length - 1;
+    if (last === -1) {
+      socket.write(head, 'latin1', this.#onFlushed);
+    } else {
+      socket.cork();
+      socket.write(head, 'latin1');
+      bodies.forEach((body, at) => {
+        if (at === last) socket.write(body, this.#onFlushed);
+        else socket.write(body);
+      });
+      socket.uncork();
+    }
+    this.#afterWrite(exchange);
+  }
+
+  #afterWrite(exchange: Exchange): void {
+    const { metrics } = this.#deps.cdn;
+    const { channel, status } = exchange;
+    metrics.responses.inc({ channel, status });
+    if (status === 206) metrics.ranges.inc({ kind: 'single' });
+    const socket = this.#socket;
+    if (socket.writableLength === 0) return;
+    socket.pause();
+    exchange.watched?.emit('close');
+    this.#watch(exchange, () => {
+      metrics.stalledClients.inc();
+      socket.destroy();
+    });
+  }
+
+  /** Watches that an exchange gets on, until it ends. */
+  #watch(exchange: Exchange, onStalled: () => void): void {
+    const watched = new EventEmitter();
+    exchange.watched = watched;
+    const once = (event: 'close', listener: () => void): unknown => watched.once(event, listener);
+    this.#deps.cdn.drainWatch.watch({ socket: this.#socket, closed: false, once }, onStalled);
+  }
+
+  readonly #onFlushed = (error?: Error | null): void => {
+    const exchange = this.#exchange;
+    // After a failure comes the close, which writes it down.
+    if (exchange === null || (error !== undefined && error !== null)) return;
+    const { cdn, isDraining, idleTimeoutMs } = this.#deps;
+    if (exchange.bodyBytes > 0) cdn.metrics.sentBytes.inc({ channel: exchange.channel }, exchange.bodyBytes);
+    this.#end(exchange);
+    this.#record(exchange, true);
+    if (!this.#hasAnswered) {
+      this.#hasAnswered = true;
+      this.#socket.setTimeout(idleTimeoutMs);
+    }
+    if (isDraining()) this.#socket.destroySoon();
+    else if (this.#socket.isPaused()) this.#socket.resume();
+  };
+
+  #end(exchange: Exchange): void {
+    this.#exchange = null;
+    if (exchange.granted > 0) this.#deps.cdn.budget.giveBack(exchange.granted);
+    exchange.watched?.emit('close');
+  }
+
+  #record({ head, begun, sentBefore, status }: Exchange, completed: boolean): void {
+    this.#deps.record({
+      method: head.method,
+      status,
+      bytes: this.#socket.bytesWritten - sentBefore,
+      seconds: (this.#deps.clock.monotonic() - begun) / 1000,
+      completed,
+      requestId: head.requestId,
+    });
+  }
+
+  readonly #onTimeout = (): void => {
+    // A client that takes its answer slowly is the drain watch's business.
+    if (this.#exchange !== null) return;
+    if (!this.#hasAnswered) this.#socket.write(REQUEST_TIMEOUT, 'latin1');
+    this.#socket.destroy();
+  };
+
+  readonly #onError = (): void => {
+    this.#socket.destroy();
+  };
+
+  readonly #onEnd = (): void => {
+    this.#socket.end();
+  };
+
+  readonly #onClose = (): void => {
+    if (this.#left) return;
+    this.#left = true;
+    const exchange = this.#exchange;
+    if (exchange !== null) {
+      this.#end(exchange);
+      this.#record(exchange, false);
+    }
+    this.#deps.onLeave(this, null);
+  };
+
+  /** Gives the socket to the full server for good, with the bytes that were read from it last. */
+  #handOver(chunk: Buffer | null): void {
+    if (this.#left) return;
+    this.#left = true;
+    const socket = this.#socket;
+    socket.setTimeout(0);
+    socket.off('timeout', this.#onTimeout);
+    socket.off('error', this.#onError);
+    socket.off('close', this.#onClose);
+    socket.off('end', this.#onEnd);
+    socket.off('data', this.#onData);
+    socket.pause();
+    if (chunk !== null) socket.unshift(chunk);
+    this.#deps.onLeave(this, socket);
+    socket.resume();
+  }
+}

@@ -1,0 +1,88 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../../platform/clock.ts';
+import { requestId } from '../../platform/ids.ts';
+import type { CdnParts } from '../cdn/cdn-handler.ts';
+import { FastConnection } from './fast-connection.ts';
+import type { FinishedRequest } from '../http/observe-request.ts';
+import type { Serving } from '../serving/serving.ts';
+import { createPreparedAnswers } from './prepared-answers.ts';
+
+/** What {@link installFastPath} needs. */
+export interface FastPathDeps {
+  readonly serving: Serving;
+  readonly cdn: CdnParts;
+  readonly clock: Clock;
+  /** Counts a request and writes its line. */
+  readonly record: (finished: FinishedRequest) => void;
+  /** The route label of resource bytes. */
+  readonly route: string;
+  readonly createRequestId: () => string;
+}
+
+/** The fast path of one server. */
+export interface FastPath {
+  /** Ends idle connections, and each other one after its answer; what comes from now on goes to the full server. */
+  drain(): void;
+  /** Cuts every connection that the fast path still has. */
+  cut(): void;
+  /** Connections that the fast path has now. */
+  readonly connections: number;
+}
+
+/**
+ * Puts the fast path in front of a server: it sees the first bytes of every connection, answers plain requests for
+ * verified bytes itself, and hands the connection over for good at the first request that is anything else.
+ *
+ * @param server not listening yet, its timeouts set; every connection still counts as one of its own
+ */
+export function installFastPath(server: Server, deps: FastPathDeps): FastPath {
+  const listeners = server.listeners('connection');
+  server.removeAllListeners('connection');
+  const connections = new Set<FastConnection>();
+  let draining = false;
+  const handOver = (socket: Socket): void => {
+    for (const listener of listeners) Reflect.apply(listener, server, [socket]);
+  };
+  const shared = {
+    answers: createPreparedAnswers({ ...deps, keepAliveTimeoutMs: server.keepAliveTimeout }),
+    cdn: deps.cdn,
+    clock: deps.clock,
+    serving: deps.serving,
+    headersTimeoutMs: server.headersTimeout,
+    idleTimeoutMs: server.keepAliveTimeout + server.keepAliveTimeoutBuffer,
+    isDraining: () => draining,
+    record: ({
+      requestId: received,
+      ...finished
+    }: Omit<FinishedRequest, 'requestId' | 'route'> & {
+      readonly requestId: string | undefined;
+    }) => {
+      deps.record({
+        ...finished,
+        route: deps.route,
+        requestId: () => requestId(received, deps.createRequestId),
+      });
+    },
+    onLeave: (connection: FastConnection, socket: Socket | null) => {
+      connections.delete(connection);
+      if (socket !== null) handOver(socket);
+    },
+  };
+  server.on('connection', (socket: Socket) => {
+    if (draining) handOver(socket);
+    else connections.add(new FastConnection(socket, shared));
+  });
+  return {
+    drain: () => {
+      draining = true;
+      for (const connection of connections) connection.drain();
+    },
+    cut: () => {
+      for (const connection of connections) connection.cut();
+    },
+    get connections() {
+      return connections.size;
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { systemClock } from '../../src/platform/clock.ts';
+import { installFastPath, type FastPath } from '../../src/server/fast-path/fast-path.ts';
+import type { FinishedRequest } from '../../src/server/http/observe-request.ts';
+import { splitTarget } from '../../src/server/http/request-target.ts';
+import { CDN_HOST, type CdnFixture } from './cdn-fixture.ts';
+
+/** A server over a byte path, with or without the fast path in front. */
+export interface FrontedServer {
+  readonly port: number;
+  readonly server: Server;
+  readonly fastPath: FastPath | null;
+  /** What the fast path answered, in order. */
+  readonly fast: FinishedRequest[];
+  /** How many requests reached the full server. */
+  fullRequests(): number;
+}
+
+/** Starts a server over the byte path of a fixture; it ends with the running test. */
+export async function startFronted(
+  cdn: CdnFixture,
+  options: {
+    readonly fast: boolean;
+    readonly headersTimeoutMs?: number;
+    readonly keepAliveTimeoutMs?: number;
+  },
+): Promise<FrontedServer> {
+  let fullRequests = 0;
+  const server = createServer(
+    {
+      headersTimeout: options.headersTimeoutMs ?? 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: options.keepAliveTimeoutMs ?? 65_000,
+      keepAliveTimeoutBuffer: 0,
+      connectionsCheckingInterval: 20,
+    },
+    (request, response) => {
+      fullRequests += 1;
+      const target = splitTarget(request.url ?? '');
+      if (target?.path.startsWith(`/${CDN_HOST}/`) === true) {
+        cdn.handler.handle(request, response, target.text);
+        return;
+      }
+      response.writeHead(404, ['Content-Type', 'text/plain', 'Content-Length', '4']);
+      response.end('none');
+    },
+  );
+  const fast: FinishedRequest[] = [];
+  const fastPath = options.fast
+    ? installFastPath(server, {
+        serving: cdn.serving,
+        cdn: cdn.handler.parts,
+        clock: systemClock,
+        record: (finished) => fast.push(finished),
+        route: 'bytes',
+        createRequestId: () => 'request-id-of-the-test',
+      })
+    : null;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    fastPath?.cut();
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  const { port } = server.address() as AddressInfo;
+  return { port, server, fastPath, fast, fullRequests: () => fullRequests };
+}

@@ -1,0 +1,192 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { objectPath } from '../../../../src/snapshot/layout.ts';
+import { fakeRelease } from '../../../fakes/fake-serving.ts';
+import { CDN_HOST, patternBytes, serveFiles, startCdn, storeObject } from '../../../support/cdn-fixture.ts';
+import { startFronted, type FrontedServer } from '../../../support/fast-path-fixture.ts';
+import { openSocket } from '../../../support/raw-http.ts';
+import { until } from '../../../support/until.ts';
+
+const small = patternBytes(1024, 5);
+const big = patternBytes(1_000_000, 6);
+const GET = `GET /${CDN_HOST}/a.bin HTTP/1.1\r\nHost: h\r\n\r\n`;
+
+async function start(options: Partial<Parameters<typeof startFronted>[1]> = {}): Promise<{
+  readonly cdn: Awaited<ReturnType<typeof startCdn>>;
+  readonly fronted: FrontedServer;
+}> {
+  const cdn = await startCdn();
+  await serveFiles(cdn, { 'a.bin': small, 'big.bin': big });
+  return { cdn, fronted: await startFronted(cdn, { fast: true, ...options }) };
+}
+
+/** A client that keeps everything it receives. */
+class Client {
+  readonly socket: Socket;
+  #received = Buffer.alloc(0);
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk: Buffer) => {
+      this.#received = Buffer.concat([this.#received, chunk]);
+    });
+    socket.on('error', () => undefined);
+  }
+
+  get text(): string {
+    return this.#received.toString('latin1');
+  }
+
+  /** Sends a request and takes its answer of `length` bytes of body away. */
+  async ask(request: string, length: number): Promise<{ readonly head: string; readonly body: Buffer }> {
+    this.socket.write(request, 'latin1');
+    let end = -1;
+    await until(() => {
+      end = this.#received.indexOf('\r\n\r\n');
+      return end !== -1 && this.#received.length >= end + 4 + length;
+    });
+    const head = this.#received.toString('latin1', 0, end);
+    const body = this.#received.subarray(end + 4, end + 4 + length);
+    this.#received = this.#received.subarray(end + 4 + length);
+    return { head, body };
+  }
+}
+
+async function connect({ port }: FrontedServer): Promise<Client> {
+  return new Client(await openSocket(port));
+}
+
+async function closeOf({ socket }: Client): Promise<void> {
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+}
+
+test('a kept connection gets verified bytes again and again, and every answer is counted', async () => {
+  const { cdn, fronted } = await start();
+  const client = await connect(fronted);
+  for (let round = 0; round < 5; round += 1) {
+    const answer = await client.ask(GET, small.length);
+    expect(answer.head).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(answer.body.equals(small)).toBe(true);
+  }
+  const range = await client.ask(GET.replace('Host', 'Range: bytes=10-19\r\nHost'), 10);
+  expect(range.head).toContain('Content-Range: bytes 10-19/1024');
+  expect(range.body.equals(small.subarray(10, 20))).toBe(true);
+  expect((await client.ask(GET.replace('a.bin', 'big.bin'), big.length)).body.equals(big)).toBe(true);
+  await until(() => fronted.fast.length === 7);
+  expect(fronted.fullRequests()).toBe(0);
+  expect(await cdn.metric('slipway_cdn_responses_total')).toBe(7);
+  expect(await cdn.metric('slipway_cdn_sent_bytes_total')).toBe(5 * 1024 + 10 + big.length);
+  expect(await cdn.metric('slipway_cdn_ranges_total')).toBe(1);
+  expect(fronted.fast.every(({ completed, bytes }) => completed && bytes > 0)).toBe(true);
+  client.socket.destroy();
+});
+
+test('damage turns fast answers into 503 at once, for the same connection', async () => {
+  const { cdn, fronted } = await start();
+  const client = await connect(fronted);
+  for (let round = 0; round < 4; round += 1) await client.ask(GET, small.length);
+  const { release, entry } = cdn.handler.parts.select(`/${CDN_HOST}/a.bin`);
+  expect(cdn.serving.servable(release).ok).toBe(true);
+  cdn.serving.reportDamage({
+    destination: entry.destination,
+    blake3: entry.blake3,
+    kind: 'damaged',
+    message: 'test',
+  });
+  expect((await client.ask(GET, 0)).head).toMatch(/^HTTP\/1\.1 503 /);
+  expect(fronted.fullRequests()).toBe(1);
+  client.socket.destroy();
+});
+
+test('bytes that are damaged on the volume are never sent', async () => {
+  const cdn = await startCdn();
+  const entry = await storeObject(cdn.root, 'a.bin', small);
+  const other = await storeObject(cdn.root, 'a.bin', patternBytes(1024, 9));
+  cdn.serving.serve([fakeRelease({ releaseId: 'r1', entries: [{ ...entry, blake3: other.blake3 }] })]);
+  await writeFile(objectPath(cdn.root, other.blake3), small);
+  const fronted = await startFronted(cdn, { fast: true });
+  const client = await connect(fronted);
+  expect((await client.ask(GET, 0)).head).toMatch(/^HTTP\/1\.1 503 /);
+  expect(cdn.serving.reports.length).toBeGreaterThan(0);
+  client.socket.destroy();
+});
+
+test('a release switch changes the next answer', async () => {
+  const { cdn, fronted } = await start();
+  const client = await connect(fronted);
+  for (let round = 0; round < 4; round += 1) await client.ask(GET, small.length);
+  const next = patternBytes(2000, 77);
+  const entry = await storeObject(cdn.root, 'a.bin', next);
+  cdn.serving.serve([fakeRelease({ releaseId: 'r2', entries: [entry] })]);
+  const answer = await client.ask(GET, next.length);
+  expect(answer.body.equals(next)).toBe(true);
+  expect(answer.head).toContain(`ETag: "${entry.blake3}"`);
+  expect(fronted.fullRequests()).toBe(0);
+  client.socket.destroy();
+});
+
+test('pipelined requests behind fast answers are answered in order', async () => {
+  const { fronted } = await start();
+  const client = await connect(fronted);
+  await client.ask(GET, small.length);
+  const answer = await client.ask(GET + GET.replace('a.bin', 'none.bin') + GET, small.length);
+  expect(answer.body.equals(small)).toBe(true);
+  await until(() => client.text.includes('404 Not Found') && client.text.includes('200 OK'));
+  expect(client.text.indexOf('404')).toBeLessThan(client.text.indexOf('200 OK'));
+  expect(fronted.fullRequests()).toBe(3);
+  client.socket.destroy();
+});
+
+test('a silent connection, and one with half a head, are closed by the timer', async () => {
+  const { fronted } = await start({ headersTimeoutMs: 60 });
+  const silent = await connect(fronted);
+  const slow = await connect(fronted);
+  slow.socket.write('GET /');
+  await Promise.all([closeOf(silent), closeOf(slow)]);
+  expect(silent.text).toBe('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n');
+  expect(slow.text).toBe(silent.text);
+  await until(() => fronted.fastPath?.connections === 0);
+});
+
+test('an idle kept connection is closed', async () => {
+  const { fronted } = await start({ keepAliveTimeoutMs: 50 });
+  const client = await connect(fronted);
+  await client.ask(GET, small.length);
+  await closeOf(client);
+  expect(client.text).toBe('');
+  await until(() => fronted.fastPath?.connections === 0);
+});
+
+test('a client that ends its half or goes away leaves nothing behind', async () => {
+  const { cdn, fronted } = await start();
+  const half = await connect(fronted);
+  await half.ask(GET, small.length);
+  half.socket.end();
+  await closeOf(half);
+  for (let round = 0; round < 3; round += 1) {
+    const gone = await openSocket(fronted.port);
+    gone.write(GET.replace('a.bin', 'big.bin'));
+    gone.resetAndDestroy();
+  }
+  await until(() => fronted.fastPath?.connections === 0);
+  expect(cdn.handler.parts.budget.used).toBe(0);
+  expect(cdn.handler.parts.drainWatch.watched).toBe(0);
+});
+
+test('draining ends idle connections and sends new requests to the full server', async () => {
+  const { fronted } = await start();
+  const idle = await connect(fronted);
+  await idle.ask(GET, small.length);
+  const fresh = await connect(fronted);
+  await until(() => fronted.fastPath?.connections === 2);
+  fronted.fastPath?.drain();
+  await closeOf(idle);
+  expect((await fresh.ask(GET, small.length)).body.equals(small)).toBe(true);
+  expect(fronted.fullRequests()).toBe(1);
+  expect(fronted.fastPath?.connections).toBe(0);
+  const ended = once(fresh.socket, 'close');
+  fresh.socket.destroy();
+  await ended;
+});
