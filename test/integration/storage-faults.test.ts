@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
-import { startSystem } from '../support/system.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** Mounting needs root and the capability; elsewhere the tests are skipped, loudly. */
@@ -28,16 +28,24 @@ async function tmpfs(size: string): Promise<string> {
   return directory;
 }
 
+/** A system whose volume is a file system of this size, with a first release upstream. */
+async function systemOnTmpfs(
+  size: string,
+): Promise<{ system: TestSystem; upstream: string; files: Map<string, Buffer> }> {
+  const upstream = await temporaryDirectory();
+  const files = sampleFiles();
+  await writeReleaseTree(upstream, { id: 'r90_one', files });
+  const snapshotRoot = await tmpfs(size);
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    snapshotRoot,
+  });
+  return { system, upstream, files };
+}
+
 describe.skipIf(!canMount())('the volume', () => {
   it('full: the sync fails with the reason and what was served stays served', async () => {
-    const upstream = await temporaryDirectory();
-    const files = sampleFiles();
-    await writeReleaseTree(upstream, { id: 'r90_one', files });
-    const snapshotRoot = await tmpfs('24m');
-    const system = await startSystem({
-      upstream: { kind: 'directory', directory: { path: upstream } },
-      snapshotRoot,
-    });
+    const { system, upstream, files } = await systemOnTmpfs('24m');
     const before = await system.untilReady(true);
     const next = new Map(files).set('Windows_PatchPack/huge.bundle', Buffer.alloc(40 * 1024 * 1024, 1));
     await writeReleaseTree(upstream, { id: 'r91_two', files: next });
@@ -47,18 +55,11 @@ describe.skipIf(!canMount())('the volume', () => {
   });
 
   it('full although it looked free enough: the same', async () => {
-    const upstream = await temporaryDirectory();
-    const files = sampleFiles();
-    await writeReleaseTree(upstream, { id: 'r90_one', files });
-    const snapshotRoot = await tmpfs('24m');
-    const system = await startSystem({
-      upstream: { kind: 'directory', directory: { path: upstream } },
-      snapshotRoot,
-    });
+    const { system, upstream, files } = await systemOnTmpfs('24m');
     const before = await system.untilReady(true);
     // Other files on the same volume eat the rest, also the inodes' share of it.
     try {
-      writeFileSync(join(snapshotRoot, 'filler'), Buffer.alloc(32 * 1024 * 1024));
+      writeFileSync(join(system.snapshotRoot, 'filler'), Buffer.alloc(32 * 1024 * 1024));
     } catch (error) {
       expect((error as NodeJS.ErrnoException).code).toBe('ENOSPC');
     }
@@ -71,23 +72,16 @@ describe.skipIf(!canMount())('the volume', () => {
   });
 
   it('read-only: the daemon says so, the server goes on, and both recover', async () => {
-    const upstream = await temporaryDirectory();
-    const files = sampleFiles();
-    await writeReleaseTree(upstream, { id: 'r90_one', files });
-    const snapshotRoot = await tmpfs('64m');
-    const system = await startSystem({
-      upstream: { kind: 'directory', directory: { path: upstream } },
-      snapshotRoot,
-    });
+    const { system, upstream, files } = await systemOnTmpfs('64m');
     await system.untilReady(true);
-    execFileSync('mount', ['-o', 'remount,ro', snapshotRoot]);
+    execFileSync('mount', ['-o', 'remount,ro', system.snapshotRoot]);
     await writeReleaseTree(upstream, {
       id: 'r91_two',
       files: new Map(files).set('new.bin', Buffer.alloc(9, 3)),
     });
     expect(await system.run('sync')).toMatchObject({ status: 'failed', failure_code: 'read_only' });
     expect((await fetch(system.cdn('TableBundles/Excel.zip'))).status).toBe(200);
-    execFileSync('mount', ['-o', 'remount,rw', snapshotRoot]);
+    execFileSync('mount', ['-o', 'remount,rw', system.snapshotRoot]);
     expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
     await expect
       .poll(async () => (await system.untilReady(true)).release_id, { timeout: 20_000 })

@@ -1,16 +1,11 @@
+import { TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
 import type { StatementSync } from 'node:sqlite';
 import { stringifyJsonExact } from '../../contract/json-exact.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { TaskRow } from './task-engine.ts';
 import { taskOfRecord, type TaskRecord } from './task-record.ts';
 import type { TaskProgress } from './task-run.ts';
-import {
-  TASK_STATUSES,
-  type TaskArguments,
-  type TaskLane,
-  type TaskResult,
-  type TaskStatus,
-} from './task.ts';
+import { type TaskArguments, type TaskLane, type TaskResult, type TaskStatus } from './task.ts';
 
 /** A task as it is accepted. */
 export interface NewTask {

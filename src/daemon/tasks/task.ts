@@ -1,11 +1,10 @@
-/** The states of a task. `cancelling` is a running task that was asked to stop. */
-export const TASK_STATUSES = ['queued', 'running', 'cancelling', 'succeeded', 'failed', 'cancelled'] as const;
+import type { TASK_LANES, TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
 
-/** One of {@link TASK_STATUSES}. */
+/** The state of a task, as the contract names it. `cancelling` is a running task that was asked to stop. */
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 /** Lanes run one task each at a time; `admin` work runs inside the request. */
-export type TaskLane = 'release' | 'verify' | 'parse' | 'i18n' | 'admin';
+export type TaskLane = (typeof TASK_LANES)[number];
 
 /** Arguments of a task: what its control action was given, already validated. JSON, int64 as bigint. */
 export type TaskArguments = Readonly<Record<string, unknown>>;
