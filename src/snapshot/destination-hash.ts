@@ -19,6 +19,11 @@ export function hashText(text: string, seed: number): number {
   return finalize(hash);
 }
 
+/** Where a hash belongs in a table of so many slots: every slot is as likely, whatever their number is. */
+export function slotOf(hash: number, slots: number): number {
+  return Math.floor((hash / 0x1_0000_0000) * slots);
+}
+
 function finalize(hash: number): number {
   let mixed = hash ^ (hash >>> 16);
   mixed = Math.imul(mixed, 0x85eb_ca6b);

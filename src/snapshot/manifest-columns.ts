@@ -2,14 +2,14 @@ import { randomInt } from 'node:crypto';
 import { MANIFEST_MAX_MEDIA_TYPES } from '../contract/formats/manifest-format.ts';
 import type { SnapshotId } from '../domain/digest.ts';
 import type { ManifestEntry, ManifestHeader } from '../domain/manifest.ts';
-import { hashBytes } from './destination-hash.ts';
+import { hashBytes, slotOf } from './destination-hash.ts';
+import { DestinationCursor, DestinationListBuilder, type DestinationList } from './destination-list.ts';
 import { createManifestIndex, type ManifestColumns, type ManifestIndex } from './manifest-index.ts';
 
 const DIGEST_BYTES = 32;
 const UINT32_RANGE = 2 ** 32;
 /** Fuller than this, linear probing gets slow. */
-const MAX_LOAD = 0.6;
-const FIRST_DESTINATION_CAPACITY = 64 * 1024;
+const MAX_LOAD = 0.7;
 
 /** One entry whose text parts still lie in the buffer that the line was read into; offsets into that buffer. */
 export interface RawEntry {
@@ -33,16 +33,14 @@ export class ManifestColumnsBuilder {
   readonly #digests: Uint8Array<ArrayBuffer>;
   readonly #sizes: Float64Array<ArrayBuffer>;
   readonly #crc64: BigUint64Array<ArrayBuffer>;
-  readonly #offsets: Uint32Array<ArrayBuffer>;
+  readonly #destinations: DestinationListBuilder;
   readonly #mediaTypeIds: Uint16Array<ArrayBuffer>;
   readonly #localized: Uint8Array<ArrayBuffer>;
   readonly #mediaTypes: string[] = [];
   readonly #mediaTypeByText = new Map<string, number>();
-  #destinations: Buffer<ArrayBuffer>;
   #large = new Uint32Array(64);
   #blockLists = new Uint8Array(64 * DIGEST_BYTES);
   #largeCount = 0;
-  #destinationBytes = 0;
   #length = 0;
   #totalBytes = 0;
   #lastMediaType: { readonly bytes: Buffer; readonly id: number } | null = null;
@@ -54,10 +52,9 @@ export class ManifestColumnsBuilder {
     this.#digests = new Uint8Array(this.#capacity * DIGEST_BYTES);
     this.#sizes = new Float64Array(this.#capacity);
     this.#crc64 = new BigUint64Array(this.#capacity);
-    this.#offsets = new Uint32Array(this.#capacity + 1);
+    this.#destinations = new DestinationListBuilder(this.#capacity);
     this.#mediaTypeIds = new Uint16Array(this.#capacity);
     this.#localized = new Uint8Array(Math.ceil(this.#capacity / 8));
-    this.#destinations = Buffer.from(new ArrayBuffer(FIRST_DESTINATION_CAPACITY));
   }
 
   /** Entries added so far. */
@@ -99,26 +96,10 @@ export class ManifestColumnsBuilder {
   appendRaw(line: Buffer, entry: RawEntry): string | null {
     const position = this.#length;
     if (position >= this.#capacity) return `there are more entries than the ${this.#capacity} of the header`;
-    const start = this.#destinationBytes;
-    const end = start + entry.destinationEnd - entry.destinationStart;
-    if (end >= UINT32_RANGE) return 'the destinations take 4 GiB or more';
-    if (position > 0) {
-      const order = line.compare(
-        this.#destinations,
-        this.#offsets[position - 1],
-        start,
-        entry.destinationStart,
-        entry.destinationEnd,
-      );
-      if (order === 0) return 'the destination is there twice';
-      if (order < 0) return 'the destination is not in byte order';
-    }
     const mediaTypeId = this.#mediaTypeId(line, entry.mediaTypeStart, entry.mediaTypeEnd);
     if (mediaTypeId < 0) return `there are more than ${MANIFEST_MAX_MEDIA_TYPES} media types`;
-    this.#reserveDestinations(end);
-    line.copy(this.#destinations, start, entry.destinationStart, entry.destinationEnd);
-    this.#destinationBytes = end;
-    this.#offsets[position + 1] = end;
+    const problem = this.#destinations.append(line, entry.destinationStart, entry.destinationEnd);
+    if (problem !== null) return problem;
     decodeHex(line, entry.blake3Start, this.#digests, position * DIGEST_BYTES);
     this.#sizes[position] = entry.size;
     this.#totalBytes += entry.size;
@@ -141,7 +122,7 @@ export class ManifestColumnsBuilder {
       throw new Error(`the manifest has ${this.#length} entries; its header says ${this.#capacity}`);
     }
     const seed = randomInt(1, UINT32_RANGE - 1);
-    const destinations = new Uint8Array(this.#destinations.buffer.slice(0, this.#destinationBytes));
+    const destinations = this.#destinations.finish();
     return {
       header: this.#header,
       snapshotId,
@@ -150,13 +131,12 @@ export class ManifestColumnsBuilder {
       sizes: this.#sizes,
       crc64: this.#crc64,
       destinations,
-      destinationOffsets: this.#offsets,
       mediaTypes: this.#mediaTypes,
       mediaTypeIds: this.#mediaTypeIds,
       localized: this.#localized,
       large: this.#large.slice(0, this.#largeCount),
       blockLists: this.#blockLists.slice(0, this.#largeCount * DIGEST_BYTES),
-      table: buildTable(destinations, this.#offsets, seed),
+      table: buildTable(destinations, this.#length, seed),
       seed,
     };
   }
@@ -180,19 +160,6 @@ export class ManifestColumnsBuilder {
     }
     this.#lastMediaType = { bytes: Buffer.from(text, 'latin1'), id };
     return id;
-  }
-
-  #reserveDestinations(needed: number): void {
-    if (needed <= this.#destinations.length) return;
-    // Guessing the end from what there is keeps the last doubling from costing twice the memory.
-    const guess = this.#length === 0 ? needed : Math.ceil((needed / this.#length) * this.#capacity * 1.1);
-    const capacity = Math.min(
-      UINT32_RANGE - 1,
-      Math.max(needed, Math.min(guess, this.#destinations.length * 8), this.#destinations.length * 1.5),
-    );
-    const grown = Buffer.from(new ArrayBuffer(Math.ceil(capacity)));
-    this.#destinations.copy(grown, 0, 0, this.#destinationBytes);
-    this.#destinations = grown;
   }
 
   #addLarge(position: number, line: Buffer, blocksStart: number): void {
@@ -228,15 +195,13 @@ export function indexEntries(
   return createManifestIndex(builder.finish(snapshotId));
 }
 
-function buildTable(destinations: Uint8Array, offsets: Uint32Array, seed: number): Uint32Array<ArrayBuffer> {
-  const length = offsets.length - 1;
-  let slots = 8;
-  while (length > slots * MAX_LOAD) slots *= 2;
-  const table = new Uint32Array(slots);
+function buildTable(list: DestinationList, length: number, seed: number): Uint32Array<ArrayBuffer> {
+  const table = new Uint32Array(Math.max(8, Math.ceil(length / MAX_LOAD)));
+  const cursor = new DestinationCursor(list);
   for (let position = 0; position < length; position += 1) {
-    let slot =
-      hashBytes(destinations, offsets[position] ?? 0, offsets[position + 1] ?? 0, seed) & (slots - 1);
-    while (table[slot] !== 0) slot = (slot + 1) & (slots - 1);
+    cursor.next();
+    let slot = slotOf(hashBytes(cursor.bytes, 0, cursor.length, seed), table.length);
+    while (table[slot] !== 0) slot = slot + 1 === table.length ? 0 : slot + 1;
     table[slot] = position + 1;
   }
   return table;

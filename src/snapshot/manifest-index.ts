@@ -1,7 +1,8 @@
 import { isBlake3Hex, type Blake3Hex, type Crc64Decimal, type SnapshotId } from '../domain/digest.ts';
 import { DESTINATION_MAX_BYTES, type Destination } from '../domain/destination.ts';
 import type { EntrySource, ManifestEntry, ManifestHeader } from '../domain/manifest.ts';
-import { hashBytes, hashText } from './destination-hash.ts';
+import { hashBytes, hashText, slotOf } from './destination-hash.ts';
+import { DestinationCursor, type DestinationList } from './destination-list.ts';
 
 /**
  * A manifest as columns: no object per entry, so that a million entries cost little memory, move between threads by
@@ -17,10 +18,8 @@ export interface ManifestColumns {
   /** Bytes; doubles hold every integer to 2^53. */
   readonly sizes: Float64Array<ArrayBuffer>;
   readonly crc64: BigUint64Array<ArrayBuffer>;
-  /** All destinations in UTF-8, one behind the other. */
-  readonly destinations: Uint8Array<ArrayBuffer>;
-  /** Where destination `i` begins; one more than there are entries. */
-  readonly destinationOffsets: Uint32Array<ArrayBuffer>;
+  /** All destinations in UTF-8. */
+  readonly destinations: DestinationList;
   readonly mediaTypes: readonly string[];
   /** Position in `mediaTypes`. */
   readonly mediaTypeIds: Uint16Array<ArrayBuffer>;
@@ -30,7 +29,7 @@ export interface ManifestColumns {
   readonly large: Uint32Array<ArrayBuffer>;
   /** Digests of their block lists, 32 bytes each, in the order of `large`. */
   readonly blockLists: Uint8Array<ArrayBuffer>;
-  /** Open addressing, linear probing, a power of two of slots: position + 1, or 0 for an empty slot. */
+  /** Open addressing, linear probing: position + 1, or 0 for an empty slot. */
   readonly table: Uint32Array<ArrayBuffer>;
   /** Seed of the hash, so that nobody can choose destinations that collide. */
   readonly seed: number;
@@ -58,6 +57,11 @@ export interface ManifestIndex {
   blocks(position: number): Blake3Hex | null;
   /** Every position whose bytes have this digest, ascending. Scans: for the rare cases only. */
   findDigest(blake3: Blake3Hex): number[];
+  /**
+   * The positions in `[from, to)` whose digest begins with this byte, ascending. Scans: a 256th of the bytes, evenly
+   * spread and the same over all manifests.
+   */
+  findDigestsOf(firstByte: number, from: number, to: number): number[];
   /** Bytes that the columns take. */
   readonly memoryBytes: number;
 }
@@ -67,17 +71,12 @@ const DIGEST_WORDS = DIGEST_BYTES / 4;
 
 /** Makes the index over columns. Takes constant time: everything was prepared where the columns were built. */
 export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
-  const { header, snapshotId, length, sizes, table, seed, destinationOffsets: offsets } = columns;
+  const { header, snapshotId, length, sizes, table, seed } = columns;
   const digests = Buffer.from(columns.digests.buffer, columns.digests.byteOffset, columns.digests.byteLength);
   const digestWords = new Uint32Array(
     columns.digests.buffer,
     columns.digests.byteOffset,
     length * DIGEST_WORDS,
-  );
-  const destinations = Buffer.from(
-    columns.destinations.buffer,
-    columns.destinations.byteOffset,
-    columns.destinations.byteLength,
   );
   const blockLists = Buffer.from(
     columns.blockLists.buffer,
@@ -86,7 +85,7 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
   );
   const scratch = new Uint8Array(DESTINATION_MAX_BYTES);
   const encoder = new TextEncoder();
-  const mask = table.length - 1;
+  const cursor = new DestinationCursor(columns.destinations);
 
   const check = (position: number): void => {
     if (!Number.isInteger(position) || position < 0 || position >= length) {
@@ -95,22 +94,25 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
   };
 
   const isText = (position: number, text: string): boolean => {
-    const start = offsets[position] ?? 0;
-    if ((offsets[position + 1] ?? 0) - start !== text.length) return false;
+    cursor.seek(position);
+    if (cursor.length !== text.length) return false;
     // From the end: destinations share their beginnings.
     for (let i = text.length - 1; i >= 0; i -= 1) {
-      if (destinations[start + i] !== text.charCodeAt(i)) return false;
+      if (cursor.bytes[i] !== text.charCodeAt(i)) return false;
     }
     return true;
   };
 
   const isBytes = (position: number, bytes: number): boolean => {
-    const start = offsets[position] ?? 0;
-    if ((offsets[position + 1] ?? 0) - start !== bytes) return false;
-    for (let i = bytes - 1; i >= 0; i -= 1) {
-      if (destinations[start + i] !== scratch[i]) return false;
+    cursor.seek(position);
+    return cursor.length === bytes && cursor.bytes.compare(scratch, 0, bytes, 0, bytes) === 0;
+  };
+
+  const probe = (hash: number, isWanted: (position: number) => boolean): number => {
+    for (let slot = slotOf(hash, table.length); ; slot = slot + 1 === table.length ? 0 : slot + 1) {
+      const position = (table[slot] ?? 0) - 1;
+      if (position < 0 || isWanted(position)) return position;
     }
-    return true;
   };
 
   const findEncoded = (text: string): number => {
@@ -118,10 +120,7 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
     if (!text.isWellFormed()) return -1;
     const { read, written } = encoder.encodeInto(text, scratch);
     if (read !== text.length) return -1;
-    for (let slot = hashBytes(scratch, 0, written, seed) & mask; ; slot = (slot + 1) & mask) {
-      const position = (table[slot] ?? 0) - 1;
-      if (position < 0 || isBytes(position, written)) return position;
-    }
+    return probe(hashBytes(scratch, 0, written, seed), (position) => isBytes(position, written));
   };
 
   const index: ManifestIndex = {
@@ -131,11 +130,7 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
     find: (destination) => {
       if (destination.length > DESTINATION_MAX_BYTES) return -1;
       const hash = hashText(destination, seed);
-      if (hash < 0) return findEncoded(destination);
-      for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-        const position = (table[slot] ?? 0) - 1;
-        if (position < 0 || isText(position, destination)) return position;
-      }
+      return hash < 0 ? findEncoded(destination) : probe(hash, (position) => isText(position, destination));
     },
     entry: (position) => {
       const blocks = index.blocks(position);
@@ -157,7 +152,8 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
     },
     destination: (position) => {
       check(position);
-      return destinations.toString('utf8', offsets[position], offsets[position + 1]) as Destination;
+      cursor.seek(position);
+      return cursor.bytes.toString('utf8', 0, cursor.length) as Destination;
     },
     size: (position) => {
       check(position);
@@ -196,6 +192,14 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
       }
       return found;
     },
+    findDigestsOf: (firstByte, from, to) => {
+      const found: number[] = [];
+      const end = Math.min(to, length);
+      for (let position = from; position < end; position += 1) {
+        if (digests[position * DIGEST_BYTES] === firstByte) found.push(position);
+      }
+      return found;
+    },
     memoryBytes: columnBuffers(columns).reduce((sum, buffer) => sum + buffer.byteLength, 0),
   };
   return index;
@@ -207,8 +211,8 @@ export function columnBuffers(columns: ManifestColumns): ArrayBuffer[] {
     columns.digests.buffer,
     columns.sizes.buffer,
     columns.crc64.buffer,
-    columns.destinations.buffer,
-    columns.destinationOffsets.buffer,
+    columns.destinations.bytes.buffer,
+    columns.destinations.blockOffsets.buffer,
     columns.mediaTypeIds.buffer,
     columns.localized.buffer,
     columns.large.buffer,

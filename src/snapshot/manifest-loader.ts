@@ -54,7 +54,7 @@ export async function loadManifest({
   const worker = new Worker(new URL('./manifest-worker.ts', import.meta.url), {
     workerData: input,
     execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB },
+    resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: WORKER_HEAP_MB },
   });
   const answer = await answerOf(worker, signal);
   switch (answer.kind) {

@@ -82,6 +82,26 @@ describe('ManifestIndex', () => {
     expect(indexOf(entries).findDigest(sampleDigest('absent'))).toEqual([]);
   });
 
+  it('finds every entry by the first byte of its digest, in parts of the manifest', () => {
+    const entries = sortEntries(
+      Array.from({ length: 1000 }, (_, at) => sampleEntry(`entry-${at}`, { blake3: sampleDigest(`${at}`) })),
+    );
+    const index = indexOf(entries);
+    const found: number[] = [];
+    for (let firstByte = 0; firstByte < 256; firstByte += 1) {
+      for (const [from, to] of [
+        [0, 300],
+        [300, 2000],
+      ] as const) {
+        for (const position of index.findDigestsOf(firstByte, from, to)) {
+          expect(Number.parseInt(index.blake3(position).slice(0, 2), 16)).toBe(firstByte);
+          found.push(position);
+        }
+      }
+    }
+    expect(found.sort((left, right) => left - right)).toEqual(entries.map((_, position) => position));
+  });
+
   it('gives pages, empty past the end, and refuses positions that do not exist', () => {
     const entries = ['a', 'b', 'c'].map((name) => sampleEntry(name, { size: 1 }));
     const index = indexOf(entries);
@@ -104,9 +124,12 @@ describe('ManifestIndex', () => {
     expect(() => indexOf([sampleEntry('😀'), sampleEntry('\ufffd')])).toThrow('byte order');
   });
 
-  it('costs at most 130 bytes an entry beside its destination', () => {
-    const entries = sortEntries(Array.from({ length: 20_000 }, (_, i) => sampleEntry(`folder/file-${i}`)));
-    const destinationBytes = entries.reduce((sum, { destination }) => sum + destination.length, 0);
-    expect((indexOf(entries).memoryBytes - destinationBytes) / entries.length).toBeLessThan(130);
+  it('costs at most 65 bytes an entry when destinations share their beginnings', () => {
+    const entries = sortEntries(
+      Array.from({ length: 20_000 }, (_, i) =>
+        sampleEntry(`a/folder/of/some/depth/with/a/long/name/file-${i}`, { size: 1 }),
+      ),
+    );
+    expect(indexOf(entries).memoryBytes / entries.length).toBeLessThan(65);
   });
 });
