@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 import process from 'node:process';
-import { keepYoungGenerationSmall } from '../src/platform/young-generation.ts';
+import { keepProcessSmall, saveCompiledModules } from '../src/platform/process-memory.ts';
 
 // Before the program is loaded: reading its modules alone would let the heap grow by some 30 MiB.
-keepYoungGenerationSmall();
+keepProcessSmall();
 const { runDaemon } = await import('./compose/daemon.ts');
 const code = await runDaemon();
+saveCompiledModules();
 if (code !== null) process.exit(code);

@@ -114,8 +114,7 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
         });
         pending.set(request, {
           onAnswer: (answer) => {
-            const { statusCode = 0, headers } = answer;
-            readAnswer({ statusCode, headers, body: answer }, REPORT_MAX_BYTES).then(resolve, fail);
+            readAnswer(answer, REPORT_MAX_BYTES).then(resolve, fail);
           },
           onError: fail,
         });

@@ -1,13 +1,6 @@
-import type { Readable } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
 
 import { DaemonUnavailable } from './daemon-unavailable.ts';
-
-/** An answer as an HTTP client gives it: `undici` and `node:http` both fit. */
-export interface StreamedAnswer {
-  readonly statusCode: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: Readable;
-}
 
 /** One answer, read whole and no longer than allowed. */
 export interface BoundedAnswer {
@@ -22,19 +15,19 @@ export interface BoundedAnswer {
  *
  * @throws DaemonUnavailable `answer_too_large` past `maxBytes`, `answer_type` for a content coding; stream errors as they are
  */
-export async function readAnswer(answer: StreamedAnswer, maxBytes: number): Promise<BoundedAnswer> {
-  const status = answer.statusCode;
+export async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<BoundedAnswer> {
+  const status = answer.statusCode ?? 0;
   const coding = single(answer.headers['content-encoding']);
   if (coding !== '' && coding !== 'identity') {
-    discard(answer.body);
+    discard(answer);
     throw new DaemonUnavailable('answer_type', 'the daemon sent an answer with a content coding', { status });
   }
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > maxBytes) {
-      discard(answer.body);
+      discard(answer);
       throw new DaemonUnavailable('answer_too_large', `the daemon's answer exceeds ${maxBytes} bytes`, {
         status,
       });
@@ -51,7 +44,7 @@ export async function readAnswer(answer: StreamedAnswer, maxBytes: number): Prom
 }
 
 /** Gives an answer up together with its connection. */
-function discard(body: Readable): void {
+function discard(body: IncomingMessage): void {
   // Destroying it early is reported as an error on the stream, which nobody reads any more.
   body.once('error', () => undefined);
   body.destroy();

@@ -1,8 +1,7 @@
-import { Pool } from 'undici';
-
 import type { ControlAction } from '../../contract/actions.ts';
 import { DaemonUnavailable } from './daemon-unavailable.ts';
 import { readAnswer, type BoundedAnswer } from './bounded-answer.ts';
+import { openLoopbackConnections, type LoopbackConnections } from './loopback-request.ts';
 
 /** Largest attestation envelope that is read. */
 export const ATTESTATION_MAX_BYTES = 64 * 1024;
@@ -83,22 +82,15 @@ export interface DaemonClientOptions {
 
 /** Makes a client whose polls, reports and actions use connections of their own, so that none waits for another. */
 export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
-  const openPool = (connections: number): Pool =>
-    new Pool(options.url, {
-      connections,
-      pipelining: 1,
-      maxHeaderSize: 16 * 1024,
-      connect: {
-        timeout: options.timeoutMs,
-        ...(options.socketPath === undefined ? {} : { socketPath: options.socketPath }),
-      },
-    });
-  const polls = openPool(1);
-  const reports = openPool(8);
-  const actions = openPool(4);
+  const open = (connections: number, keepAlive: boolean): LoopbackConnections =>
+    openLoopbackConnections({ url: options.url, socketPath: options.socketPath, connections, keepAlive });
+  const polls = open(1, true);
+  const reports = open(8, true);
+  // Each action has a connection of its own: on a kept one that just closed it could not be told whether it was done.
+  const actions = open(4, false);
 
   async function ask(
-    pool: Pool,
+    connections: LoopbackConnections,
     path: string,
     extra: {
       readonly headers: Record<string, string>;
@@ -123,12 +115,11 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
     });
     if (token !== null) headers['authorization'] = `Bearer ${token}`;
     try {
-      const answer = await pool.request({
+      const answer = await connections.send({
+        method: extra.body === undefined ? 'GET' : 'POST',
         path,
-        ...(extra.body === undefined ? { method: 'GET' } : { method: 'POST', body: extra.body }),
         headers,
-        headersTimeout: totalMs,
-        bodyTimeout: totalMs,
+        body: extra.body,
         signal: AbortSignal.any([extra.signal, deadline]),
       });
       return await readAnswer(answer, extra.maxBytes);
@@ -186,7 +177,7 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
         body,
       }),
     close: async () => {
-      await Promise.all([polls.destroy(), reports.destroy(), actions.destroy()]);
+      for (const connections of [polls, reports, actions]) connections.close();
     },
   };
 }

@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import process from 'node:process';
+import { expect, it } from 'vitest';
+
+const MODULE = JSON.stringify(resolve(import.meta.dirname, '../../../src/platform/process-memory.ts'));
+const KEEP_SMALL = `(await import(${MODULE})).keepProcessSmall();`;
+
+function run(script: string): string {
+  return spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stdout;
+}
+
+/** Bytes of the space for new objects after many of them were made, in a process of its own. */
+function youngBytes(prepare: string): number {
+  return Number(
+    run(`
+    import { getHeapSpaceStatistics } from 'node:v8';
+    ${prepare}
+    const kept = [];
+    for (let i = 0; i < 5_000_000; i += 1) kept[i % 5000] = { i };
+    console.log(getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size);`),
+  );
+}
+
+it('keeps the space for new objects from growing', () => {
+  const small = youngBytes(KEEP_SMALL);
+  expect(small).toBeGreaterThan(0);
+  expect(small).toBeLessThan(youngBytes('') / 2);
+});
+
+it('keeps the WHATWG client from being loaded with node:http, and the globals as they are', () => {
+  const loaded = (prepare: string): unknown =>
+    JSON.parse(
+      run(`
+      ${prepare}
+      const { createServer, request } = await import('node:http');
+      const client = process.moduleLoadList.some((name) => name.includes('undici'));
+      console.log(JSON.stringify([client, typeof createServer, typeof request, typeof WebSocket, typeof fetch]));`),
+    );
+  const kinds = ['function', 'function', 'function', 'function'];
+  // The first would change if Node stopped doing so, and the whole measure could go.
+  expect(loaded('')).toEqual([true, ...kinds]);
+  expect(loaded(KEEP_SMALL)).toEqual([false, ...kinds]);
+});
