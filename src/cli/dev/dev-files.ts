@@ -76,7 +76,8 @@ export async function writeServerConfiguration(
       snapshot: { root: layout.snapshot },
       daemon: { url: addresses.daemonUrl },
       attestation: { publicKeyFiles: [join(layout.keys, 'signing.pub')] },
-      admin: { tokenFiles: [layout.adminToken] },
+      // Whoever can read the token file can run the daemon by hand, too.
+      admin: { tokenFiles: [layout.adminToken], exposeControl: true },
       // Nobody routes traffic here, so there is no propagation to wait for.
       shutdown: { propagationDelaySeconds: 0 },
       // The command polls readiness; its own lines would drown the others.

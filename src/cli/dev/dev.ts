@@ -121,7 +121,7 @@ async function serve(options: DevOptions, io: DevIo, children: Child[]): Promise
       2,
     )}\n`,
   );
-  io.stdout.write(await renderWelcome(serverUrl, releaseId));
+  io.stdout.write(await renderWelcome(serverUrl, releaseId, layout.adminToken));
   await Promise.race([ended, aborted(io.signal)]);
 }
 
@@ -149,13 +149,15 @@ function progressWriter(io: DevIo): (progress: Parameters<typeof renderProgress>
   };
 }
 
-async function renderWelcome(serverUrl: string, releaseId: string): Promise<string> {
+async function renderWelcome(serverUrl: string, releaseId: string, tokenFile: string): Promise<string> {
   const page = (await (await fetch(`${serverUrl}/v1/resources?limit=1`)).json()) as {
     items?: Array<{ destination: string }>;
   };
   const path = (page.items?.[0]?.destination ?? '').split('/').map(encodeURIComponent).join('/');
   return `
 Slipway serves release ${releaseId} at ${serverUrl}
+
+Dashboard: ${serverUrl}/admin/dashboard/ (the token is in ${tokenFile})
 
 Try:
   curl -s ${serverUrl}/readyz?verbose

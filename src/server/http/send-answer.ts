@@ -18,7 +18,8 @@ export async function sendAnswer(
   response.writeHead(status, {
     'x-content-type-options': 'nosniff',
     ...headers,
-    ...(status === 204 ? {} : { 'content-length': length }),
+    // A 304 has none of its own: it would be taken for that of the representation (RFC 9110, section 8.6).
+    ...(status === 204 || status === 304 ? {} : { 'content-length': length }),
   });
   if (request.method === 'HEAD' || length === 0) {
     response.end();

@@ -1,0 +1,112 @@
+/** Times, sizes and counts in words; pure. */
+
+const STEPS = /** @type {const} */ ([
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+]);
+
+const COUNT = new Intl.NumberFormat('en');
+
+/**
+ * A length of time by its two largest units: `1 h 12 min`, `45 s`.
+ *
+ * @param {number} seconds
+ * @returns {string}
+ */
+export function duration(seconds) {
+  let rest = Math.max(0, Math.round(seconds));
+  const parts = [];
+  for (const [unit, size] of STEPS) {
+    const whole = Math.floor(rest / size);
+    rest -= whole * size;
+    if (whole > 0) parts.push(`${whole} ${unit}`);
+    else if (parts.length > 0) break;
+    if (parts.length === 2) break;
+  }
+  return parts.length === 0 ? '0 s' : parts.join(' ');
+}
+
+/**
+ * How far an instant is from now: `12 s ago`, `in 3 h`, `now`.
+ *
+ * @param {number} at Unix seconds
+ * @param {number} now Unix seconds
+ * @returns {string}
+ */
+export function relative(at, now) {
+  const distance = Math.round(now - at);
+  if (Math.abs(distance) < 2) return 'now';
+  // One unit is enough for a glance; the absolute time stands beside it.
+  const [text = ''] = /^\d+ \w+/.exec(duration(Math.abs(distance))) ?? [];
+  return distance > 0 ? `${text} ago` : `in ${text}`;
+}
+
+/**
+ * An instant on the reader's clock: the time today, the date with it on other days.
+ *
+ * @param {number} at Unix seconds
+ * @param {number} now Unix seconds
+ * @returns {string}
+ */
+export function absolute(at, now) {
+  const date = new Date(at * 1000);
+  const clock = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  const day = dayOf(date);
+  return day === dayOf(new Date(now * 1000)) ? clock : `${day} ${clock}`;
+}
+
+/**
+ * @param {number} at Unix seconds
+ * @returns {string} the instant in UTC, as RFC 3339 writes it
+ */
+export function utc(at) {
+  const date = new Date(at * 1000);
+  return Number.isNaN(date.getTime()) ? String(at) : date.toISOString().replace('.000', '');
+}
+
+/**
+ * @param {number} value
+ * @returns {string} with thousands apart
+ */
+export function count(value) {
+  return COUNT.format(value);
+}
+
+/**
+ * A size in the largest binary unit it has at least one of: `6.0 GiB`.
+ *
+ * @param {number} size
+ * @returns {string}
+ */
+export function bytes(size) {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let [value, unit] = [size, 0];
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return unit === 0 ? `${size} B` : `${value.toFixed(1)} ${units[unit]}`;
+}
+
+/**
+ * `next_run_unix_seconds` becomes `Next run unix seconds`.
+ *
+ * @param {string} name
+ * @returns {string}
+ */
+export function words(name) {
+  const text = name.replaceAll(/[-_.]/g, ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** @param {number} value */
+function two(value) {
+  return String(value).padStart(2, '0');
+}
+
+/** @param {Date} date */
+function dayOf(date) {
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}

@@ -1,0 +1,23 @@
+/** Where the page begins. */
+
+import { startApp } from './app.js';
+import { hasExactJson } from './exact-json.js';
+import { createTokenVault } from './token-vault.js';
+
+/** @import { DashboardContract } from '../dashboard-contract.ts' */
+
+const root = /** @type {HTMLElement} */ (document.getElementById('app'));
+
+try {
+  if (!hasExactJson)
+    throw new Error('This browser is too old for the dashboard. One from 2025 or later will do.');
+  // A token in the address would stay in the history; the header is the only way it travels.
+  if (location.search !== '') history.replaceState(null, '', location.pathname + location.hash);
+  const response = await fetch('contract.json', { credentials: 'omit' });
+  if (!response.ok) throw new Error(`The server answered ${response.status} instead of the contract.`);
+  const contract = /** @type {DashboardContract} */ (await response.json());
+  root.replaceChildren();
+  startApp({ window, root, vault: createTokenVault(() => sessionStorage), contract });
+} catch (error) {
+  root.textContent = `The dashboard did not start. ${error instanceof Error ? error.message : String(error)}`;
+}

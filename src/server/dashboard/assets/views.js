@@ -1,0 +1,31 @@
+/** Every view, in the order of the menu. A new one is a row here. */
+
+import { controlView } from './control-view.js';
+import { diagnosticsView } from './diagnostics-view.js';
+import { overviewView } from './overview-view.js';
+import { releasesView } from './releases-view.js';
+import { schedulesView } from './schedules-view.js';
+import { tasksView } from './tasks-view.js';
+import { translationView } from './translation-view.js';
+
+/** @import { Route } from './app.js' */
+/** @import { View } from './view.js' */
+
+/** @type {readonly View[]} */
+export const VIEWS = [
+  overviewView,
+  releasesView,
+  tasksView,
+  schedulesView,
+  diagnosticsView,
+  translationView,
+  controlView,
+];
+
+/**
+ * @param {Route} route
+ * @returns {View} the overview for an address that names nothing
+ */
+export function viewOf({ view }) {
+  return VIEWS.find(({ id }) => id === view) ?? overviewView;
+}

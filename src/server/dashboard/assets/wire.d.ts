@@ -1,0 +1,21 @@
+// What the browser reads, in the words of the contract; types only, nothing of this is served.
+import type { z } from 'zod';
+import type { ProblemSchema } from '../../../contract/problem-schema.ts';
+import type { REPORTS, ReportName } from '../../../contract/reports.ts';
+import type { AcceptedAnswer, AdminIndexAnswer } from '../../../contract/schemas/answers/admin.ts';
+import type { HealthAnswer } from '../../../contract/schemas/answers/health.ts';
+import type { ReadinessAnswer } from '../../../contract/schemas/answers/verdict.ts';
+
+export type { ReportName };
+
+/** The whole answer of one report. */
+export type Report<N extends ReportName> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
+
+export type Health = z.infer<typeof HealthAnswer.schema>;
+export type Readiness = z.infer<typeof ReadinessAnswer.schema> & { readonly shutting_down?: boolean };
+export type AdminIndex = z.infer<typeof AdminIndexAnswer.schema>;
+export type Accepted = z.infer<typeof AcceptedAnswer.schema>;
+export type Problem = z.infer<typeof ProblemSchema>;
+export type Task = Report<'task.status'>['task'];
+export type Schedule = Report<'schedule.list'>['items'][number];
+export type ReleaseRow = Report<'release.list'>['releases'][number];

@@ -1,0 +1,104 @@
+import { actionDefinition, AUDIT_FIELDS, CONTROL_ACTIONS } from '../../contract/actions.ts';
+import type { ActionDefinition } from '../../contract/action-definition.ts';
+import { CONTROL_SWITCHES } from '../../contract/action-schema.ts';
+import { renderJsonSchema, renderParameterSchema, type JsonSchema } from '../../contract/json-schema.ts';
+import type { OperationDefinition } from '../../contract/operation-definition.ts';
+import { ADMIN_OPERATIONS } from '../../contract/operations-admin.ts';
+import { PROBLEMS } from '../../contract/problems.ts';
+import { ControlBodySchema, type ControlField } from '../../contract/schemas/control-body.ts';
+import { REASONS } from '../../domain/reasons.ts';
+
+/** One control action as the dashboard's forms need it. */
+export interface DashboardAction extends Pick<
+  ActionDefinition,
+  'summary' | 'mode' | 'destructive' | 'choices'
+> {
+  /** JSON Schema of the fields that the action requires or uses, with `reviewer` and `reason` last. */
+  readonly schema: FieldsSchema;
+}
+
+/** One admin read as the dashboard's report viewer needs it. */
+export interface DashboardReport {
+  readonly report: string;
+  readonly path: string;
+  readonly summary: string;
+  /** JSON Schema of the query. */
+  readonly schema: FieldsSchema;
+}
+
+/** A JSON Schema of an object whose members are known by name. */
+export interface FieldsSchema {
+  readonly required: readonly string[];
+  readonly properties: Readonly<Record<string, JsonSchema>>;
+}
+
+/** What the page knows of the contract. It holds no data of any installation. */
+export interface DashboardContract {
+  readonly actions: Readonly<Record<string, DashboardAction>>;
+  readonly reports: readonly DashboardReport[];
+  /** What each reason of a verdict means and what to do. */
+  readonly reasons: Readonly<Record<string, string>>;
+  /** What each problem code means. */
+  readonly problems: Readonly<Record<string, string>>;
+  /** Fields of which only `true` means something. */
+  readonly switches: readonly string[];
+}
+
+/** Makes what the page knows of the contract, so that no form and no explanation is written twice. */
+export function renderDashboardContract(): DashboardContract {
+  const { properties } = renderJsonSchema(ControlBodySchema) as {
+    readonly properties: Readonly<Record<ControlField, JsonSchema>>;
+  };
+  return {
+    actions: Object.fromEntries(
+      CONTROL_ACTIONS.map((action) => {
+        const { summary, mode, destructive, choices, required, used } = actionDefinition(action);
+        const fields = new Set<ControlField>([...required, ...used]);
+        // Last, whichever place the action gives them: they are about the call, not about what it does.
+        for (const field of AUDIT_FIELDS) {
+          fields.delete(field);
+          fields.add(field);
+        }
+        return [
+          action,
+          {
+            summary,
+            mode,
+            destructive,
+            choices,
+            schema: {
+              required,
+              properties: Object.fromEntries([...fields].map((field) => [field, properties[field]])),
+            },
+          },
+        ];
+      }),
+    ),
+    reports: Object.values<OperationDefinition>(ADMIN_OPERATIONS).flatMap(renderReport),
+    reasons: REASONS,
+    problems: Object.fromEntries(
+      Object.entries(PROBLEMS).map(([code, { description }]) => [code, description]),
+    ),
+    switches: ['force', ...CONTROL_SWITCHES],
+  };
+}
+
+function renderReport({ daemon, path, summary, query }: OperationDefinition): DashboardReport[] {
+  if (daemon === undefined || !('report' in daemon)) return [];
+  const parameters = Object.entries(query.shape);
+  return [
+    {
+      report: daemon.report,
+      path,
+      summary,
+      schema: {
+        required: parameters
+          .filter(([, schema]) => !schema.safeParse(undefined).success)
+          .map(([name]) => name),
+        properties: Object.fromEntries(
+          parameters.map(([name, schema]) => [name, renderParameterSchema(schema)]),
+        ),
+      },
+    },
+  ];
+}

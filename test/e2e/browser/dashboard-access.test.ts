@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { cspReports, openPage } from '../../support/browser.ts';
+import { DASHBOARD_TOKEN, logIn, openDashboard, startDashboardSystem } from '../../support/dashboard.ts';
+import { hasTool } from '../../support/tools.ts';
+
+describe.skipIf(!hasTool('chromium'))('the token of the dashboard', () => {
+  it('is in the header of requests and nowhere else', async () => {
+    const system = await startDashboardSystem();
+    await system.untilReady(true);
+    const opened = await openPage();
+    const { page, requests } = opened;
+    await page.goto(`${system.dashboardUrl}?svc_token=from-a-link`);
+    expect(page.url()).toBe(system.dashboardUrl);
+    await logIn(opened);
+    for (const view of ['Releases', 'Tasks', 'Schedules', 'Diagnostics', 'Translation', 'Control']) {
+      await page.getByRole('link', { name: view, exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: view }).waitFor({ state: 'attached' });
+    }
+    await page.getByRole('button', { name: 'Run … sync', exact: true }).click();
+    await page.getByRole('button', { name: 'Run sync' }).click();
+    await page.getByText('The task has ended.').waitFor();
+    const holders = requests.filter((request) =>
+      `${request.url()} ${request.postData() ?? ''}`.includes('canary'),
+    );
+    expect(holders.map((request) => request.url())).toEqual([]);
+    const asked = requests.filter((request) => new URL(request.url()).pathname.startsWith('/admin/tasks'));
+    expect(asked.length).toBeGreaterThan(0);
+    expect(new Set(asked.map((request) => request.headers()['authorization']))).toEqual(
+      new Set([`Bearer ${DASHBOARD_TOKEN}`]),
+    );
+    expect(new Set(requests.map((request) => new URL(request.url()).origin))).toEqual(
+      new Set([new URL(system.serverUrl).origin]),
+    );
+    const kept = await page.evaluate(
+      'JSON.stringify([localStorage, sessionStorage, document.cookie, document.documentElement.outerHTML])',
+    );
+    expect(kept).not.toContain('canary');
+    expect(JSON.stringify(system.server.lines)).not.toContain('canary');
+    expect([...opened.troubles, ...(await cspReports(page))]).toEqual([]);
+  });
+
+  it('that is wrong opens nothing and is said so; the right one opens after it', async () => {
+    const system = await startDashboardSystem();
+    const { page, troubles } = await openPage();
+    await page.goto(system.dashboardUrl);
+    const field = page.getByLabel('Admin token');
+    await field.fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('does not accept this token').waitFor();
+    expect(await page.locator('.verdict').count()).toBe(0);
+    expect(await page.evaluate('document.activeElement.id')).toBe('token');
+    await field.fill('naïve');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('visible ASCII').waitFor();
+    await logIn({ page });
+    expect(troubles).toEqual([]);
+  });
+
+  it('is asked for until the server has answered, however long that takes', async () => {
+    const system = await startDashboardSystem();
+    const { page } = await openPage();
+    await page.clock.install();
+    let release: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/admin/', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(system.dashboardUrl);
+    await page.getByLabel('Admin token').fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Asking' }).waitFor();
+    await page.clock.runFor(5000);
+    expect(await page.locator('.verdict').count()).toBe(0);
+    release?.();
+    await page.getByRole('alert').getByText('does not accept this token').waitFor();
+    await page.getByRole('button', { name: 'Open the dashboard' }).waitFor();
+  });
+
+  it('is gone after a reload, unless it is to be kept, and is forgotten on request', async () => {
+    const system = await startDashboardSystem();
+    const { page } = await openDashboard(system.dashboardUrl);
+    await page.reload();
+    await page.getByLabel('Admin token').fill(DASHBOARD_TOKEN);
+    await page.getByLabel('Keep it until this tab is closed').check();
+    await page.keyboard.press('Enter');
+    await page.locator('.verdict').waitFor();
+    await page.reload();
+    await page.locator('.verdict').waitFor();
+    expect(await page.evaluate('Object.values(localStorage).length')).toBe(0);
+    await page.getByRole('button', { name: 'Forget token' }).click();
+    await page.getByLabel('Admin token').waitFor();
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    await page.reload();
+    await page.getByLabel('Admin token').waitFor();
+  });
+
+  it('that is withdrawn while the page is open leads back to the question', async () => {
+    const system = await startDashboardSystem();
+    const { page } = await openDashboard(system.dashboardUrl);
+    await system.setToken('another-token');
+    await page.getByRole('alert').getByText('does not accept this token (any more)').waitFor();
+    expect(await page.locator('.verdict').count()).toBe(0);
+  });
+});

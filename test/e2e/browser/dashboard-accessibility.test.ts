@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { DESKTOP, openPage, PHONE, type Look } from '../../support/browser.ts';
+import { logIn, startDashboardSystem } from '../../support/dashboard.ts';
+import { hasTool } from '../../support/tools.ts';
+
+const LOOKS: ReadonlyArray<readonly [string, Look]> = [
+  ['light-desktop', { viewport: DESKTOP, colorScheme: 'light' }],
+  ['dark-desktop', { viewport: DESKTOP, colorScheme: 'dark' }],
+  ['light-phone', { viewport: PHONE, colorScheme: 'light' }],
+  ['dark-phone', { viewport: PHONE, colorScheme: 'dark' }],
+];
+const VIEWS = ['overview', 'releases', 'tasks', 'schedules', 'diagnostics', 'translation', 'control'];
+
+describe.skipIf(!hasTool('chromium'))('the dashboard is for everybody', () => {
+  it.each(LOOKS)('without a violation of any rule and without scrolling sideways: %s', async (name, look) => {
+    const system = await startDashboardSystem();
+    await system.untilReady(true);
+    await system.run('schedule-add', {
+      id: 'nightly-verify',
+      group: 'res',
+      action: 'verify',
+      args: ['channel=official'],
+      every_seconds: 86_400,
+      delay_seconds: 3600,
+    });
+    await system.run('verify');
+    const opened = await openPage(look);
+    const { page, violations, screenshot } = opened;
+    const check = async (place: string): Promise<void> => {
+      await screenshot(`${name}-${place}`);
+      const overflow = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect([place, overflow, await violations()]).toEqual([place, 0, []]);
+    };
+    await page.goto(system.dashboardUrl);
+    await page.getByLabel('Admin token').waitFor();
+    await check('login');
+    await logIn(opened);
+    for (const view of VIEWS) {
+      await page.goto(`${system.dashboardUrl}#/${view}`);
+      await page.locator('.panel').first().waitFor();
+      await page.locator('[aria-busy]').first().waitFor({ state: 'detached' });
+      await check(view);
+    }
+    await page.goto(`${system.dashboardUrl}#/tasks`);
+    await page.getByRole('rowheader').first().getByRole('link').click();
+    await page.getByText('verify succeeded', { exact: true }).waitFor();
+    await check('task');
+    await page.goto(`${system.dashboardUrl}#/schedules`);
+    await page.getByRole('button', { name: 'Edit nightly-verify' }).click();
+    await check('form');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Remove nightly-verify' }).click();
+    await page.getByRole('button', { name: 'Go on …' }).click();
+    await check('confirmation');
+    await page.getByRole('button', { name: 'Yes, run schedule-remove' }).click();
+    await page.getByText('The task has ended.').waitFor();
+    await check('answer');
+    await page.keyboard.press('Escape');
+    await page.goto(`${system.dashboardUrl}#/control`);
+    await page.getByRole('button', { name: 'Run … translation-glossary-add', exact: true }).click();
+    await page.getByRole('button', { name: 'Run translation-glossary-add' }).click();
+    await page.getByText('is needed').first().waitFor();
+    await check('refused-form');
+    expect(opened.troubles).toEqual([]);
+  });
+});

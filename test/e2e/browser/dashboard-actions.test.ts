@@ -1,0 +1,203 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openPage, type TestPage } from '../../support/browser.ts';
+import { DASHBOARD_TOKEN, openDashboard, startDashboardSystem } from '../../support/dashboard.ts';
+import { generateRelease } from '../../support/generate-release.ts';
+import { hasTool } from '../../support/tools.ts';
+import { until } from '../../support/until.ts';
+import { startUpstreamServer } from '../../support/upstream-server.ts';
+
+/** Presses Tab until the focus is on what has this name; nobody with a keyboard would go on for longer. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const passed: string[] = [];
+  for (let step = 0; step < 120; step += 1) {
+    const at = (await page.evaluate(
+      `(document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent
+        ?? document.activeElement.textContent).trim()`,
+    )) as string;
+    if (at === name) return;
+    passed.push(at.slice(0, 40));
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not lead to "${name}", only to: ${passed.join(' | ')}`);
+}
+
+/** The row of a table whose first cell says this. */
+function row(page: Page, name: string): ReturnType<Page['locator']> {
+  return page.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) });
+}
+
+async function openView(opened: TestPage, url: string, view: string): Promise<Page> {
+  await opened.page.goto(`${url}#/${view}`);
+  return opened.page;
+}
+
+describe.skipIf(!hasTool('chromium'))('an action from the dashboard', () => {
+  it('can be run, confirmed and answered with the keyboard alone', async () => {
+    const system = await startDashboardSystem();
+    await system.untilReady(true);
+    await system.run('schedule-add', {
+      id: 'nightly',
+      group: 'res',
+      action: 'verify',
+      every_seconds: 86_400,
+    });
+    const { page, troubles } = await openPage();
+    await page.goto(system.dashboardUrl);
+    await page.locator('#token').waitFor();
+    await page.keyboard.type(DASHBOARD_TOKEN);
+    await page.keyboard.press('Enter');
+    await page.locator('.verdict').waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    await tabTo(page, 'Schedules');
+    await page.keyboard.press('Enter');
+    await row(page, 'nightly').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Schedules');
+    await tabTo(page, 'Remove nightly');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await tabTo(page, 'Go on …');
+    await page.keyboard.press('Enter');
+    await page.getByText('Really run schedule-remove?').waitFor();
+    // What takes something away is never what the Enter key does next.
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Back');
+    await tabTo(page, 'Yes, run schedule-remove');
+    await page.keyboard.press('Enter');
+    await page.getByText('The task has ended.').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Schedule remove');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByText('No schedule yet.').waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it('is not sent when its confirmation is left', async () => {
+    const system = await startDashboardSystem();
+    await system.untilReady(true);
+    await system.run('schedule-add', {
+      id: 'nightly',
+      group: 'res',
+      action: 'verify',
+      every_seconds: 86_400,
+    });
+    const opened = await openDashboard(system.dashboardUrl);
+    const page = await openView(opened, system.dashboardUrl, 'schedules');
+    await page.getByRole('button', { name: 'Remove nightly' }).click();
+    await page.getByRole('button', { name: 'Go on …' }).click();
+    await page.getByRole('button', { name: 'Back' }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    // The focus is back where it came from.
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Remove nightly');
+    expect(opened.requests.filter((request) => request.method() === 'POST')).toEqual([]);
+  });
+
+  it('verify runs from its form and shows what came of it', async () => {
+    const system = await startDashboardSystem();
+    await system.untilReady(true);
+    const opened = await openDashboard(system.dashboardUrl);
+    const page = await openView(opened, system.dashboardUrl, 'releases');
+    await page.getByRole('button', { name: 'Verify r90_one' }).click();
+    await page.getByRole('button', { name: 'Run verify' }).click();
+    await page.getByText('The task has ended.').waitFor();
+    const result = await page.getByRole('region', { name: 'Result' }).textContent();
+    expect(JSON.parse(result ?? '')).toMatchObject({ damaged: 0, releases: [{ release_id: 'r90_one' }] });
+    await page.getByRole('dialog').getByRole('link').click();
+    await page.getByText('the release is sound').waitFor();
+    const sent = opened.requests.find((request) => request.method() === 'POST');
+    expect(sent?.postData()).toBe('{"args":["channel=official","release_id=r90_one"]}');
+    expect(sent?.headers()['idempotency-key']).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it('shows live progress of a long task, and cancels it', async () => {
+    const release = generateRelease({ releaseId: 'slow', seed: 3, sizes: [10, 2_000_000] });
+    const upstream = await startUpstreamServer({ files: release.manifestTree() });
+    onTestFinished(async () => await upstream.close());
+    const [, large = ''] = [...release.files.keys()];
+    upstream.addFaults(large, { kind: 'drip', bytes: 8192, intervalMs: 100, times: 10 });
+    const system = await startDashboardSystem({
+      upstream: { kind: 'manifest', manifest: { url: `${upstream.url}/` } },
+      daemon: { sync: { onStart: false } },
+    });
+    const { page, troubles } = await openDashboard(system.dashboardUrl);
+    await page.getByRole('button', { name: 'Sync', exact: true }).click();
+    await page.getByRole('button', { name: 'Run sync' }).click();
+    const bar = page.getByRole('dialog').getByRole('progressbar', { name: 'Progress of sync' });
+    const done = async (): Promise<number> => Number(await bar.getAttribute('value'));
+    const first = await until(async () => await done(), 60_000);
+    await until(async () => (await done()) > first, 60_000);
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'Tasks', exact: true }).click();
+    await row(page, 'sync')
+      .getByRole('button', { name: /^Cancel/ })
+      .click();
+    await page.getByLabel('Reason').fill('the wrong hour');
+    await page.getByRole('button', { name: 'Go on …' }).click();
+    await page.getByRole('button', { name: 'Yes, run task-cancel' }).click();
+    await page.getByText('The task has ended.').waitFor();
+    await page.keyboard.press('Escape');
+    await row(page, 'sync').getByText('Cancelled').waitFor();
+    await row(page, 'sync').getByRole('link').click();
+    await page.getByText('the wrong hour', { exact: true }).waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it('edits a schedule with nothing but what was changed, and runs it now', async () => {
+    const system = await startDashboardSystem();
+    await system.untilReady(true);
+    const opened = await openDashboard(system.dashboardUrl);
+    const page = await openView(opened, system.dashboardUrl, 'schedules');
+    await page.getByRole('button', { name: 'Add a schedule' }).click();
+    await page.getByLabel(/^Group/).fill('res');
+    await page.getByLabel(/^Action/).fill('verify');
+    await page.getByLabel(/^Id/).fill('hourly');
+    await page.getByLabel(/^Every seconds/).fill('3600');
+    await page.getByText('= 1 h').waitFor();
+    await page.getByRole('button', { name: 'Run schedule-add' }).click();
+    await page.getByText('The task has ended.').waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: 'Edit hourly' }).click();
+    await page.getByLabel(/^Every seconds/).fill('7200');
+    await page.getByRole('button', { name: 'Run schedule-update' }).click();
+    await page.getByText('The task has ended.').waitFor();
+    await page.keyboard.press('Escape');
+    await row(page, 'hourly').getByRole('cell', { name: '2 h', exact: true }).waitFor();
+
+    await page.getByRole('button', { name: 'Run now hourly' }).click();
+    await page.getByRole('button', { name: 'Run schedule-run' }).click();
+    await page.getByText('The task has ended.').waitFor();
+    await page.keyboard.press('Escape');
+    await row(page, 'hourly').getByRole('link', { name: 'Succeeded' }).waitFor();
+    const bodies = opened.requests
+      .filter((request) => request.method() === 'POST')
+      .map((request) => request.postData());
+    expect(bodies).toEqual([
+      '{"group":"res","action":"verify","id":"hourly","every_seconds":3600}',
+      '{"id":"hourly","every_seconds":7200}',
+      '{"id":"hourly"}',
+    ]);
+    expect(opened.troubles).toEqual([]);
+  });
+
+  it('that is refused says so at the field, and what the daemon says as it is', async () => {
+    const system = await startDashboardSystem();
+    await system.untilReady(true);
+    const opened = await openDashboard(system.dashboardUrl);
+    const page = await openView(opened, system.dashboardUrl, 'control');
+    await page.getByRole('button', { name: 'Run … schedule-run', exact: true }).click();
+    await page.getByLabel(/^Id/).fill('nobody');
+    await page.getByLabel(/^Count/).fill('9007199254740993');
+    await page.getByRole('button', { name: 'Run schedule-run' }).click();
+    await page.getByText('must not exceed 100').waitFor();
+    expect(await page.evaluate('document.activeElement.id')).toBe('action-count');
+    expect(await page.getByLabel(/^Count/).getAttribute('aria-invalid')).toBe('true');
+    expect(opened.requests.findLast((request) => request.method() === 'POST')?.postData()).toBe(
+      '{"id":"nobody","count":9007199254740993}',
+    );
+    await page.getByLabel(/^Count/).fill('1');
+    await page.getByRole('button', { name: 'Run schedule-run' }).click();
+    await page.getByRole('alert').getByText('unknown_schedule').waitFor();
+  });
+});

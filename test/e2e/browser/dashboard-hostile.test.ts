@@ -1,0 +1,208 @@
+import type { z } from 'zod';
+import { describe, expect, it } from 'vitest';
+import { REPORTS, type ReportName } from '../../../src/contract/reports.ts';
+import { ADMIN_TOKEN, startAdminServer } from '../../support/admin-client.ts';
+import { cspReports, openPage } from '../../support/browser.ts';
+import { logIn } from '../../support/dashboard.ts';
+import { hasTool } from '../../support/tools.ts';
+
+const ATTACKS = [
+  '<img src=x onerror=alert(1)>',
+  '<script>alert(2)</script>',
+  '"><svg/onload=alert(3)>',
+  "javascript:alert(4)//'",
+  '{{constructor.constructor("alert(5)")()}}',
+  '</td></table><iframe srcdoc="<script>parent.alert(6)</script>">',
+  '\u202eevil\u0000\u0007 \u2028 😀',
+];
+const HOSTILE = ATTACKS.join(' ');
+/** Beyond what a JavaScript number holds. */
+const WIDE = '9007199254740993';
+
+/** The example of a report, changed. */
+function reportLike<N extends ReportName>(
+  name: N,
+  change: (body: object) => object = (body) => body,
+): object {
+  const { example } = REPORTS[name].answer as { readonly example: z.input<z.ZodObject> };
+  return change(structuredClone(example));
+}
+
+describe.skipIf(!hasTool('chromium'))('whatever the daemon says', () => {
+  it('is text and nothing else', async () => {
+    const server = await startAdminServer();
+    const task = (REPORTS['task.status'].answer.example as { task: object }).task;
+    const hostileTask = {
+      ...task,
+      task_id: HOSTILE.slice(0, 60),
+      kind: HOSTILE,
+      args: { [HOSTILE]: HOSTILE },
+      result: { path_id: 'WIDE', note: HOSTILE },
+      failure_code: HOSTILE,
+      failure_reason: HOSTILE,
+      schedule_id: HOSTILE,
+      reviewer: HOSTILE,
+      reason: HOSTILE,
+      progress: { done: 1, total: 3, unit: HOSTILE, phase: HOSTILE },
+    };
+    const lines = ATTACKS.map((msg, seq) => ({
+      seq,
+      ts: 1_763_683_200 + seq,
+      level: 'error',
+      msg,
+      task_id: msg,
+      fields: { msg },
+    }));
+    const reports: Partial<Record<ReportName, object>> = {
+      'task.list': reportLike('task.list', (body) => ({ ...body, items: [hostileTask] })),
+      'task.status': reportLike('task.status', (body) => ({ ...body, task: hostileTask })),
+      'task.logs': reportLike('task.logs', (body) => ({ ...body, lines })),
+      'daemon.logs': reportLike('daemon.logs', (body) => ({ ...body, lines })),
+      'daemon.doctor': reportLike('daemon.doctor', (body) => ({
+        ...body,
+        checks: ATTACKS.map((text) => ({ id: text, status: 'failing', message: text, since: 1 })),
+      })),
+      'release.status': reportLike('release.status', (body) => {
+        const { official } = body as { official: object };
+        return {
+          ...body,
+          official: {
+            ...official,
+            release_id: HOSTILE,
+            snapshot_id: HOSTILE,
+            integrity: 'damaged',
+            damaged: ATTACKS,
+            damaged_count: 7,
+          },
+        };
+      }),
+      'release.list': reportLike('release.list', (body) => {
+        const [first] = (body as { releases: object[] }).releases;
+        return { ...body, releases: [{ ...first, release_id: HOSTILE }] };
+      }),
+      'schedule.list': reportLike('schedule.list', (body) => {
+        const [first] = (body as { items: object[] }).items;
+        return {
+          ...body,
+          items: [
+            {
+              ...first,
+              id: HOSTILE,
+              action: HOSTILE,
+              args: ATTACKS,
+              last_status: HOSTILE,
+              last_task_id: HOSTILE,
+            },
+          ],
+        };
+      }),
+    };
+    for (const [name, body] of Object.entries(reports)) {
+      server.daemon.setAnswer(`/v1/reports/${name}`, {
+        status: 200,
+        body: JSON.stringify(body).replaceAll('"WIDE"', WIDE),
+      });
+    }
+    server.daemon.setAnswer('/v1/control/verify', {
+      status: 202,
+      body: `{"accepted":true,"action":"verify","task_id":"01KAJ2X6V5Q0E8T9R3W7Y1Z4BC","status":"succeeded","deduplicated":false,"ignored_fields":[],"result":{"path_id":-9180874206900030759,"note":${JSON.stringify(HOSTILE)}}}`,
+    });
+
+    const opened = await openPage();
+    const { page } = opened;
+    const dashboard = `${server.url}/admin/dashboard/`;
+    await page.goto(dashboard);
+    await logIn(opened, ADMIN_TOKEN);
+    const addresses = [
+      ['overview', '.card h3'],
+      ['releases', 'td'],
+      ['tasks', 'td'],
+      [`tasks/${encodeURIComponent(HOSTILE.slice(0, 60))}`, '.log li'],
+      ['schedules', 'td'],
+      ['diagnostics', '.log li'],
+      [HOSTILE, '.card h3'],
+    ] as const;
+    for (const [address, proof] of addresses) {
+      await page.goto(`${dashboard}#/${address}`);
+      await page.locator(proof).first().waitFor();
+      await opened.screenshot(`hostile-${address.slice(0, 11).replaceAll(/\W/g, '')}`);
+    }
+    await page.goto(`${dashboard}#/tasks/x`);
+    await page.getByRole('region', { name: 'Result of the task' }).getByText(`"path_id": ${WIDE},`).waitFor();
+    await page.goto(`${dashboard}#/schedules`);
+    await page.getByRole('button', { name: /^Edit/ }).click();
+    expect(await page.getByLabel(/^Id/).inputValue()).toContain('<img src=x');
+    await page.keyboard.press('Escape');
+    await page.goto(`${dashboard}#/overview`);
+    await page.getByRole('button', { name: 'Verify', exact: true }).click();
+    await page.getByRole('button', { name: 'Run verify' }).click();
+    await page
+      .getByRole('dialog')
+      .getByText(/accepted it|has ended/)
+      .waitFor();
+
+    const made = await page.evaluate(
+      'document.querySelectorAll(\'#app script, #app iframe, #app [onerror], #app [onload], #app svg, #app img:not([src="icon.svg"])\').length',
+    );
+    expect(made).toBe(0);
+    const links = (await page.evaluate(
+      "[...document.querySelectorAll('a')].map((a) => a.protocol)",
+    )) as string[];
+    expect(new Set(links)).toEqual(new Set(['http:']));
+    expect([...opened.troubles, ...(await cspReports(page))]).toEqual([]);
+    const origins = new Set(opened.requests.map((request) => new URL(request.url()).origin));
+    expect(origins).toEqual(new Set([server.url]));
+  });
+
+  it('that makes no sense spoils one view and not the page', async () => {
+    const server = await startAdminServer();
+    const answer = (body: object): void => {
+      server.daemon.setAnswer('/v1/reports/schedule.list', { status: 200, body });
+    };
+    answer(reportLike('schedule.list', (body) => ({ ...body, items: 'none' })));
+    const opened = await openPage();
+    const { page } = opened;
+    await page.goto(`${server.url}/admin/dashboard/#/schedules`);
+    await logIn(opened, ADMIN_TOKEN);
+    await page.getByText('This view cannot show what the server sent.').waitFor();
+    await page.getByRole('link', { name: 'Control', exact: true }).click();
+    await page.getByRole('heading', { name: 'Releases and daemon' }).waitFor();
+    answer(reportLike('schedule.list'));
+    await page.getByRole('link', { name: 'Schedules', exact: true }).click();
+    await page.getByRole('rowheader', { name: 'nightly-verify' }).waitFor();
+  });
+
+  it('the log follows its end, until the reader scrolls back', async () => {
+    const server = await startAdminServer();
+    const tell = (count: number): void => {
+      const lines = Array.from({ length: count }, (_, seq) => ({
+        ts: seq,
+        level: 'info',
+        msg: `line ${seq}.`,
+      }));
+      server.daemon.setAnswer('/v1/reports/daemon.logs', {
+        status: 200,
+        body: reportLike('daemon.logs', (body) => ({ ...body, lines })),
+      });
+    };
+    tell(100);
+    const opened = await openPage();
+    const { page } = opened;
+    await page.goto(`${server.url}/admin/dashboard/#/diagnostics`);
+    await logIn(opened, ADMIN_TOKEN);
+    const box = page.getByRole('region', { name: 'Lines of the daemon' });
+    await box.getByText('line 99.').waitFor();
+    const fromEnd = async (): Promise<number> =>
+      (await page.evaluate(
+        "(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight)(document.querySelector('.log'))",
+      )) as number;
+    expect(await fromEnd()).toBeLessThan(2);
+    tell(150);
+    await box.getByText('line 149.').waitFor();
+    expect(await fromEnd()).toBeLessThan(2);
+    await page.evaluate("document.querySelector('.log').scrollTop = 100");
+    tell(200);
+    await box.getByText('line 199.').waitFor();
+    expect(await page.evaluate("document.querySelector('.log').scrollTop")).toBe(100);
+  });
+});

@@ -1,0 +1,98 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { globSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openDashboard, startDashboardSystem } from '../../support/dashboard.ts';
+import { hasTool } from '../../support/tools.ts';
+
+describe.skipIf(!hasTool('chromium'))('the dashboard says what is the matter', () => {
+  it('while the daemon is dead, and that it is back', async () => {
+    const system = await startDashboardSystem();
+    await system.untilReady(true);
+    const { page, troubles, screenshot } = await openDashboard(system.dashboardUrl);
+    const title = page.locator('#verdict-title');
+    await title.getByText('Release r90_one is being served').waitFor();
+    await system.daemon.kill();
+    await title.getByText('but the daemon is silent').waitFor();
+    await page.getByText('Served until').waitFor();
+    await page.locator('.panel .note').first().getByText('backend is not available').waitFor();
+    // Those who do not see the banner are told, too.
+    await page.getByRole('status').getByText('but the daemon is silent').waitFor({ state: 'attached' });
+    await screenshot('daemon-silent');
+    await system.startDaemon();
+    await title.getByText(/is being served$/).waitFor();
+    await page.locator('.panel .note').first().waitFor({ state: 'detached' });
+    expect(troubles).toEqual([]);
+  });
+
+  it('while the server is gone, with what was known before, and goes on by itself', async () => {
+    const system = await startDashboardSystem();
+    await system.untilReady(true);
+    const { page, troubles, screenshot } = await openDashboard(system.dashboardUrl);
+    await page.getByText('Nothing is running').waitFor();
+    await system.server.kill();
+    await page.locator('#verdict-title').getByText('The server does not answer').waitFor();
+    await page.getByText('When it last answered it served the release.').waitFor();
+    await page.getByText('Below is what was known').first().waitFor();
+    await page.getByText('Nothing is running').waitFor();
+    await screenshot('server-gone');
+    await system.startServer();
+    await page
+      .locator('#verdict-title')
+      .getByText(/is being served$/)
+      .waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it('while the release is damaged: why, what to do, and a repair from there', async () => {
+    const system = await startDashboardSystem();
+    await system.untilReady(true);
+    const { page, screenshot } = await openDashboard(system.dashboardUrl);
+    const objects = globSync('objects/*/*', { cwd: system.snapshotRoot });
+    const object = objects.find((name) => !name.endsWith('.blocks')) ?? '';
+    await rm(join(system.snapshotRoot, object));
+    await system.run('verify');
+    await page.locator('#verdict-title').getByText('The official release is not being served').waitFor();
+    await page.getByText('What to do:').waitFor();
+    await page.getByRole('heading', { name: 'Official Not served' }).waitFor();
+    await screenshot('not-served');
+    await page.getByRole('button', { name: 'Repair' }).click();
+    await page.getByRole('button', { name: 'Run repair' }).click();
+    await page.getByText('The task has ended.').waitFor();
+    await page.keyboard.press('Escape');
+    await page
+      .locator('#verdict-title')
+      .getByText(/is being served$/)
+      .waitFor();
+  });
+
+  it('where control is not exposed: no action is offered', async () => {
+    const system = await startDashboardSystem({ exposeControl: false });
+    await system.untilReady(true);
+    const { page } = await openDashboard(system.dashboardUrl);
+    await page.goto(`${system.dashboardUrl}#/control`);
+    await page.getByText('This server forwards no control actions.').waitFor();
+    for (const view of ['overview', 'releases', 'schedules', 'translation']) {
+      await page.goto(`${system.dashboardUrl}#/${view}`);
+      await page.locator('.panel').first().waitFor();
+      expect(await page.getByRole('button', { name: /Sync|Verify|Repair|Add|Run|Clean/ }).count()).toBe(0);
+    }
+  });
+
+  it('where a report is not there: which backend, while everything else goes on', async () => {
+    const system = await startDashboardSystem();
+    await system.untilReady(true);
+    const { page } = await openDashboard(system.dashboardUrl);
+    await page.goto(`${system.dashboardUrl}#/translation`);
+    await page.getByLabel('Report', { exact: true }).selectOption('translation.memory.query');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByText('is needed', { exact: true }).waitFor();
+    await system.daemon.kill();
+    await page.getByLabel(/^Source text/).fill('先生');
+    await page.getByRole('button', { name: 'Show' }).click();
+    const alert = page.getByRole('alert');
+    await alert.getByText('Translation Memory').waitFor();
+    await alert.getByText('backend_unavailable').waitFor();
+    await page.locator('#verdict-title').getByText('Release r90_one is being served').waitFor();
+  });
+});

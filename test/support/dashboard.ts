@@ -1,0 +1,55 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openPage, type Look, type TestPage } from './browser.ts';
+import { sampleFiles, writeReleaseTree } from './release-tree.ts';
+import { startSystem, type SystemOptions, type TestSystem } from './system.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+/** The admin token of the systems here; nothing else looks like it. */
+export const DASHBOARD_TOKEN = 'canary-7b1e90-dashboard-token';
+
+/** A real system with an admin token and exposed control, and the address of its dashboard. */
+export interface DashboardSystem extends TestSystem {
+  readonly dashboardUrl: string;
+  /** Replaces the admin token that the server accepts. */
+  readonly setToken: (token: string) => Promise<void>;
+}
+
+/** Starts daemon and server on a small release. */
+export async function startDashboardSystem(
+  options: Partial<SystemOptions> & { readonly exposeControl?: boolean } = {},
+): Promise<DashboardSystem> {
+  const upstream = await temporaryDirectory();
+  await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+  const tokenFile = join(await temporaryDirectory(), 'token');
+  await writeFile(tokenFile, `${DASHBOARD_TOKEN}\n`);
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    ...options,
+    server: {
+      admin: { tokenFiles: [tokenFile], exposeControl: options.exposeControl ?? true },
+      ...options.server,
+    },
+  });
+  return Object.assign(system, {
+    dashboardUrl: `${system.serverUrl}/admin/dashboard/`,
+    setToken: async (token: string) => {
+      await writeFile(tokenFile, `${token}\n`);
+    },
+  });
+}
+
+/** Opens the dashboard in a browser and gives it the token. */
+export async function openDashboard(url: string, look: Look = {}): Promise<TestPage> {
+  const opened = await openPage(look);
+  await opened.page.goto(url);
+  await logIn(opened);
+  return opened;
+}
+
+/** Types the token and waits for the verdict. */
+export async function logIn({ page }: Pick<TestPage, 'page'>, token = DASHBOARD_TOKEN): Promise<void> {
+  await page.getByLabel('Admin token').fill(token);
+  await page.getByRole('button', { name: 'Open the dashboard' }).click();
+  await page.locator('.verdict').waitFor();
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { actionDefinition, CONTROL_ACTIONS } from '../../../../src/contract/actions.ts';
+import { REPORTS } from '../../../../src/contract/reports.ts';
+import { renderDashboardContract } from '../../../../src/server/dashboard/dashboard-contract.ts';
+
+const CONTRACT = renderDashboardContract();
+
+describe('what the dashboard knows of the contract', () => {
+  it('is every action, with a schema for each field that it requires or uses', () => {
+    expect(Object.keys(CONTRACT.actions)).toEqual([...CONTROL_ACTIONS]);
+    for (const action of CONTROL_ACTIONS) {
+      const { required, used } = actionDefinition(action);
+      const { schema } = CONTRACT.actions[action]!;
+      expect(schema.required).toEqual(required);
+      expect(Object.keys(schema.properties).toSorted()).toEqual(
+        [...new Set([...required, ...used, 'reviewer', 'reason'])].toSorted(),
+      );
+      expect(Object.values(schema.properties).every((property) => 'type' in property)).toBe(true);
+    }
+  });
+
+  it('is every report, with its path and its parameters', () => {
+    expect(CONTRACT.reports.map(({ report }) => report).toSorted()).toEqual(Object.keys(REPORTS).toSorted());
+    const memory = CONTRACT.reports.find(({ report }) => report === 'translation.memory.query');
+    expect(memory?.path).toBe('/admin/translation/memory/query');
+    expect(memory?.schema.required).toEqual(['source_text']);
+    expect(memory?.schema.properties['limit']).toMatchObject({ type: 'integer', minimum: 1, maximum: 1000 });
+  });
+
+  it('survives JSON, and explains every reason', () => {
+    expect(JSON.parse(JSON.stringify(CONTRACT))).toEqual(CONTRACT);
+    expect(CONTRACT.reasons['EntryDamaged']).toContain('repair');
+  });
+});
