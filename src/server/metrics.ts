@@ -1,7 +1,13 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 
 import { CHANNELS, type Channel } from '../domain/channel.ts';
 import type { Verdict } from '../domain/verdict.ts';
+import {
+  createTallyCounter,
+  createTallyHistogram,
+  type CounterSeries,
+  type HistogramSeries,
+} from '../platform/tally.ts';
 import type { RefreshOutcome } from './serving/refresher.ts';
 import type { Serving } from './serving/serving.ts';
 
@@ -19,6 +25,14 @@ export interface RequestRecord {
   readonly seconds: number;
 }
 
+/** The series of one route. */
+interface RouteTally {
+  /** By method, then by status. */
+  readonly requests: Map<string, Map<number, CounterSeries>>;
+  readonly duration: HistogramSeries;
+  readonly bytes: CounterSeries;
+}
+
 /** What the server counts. */
 export interface ServerMetrics {
   request(record: RequestRecord): void;
@@ -31,29 +45,50 @@ export interface ServerMetrics {
 /** Registers the server's metrics; every label has a fixed set of values. */
 export function createServerMetrics(registry: Registry): ServerMetrics {
   const registers = [registry];
-  const requests = new Counter({
+  const requests = createTallyCounter({
     name: 'slipway_http_requests_total',
     help: 'Requests by route template, method and status.',
     labelNames: ['route', 'method', 'status'],
-    registers,
+    registry,
   });
-  const duration = new Histogram({
+  const duration = createTallyHistogram({
     name: 'slipway_http_request_duration_seconds',
     help: 'Time from the request head to the end of the answer, by route template.',
     labelNames: ['route'],
     buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
-    registers,
+    registry,
   });
-  const bytes = new Counter({
+  const bytes = createTallyCounter({
     name: 'slipway_http_response_bytes_total',
     help: 'Bytes sent, heads included, by route template.',
     labelNames: ['route'],
-    registers,
+    registry,
   });
+  const routes = new Map<string, RouteTally>();
+  const tallyOf = (route: string): RouteTally => {
+    const known = routes.get(route);
+    if (known !== undefined) return known;
+    const tally = {
+      requests: new Map<string, Map<number, CounterSeries>>(),
+      duration: duration({ route }),
+      bytes: bytes({ route }),
+    };
+    routes.set(route, tally);
+    return tally;
+  };
+  const requestsOf = ({ requests: methods }: RouteTally, route: string, received: string, status: number) => {
+    const method = METHODS.has(received) ? received : 'other';
+    let statuses = methods.get(method);
+    if (statuses === undefined) methods.set(method, (statuses = new Map<number, CounterSeries>()));
+    let series = statuses.get(status);
+    if (series === undefined) statuses.set(status, (series = requests({ route, method, status })));
+    return series;
+  };
   const verdicts = new Gauge({
     name: 'slipway_verdict',
     help: '1 for the present reason of each channel; the reason of a distributable channel is "none".',
     labelNames: ['channel', 'reason'],
+    aggregator: 'max',
     registers,
   });
   const reasons = new Map<Channel, string>();
@@ -66,9 +101,10 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
 
   return {
     request: ({ route, method, status, bytes: sent, seconds }) => {
-      requests.inc({ route, method: METHODS.has(method) ? method : 'other', status });
-      duration.observe({ route }, seconds);
-      bytes.inc({ route }, sent);
+      const tally = tallyOf(route);
+      requestsOf(tally, route, method, status).add(1);
+      tally.duration.observe(seconds);
+      tally.bytes.add(sent);
     },
     verdict: (verdict) => {
       setVerdict(verdicts, reasons, verdict);
@@ -99,6 +135,7 @@ function registerServingGauges(registry: Registry, serving: Serving, now: () => 
   const expires = new Gauge({
     name: 'slipway_attestation_expires_in_seconds',
     help: 'Seconds until the attestation that speaks for the official channel expires; absent without one.',
+    aggregator: 'min',
     registers,
     collect: () => {
       const attestation = serving.verdict('official').attestation;
@@ -110,6 +147,7 @@ function registerServingGauges(registry: Registry, serving: Serving, now: () => 
     name: 'slipway_manifest_entries',
     help: 'Entries of the current release of each channel.',
     labelNames: ['channel'],
+    aggregator: 'max',
     registers,
     collect: () => {
       const { current } = serving.state();

@@ -1,6 +1,9 @@
 // FNV-1a over the UTF-8 bytes, then the finalizer of MurmurHash3, because FNV's low bits alone are weak for a mask.
 const FNV_PRIME = 0x0100_0193;
 
+/** Seeds are integers from 1 to one less than this. */
+export const HASH_SEEDS = 2 ** 32 - 1;
+
 /** Hash of `bytes[start, end)` under a seed: an unsigned 32-bit number. */
 export function hashBytes(bytes: Uint8Array, start: number, end: number, seed: number): number {
   let hash = seed;

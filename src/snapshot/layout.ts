@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { STORE_FORMAT_FILE } from '../contract/formats/store-format.ts';
+// On its own, so that threads that only need paths do not load the schema library.
+import { STORE_FORMAT_FILE } from '../contract/formats/store-format-file.ts';
 import type { Channel } from '../domain/channel.ts';
 import type { Blake3Hex } from '../domain/digest.ts';
 import type { ReleaseId } from '../domain/release-id.ts';

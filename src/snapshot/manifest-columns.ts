@@ -1,13 +1,11 @@
-import { randomInt } from 'node:crypto';
 import { MANIFEST_MAX_MEDIA_TYPES } from '../contract/formats/manifest-format.ts';
 import type { SnapshotId } from '../domain/digest.ts';
 import type { ManifestEntry, ManifestHeader } from '../domain/manifest.ts';
-import { hashBytes, slotOf } from './destination-hash.ts';
+import { hashBytes, HASH_SEEDS, slotOf } from './destination-hash.ts';
 import { DestinationCursor, DestinationListBuilder, type DestinationList } from './destination-list.ts';
 import { createManifestIndex, type ManifestColumns, type ManifestIndex } from './manifest-index.ts';
 
 const DIGEST_BYTES = 32;
-const UINT32_RANGE = 2 ** 32;
 /** Fuller than this, linear probing gets slow. */
 const MAX_LOAD = 0.7;
 
@@ -115,13 +113,13 @@ export class ManifestColumnsBuilder {
   /**
    * The columns. The builder must not be used afterwards.
    *
+   * @param seed of the hash table, from 1 to {@link HASH_SEEDS} - 1; random where others choose the destinations
    * @throws Error when fewer entries were added than the header states
    */
-  finish(snapshotId: SnapshotId): ManifestColumns {
+  finish(snapshotId: SnapshotId, seed: number): ManifestColumns {
     if (this.#length !== this.#capacity) {
       throw new Error(`the manifest has ${this.#length} entries; its header says ${this.#capacity}`);
     }
-    const seed = randomInt(1, UINT32_RANGE - 1);
     const destinations = this.#destinations.finish();
     return {
       header: this.#header,
@@ -192,7 +190,7 @@ export function indexEntries(
     const problem = builder.append(entry);
     if (problem !== null) throw new Error(`${JSON.stringify(entry.destination)}: ${problem}`);
   }
-  return createManifestIndex(builder.finish(snapshotId));
+  return createManifestIndex(builder.finish(snapshotId, HASH_SEEDS - 1));
 }
 
 function buildTable(list: DestinationList, length: number, seed: number): Uint32Array<ArrayBuffer> {

@@ -1,4 +1,4 @@
-import { isBlake3Hex, type Blake3Hex, type Crc64Decimal, type SnapshotId } from '../domain/digest.ts';
+import type { Blake3Hex, Crc64Decimal, SnapshotId } from '../domain/digest.ts';
 import { DESTINATION_MAX_BYTES, type Destination } from '../domain/destination.ts';
 import type { EntrySource, ManifestEntry, ManifestHeader } from '../domain/manifest.ts';
 import { hashBytes, hashText, slotOf } from './destination-hash.ts';
@@ -55,8 +55,11 @@ export interface ManifestIndex {
   mediaType(position: number): string;
   /** BLAKE3 of the block list; `null` for an entry of one block. */
   blocks(position: number): Blake3Hex | null;
-  /** Every position whose bytes have this digest, ascending. Scans: for the rare cases only. */
-  findDigest(blake3: Blake3Hex): number[];
+  /**
+   * For each of these digests every position whose bytes have it, ascending. Scans once for all of them: for the rare
+   * cases only.
+   */
+  findDigests(wanted: Iterable<Blake3Hex>): Map<Blake3Hex, number[]>;
   /**
    * The positions in `[from, to)` whose digest begins with this byte, ascending. Scans: a 256th of the bytes, evenly
    * spread and the same over all manifests.
@@ -180,14 +183,16 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
       const at = searchSorted(columns.large, position);
       return at < 0 ? null : hexAt(blockLists, at);
     },
-    findDigest: (blake3) => {
-      if (!isBlake3Hex(blake3)) return [];
-      const wanted = new Uint32Array(Uint8Array.from(Buffer.from(blake3, 'hex')).buffer);
-      const found: number[] = [];
-      const first = wanted[0];
+    findDigests: (wanted) => {
+      const found = new Map<Blake3Hex, number[]>();
+      const firstWords = new Set<number | undefined>();
+      for (const blake3 of wanted) {
+        found.set(blake3, []);
+        firstWords.add(new Uint32Array(Uint8Array.from(Buffer.from(blake3, 'hex')).buffer)[0]);
+      }
       for (let position = 0; position < length; position += 1) {
-        if (digestWords[position * DIGEST_WORDS] === first && hexAt(digests, position) === blake3) {
-          found.push(position);
+        if (firstWords.has(digestWords[position * DIGEST_WORDS])) {
+          found.get(hexAt(digests, position))?.push(position);
         }
       }
       return found;

@@ -1,5 +1,7 @@
+import { randomInt } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import type { SnapshotId } from '../domain/digest.ts';
+import { HASH_SEEDS } from './destination-hash.ts';
 import { SnapshotFault } from './snapshot-fault.ts';
 import { createManifestIndex, type ManifestColumns, type ManifestIndex } from './manifest-index.ts';
 import type { MissingObjects } from './object-check.ts';
@@ -9,6 +11,8 @@ export interface ManifestWorkerInput {
   readonly root: string;
   readonly snapshotId: SnapshotId;
   readonly checkObjects: boolean;
+  /** Of the hash table, so that nobody can choose destinations that collide. */
+  readonly seed: number;
 }
 
 /** What the worker answers. */
@@ -33,8 +37,8 @@ export interface LoadManifestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The columns are outside of this heap: it holds only what parsing one line needs. */
-const WORKER_HEAP_MB = 128;
+/** MiB. The columns are outside of this heap: it holds only what parsing one line needs. */
+const HEAP_LIMITS = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 128 };
 
 /**
  * Loads a manifest in a thread of its own, so that the event loop is free however large it is: reads it without
@@ -50,11 +54,11 @@ export async function loadManifest({
   signal,
 }: LoadManifestOptions): Promise<LoadedManifest> {
   signal?.throwIfAborted();
-  const input: ManifestWorkerInput = { root, snapshotId, checkObjects };
+  const input: ManifestWorkerInput = { root, snapshotId, checkObjects, seed: randomInt(1, HASH_SEEDS) };
   const worker = new Worker(new URL('./manifest-worker.ts', import.meta.url), {
     workerData: input,
     execArgv: [],
-    resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: WORKER_HEAP_MB },
+    resourceLimits: HEAP_LIMITS,
   });
   const answer = await answerOf(worker, signal);
   switch (answer.kind) {

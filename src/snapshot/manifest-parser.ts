@@ -20,10 +20,11 @@ const MIN_ENTRY_LINE_BYTES = 128;
 /**
  * Reads, verifies and parses the manifest behind an open descriptor, synchronously and in pieces: for a worker thread.
  *
+ * @param seed of the hash table, 1 to 2^32 - 1
  * @returns the columns, whose bytes had exactly the digest that the snapshot id names
  * @throws SnapshotFault `damaged`, or the file system error
  */
-export function parseManifestFile(fd: number, snapshotId: SnapshotId): ManifestColumns {
+export function parseManifestFile(fd: number, snapshotId: SnapshotId, seed: number): ManifestColumns {
   const stats = fstatSync(fd);
   if (!stats.isFile()) throw new SnapshotFault('damaged', snapshotId, 'the manifest is no regular file');
   if (stats.size > MANIFEST_MAX_BYTES) {
@@ -57,7 +58,7 @@ export function parseManifestFile(fd: number, snapshotId: SnapshotId): ManifestC
   if (problem !== null || parser.builder === null) {
     throw new SnapshotFault('damaged', snapshotId, `the manifest is malformed: ${problem ?? 'it is empty'}`);
   }
-  return parser.builder.finish(snapshotId);
+  return parser.builder.finish(snapshotId, seed);
 }
 
 /** Takes the lines of a manifest in order and fills the columns until the first problem. */

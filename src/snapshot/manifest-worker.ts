@@ -27,7 +27,7 @@ function load(input: ManifestWorkerInput): ManifestWorkerAnswer {
   }
 }
 
-function readColumns({ root, snapshotId }: ManifestWorkerInput): ManifestColumns {
+function readColumns({ root, snapshotId, seed }: ManifestWorkerInput): ManifestColumns {
   const digest = manifestDigestOf(snapshotId);
   if (digest === null) throw new SnapshotFault('damaged', snapshotId, `no snapshot id: ${snapshotId}`);
   let fd: number;
@@ -43,7 +43,7 @@ function readColumns({ root, snapshotId }: ManifestWorkerInput): ManifestColumns
     throw error;
   }
   try {
-    return parseManifestFile(fd, snapshotId);
+    return parseManifestFile(fd, snapshotId, seed);
   } finally {
     closeSync(fd);
   }

@@ -86,6 +86,11 @@ export interface SnapshotWriter {
     olderThanMs: number,
     signal?: AbortSignal,
   ): Promise<sweeper.SweepResult>;
+  /** Removes what the quarantine holds beyond these bounds, the oldest first. */
+  sweepQuarantine(
+    keep: { readonly objects: number; readonly bytes: number; readonly ageMs: number },
+    signal?: AbortSignal,
+  ): Promise<sweeper.SweepResult>;
   /** Bytes that an unprivileged writer may still use. */
   freeBytes(): Promise<number>;
 }
@@ -179,6 +184,8 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
       await sweeper.sweepObjects(root, { isLive, before: clock.now() - olderThanMs, signal }),
     sweepManifests: async (isLive, olderThanMs, signal) =>
       await sweeper.sweepManifests(root, { isLive, before: clock.now() - olderThanMs, signal }),
+    sweepQuarantine: async ({ objects, bytes, ageMs }, signal) =>
+      await sweeper.sweepQuarantine(root, { objects, bytes, before: clock.now() - ageMs }, signal),
     freeBytes: async () => {
       const { bavail, bsize } = await statfs(root);
       return bavail * bsize;

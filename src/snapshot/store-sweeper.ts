@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { isBlake3Hex, type Blake3Hex } from '../domain/digest.ts';
 import { fsyncDirectory } from '../platform/files.ts';
 import { errorCode } from './error-code.ts';
+import { quarantineDirectory } from './layout.ts';
 
 /** What a sweep removed, and what it could not remove. */
 export interface SweepResult {
@@ -22,6 +23,14 @@ export interface SweepOptions {
   /** Unix milliseconds; what was written or moved into place at or after this stays. */
   readonly before: number;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** What of the quarantine is kept; whatever is beyond any of the bounds goes, the oldest first. */
+export interface QuarantineLimits {
+  readonly objects: number;
+  readonly bytes: number;
+  /** Unix milliseconds; what was put there before this goes. */
+  readonly before: number;
 }
 
 const FAILURE_EXAMPLES = 20;
@@ -57,6 +66,43 @@ export async function sweepManifests(root: string, options: SweepOptions): Promi
   await sweepDirectory(directory, names.sort(), options, tally, (name) =>
     name.endsWith(MANIFEST_SUFFIX) ? name.slice(0, -MANIFEST_SUFFIX.length) : '',
   );
+  return tally.result();
+}
+
+/**
+ * Removes from the quarantine what is beyond its limits; nothing but people reads it.
+ *
+ * @throws the signal's reason; the error of listing the folder itself
+ */
+export async function sweepQuarantine(
+  root: string,
+  limits: QuarantineLimits,
+  signal?: AbortSignal,
+): Promise<SweepResult> {
+  const tally = new Tally();
+  const directory = quarantineDirectory(root);
+  const found: Array<{ readonly path: string; readonly size: number; readonly at: number }> = [];
+  for (const name of await readdir(directory)) {
+    signal?.throwIfAborted();
+    const path = join(directory, name);
+    const stats = await tally.attempt(path, async () => await lstat(path));
+    // The rename into the folder set the ctime.
+    if (stats !== null) found.push({ path, size: stats.size, at: stats.ctimeMs });
+  }
+  found.sort((left, right) => right.at - left.at || (left.path < right.path ? -1 : 1));
+  let [objects, bytes] = [0, 0];
+  for (const { path, size, at } of found) {
+    signal?.throwIfAborted();
+    const isObject = !path.endsWith(BLOCKS_SUFFIX);
+    objects += isObject ? 1 : 0;
+    bytes += size;
+    if (objects <= limits.objects && bytes <= limits.bytes && at >= limits.before) continue;
+    const removed = await tally.attempt(path, async () => {
+      await rm(path, { recursive: true });
+      return true;
+    });
+    if (removed !== null) tally.add(size, isObject);
+  }
   return tally.result();
 }
 

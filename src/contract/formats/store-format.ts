@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { failure, success, type Result } from '../../domain/result.ts';
-
-/** Name of the file at the root of a snapshot volume that says what the volume is. */
-export const STORE_FORMAT_FILE = 'FORMAT';
+import { STORE_FORMAT_FILE } from './store-format-file.ts';
 
 /** Longest FORMAT file, in bytes. */
 export const STORE_FORMAT_MAX_BYTES = 4096;
