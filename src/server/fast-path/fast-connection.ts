@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Channel } from '../../domain/channel.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { refuseLateRequest } from '../../platform/http/client-error.ts';
 import type { CdnParts } from '../cdn/cdn-handler.ts';
 import type { Serving } from '../serving/serving.ts';
 import {
@@ -11,7 +12,7 @@ import {
   type Prepared,
   type PreparedAnswers,
 } from './prepared-answers.ts';
-import { FAST_HEAD_BYTES, parseFastHead, type FastHead } from './request-head.ts';
+import { FAST_HEAD_BYTES, FastHeadReader, type FastHead } from './request-head.ts';
 
 /** What the connections of one fast path share. */
 export interface FastConnectionDeps {
@@ -40,20 +41,22 @@ export interface FastConnectionDeps {
 interface Exchange {
   readonly head: FastHead;
   readonly begun: number;
-  readonly sentBefore: number;
   readonly status: number;
   readonly bodyBytes: number;
+  /** Head and body on the wire, once the head is known. */
+  bytes: number;
   readonly channel: Channel;
   granted: number;
   watched: EventEmitter | null;
 }
 
-const REQUEST_TIMEOUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n';
-
 /** One connection for as long as it asks for nothing out of the ordinary. */
 export class FastConnection {
   readonly #socket: Socket;
   readonly #deps: FastConnectionDeps;
+  readonly #reader = new FastHeadReader();
+  /** Bytes of the answers that are finished. */
+  #finishedBytes = 0;
   #exchange: Exchange | null = null;
   #hasAnswered = false;
   #left = false;
@@ -87,7 +90,7 @@ export class FastConnection {
       this.#handOver(chunk);
       return;
     }
-    const head = parseFastHead(chunk.toString('latin1'));
+    const head = this.#reader.read(chunk.toString('latin1'));
     const prepared = head === null ? null : this.#deps.answers.find(head.target);
     if (head === null || prepared === null || !this.#answer(head, prepared, chunk)) this.#handOver(chunk);
   };
@@ -95,13 +98,14 @@ export class FastConnection {
   /** @returns whether the request is answered here, now or soon */
   #answer(head: FastHead, prepared: Prepared, chunk: Buffer): boolean {
     const { answers, cdn } = this.#deps;
-    const isPlain = head.range === undefined && head.ifNoneMatch === undefined && head.method === 'GET';
-    const whole = isPlain ? answers.whole(prepared) : null;
-    if (whole !== null) {
-      cdn.metrics.cacheHits.inc();
-      const exchange = this.#begin(head, prepared, 200, prepared.entry.size);
-      this.#socket.write(whole, this.#onFlushed);
-      if (this.#socket.writableLength > 0) answers.pin(prepared);
+    const ready = answers.ready(prepared, head);
+    if (ready !== null) {
+      const { kind, status, bytes, bodyBytes } = ready;
+      if (kind === 'whole') cdn.metrics.cacheHits.inc();
+      const exchange = this.#begin(head, prepared, status, bodyBytes);
+      exchange.bytes = bytes.length;
+      this.#socket.write(bytes, this.#onFlushed);
+      if (this.#socket.writableLength > 0) answers.pin(prepared, kind);
       this.#afterWrite(exchange);
       return true;
     }
@@ -116,8 +120,7 @@ export class FastConnection {
       void this.#load(head, prepared, { plan, chunk });
       return true;
     }
-    const [body] = bodies;
-    if (isPlain && body !== undefined) answers.keep(prepared, body);
+    answers.keep(prepared, head, { plan, body: bodies[0] });
     this.#send(this.#begin(head, prepared, plan.status, plan.end - plan.start), plan, bodies);
     return true;
   }
@@ -194,9 +197,9 @@ export class FastConnection {
     this.#exchange = {
       head,
       begun: this.#deps.clock.monotonic(),
-      sentBefore: this.#socket.bytesWritten,
       status,
       bodyBytes,
+      bytes: 0,
       channel: release.channel,
       granted: 0,
       watched: null,
@@ -207,6 +210,7 @@ export class FastConnection {
   #send(exchange: Exchange, plan: FastPlan, bodies: readonly Buffer[]): void {
     const socket = this.#socket;
     const head = this.#deps.answers.renderHead(plan);
+    exchange.bytes = head.length + exchange.bodyBytes;
     const last = bodies.length - 1;
     if (last === -1) {
       socket.write(head, 'latin1', this.#onFlushed);
@@ -252,7 +256,8 @@ export class FastConnection {
     const { cdn, isDraining, idleTimeoutMs } = this.#deps;
     if (exchange.bodyBytes > 0) cdn.metrics.sentBytes.inc({ channel: exchange.channel }, exchange.bodyBytes);
     this.#end(exchange);
-    this.#record(exchange, true);
+    this.#finishedBytes += exchange.bytes;
+    this.#record(exchange, exchange.bytes, true);
     if (!this.#hasAnswered) {
       this.#hasAnswered = true;
       this.#socket.setTimeout(idleTimeoutMs);
@@ -267,22 +272,22 @@ export class FastConnection {
     exchange.watched?.emit('close');
   }
 
-  #record({ head, begun, sentBefore, status }: Exchange, completed: boolean): void {
+  #record({ head, begun, status }: Exchange, bytes: number, completed: boolean): void {
     this.#deps.record({
       method: head.method,
       status,
-      bytes: this.#socket.bytesWritten - sentBefore,
+      bytes,
       seconds: (this.#deps.clock.monotonic() - begun) / 1000,
       completed,
-      requestId: head.requestId,
+      requestId: head.fields.requestId,
     });
   }
 
   readonly #onTimeout = (): void => {
     // A client that takes its answer slowly is the drain watch's business.
     if (this.#exchange !== null) return;
-    if (!this.#hasAnswered) this.#socket.write(REQUEST_TIMEOUT, 'latin1');
-    this.#socket.destroy();
+    if (this.#hasAnswered) this.#socket.destroy();
+    else refuseLateRequest(this.#socket);
   };
 
   readonly #onError = (): void => {
@@ -299,7 +304,7 @@ export class FastConnection {
     const exchange = this.#exchange;
     if (exchange !== null) {
       this.#end(exchange);
-      this.#record(exchange, false);
+      this.#record(exchange, this.#socket.bytesWritten - this.#finishedBytes, false);
     }
     this.#deps.onLeave(this, null);
   };

@@ -11,24 +11,39 @@ import type { FastHead } from './request-head.ts';
 const WHOLE_BYTES = 64 * 1024;
 /** Most targets remembered at once. */
 const MOST_TARGETS = 16_384;
-/** The place of a whole answer among the blocks of its object. */
-const WHOLE_ANSWER = -1;
+/** The answers that are kept as they go out, by their place among the blocks of an object. */
+const KEPT = { whole: -1, head: -2, notModified: -3 } as const;
+const ANSWER_KINDS = ['whole', 'head', 'notModified'] as const satisfies readonly AnswerKind[];
 const REASON_PHRASES = { 200: 'OK', 206: 'Partial Content', 304: 'Not Modified' } as const;
 
 /** What a target stands for while the same state is served. */
 export interface Prepared extends SelectedEntry {
   readonly target: string;
-  /** Head and body of the plain 200; `null` when it is not in memory or must not be changed any more. */
-  whole: WholeAnswer | null;
+  /** Under which its answers are kept. */
+  readonly key: string;
+  /** Those that are in memory and may still be changed. */
+  readonly kept: Record<AnswerKind, KeptAnswer | null>;
   /** Whether the object could be opened since this was prepared. */
   isOpenable: boolean;
 }
 
-interface WholeAnswer {
-  readonly bytes: Buffer;
+/** The plain 200 with its body, the same to HEAD, and the 304. */
+export type AnswerKind = keyof typeof KEPT;
+
+interface KeptAnswer {
+  /** Weak, so that the cache alone decides how long it stays. */
+  readonly bytes: WeakRef<Buffer>;
   readonly headLength: number;
   readonly dateAt: number;
   second: number;
+}
+
+/** A whole answer with the date of now, as it goes out. */
+export interface ReadyAnswer {
+  readonly kind: AnswerKind;
+  readonly status: 200 | 304;
+  readonly bytes: Buffer;
+  readonly bodyBytes: number;
 }
 
 /** An answer that can be written as soon as its bytes are at hand. */
@@ -46,14 +61,18 @@ export interface PreparedAnswers {
   find(target: string): Prepared | null;
   /** How a request for it is answered; `null` when that is not one of the plain answers. */
   plan(prepared: Prepared, head: FastHead): FastPlan | null;
-  /** Head and body of the plain 200 in one buffer with the date of now, if it is in memory. */
-  whole(prepared: Prepared): Buffer | null;
+  /** The answer to a request, if it is in memory as a whole. */
+  ready(prepared: Prepared, head: FastHead): ReadyAnswer | null;
   /** The bytes of a small object, if its plain 200 is in memory. They never change. */
   body(prepared: Prepared): Buffer | null;
-  /** Ends changes of the buffer that {@link whole} gave: the network has not taken it yet. */
-  pin(prepared: Prepared): void;
-  /** Keeps the plain 200 of a small object in memory. */
-  keep(prepared: Prepared, body: Buffer): void;
+  /** Ends changes of the bytes that {@link ready} gave: the network has not taken them yet. */
+  pin(prepared: Prepared, kind: AnswerKind): void;
+  /** Keeps the answer to a request as a whole, if it is of a kind that is kept. */
+  keep(
+    prepared: Prepared,
+    head: FastHead,
+    answer: { readonly plan: FastPlan; readonly body: Buffer | undefined },
+  ): void;
   /** The head of an answer with the date of now, the empty line included. */
   renderHead(plan: FastPlan): string;
 }
@@ -79,9 +98,15 @@ export function createPreparedAnswers(deps: PreparedAnswersDeps): PreparedAnswer
     'Connection: keep-alive\r\n' +
     (keepAliveTimeoutMs > 0 ? `Keep-Alive: timeout=${Math.floor(keepAliveTimeoutMs / 1000)}\r\n` : '');
 
+  const drop = (prepared: Prepared, kind: AnswerKind): void => {
+    if (prepared.kept[kind] === null) return;
+    cache.drop(prepared.key, KEPT[kind]);
+    prepared.kept[kind] = null;
+  };
+
   const forget = (prepared: Prepared): void => {
     targets.delete(prepared.target);
-    if (prepared.whole !== null) cache.drop(wholeKey(prepared), WHOLE_ANSWER);
+    for (const kind of ANSWER_KINDS) drop(prepared, kind);
   };
 
   const prepare = (target: string): Prepared | null => {
@@ -92,7 +117,14 @@ export function createPreparedAnswers(deps: PreparedAnswersDeps): PreparedAnswer
       // Whatever it is, the full server finds the same and has the words for it.
       return null;
     }
-    const prepared = { ...selected, target, whole: null, isOpenable: false };
+    const prepared: Prepared = {
+      ...selected,
+      target,
+      // Several targets may share an object and still differ in their heads.
+      key: `answer ${target}`,
+      kept: { whole: null, head: null, notModified: null },
+      isOpenable: false,
+    };
     targets.set(target, prepared);
     const [oldest] = targets.size > MOST_TARGETS ? targets.values() : [];
     if (oldest !== undefined) forget(oldest);
@@ -113,17 +145,30 @@ export function createPreparedAnswers(deps: PreparedAnswersDeps): PreparedAnswer
     return `${text}Date: ${date}\r\n${connectionFields}\r\n`;
   };
 
-  const wholeInMemory = (prepared: Prepared): WholeAnswer | null => {
-    const { whole } = prepared;
-    if (whole === null || cache.get(wholeKey(prepared), WHOLE_ANSWER) !== undefined) return whole;
-    prepared.whole = null;
-    return null;
+  /** A kept answer with the date of now. Once a second the cache is asked whether it is still kept, and told of the use. */
+  const current = (prepared: Prepared, kind: AnswerKind): { bytes: Buffer; headLength: number } | null => {
+    const answer = prepared.kept[kind];
+    if (answer === null) return null;
+    tick();
+    const bytes = answer.bytes.deref();
+    if (
+      bytes === undefined ||
+      (answer.second !== second && cache.get(prepared.key, KEPT[kind]) === undefined)
+    ) {
+      prepared.kept[kind] = null;
+      return null;
+    }
+    if (answer.second !== second) {
+      bytes.write(date, answer.dateAt, 'latin1');
+      answer.second = second;
+    }
+    return { bytes, headLength: answer.headLength };
   };
 
   return {
     renderHead,
     body: (prepared) => {
-      const whole = wholeInMemory(prepared);
+      const whole = current(prepared, 'whole');
       return whole === null ? null : whole.bytes.subarray(whole.headLength);
     },
     find: (target) => {
@@ -142,8 +187,8 @@ export function createPreparedAnswers(deps: PreparedAnswersDeps): PreparedAnswer
       forget(prepared);
       return null;
     },
-    plan: ({ representation }, head) => {
-      const { method, range, ifRange, ifNoneMatch } = head;
+    plan: ({ representation }, { method, fields }) => {
+      const { range, ifRange, ifNoneMatch } = fields;
       const planned = planByteResponse(
         {
           method,
@@ -155,50 +200,49 @@ export function createPreparedAnswers(deps: PreparedAnswersDeps): PreparedAnswer
       );
       return fastPlan(planned);
     },
-    whole: (prepared) => {
-      const whole = wholeInMemory(prepared);
-      if (whole === null) return null;
-      tick();
-      if (whole.second !== second) {
-        whole.bytes.write(date, whole.dateAt, 'latin1');
-        whole.second = second;
-      }
-      return whole.bytes;
-    },
-    pin: (prepared) => {
-      if (prepared.whole === null) return;
-      cache.drop(wholeKey(prepared), WHOLE_ANSWER);
-      prepared.whole = null;
-    },
-    keep: (prepared, body) => {
-      // Another state may be served by now; what belongs to the last one is not kept.
-      if (body.length > WHOLE_BYTES || prepared.whole !== null || targets.get(prepared.target) !== prepared)
-        return;
-      const planned = planByteResponse(
-        { method: 'GET', headers: {}, nowSeconds: Math.floor(clock.now() / 1000), boundary: () => '' },
-        prepared.representation,
-      );
-      const plan = fastPlan(planned);
-      if (plan === null) return;
-      const head = renderHead(plan);
-      const bytes = Buffer.allocUnsafeSlow(head.length + body.length);
-      bytes.write(head, 0, 'latin1');
-      body.copy(bytes, head.length);
-      cache.drop(prepared.entry.blake3, 0);
-      cache.put(wholeKey(prepared), WHOLE_ANSWER, bytes);
-      prepared.whole = {
+    ready: (prepared, head) => {
+      const kind = kindOf(prepared, head);
+      // What HEAD says is only true of an object that can be read.
+      if (kind === null || (kind === 'head' && !prepared.isOpenable && prepared.kept.whole === null))
+        return null;
+      const answer = current(prepared, kind);
+      if (answer === null) return null;
+      const { bytes, headLength } = answer;
+      return {
+        kind,
+        status: kind === 'notModified' ? 304 : 200,
         bytes,
-        headLength: head.length,
-        dateAt: head.indexOf('\r\nDate: ') + '\r\nDate: '.length,
+        bodyBytes: bytes.length - headLength,
+      };
+    },
+    pin: drop,
+    keep: (prepared, head, { plan, body }) => {
+      const kind = kindOf(prepared, head);
+      // Another state may be served by now; what belongs to the last one is not kept.
+      if (kind === null || prepared.kept[kind] !== null || targets.get(prepared.target) !== prepared) return;
+      if (kind === 'whole' && (body === undefined || body.length > WHOLE_BYTES)) return;
+      const text = renderHead(plan);
+      const bytes = Buffer.allocUnsafeSlow(text.length + (body?.length ?? 0));
+      bytes.write(text, 0, 'latin1');
+      body?.copy(bytes, text.length);
+      if (kind === 'whole') cache.drop(prepared.entry.blake3, 0);
+      cache.put(prepared.key, KEPT[kind], bytes);
+      prepared.kept[kind] = {
+        bytes: new WeakRef(bytes),
+        headLength: text.length,
+        dateAt: text.indexOf('\r\nDate: ') + '\r\nDate: '.length,
         second,
       };
     },
   };
 }
 
-/** Several targets may share an object and still differ in their heads. */
-function wholeKey({ target }: Prepared): string {
-  return `answer ${target}`;
+/** Which of the answers that are kept answers a request, or `null` for none. */
+function kindOf({ representation }: Prepared, { method, fields }: FastHead): AnswerKind | null {
+  const { range, ifNoneMatch } = fields;
+  if (range !== undefined) return null;
+  if (ifNoneMatch !== undefined) return ifNoneMatch === representation.etag ? 'notModified' : null;
+  return method === 'GET' ? 'whole' : 'head';
 }
 
 function fastPlan({ status, headers, parts, tail }: ByteResponsePlan): FastPlan | null {

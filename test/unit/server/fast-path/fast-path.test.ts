@@ -145,8 +145,8 @@ test('a silent connection, and one with half a head, are closed by the timer', a
   const slow = await connect(fronted);
   slow.socket.write('GET /');
   await Promise.all([closeOf(silent), closeOf(slow)]);
-  expect(silent.text).toBe('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n');
-  expect(slow.text).toBe(silent.text);
+  expect(silent.text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n(?:.+\r\n)*connection: close\r\n/);
+  expect(slow.text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
   await until(() => fronted.fastPath?.connections === 0);
 });
 
