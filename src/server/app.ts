@@ -9,6 +9,8 @@ import type { Logger } from '../platform/logging.ts';
 import { findAdminRoute, isAdminPath } from './admin/admin-routes.ts';
 import type { AdminSurface } from './admin/admin-surface.ts';
 import type { CdnHandler } from './cdn/cdn-handler.ts';
+import { DASHBOARD_PATH, isDashboardPath, type DashboardRoute } from './dashboard/dashboard-route.ts';
+import { messageProblem } from './http/message-rules.ts';
 import type { ObservedRequest } from './http/observe-request.ts';
 import {
   answerPublicRoute,
@@ -29,6 +31,7 @@ export interface ServerAppOptions {
   readonly cdn: CdnHandler;
   readonly cdnHost: string;
   readonly admin: AdminSurface;
+  readonly dashboard: DashboardRoute;
   /** Checks tokens on public routes, `null` where these are open. */
   readonly tokens: TokenVerifier | null;
   readonly createRequestId: () => string;
@@ -43,13 +46,13 @@ const NO_ROUTE = 'none';
 export const CDN_ROUTE = PUBLIC_OPERATIONS.getResource.path;
 
 /**
- * Makes the request listener: probes, resource bytes and the admin surface are answered in front, everything else goes
- * through Express.
+ * Makes the request listener: probes, resource bytes, the dashboard and the admin surface are answered in front,
+ * everything else goes through Express.
  */
 export function createServerApp(
   options: ServerAppOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const { cdn, cdnHost, admin, tokens, logger } = options;
+  const { cdn, cdnHost, admin, dashboard, tokens, logger } = options;
   const cdnPrefix = `/${cdnHost}/`;
   const contexts = new WeakMap<IncomingMessage, RequestContext>();
   const routes = new Map(options.routes.map((route) => [route.path, route]));
@@ -68,7 +71,9 @@ export function createServerApp(
   ): RequestContext => {
     const id = requestId(request.headers['x-request-id'], options.createRequestId);
     const isCdn = target.path.startsWith(cdnPrefix);
-    const template = routes.get(target.path)?.path ?? findAdminRoute(target.path)?.template;
+    const template = isDashboardPath(target.path)
+      ? DASHBOARD_PATH
+      : (routes.get(target.path)?.path ?? findAdminRoute(target.path)?.template);
     const route = isCdn ? CDN_ROUTE : (template ?? NO_ROUTE);
     options.observe({ request, response, route, requestId: id });
     // Whoever asks again for the id of this request must get this one.
@@ -98,17 +103,21 @@ export function createServerApp(
   return (request, response) => {
     const target = splitTarget(request.url ?? '');
     const context = begin(request, response, target ?? { path: '', query: '', text: '' });
-    if (target === null) {
-      failRequest(
-        new ServiceError('invalid_request', 'The request target is not valid.'),
-        { request, response },
-        context,
-      );
+    const problem = target === null ? 'The request target is not valid.' : messageProblem(request);
+    // Node loses what came behind a request that asks for another protocol.
+    if (problem !== null || request.headers.upgrade !== undefined) response.setHeader('connection', 'close');
+    if (target === null || problem !== null) {
+      const error = new ServiceError('invalid_request', problem ?? 'The request is not valid.');
+      failRequest(error, { request, response }, context);
       return;
     }
     if (target.path.startsWith(cdnPrefix)) {
       if (tokens === null) cdn.handle(request, response, target.text);
       else void serveBytes(request, response, context);
+      return;
+    }
+    if (isDashboardPath(target.path)) {
+      void dashboard.handle(request, response, context);
       return;
     }
     if (isAdminPath(target.path)) {

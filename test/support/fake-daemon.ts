@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import type { AtEnd } from './shared-fixture.ts';
 
 /** What is wrong with the daemon. */
 export type DaemonFault =
@@ -50,8 +51,8 @@ export interface FakeDaemon {
   setFault(fault: DaemonFault): void;
 }
 
-/** Starts a fake daemon; it ends with the running test. */
-export async function startFakeDaemon(): Promise<FakeDaemon> {
+/** Starts a fake daemon; it ends with the running test, unless told otherwise. */
+export async function startFakeDaemon(atEnd: AtEnd = onTestFinished): Promise<FakeDaemon> {
   let envelope: Buffer | null = null;
   let version = 0;
   let fault: DaemonFault = null;
@@ -129,7 +130,7 @@ export async function startFakeDaemon(): Promise<FakeDaemon> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(async () => {
+  atEnd(async () => {
     server.closeAllConnections();
     server.close();
     await once(server, 'close');

@@ -51,7 +51,8 @@ export async function rawRequest(
   );
 }
 
-function parseAnswer(bytes: Buffer): Omit<RawAnswer, 'wasCut'> {
+/** Reads a head and takes what is behind it for the body. */
+export function parseAnswer(bytes: Buffer): Omit<RawAnswer, 'wasCut'> {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return { status: 0, statusLine: '', headers: {}, body: bytes };
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');

@@ -8,7 +8,6 @@ import type { Logger } from '../../platform/logging.ts';
 import { renderActionProblem } from './action-errors.ts';
 import { jsonAnswer, sendAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { answerAttestation } from './attestation-route.ts';
-import { answerClientError } from './client-errors.ts';
 import { answerControl } from './control-route.ts';
 import type { ActionHandler, AttestationSource, ReportHandler } from './ports.ts';
 import { answerReport } from './report-route.ts';
@@ -29,8 +28,8 @@ export interface DaemonApiDependencies {
   readonly bootId: string;
   /** Makes request ids. */
   readonly createId: () => string;
-  /** File with the token that callers must send; `null` when none is asked for. */
-  readonly tokenFile: string | null;
+  /** File with the token that callers must send now; `null` when none is asked for. */
+  readonly tokenFile: () => string | null;
 }
 
 /** The loopback API of the daemon. */
@@ -54,7 +53,7 @@ export function createDaemonApi(deps: DaemonApiDependencies): DaemonApi {
   const { logger, clock } = deps;
   const startedAt = clock.monotonic();
   const stopping = new AbortController();
-  const isAuthorized = deps.tokenFile === null ? null : createTokenCheck(deps.tokenFile, logger);
+  const isAuthorized = createTokenCheck(deps.tokenFile, logger);
   const server = createApiServer();
   let listening: Listening | null = null;
 
@@ -83,7 +82,7 @@ export function createDaemonApi(deps: DaemonApiDependencies): DaemonApi {
   /** Throws what keeps a request from its route. */
   const admit = async (route: ApiRoute | null, message: IncomingMessage): Promise<ApiRoute> => {
     const open = route?.kind === 'health' || route?.kind === 'readiness';
-    if (!open && isAuthorized !== null && !(await isAuthorized(message.headers.authorization))) {
+    if (!open && !(await isAuthorized(message.headers.authorization))) {
       throw new ServiceError('not_authenticated', 'send the shared token as "Authorization: Bearer <token>"');
     }
     // A page of another site can make a browser post here; it cannot take this header away.
@@ -141,8 +140,6 @@ export function createDaemonApi(deps: DaemonApiDependencies): DaemonApi {
       { request_id: requestId, route: route?.kind, code, status, internal },
       'request refused',
     );
-    // The rest of a body that is too large is not read: the connection ends with the answer.
-    if (code === 'body_too_large') response.setHeader('connection', 'close');
     sendProblem(response, problem);
   };
 
@@ -185,6 +182,5 @@ function createApiServer(): Server {
     requireHostHeader: true,
   });
   server.maxConnections = MAX_CONNECTIONS;
-  server.on('clientError', answerClientError);
   return server;
 }

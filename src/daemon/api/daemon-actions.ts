@@ -7,19 +7,21 @@ import type { ActionHandler, ActionOutcome } from './ports.ts';
 export interface DaemonActionDependencies {
   readonly engine: Pick<TaskEngine, 'cancel' | 'recordInline'>;
   /** Whether something starts the daemon again when it exits. */
-  readonly supervised: boolean;
+  readonly supervised: () => boolean;
+  /** Reads configuration and keys again; throws ServiceError `config_invalid`. */
+  readonly reload: () => Promise<TaskResult>;
   /** Begins to end the process once the answer is out; without `drain` running tasks are not waited for. */
   readonly requestRestart: (drain: boolean) => void;
 }
 
-/** The actions `task-cancel` and `restart`. */
+/** The actions `reload`, `task-cancel` and `restart`. */
 export function createDaemonActions(deps: DaemonActionDependencies): ReadonlyMap<string, ActionHandler> {
   const { engine } = deps;
 
   /** Records an action that is done within its request; one that an idempotency key repeats is not done again. */
   const inline = async (
     submission: Omit<TaskSubmission, 'dedupe'>,
-    run: () => TaskResult,
+    run: () => Promise<TaskResult> | TaskResult,
   ): Promise<ActionOutcome> => {
     let ran = false;
     const task = await engine.recordInline(submission, () => {
@@ -30,6 +32,11 @@ export function createDaemonActions(deps: DaemonActionDependencies): ReadonlyMap
   };
 
   return new Map<string, ActionHandler>([
+    [
+      'reload',
+      async (body, context) =>
+        await inline({ kind: 'reload', args: {}, ...auditOf(body, context) }, deps.reload),
+    ],
     [
       'task-cancel',
       async (body, context) => {
@@ -47,7 +54,7 @@ export function createDaemonActions(deps: DaemonActionDependencies): ReadonlyMap
     [
       'restart',
       async (body, context) => {
-        if (!deps.supervised) {
+        if (!deps.supervised()) {
           throw new ServiceError(
             'restart_unsupported',
             'nothing would start the daemon again: run it under a supervisor and set supervised to true',

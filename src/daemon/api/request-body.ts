@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../contract/service-error.ts';
+import { readBody } from '../../platform/http/read-body.ts';
 
 /** Largest request body. */
 export const BODY_MAX_BYTES = 1024 * 1024;
@@ -13,16 +14,8 @@ const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
  * @throws ServiceError `body_too_large`, `unsupported_media_type`, `invalid_request`
  */
 export async function readRequestBody(request: IncomingMessage): Promise<string | null> {
-  const chunks: Buffer[] = [];
-  let length = Number(request.headers['content-length'] ?? 0);
-  if (length > BODY_MAX_BYTES) throw tooLarge();
-  length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > BODY_MAX_BYTES) throw tooLarge();
-    chunks.push(chunk);
-  }
-  if (length === 0) return null;
+  const bytes = await readBody(request, BODY_MAX_BYTES);
+  if (bytes.length === 0) return null;
   const type = request.headers['content-type'];
   const coding = request.headers['content-encoding'];
   if (type === undefined || !JSON_TYPE.test(type) || (coding !== undefined && coding !== 'identity')) {
@@ -32,15 +25,11 @@ export async function readRequestBody(request: IncomingMessage): Promise<string 
     );
   }
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
     throw new ServiceError('invalid_request', 'the body is not valid UTF-8', {
       errors: [{ pointer: '', message: 'must be UTF-8' }],
       cause,
     });
   }
-}
-
-function tooLarge(): ServiceError {
-  return new ServiceError('body_too_large', `the body exceeds ${BODY_MAX_BYTES} bytes`);
 }

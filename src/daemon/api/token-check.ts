@@ -10,36 +10,36 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
  * Makes the check of the shared token. The file is read again when it has changed, so that the token can be rotated; as
  * long as it is empty or cannot be read, nobody is let in.
  *
- * @param file one token; white space around it does not count
+ * @param tokenFile the file of this moment: one token; white space around it does not count. `null` lets everybody in
  * @returns whether the value of an `Authorization` header is the token, compared in constant time over digests
  *
  * Source: RFC 6750, section 2.1.
  */
 export function createTokenCheck(
-  file: string,
+  tokenFile: () => string | null,
   logger: Logger,
 ): (authorization: string | undefined) => Promise<boolean> {
   let stamp = '';
   let expected: Buffer | null = null;
   let trouble = '';
 
-  const refresh = async (): Promise<void> => {
+  const refresh = async (file: string): Promise<void> => {
     try {
       const { mtimeMs, ctimeMs, size, ino } = await stat(file);
-      const found = `${mtimeMs} ${ctimeMs} ${size} ${ino}`;
+      const found = `${file} ${mtimeMs} ${ctimeMs} ${size} ${ino}`;
       if (found === stamp) return;
       const token = (await readBoundedFile(file, TOKEN_FILE_MAX_BYTES)).toString('utf8').trim();
       expected = token === '' ? null : digestOf(token);
       stamp = found;
-      report(token === '' ? 'it is empty' : '');
+      report(file, token === '' ? 'it is empty' : '');
     } catch (error) {
       expected = null;
       stamp = '';
-      report(error instanceof Error ? error.message : String(error));
+      report(file, error instanceof Error ? error.message : String(error));
     }
   };
 
-  const report = (found: string): void => {
+  const report = (file: string, found: string): void => {
     if (found !== '' && found !== trouble) {
       logger.error({ file, problem: found }, 'the token file cannot be used; every request is refused');
     }
@@ -47,7 +47,9 @@ export function createTokenCheck(
   };
 
   return async (authorization) => {
-    await refresh();
+    const file = tokenFile();
+    if (file === null) return true;
+    await refresh(file);
     const presented = digestOf(BEARER.exec(authorization ?? '')?.[1] ?? '');
     return expected !== null && timingSafeEqual(expected, presented);
   };

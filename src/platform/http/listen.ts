@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { chmod, lstat, rm } from 'node:fs/promises';
 import type { Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { answerClientErrors } from './client-error.ts';
 
 /** Where to listen: TCP, or a Unix domain socket. */
 export type ListenAddress =
@@ -35,14 +37,15 @@ export class ListenError extends Error {
 const SOCKET_MODE = 0o660;
 
 /**
- * Starts listening.
+ * Starts listening. What is no request is answered from here on; see {@link answerClientErrors}.
  *
  * @param server not listening yet
  * @throws ListenError when the address is taken, not allowed or not of this machine
  */
 export async function listen(server: Server, address: ListenAddress): Promise<Listening> {
   if ('socketPath' in address) await removeStaleSocket(address.socketPath);
-  const drain = trackRequests(server);
+  const { drain, isAnswering } = trackRequests(server);
+  answerClientErrors(server, isAnswering);
   try {
     const listening = once(server, 'listening');
     if ('socketPath' in address) server.listen({ path: address.socketPath });
@@ -73,8 +76,11 @@ export async function listen(server: Server, address: ListenAddress): Promise<Li
   };
 }
 
-/** Counts requests so that a closing server ends each kept-alive connection with its last answer. */
-function trackRequests(server: Server): () => void {
+/** Knows the answers that are not sent yet, so that a closing server ends each connection with its last one. */
+function trackRequests(server: Server): {
+  readonly drain: () => void;
+  readonly isAnswering: (socket: Duplex) => boolean;
+} {
   const open = new Set<ServerResponse>();
   let closing = false;
   const sayGoodbye = (response: ServerResponse): void => {
@@ -89,10 +95,19 @@ function trackRequests(server: Server): () => void {
       if (closing) setImmediate(() => server.closeIdleConnections());
     });
   });
-  return () => {
-    closing = true;
-    for (const response of open) sayGoodbye(response);
-    server.closeIdleConnections();
+  return {
+    drain: () => {
+      closing = true;
+      for (const response of open) sayGoodbye(response);
+      server.closeIdleConnections();
+    },
+    isAnswering: (socket) => {
+      // Asked for malformed messages only, which are not worth a record of every request by its connection.
+      for (const response of open) {
+        if (response.socket === socket && response.headersSent && !response.writableEnded) return true;
+      }
+      return false;
+    },
   };
 }
 

@@ -29,14 +29,16 @@ export interface PublicRoute {
  * @param answer gets the parsed query
  */
 export function publicRoute<Schema extends QuerySchema>(
-  operation: Pick<OperationDefinition, 'path' | 'auth'> & { readonly query: Schema },
+  operation: Pick<OperationDefinition, 'path' | 'auth' | 'answers'> & { readonly query: Schema },
   answer: (query: z.infer<Schema>, signal: AbortSignal) => Answer | Promise<Answer>,
 ): PublicRoute {
+  // A probe or a launcher is told what it came for, however its query was put together.
+  const canRefuse = operation.answers[400] !== undefined;
   return {
     path: operation.path,
     isOpen: operation.auth === 'none',
     answer: (parameters, signal) => {
-      const query = parseQuery(operation.query, parameters);
+      const query = parseQuery(operation.query, canRefuse ? parameters : lastOfEach(parameters));
       if (!query.ok) {
         throw new ServiceError('invalid_request', 'The query is not valid; "errors" names each parameter.', {
           errors: query.error,
@@ -45,6 +47,11 @@ export function publicRoute<Schema extends QuerySchema>(
       return answer(query.value, signal);
     },
   };
+}
+
+/** Of a parameter that is repeated only the last one. */
+function lastOfEach(parameters: URLSearchParams): URLSearchParams {
+  return new URLSearchParams(Object.fromEntries(parameters));
 }
 
 /** One request on its way through the server. */

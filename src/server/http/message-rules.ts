@@ -1,0 +1,32 @@
+import type { IncomingMessage } from 'node:http';
+
+// The characters of host and port in RFC 3986, sections 3.2.2 and 3.2.3; nothing here depends on what they say.
+const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
+
+/**
+ * What makes a message that could be parsed one that must be refused, since others on the way may have read it
+ * differently; `null` when there is nothing.
+ *
+ * Source: RFC 9112, sections 2.3, 3.2 and 6.1.
+ */
+export function messageProblem({
+  httpVersionMajor,
+  httpVersionMinor,
+  headers,
+  rawHeaders,
+}: IncomingMessage): string | null {
+  if (httpVersionMajor !== 1) return 'HTTP/1.1 and HTTP/1.0 are spoken here.';
+  if (httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined) {
+    return 'HTTP/1.0 has no transfer codings.';
+  }
+  let hosts = 0;
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    if (name.length !== 4 || name.toLowerCase() !== 'host') continue;
+    hosts += 1;
+    if (!HOST.test(rawHeaders[at + 1] ?? '')) return 'The Host field is not a host and a port.';
+  }
+  if (hosts > 1) return 'The request has more than one Host field.';
+  if (hosts === 0 && httpVersionMinor > 0) return 'The request has no Host field.';
+  return null;
+}

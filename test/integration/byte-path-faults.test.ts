@@ -1,0 +1,360 @@
+import { execFile } from 'node:child_process';
+import { mkdir, open, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { BYTE_PATHS, etagOf, SMALL } from '../support/byte-path.ts';
+import { ask, HttpConnection, renderRequest } from '../support/http-connection.ts';
+import { canInjectFaults, injectFaults } from '../support/inject-faults.ts';
+import type { RawAnswer } from '../support/raw-http.ts';
+import { startServedProcess, type ServedProcess } from '../support/served-process.ts';
+import type { AtEnd } from '../support/shared-fixture.ts';
+import { startSlowDownload } from '../support/slow-download.ts';
+import { until } from '../support/until.ts';
+
+const run = promisify(execFile);
+const MIB = 1024 * 1024;
+const LARGE = 'MediaResources/large.mp4';
+const HUGE = 'MediaResources/huge.mp4';
+const random = createRandom(24);
+const small = random.bytes(5000);
+const large = random.bytes(9 * MIB + 5);
+/** More than the system takes for a client that does not read. */
+const huge = random.bytes(20 * MIB + 5);
+const hugeNext = random.bytes(huge.length);
+const FILES = { [SMALL]: small, [LARGE]: large };
+const HUGE_FILES = { [SMALL]: small, [HUGE]: huge };
+const canTrace = canInjectFaults();
+
+/** Its tests run side by side, so each says where its end is. */
+async function serve(
+  fastPath: boolean,
+  atEnd: AtEnd,
+  files: Readonly<Record<string, Buffer>> = FILES,
+): Promise<ServedProcess> {
+  return await startServedProcess({ fastPath, release: { releaseId: 'r1', files }, atEnd });
+}
+
+async function get(served: ServedProcess, name: string): Promise<RawAnswer> {
+  return await ask(served.port, 'GET', served.target(name));
+}
+
+/** Waits until the server serves again by itself, and checks what it serves. */
+async function expectRecovery(
+  served: ServedProcess,
+  files: Readonly<Record<string, Buffer>> = FILES,
+): Promise<void> {
+  await served.untilReady(true);
+  for (const [name, bytes] of Object.entries(files)) {
+    const answer = await get(served, name);
+    expect([name, answer.status, answer.body.equals(bytes)]).toEqual([name, 200, true]);
+  }
+}
+
+function expectRefused(answer: RawAnswer, code: string, reason?: string): void {
+  expect(answer.status).toBe(503);
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+  expect(answer.headers['cache-control']).toBe('no-store');
+  expect(JSON.parse(answer.body.toString())).toMatchObject({
+    code,
+    ...(reason === undefined ? {} : { reason }),
+  });
+}
+
+/** Overwrites bytes in place, as damage does. */
+async function flip(path: string, position: number): Promise<void> {
+  const file = await open(path, 'r+');
+  try {
+    const byte = Buffer.alloc(1);
+    await file.read(byte, 0, 1, position);
+    await file.write(Buffer.from([byte[0]! ^ 1]), 0, 1, position);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Puts the right bytes back, as a repair does. */
+async function repair(path: string, bytes: Buffer): Promise<void> {
+  await writeFile(`${path}.repaired`, bytes);
+  await rm(path, { recursive: true, force: true });
+  await rename(`${path}.repaired`, path);
+}
+
+const REPLACEMENTS: ReadonlyArray<readonly [string, (path: string, bytes: Buffer) => Promise<unknown>]> = [
+  ['missing', async () => undefined],
+  ['a directory', async (path) => await mkdir(path)],
+  ['a FIFO', async (path) => await run('mkfifo', [path])],
+  [
+    'a symbolic link to the very bytes',
+    async (path, bytes) => {
+      await writeFile(`${path}.real`, bytes);
+      await symlink(`${path}.real`, path);
+    },
+  ],
+  ['shorter', async (path, bytes) => await writeFile(path, bytes.subarray(1))],
+  ['longer', async (path, bytes) => await writeFile(path, Buffer.concat([bytes, Buffer.from('x')]))],
+  [
+    'of the right size, with one bit flipped',
+    async (path, bytes) => await writeFile(path, flipped(bytes, 4000)),
+  ],
+];
+/** One file each, so that nothing is known of it before. */
+const REPLACED = Object.fromEntries(REPLACEMENTS.map(([what]) => [what, random.bytes(5000)]));
+
+function flipped(bytes: Buffer, position: number): Buffer {
+  const damaged = Buffer.from(bytes);
+  damaged[position]! ^= 1;
+  return damaged;
+}
+
+describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
+  describe('the evidence', () => {
+    it('that expires ends the serving on connections that are open, in memory or not', async ({
+      onTestFinished,
+    }) => {
+      const served = await serve(fastPath, onTestFinished);
+      const connection = await HttpConnection.open(served.port);
+      const request = async (): Promise<RawAnswer> => {
+        connection.send(renderRequest('GET', served.target(SMALL)));
+        return await connection.answer();
+      };
+      for (let turn = 0; turn < 3; turn += 1) expect((await request()).body.equals(small)).toBe(true);
+      served.attest({ official: served.release, lifetime: 5 });
+      const refused = await until(async () => {
+        const answer = await request();
+        return answer.status === 200 ? null : answer;
+      });
+      expectRefused(refused, 'not_distributable', 'AttestationExpired');
+      served.attest({ official: served.release });
+      await served.untilReady(true);
+      expect((await request()).body.equals(small)).toBe(true);
+      connection.destroy();
+    });
+
+    it('that expired while the process was suspended is not served by', async ({ onTestFinished }) => {
+      const served = await serve(fastPath, onTestFinished);
+      expect((await get(served, SMALL)).status).toBe(200);
+      const lifetime = 6;
+      served.attest({ official: served.release, lifetime });
+      const expiry = Date.now() + lifetime * 1000;
+      await until(async () => (await served.metric('slipway_attestation_expires_in_seconds')) < 10);
+      served.process.signal('SIGSTOP');
+      const connection = await HttpConnection.open(served.port);
+      connection.send(renderRequest('GET', served.target(SMALL)));
+      await until(() => Date.now() > expiry);
+      served.process.signal('SIGCONT');
+      expectRefused(await connection.answer(), 'not_distributable', 'AttestationExpired');
+      connection.destroy();
+    });
+
+    it('that damage was found by another route refuses what is still in memory', async ({
+      onTestFinished,
+    }) => {
+      const served = await serve(fastPath, onTestFinished);
+      served.daemon.setReport('release.list', { total: 0, releases: [] });
+      for (let turn = 0; turn < 4; turn += 1) expect((await get(served, SMALL)).status).toBe(200);
+      const path = served.store.pathOf(small);
+      await flip(path, 17);
+      const found = await fetch(`${served.url}/v1/distribution?destination=${encodeURIComponent(SMALL)}`);
+      expect(found.status).toBe(409);
+      expectRefused(await get(served, SMALL), 'not_distributable', 'EntryDamaged');
+      await repair(path, small);
+      await expectRecovery(served);
+    });
+  });
+
+  describe('a file that is', () => {
+    it.for(REPLACEMENTS)(
+      '%s is refused before the head, and served again once it is repaired',
+      async ([what, replace], { onTestFinished }) => {
+        const served = await serve(fastPath, onTestFinished, REPLACED);
+        const bytes = REPLACED[what]!;
+        const path = served.store.pathOf(bytes);
+        await rm(path);
+        await replace(path, bytes);
+        expectRefused(await get(served, what), 'not_distributable');
+        expect((await ask(served.port, 'HEAD', served.target(what))).status).toBe(503);
+        expect((await served.untilReady(false)).reason).toMatch(/^Entry(?:Missing|Damaged)$/);
+        await repair(path, bytes);
+        await expectRecovery(served, { [what]: bytes });
+      },
+    );
+  });
+
+  describe('while a file is being sent', () => {
+    it.for<readonly [string, (path: string) => Promise<void>]>([
+      ['it is truncated', async (path: string) => await truncate(path, 16 * MIB)],
+      ['a bit of it is flipped', async (path: string) => await flip(path, 19 * MIB)],
+    ])(
+      '%s: the connection is cut, and all that came is right',
+      async ([_what, damage], { onTestFinished }) => {
+        const served = await serve(fastPath, onTestFinished, HUGE_FILES);
+        const path = served.store.pathOf(huge);
+        const download = await startSlowDownload(served.port, served.target(HUGE));
+        await damage(path);
+        const answer = await download.finish();
+        expect([answer.status, answer.headers['content-length']]).toEqual([200, String(huge.length)]);
+        expect(answer.wasCut).toBe(true);
+        expect(answer.body.equals(huge.subarray(0, answer.body.length))).toBe(true);
+        await served.untilReady(false);
+        expectRefused(await get(served, SMALL), 'not_distributable');
+        await repair(path, huge);
+        await expectRecovery(served, HUGE_FILES);
+      },
+    );
+
+    it('it is removed or replaced: the open file is sent to its end', async ({ onTestFinished }) => {
+      const served = await serve(fastPath, onTestFinished, HUGE_FILES);
+      const path = served.store.pathOf(huge);
+      const download = await startSlowDownload(served.port, served.target(HUGE));
+      await repair(path, hugeNext);
+      expect((await download.finish()).body.equals(huge)).toBe(true);
+    });
+
+    it('another release takes over: old and whole, or cut; never a mixture', async ({ onTestFinished }) => {
+      const served = await serve(fastPath, onTestFinished, HUGE_FILES);
+      const next = await served.store.addRelease({
+        releaseId: 'r2',
+        files: { [SMALL]: Buffer.from(small).reverse(), [HUGE]: hugeNext },
+      });
+      const current = served.target(HUGE);
+      const downloads = [
+        await startSlowDownload(served.port, current),
+        await startSlowDownload(served.port, current, [['Range', 'bytes=1048576-']]),
+        await startSlowDownload(served.port, served.target(HUGE, 'r1')),
+      ];
+      served.attest({ official: next });
+      await served.untilReady(true, 'r2');
+      for (const [i, download] of downloads.entries()) {
+        const { body, wasCut } = await download.finish();
+        const old = huge.subarray(i === 1 ? MIB : 0);
+        expect(body.equals(old.subarray(0, body.length))).toBe(true);
+        expect(wasCut || body.length === old.length).toBe(true);
+      }
+      // Who goes on with the old bytes gets the new whole, or a condition that fails.
+      const rest = [['Range', 'bytes=1000-1999']] as const;
+      const goneOn = await ask(served.port, 'GET', current, [...rest, ['If-Range', etagOf(huge)]]);
+      expect([goneOn.status, goneOn.headers['etag']]).toEqual([200, etagOf(hugeNext)]);
+      expect(goneOn.body.equals(hugeNext)).toBe(true);
+      expect((await ask(served.port, 'GET', current, [...rest, ['If-Match', etagOf(huge)]])).status).toBe(
+        412,
+      );
+      // The old release is not retained, so its own path is gone.
+      expect((await ask(served.port, 'GET', served.target(HUGE, 'r1'), rest)).status).toBe(404);
+    });
+
+    it('another release takes over: the old one can be finished under its own path while it is retained', async ({
+      onTestFinished,
+    }) => {
+      const served = await serve(fastPath, onTestFinished, HUGE_FILES);
+      const next = await served.store.addRelease({
+        releaseId: 'r2',
+        files: { [SMALL]: small, [HUGE]: hugeNext },
+      });
+      const download = await startSlowDownload(served.port, served.target(HUGE, 'r1'));
+      const retained_until = Math.floor(Date.now() / 1000) + 3600;
+      served.attest({
+        official: next,
+        retained: [{ ...served.release, result: 'PASSED', channel: 'official', retained_until }],
+      });
+      await served.untilReady(true, 'r2');
+      expect((await download.finish()).body.equals(huge)).toBe(true);
+      const part = await ask(served.port, 'GET', served.target(HUGE, 'r1'), [
+        ['Range', 'bytes=1000-1999'],
+        ['If-Range', etagOf(huge)],
+      ]);
+      expect([part.status, part.body.equals(huge.subarray(1000, 2000))]).toEqual([206, true]);
+    });
+  });
+
+  describe.skipIf(!canTrace)('a disk that', () => {
+    it('fails to read is refused before the head, and used again once it works', async ({
+      onTestFinished,
+    }) => {
+      const served = await serve(fastPath, onTestFinished);
+      const path = served.store.pathOf(small);
+      const faults = await injectFaults(
+        { pid: served.process.pid, path, atEnd: onTestFinished },
+        'pread64:error=EIO',
+      );
+      expectRefused(await get(served, SMALL), 'not_distributable', 'EntryDamaged');
+      await served.untilReady(false);
+      expect(faults.injected).toBeGreaterThan(0);
+      await faults.end();
+      await expectRecovery(served);
+    });
+
+    it('fails in the middle of a file cuts the connection', async ({ onTestFinished }) => {
+      const served = await serve(fastPath, onTestFinished);
+      const path = served.store.pathOf(large);
+      const faults = await injectFaults(
+        { pid: served.process.pid, path, atEnd: onTestFinished },
+        'pread64:error=EIO:when=40+',
+      );
+      const answer = await get(served, LARGE);
+      expect([answer.status, answer.wasCut]).toEqual([200, true]);
+      expect(answer.body.equals(large.subarray(0, answer.body.length))).toBe(true);
+      await served.untilReady(false);
+      await faults.end();
+      await expectRecovery(served);
+    });
+
+    it.for(['EMFILE', 'ENFILE', 'ENOMEM'])(
+      'cannot open for %s is this server overloaded, not damage',
+      async (error, { onTestFinished }) => {
+        const served = await serve(fastPath, onTestFinished);
+        const path = served.store.pathOf(small);
+        const faults = await injectFaults(
+          { pid: served.process.pid, path, atEnd: onTestFinished },
+          `openat:error=${error}`,
+        );
+        expectRefused(await get(served, SMALL), 'overloaded');
+        expect(faults.injected).toBeGreaterThan(0);
+        // Nothing is known to be wrong with the release.
+        expect((await fetch(`${served.url}/readyz`)).status).toBe(200);
+        await faults.end();
+        expect((await get(served, SMALL)).body.equals(small)).toBe(true);
+      },
+    );
+
+    it('denies access to a file is that entry missing', async ({ onTestFinished }) => {
+      const served = await serve(fastPath, onTestFinished);
+      const path = served.store.pathOf(small);
+      const faults = await injectFaults(
+        { pid: served.process.pid, path, atEnd: onTestFinished },
+        'openat:error=EACCES',
+      );
+      expectRefused(await get(served, SMALL), 'not_distributable', 'EntryMissing');
+      await served.untilReady(false);
+      await faults.end();
+      await expectRecovery(served);
+    });
+
+    it('is slow delays who asked for it, and nobody else', async ({ onTestFinished }) => {
+      const served = await serve(fastPath, onTestFinished);
+      expect((await get(served, SMALL)).status).toBe(200);
+      const path = served.store.pathOf(large);
+      const faults = await injectFaults(
+        { pid: served.process.pid, path, atEnd: onTestFinished },
+        'pread64:delay_enter=300000',
+      );
+      let waiting = 8;
+      const slow = Array.from({ length: waiting }, async (_none, i) => {
+        const answer = await ask(served.port, 'GET', served.target(LARGE), [
+          ['Range', `bytes=${i * 1000}-${i * MIB + 5000}`],
+        ]);
+        waiting -= 1;
+        return answer;
+      });
+      await until(() => faults.injected > 0);
+      for (const path of ['/healthz', '/readyz', served.target(SMALL)]) {
+        expect([path, (await ask(served.port, 'GET', path)).status]).toEqual([path, 200]);
+      }
+      expect(waiting).toBeGreaterThan(0);
+      await faults.end();
+      for (const [i, answer] of (await Promise.all(slow)).entries()) {
+        expect(answer.body.equals(large.subarray(i * 1000, i * MIB + 5001))).toBe(true);
+      }
+    });
+  });
+});

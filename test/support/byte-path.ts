@@ -1,0 +1,65 @@
+import { describe } from 'vitest';
+import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
+import { startServedProcess, type ServedProcess, type ServedProcessOptions } from './served-process.ts';
+import { sharedFixture } from './shared-fixture.ts';
+
+const MIB = 1024 * 1024;
+
+/** Sizes around what decides how bytes are sent: nothing, one write, a block and its neighbours, several blocks. */
+export const BYTE_FILES: Readonly<Record<string, Buffer>> = byteFiles();
+
+function byteFiles(): Record<string, Buffer> {
+  const random = createRandom(20_261_121);
+  return {
+    'TableBundles/Excel.zip': random.bytes(5000),
+    'MediaResources/64k.ogg': random.bytes(64 * 1024),
+    'MediaResources/exact.ogg': random.bytes(MIB),
+    'MediaResources/more.ogg': random.bytes(MIB + 1),
+    'MediaResources/Opening.mp4': random.bytes(3 * MIB + 77),
+    'Windows_PatchPack/unity default resources': random.bytes(300),
+    'Windows_PatchPack/日本語.json': Buffer.from('{"TextJp":"先生"}'),
+    'Windows_PatchPack/100%+&?#.txt': Buffer.from('odd name'),
+    'empty.bytes': Buffer.alloc(0),
+  };
+}
+
+/** The names that the tests use most. */
+export const SMALL = 'TableBundles/Excel.zip';
+export const LARGE = 'MediaResources/Opening.mp4';
+export const EMPTY = 'empty.bytes';
+
+/** The entity tag of some bytes. */
+export function etagOf(bytes: Buffer): string {
+  return `"${blake3Hex(bytes)}"`;
+}
+
+/** Both ways a byte can take through the server. */
+export const BYTE_PATHS = [
+  ['full server', false],
+  ['fast path', true],
+] as const;
+
+/**
+ * Registers a group of tests once for each way of a byte, each with one server process that all its tests share.
+ *
+ * @param tests gets a function that gives the process, inside the tests
+ */
+export function describeBytePaths(
+  tests: (served: () => ServedProcess) => void,
+  options: Omit<Partial<ServedProcessOptions>, 'fastPath' | 'atEnd'> = {},
+): void {
+  describe.each(BYTE_PATHS)('%s', (_name, fastPath) => {
+    tests(
+      sharedFixture(
+        async (atEnd) =>
+          await startServedProcess({
+            release: { releaseId: 'r1', files: BYTE_FILES },
+            ...options,
+            fastPath,
+            atEnd,
+          }),
+      ),
+    );
+  });
+}

@@ -1,0 +1,71 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import type { AtEnd } from './shared-fixture.ts';
+import { hasTool } from './tools.ts';
+
+/**
+ * Whether `strace` may attach to a process of this user. In CI it must; elsewhere the tests that need it are skipped,
+ * and the reason is printed.
+ */
+export function canInjectFaults(): boolean {
+  if (!hasTool('strace')) return false;
+  const sleeper = spawn('sleep', ['60'], { stdio: 'ignore' });
+  const traced = spawnSync('timeout', ['0.2', 'strace', '-p', String(sleeper.pid)], { encoding: 'utf8' });
+  sleeper.kill('SIGKILL');
+  if (traced.stderr.includes('attached')) return true;
+  if (process.env['CI'] === 'true') throw new Error(`strace cannot attach: ${traced.stderr}`);
+  console.warn('SKIPPED: faults of the disk need the right to trace a process (ptrace)');
+  return false;
+}
+
+/** Faults that a running process meets in its calls of the system. */
+export interface InjectedFaults {
+  /** Calls that were made to fail or wait so far. */
+  readonly injected: number;
+  /** Ends them; the process goes on as if they had never been. */
+  end(): Promise<void>;
+}
+
+/**
+ * Makes calls of a running process fail or wait, from the return of this function on.
+ *
+ * @param target.path only calls on this file
+ * @param faults of `strace`'s `-e inject=`, such as `pread64:error=EIO`
+ */
+export async function injectFaults(
+  target: { readonly pid: number; readonly path: string; readonly atEnd: AtEnd },
+  faults: string,
+): Promise<InjectedFaults> {
+  const child = spawn(
+    'strace',
+    ['-f', '-p', String(target.pid), '-P', target.path, '-e', `inject=${faults}`, '-e', 'signal=none'],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  let injected = 0;
+  const lines = createInterface({ input: child.stderr });
+  lines.on('line', (line) => {
+    if (line.includes('(INJECTED)') || line.includes('(DELAYED)')) injected += 1;
+  });
+  const exited = once(child, 'exit');
+  const end = async (): Promise<void> => {
+    child.kill('SIGINT');
+    await exited;
+  };
+  target.atEnd(end);
+  await new Promise<void>((resolve, reject) => {
+    lines.on('line', (line) => {
+      if (line.includes(' attached')) resolve();
+    });
+    void exited.then(() => {
+      reject(new Error('strace ended before it had attached'));
+    });
+  });
+  return {
+    get injected() {
+      return injected;
+    },
+    end,
+  };
+}

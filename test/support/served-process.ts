@@ -1,0 +1,148 @@
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import type { AttestedRelease } from '../../src/domain/attestation.ts';
+import { startFakeDaemon, type FakeDaemon } from './fake-daemon.ts';
+import { makeStore, type Attestation, type StoredRelease, type TestStore } from './make-store.ts';
+import { startSlipway, type SlipwayProcess } from './process.ts';
+import type { AtEnd } from './shared-fixture.ts';
+import { CDN_HOST } from './system.ts';
+import { until } from './until.ts';
+
+/** What a test may set differently. */
+export interface ServedProcessOptions {
+  /** Whether the fast path is in front. */
+  readonly fastPath: boolean;
+  /** The current official release; more can be added to the store later. */
+  readonly release: StoredRelease;
+  /** Whole sections of the server's configuration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** A command to run the server under, such as `strace` with its arguments. */
+  readonly wrapper?: readonly string[];
+  /** Default: everything ends with the running test. */
+  readonly atEnd?: AtEnd;
+  /** Default true; false leaves it to the test to attest something. */
+  readonly attest?: boolean;
+}
+
+/** A real server process over a store written by hand and a daemon that attests what the test says. */
+export interface ServedProcess {
+  readonly port: number;
+  readonly url: string;
+  /** Holds the store, the keys and the configuration. */
+  readonly directory: string;
+  readonly store: TestStore;
+  readonly daemon: FakeDaemon;
+  readonly process: SlipwayProcess;
+  /** The release of the options, as it is attested. */
+  readonly release: AttestedRelease;
+  /** The request target of a destination: under a release's immutable path when one is named, else of the current one. */
+  target(destination: string, releaseId?: string): string;
+  /** Attests this from now on, with the next version. */
+  attest(attestation: Partial<Attestation>): void;
+  /** Waits until `/readyz` says this of this release. */
+  untilReady(ready: boolean, releaseId?: string): Promise<{ readonly reason: string | null }>;
+  /** The value of a metric, summed over its labels. */
+  metric(name: string): Promise<number>;
+}
+
+const READY_MS = 30_000;
+
+/** Starts a server process that serves a release. */
+export async function startServedProcess(options: ServedProcessOptions): Promise<ServedProcess> {
+  const atEnd: AtEnd = options.atEnd ?? onTestFinished;
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'slipway-test-')));
+  atEnd(async () => {
+    await rm(directory, { recursive: true, force: true });
+  });
+  const store = await makeStore(join(directory, 'snapshot'));
+  const daemon = await startFakeDaemon(atEnd);
+  const release = await store.addRelease(options.release);
+  let version = 0;
+  const attest = (attestation: Partial<Attestation>): void => {
+    version += 1;
+    daemon.setEnvelope(
+      store.attest({ version, issuedAt: Math.floor(Date.now() / 1000) - 1, lifetime: 3600, ...attestation }),
+    );
+  };
+  if (options.attest !== false) attest({ official: release });
+  const started = await startProcess(options, { directory, store, daemon }, atEnd);
+  const port = Number(new URL(started.url).port);
+  const served: ServedProcess = {
+    port,
+    url: started.url,
+    directory,
+    store,
+    daemon,
+    process: started,
+    release,
+    target: (destination, releaseId) =>
+      `/${CDN_HOST}/${releaseId === undefined ? '' : `${releaseId}/`}${destination.split('/').map(encodeURIComponent).join('/')}`,
+    attest,
+    untilReady: async (ready, releaseId) =>
+      await until(async () => {
+        const body = (await (await fetch(`${started.url}/readyz`)).json()) as {
+          distributable: boolean;
+          reason: string | null;
+          release_id: string | null;
+        };
+        const isThis = releaseId === undefined || body.release_id === releaseId;
+        return body.distributable === ready && isThis ? body : null;
+      }, READY_MS),
+    metric: async (name) => {
+      const text = await (await fetch(`${metricsUrlOf(started)}/metrics`)).text();
+      const lines = text
+        .split('\n')
+        .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+      if (lines.length === 0) throw new Error(`no metric ${name}`);
+      return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+    },
+  };
+  if (options.attest !== false) await served.untilReady(true);
+  return served;
+}
+
+async function startProcess(
+  { fastPath, config, wrapper }: ServedProcessOptions,
+  { directory, store, daemon }: Pick<ServedProcess, 'directory' | 'store' | 'daemon'>,
+  atEnd: AtEnd,
+): Promise<SlipwayProcess> {
+  const publicKey = join(directory, 'signing.pub');
+  const configuration = join(directory, 'server.yaml');
+  await writeFile(publicKey, store.publicKeyPem);
+  await writeFile(
+    configuration,
+    stringify({
+      listen: { host: '127.0.0.1', port: 0 },
+      metrics: { host: '127.0.0.1', port: 0 },
+      publicBaseUrl: 'https://resources.test.invalid',
+      cdn: { host: CDN_HOST },
+      snapshot: { root: store.root },
+      daemon: { url: daemon.url },
+      attestation: { publicKeyFiles: [publicKey] },
+      shutdown: { propagationDelaySeconds: 0 },
+      fastPath: { enabled: fastPath },
+      log: { access: 'none' },
+      // Who finds damage first is the test's to say.
+      scrub: { enabled: false },
+      ...config,
+    }),
+  );
+  const started = await startSlipway(
+    'server',
+    ['--config', configuration],
+    wrapper === undefined ? {} : { wrapper },
+  );
+  atEnd(async () => {
+    await started.kill();
+  });
+  return started;
+}
+
+function metricsUrlOf({ lines }: SlipwayProcess): string {
+  const line = lines.find((text) => text.includes('"server listening"'));
+  if (line === undefined) throw new Error('the server has not said where its metrics are');
+  return (JSON.parse(line) as { metrics_url: string }).metrics_url;
+}
