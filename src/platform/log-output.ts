@@ -16,12 +16,13 @@ export interface LogOutputOptions {
   readonly fd: number;
   /** Bytes that may wait for a slow reader; beyond it lines are dropped and counted. */
   readonly maxWaitingBytes: number;
+  /** Most bytes of one write, unless one line is longer; default 64 KiB. */
+  readonly maxWriteBytes?: number;
 }
 
 /** How long to wait after the reader's pipe was full, and how often when the process is ending. */
 const RETRY_MS = 10;
 const FINAL_RETRIES = 50;
-/** Most bytes of one write, unless one line is longer. */
 const CHUNK_BYTES = 64 * 1024;
 
 /**
@@ -29,7 +30,11 @@ const CHUNK_BYTES = 64 * 1024;
  * synchronous flush of pino's own destination never ends once the reader is gone (EPIPE), so that a process could not
  * exit after its parent died.
  */
-export function createLogOutput({ fd, maxWaitingBytes }: LogOutputOptions): LogOutput {
+export function createLogOutput({
+  fd,
+  maxWaitingBytes,
+  maxWriteBytes = CHUNK_BYTES,
+}: LogOutputOptions): LogOutput {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let isWriting = false;
@@ -46,7 +51,7 @@ export function createLogOutput({ fd, maxWaitingBytes }: LogOutputOptions): LogO
   const takeChunk = (): Buffer => {
     let count = 0;
     let size = 0;
-    while (count < waiting.length && (count === 0 || size + (waiting[count]?.length ?? 0) <= CHUNK_BYTES)) {
+    while (count < waiting.length && (count === 0 || size + (waiting[count]?.length ?? 0) <= maxWriteBytes)) {
       size += waiting[count]?.length ?? 0;
       count += 1;
     }

@@ -23,10 +23,19 @@ export interface LoggerOptions {
   readonly level: LogLevel;
   /** Default: standard output, written in the background. */
   readonly destination?: LogDestination;
+  /** Whether other processes write to the same standard output; each line then stays in one piece. */
+  readonly sharesOutput?: boolean;
 }
 
 /** Bytes of log lines that wait for a slow reader of standard output; beyond it lines are dropped and counted. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Most bytes that a pipe takes from several writers without mixing them.
+ *
+ * Source: pipe(7), PIPE_BUF on Linux; POSIX asks for at least 512.
+ */
+const PIPE_BUF = 4096;
 
 /** Fields that must not reach a log even when someone logs a whole object. */
 const REDACTED = ['authorization', 'cookie', 'svc_token', 'token', 'headers.authorization', 'headers.cookie'];
@@ -50,7 +59,12 @@ export function createLogger(options: LoggerOptions): Logger {
       serializers: { err: stdSerializers.err, error: stdSerializers.err },
       redact: { paths: REDACTED, censor: '[redacted]' },
     },
-    options.destination ?? createLogOutput({ fd: 1, maxWaitingBytes: MAX_WAITING_BYTES }),
+    options.destination ??
+      createLogOutput({
+        fd: 1,
+        maxWaitingBytes: MAX_WAITING_BYTES,
+        ...(options.sharesOutput === true ? { maxWriteBytes: PIPE_BUF } : {}),
+      }),
   );
 }
 

@@ -10,7 +10,7 @@ export type { Registry };
 
 /** What {@link createMetricsServer} needs. */
 export interface MetricsServerOptions {
-  readonly registry: Registry;
+  readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -36,6 +36,7 @@ export function createRegistry(build: { readonly name: string; readonly version:
     name: 'slipway_build_info',
     help: 'Always 1; the labels say which program and version runs.',
     labelNames: ['program', 'version'],
+    aggregator: 'first',
     registers: [registry],
   });
   info.set({ program: build.name, version: build.version }, 1);

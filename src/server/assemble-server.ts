@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-import type { TrustedKey } from '../attestation/keys.ts';
-import { renderOpenApiYaml } from '../contract/openapi.ts';
 import { PUBLIC_OPERATIONS } from '../contract/operations-public.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
@@ -17,6 +15,8 @@ import { createCdnHandler, type CdnHandler } from './cdn/cdn-handler.ts';
 import { DEFAULT_CDN_LIMITS } from './cdn/cdn-limits.ts';
 import type { ServerConfiguration } from './config.ts';
 import type { DaemonClient } from './daemon-client/daemon-client.ts';
+import type { DashboardFile } from './dashboard/dashboard-files.ts';
+import { createDashboardRoute } from './dashboard/dashboard-route.ts';
 import { createDistributionRoutes } from './distribution/distribution-routes.ts';
 import { createRevalidator } from './distribution/revalidator.ts';
 import { installFastPath, type FastPath } from './fast-path/fast-path.ts';
@@ -34,12 +34,16 @@ import { createReleaseRoutes } from './release/release-routes.ts';
 import { createServerInfoRoute } from './server-info/server-info-route.ts';
 import { createVerifiedDocumentReader } from './server-info/verified-document.ts';
 import { createServingRoom, type ServingRoom } from './serving/serving-room.ts';
+import type { TrustedKeyRing } from './serving/trusted-key-ring.ts';
 
 /** What {@link assembleServer} needs beside its configuration. */
 export interface AssemblyDependencies {
-  readonly trustedKeys: readonly TrustedKey[];
+  readonly trustedKeys: TrustedKeyRing;
   readonly client: DaemonClient;
   readonly forwarder: ReportForwarder;
+  readonly dashboard: ReadonlyMap<string, DashboardFile>;
+  /** The OpenAPI document, YAML. */
+  readonly openApi: Uint8Array;
   readonly pool: HashPool;
   readonly registry: Registry;
   readonly clock: Clock;
@@ -96,6 +100,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     cdn,
     cdnHost: config.cdn.host,
     admin: assembleAdmin(config, deps, tokens),
+    dashboard: createDashboardRoute(deps.dashboard),
     tokens: config.auth.public === 'open' ? null : tokens,
     createRequestId,
     observe: createRequestObserver(record, clock),
@@ -140,7 +145,7 @@ function assembleAdmin(
 
 function assembleRoutes(
   config: ServerConfiguration,
-  { client, pool, clock, version, isShuttingDown }: AssemblyDependencies,
+  { client, pool, clock, version, isShuttingDown, openApi }: AssemblyDependencies,
   { serving, refresher }: ServingRoom,
 ): readonly PublicRoute[] {
   const { root } = config.snapshot;
@@ -173,7 +178,7 @@ function assembleRoutes(
       read: createVerifiedDocumentReader({ root, pool }),
       serverInfo: config.serverInfo,
     }),
-    openApi: Buffer.from(renderOpenApiYaml()),
+    openApi,
   });
 }
 

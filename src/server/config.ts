@@ -136,6 +136,37 @@ const launcher = z
   .prefault({})
   .describe('Values of the launcher-compatible endpoints.');
 
+const scrub = z
+  .strictObject({
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether everything that is served is read and verified over and over, also what nobody asks for.',
+      ),
+    bytesPerSecond: z
+      .int()
+      .min(65_536)
+      .default(16 * MEBIBYTE)
+      .describe('Most bytes that the scrub reads in a second; fewer while the server is busy.'),
+    share: z
+      .number()
+      .min(0.001)
+      .max(1)
+      .default(0.1)
+      .describe('Most of the time that the scrub may be at work, 0 to 1; less while the server is busy.'),
+    restSeconds: z.number().min(1).max(604_800).default(600).describe('How long it rests after each pass.'),
+    stateFile: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'File that keeps its place over restarts, in a folder that the server may write; without one it begins anywhere.',
+      ),
+  })
+  .prefault({})
+  .describe('The continuous verification of what is served.');
+
 const limits = z
   .strictObject({
     maxConnections: z.int().min(1).max(1_000_000).default(8_192).describe('Open connections at once.'),
@@ -172,6 +203,12 @@ const limits = z
 
 /** Configuration of the distribution server: file, environment (`SLIPWAY_...`) and flags share these names. */
 export const serverConfigurationSchema = z.strictObject({
+  workers: z
+    .int()
+    .min(1)
+    .max(64)
+    .default(1)
+    .describe('Processes that share the port; each has its own memory, so count it that many times.'),
   listen,
   metrics,
   publicBaseUrl: z
@@ -196,7 +233,9 @@ export const serverConfigurationSchema = z.strictObject({
         .array(z.string().min(1))
         .min(1, 'needs at least one public key, or nothing can be verified')
         .max(16)
-        .describe('PEM files with the Ed25519 public keys whose signature is trusted.'),
+        .describe(
+          'PEM files with the Ed25519 public keys whose signature is trusted, or folders of them; read again when they change.',
+        ),
     })
     .describe('Whom to believe.'),
   serverInfo,
@@ -235,9 +274,9 @@ export const serverConfigurationSchema = z.strictObject({
     .strictObject({
       enabled: z
         .boolean()
-        .default(false)
+        .default(true)
         .describe(
-          'Experimental: whether plain requests for resource bytes are answered in front of the full HTTP server.',
+          'Whether plain requests for resource bytes are answered in front of the full HTTP server, with the same answers.',
         ),
     })
     .prefault({})
@@ -275,6 +314,7 @@ export const serverConfigurationSchema = z.strictObject({
     })
     .prefault({})
     .describe('Logging.'),
+  scrub,
   verification: z
     .strictObject({
       threads: z.int().min(1).max(64).default(1).describe('Worker threads that hash resource bytes.'),

@@ -2,6 +2,7 @@ import { createServer as createHttpServer } from 'node:http';
 
 import { loadTrustedKeys } from '../attestation/keys.ts';
 import { parseJsonExact } from '../contract/json-exact.ts';
+import type { Reason } from '../domain/reasons.ts';
 import type { Clock } from '../platform/clock.ts';
 import { ConfigurationProblems } from '../platform/config/run-configured.ts';
 import { readBoundedFile } from '../platform/files.ts';
@@ -14,8 +15,17 @@ import { createReportForwarder } from './admin/report-forwarder.ts';
 import { assembleServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config.ts';
 import { createDaemonClient } from './daemon-client/daemon-client.ts';
+import { readDashboardFiles } from './dashboard/dashboard-files.ts';
+import { readOpenApiDocument } from './http/openapi-document.ts';
+import { createServerScrub } from './scrub/create-server-scrub.ts';
+import { createTrustedKeyRing } from './serving/trusted-key-ring.ts';
+import type { SharedServing } from './workers/shared-serving.ts';
 
 const TOKEN_FILE_MAX_BYTES = 4_096;
+/** What a process says that has not yet looked at everything. */
+const NOT_YET: ReadonlySet<Reason | null> = new Set<Reason>(['AttestationUnavailable', 'SnapshotLoading']);
+/** Milliseconds between two looks at a verdict that is waited for. */
+const SETTLE_STEP_MS = 50;
 
 /** What {@link startServer} needs beside its configuration. */
 export interface ServerDependencies {
@@ -25,12 +35,17 @@ export interface ServerDependencies {
   /** Of the program, for health and metrics. */
   readonly version: string;
   readonly random: () => number;
+  /** Present when this process is one of several; default: it is alone. */
+  readonly shared?: SharedServing;
 }
 
 /** Where a started server can be reached. */
 export interface StartedServer {
   readonly url: string;
-  readonly metricsUrl: string;
+  /** `null` when others show the metrics. */
+  readonly metricsUrl: string | null;
+  /** Name of the BLAKE3 implementation that is live. */
+  readonly hashing: string;
 }
 
 /**
@@ -41,11 +56,13 @@ export interface StartedServer {
  */
 export async function startServer(
   config: ServerConfiguration,
-  { clock, logger, lifecycle, version, random }: ServerDependencies,
+  { clock, logger, lifecycle, version, random, shared }: ServerDependencies,
 ): Promise<StartedServer> {
-  const trustedKeys = await loadTrustedKeys(config.attestation.publicKeyFiles);
-  if (!trustedKeys.ok)
-    throw new ConfigurationProblems(trustedKeys.error.map((text) => `attestation.publicKeyFiles: ${text}`));
+  const loadKeys = async (): ReturnType<typeof loadTrustedKeys> =>
+    await loadTrustedKeys(config.attestation.publicKeyFiles);
+  const keys = await loadKeys();
+  if (!keys.ok)
+    throw new ConfigurationProblems(keys.error.map((text) => `attestation.publicKeyFiles: ${text}`));
   const registry = createRegistry({ name: 'slipway-server', version });
   const pool = createHashPool({ threads: config.verification.threads });
   const { tokenFile } = config.daemon;
@@ -61,9 +78,11 @@ export async function startServer(
   const client = createDaemonClient({ ...daemon, parseJson: parseJsonExact });
   const forwarder = createReportForwarder(daemon);
   const { listener, room, cdn, installFastPath } = assembleServer(config, {
-    trustedKeys: trustedKeys.value,
+    trustedKeys: createTrustedKeyRing({ first: keys.value, load: loadKeys, logger }),
     client,
     forwarder,
+    dashboard: await readDashboardFiles(),
+    openApi: await readOpenApiDocument(),
     pool,
     registry,
     clock,
@@ -79,13 +98,36 @@ export async function startServer(
       keepAliveTimeout: config.limits.keepAliveTimeoutMs,
       maxHeaderSize: config.limits.maxHeaderBytes,
       connectionsCheckingInterval: 1_000,
+      // Refused by the listener, in the words of this service.
+      requireHostHeader: false,
     },
     listener,
   );
-  http.maxConnections = config.limits.maxConnections;
+  http.maxConnections = Math.ceil(config.limits.maxConnections / (shared?.processes ?? 1));
+  // Otherwise processes that are all full would hand a connection around without end. Not in the types of Node yet.
+  if (shared !== undefined) Object.assign(http, { dropMaxConnection: true });
   const fastPath = installFastPath(http);
-  const metricsServer = await createMetricsServer({ registry, ...config.metrics, logger });
-  lifecycle.onShutdown('metrics', async (signal) => metricsServer.close(signal));
+  const { serving, refresher } = room;
+  const inFlight = cdn.parts.budget;
+  const scrub =
+    shared?.scrubs === false
+      ? null
+      : createServerScrub(config, { serving, pool, registry, inFlight, clock, random, logger });
+  shared?.join({
+    serving,
+    wake: () => {
+      refresher.wake();
+    },
+    registry,
+  });
+  const metricsServer =
+    shared === undefined ? await createMetricsServer({ registry, ...config.metrics, logger }) : null;
+  lifecycle.onShutdown('metrics', async (signal) => metricsServer?.close(signal));
+  const { settleMs = 0, firstEnvelope = null } = shared ?? {};
+  if (settleMs > 0) {
+    refresher.start(firstEnvelope);
+    await settle(() => !NOT_YET.has(serving.verdict('official').reason), { clock, lifecycle, settleMs });
+  }
   const listening = await listen(http, config.listen);
   lifecycle.onShutdown('verification', async () => {
     cdn.close();
@@ -96,6 +138,7 @@ export async function startServer(
     forwarder.close();
     await client.close();
   });
+  lifecycle.onShutdown('scrub', async () => scrub?.stop());
   lifecycle.onShutdown('drain', async (signal) => {
     const drained = AbortSignal.timeout(config.shutdown.drainSeconds * 1000);
     const ended = AbortSignal.any([signal, drained]);
@@ -107,10 +150,21 @@ export async function startServer(
   lifecycle.onShutdown('propagation', async () => {
     await clock.sleep(config.shutdown.propagationDelaySeconds * 1000);
   });
-  room.refresher.start();
-  logger.info(
-    { url: listening.url, metrics_url: metricsServer.url, hashing: pool.implementation },
-    'server listening',
-  );
-  return { url: listening.url, metricsUrl: metricsServer.url };
+  if (settleMs === 0) refresher.start(firstEnvelope);
+  scrub?.start();
+  return { url: listening.url, metricsUrl: metricsServer?.url ?? null, hashing: pool.implementation };
+}
+
+/** Waits until this process has a verdict that will last, for as long as it may. */
+async function settle(
+  isSettled: () => boolean,
+  {
+    clock,
+    lifecycle,
+    settleMs,
+  }: Pick<ServerDependencies, 'clock' | 'lifecycle'> & { readonly settleMs: number },
+): Promise<void> {
+  const end = clock.monotonic() + settleMs;
+  while (!isSettled() && clock.monotonic() < end && !lifecycle.signal.aborted)
+    await clock.sleep(SETTLE_STEP_MS);
 }

@@ -8,6 +8,7 @@ import type { Reason } from '../../src/domain/reasons.ts';
 import { parseReleaseId } from '../../src/domain/release-id.ts';
 import type { Verdict } from '../../src/domain/verdict.ts';
 import type {
+  DamageChange,
   DamageReport,
   Servable,
   ServedRelease,
@@ -51,7 +52,18 @@ export function fakeManifestIndex(
     source: (position) => at(position).source,
     mediaType: (position) => at(position).media_type,
     blocks: (position) => at(position).blocks ?? null,
-    findDigest: (blake3) => entries.flatMap((entry, position) => (entry.blake3 === blake3 ? [position] : [])),
+    findDigests: (wanted) =>
+      new Map(
+        [...wanted].map((blake3) => [
+          blake3,
+          entries.flatMap((entry, position) => (entry.blake3 === blake3 ? [position] : [])),
+        ]),
+      ),
+    findDigestsOf: (firstByte, from, to) =>
+      entries
+        .map((entry, position) => ({ position, firstByte: Number.parseInt(entry.blake3.slice(0, 2), 16) }))
+        .filter((at) => at.firstByte === firstByte && at.position >= from && at.position < to)
+        .map(({ position }) => position),
     memoryBytes: 0,
   };
 }
@@ -66,6 +78,7 @@ export function destinationOf(text: string): Destination {
 /** A serving that a test arranges, and that writes down what is reported. */
 export class FakeServing implements Serving {
   readonly reports: DamageReport[] = [];
+  readonly #damageListeners: ((change: DamageChange) => void)[] = [];
   /** Releases that must not leave, with the reason. */
   readonly refused = new Map<string, Reason>();
   /** As the real one: a release with reported damage must not leave. */
@@ -115,7 +128,9 @@ export class FakeServing implements Serving {
     if (refusal !== undefined) return { ok: false, reason: refusal, message: `the test says ${refusal}` };
     if (
       this.refuseDamaged &&
-      this.reports.some((report) => release.index.findDigest(report.blake3).length > 0)
+      [...release.index.findDigests(this.reports.map(({ blake3 }) => blake3)).values()].some(
+        (positions) => positions.length > 0,
+      )
     ) {
       return { ok: false, reason: 'EntryDamaged', message: 'bytes do not match the manifest' };
     }
@@ -124,6 +139,16 @@ export class FakeServing implements Serving {
 
   reportDamage(report: DamageReport): void {
     this.reports.push(report);
+    this.tellDamage({ blake3: report.blake3, report });
+  }
+
+  watchDamage(listener: (change: DamageChange) => void): void {
+    this.#damageListeners.push(listener);
+  }
+
+  /** As if somebody else had found it. */
+  tellDamage(change: DamageChange): void {
+    for (const listener of this.#damageListeners) listener(change);
   }
 }
 

@@ -9,6 +9,8 @@ import { createReportForwarder } from '../../src/server/admin/report-forwarder.t
 import { assembleServer, type AssembledServer } from '../../src/server/assemble-server.ts';
 import { serverConfigurationSchema } from '../../src/server/config.ts';
 import { createDaemonClient } from '../../src/server/daemon-client/daemon-client.ts';
+import { readDashboardFiles } from '../../src/server/dashboard/dashboard-files.ts';
+import { readOpenApiDocument } from '../../src/server/http/openapi-document.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
 import { startFakeDaemon, type FakeDaemon } from './fake-daemon.ts';
 import { makeStore, type TestStore } from './make-store.ts';
@@ -26,7 +28,7 @@ export interface TestServer {
   setShuttingDown(): void;
 }
 
-/** How long a test's server waits for the daemon, milliseconds. */
+/** How long a test's server waits for the daemon unless the test says otherwise, milliseconds. */
 const DAEMON_TIMEOUT_MS = 300;
 
 /** Starts a server; it ends with the running test. */
@@ -38,6 +40,8 @@ export async function startTestServer(
     readonly daemonUrl?: string;
     /** The token to send to the daemon; default none. */
     readonly daemonToken?: string;
+    /** Milliseconds to wait for the daemon; short unless given, for daemons that never answer. */
+    readonly daemonTimeoutMs?: number;
     /** Default debug. */
     readonly logLevel?: LogLevel;
     /** Default true; false leaves the evidence to the test. */
@@ -48,17 +52,18 @@ export async function startTestServer(
   const daemon = await startFakeDaemon();
   const log: string[] = [];
   const clock = options.clock ?? systemClock;
+  const timeoutMs = options.daemonTimeoutMs ?? DAEMON_TIMEOUT_MS;
   const config = serverConfigurationSchema.parse({
     publicBaseUrl: 'https://resources.example.org',
     snapshot: { root: store.root },
     attestation: { publicKeyFiles: ['unused.pub'] },
-    daemon: { url: daemon.url, timeoutMs: DAEMON_TIMEOUT_MS, waitSeconds: 1 },
+    daemon: { url: daemon.url, timeoutMs, waitSeconds: 1 },
     ...options.config,
   });
   const connection = {
     url: options.daemonUrl ?? daemon.url,
     socketPath: undefined,
-    timeoutMs: DAEMON_TIMEOUT_MS,
+    timeoutMs,
     readToken: async () => options.daemonToken ?? null,
   };
   const client = createDaemonClient({ ...connection, parseJson: parseJsonExact });
@@ -67,9 +72,11 @@ export async function startTestServer(
   let shuttingDown = false;
   const registry = createRegistry({ name: 'slipway-server', version: '0.1.0' });
   const parts = assembleServer(config, {
-    trustedKeys: store.trustedKeys,
+    trustedKeys: { current: () => store.trustedKeys, refresh: async () => false },
     client,
     forwarder,
+    dashboard: await readDashboardFiles(),
+    openApi: await readOpenApiDocument(),
     pool,
     registry,
     clock,

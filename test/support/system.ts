@@ -103,6 +103,8 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
           daemon: { url: `http://127.0.0.1:${daemonPort}` },
           attestation: { publicKeyFiles: [join(keys, 'signing.pub')] },
           shutdown: { propagationDelaySeconds: 0 },
+          // Who finds damage first is the test's to say.
+          scrub: { enabled: false },
         },
         options.server ?? {},
       ),

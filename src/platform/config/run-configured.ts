@@ -28,8 +28,15 @@ export interface ConfiguredProgram<Schema extends z.ZodType> {
   readonly stderr: TextSink;
   /** Reads the configuration file; default {@link readConfigurationFile}. */
   readonly readFile?: (path: string) => string;
-  /** Runs the program. May throw {@link ConfigurationProblems} for what only shows when it starts. */
-  readonly start: (loaded: LoadedConfiguration<z.output<Schema>>) => Promise<void>;
+  /**
+   * Runs the program. May throw {@link ConfigurationProblems} for what only shows when it starts.
+   *
+   * @param read reads every source again, for programs that reload
+   */
+  readonly start: (
+    loaded: LoadedConfiguration<z.output<Schema>>,
+    read: () => ReturnType<typeof loadConfiguration<Schema>>,
+  ) => Promise<void>;
 }
 
 /** Problems of a configuration that its schema cannot see, such as an unreadable key file. */
@@ -60,14 +67,16 @@ export async function runConfigured<Schema extends z.ZodType>(
     return 0;
   }
   const readFile = program.readFile ?? readConfigurationFile;
-  const loaded = loadConfiguration({ schema, name, argv, env, readFile });
+  const read = (): ReturnType<typeof loadConfiguration<Schema>> =>
+    loadConfiguration({ schema, name, argv, env, readFile });
+  const loaded = read();
   if (!loaded.ok) return exitWithProblems(name, loaded.error, stderr);
   if (loaded.value.printRequested) {
     stdout.write(renderConfiguration(schema, loaded.value.config));
     return 0;
   }
   try {
-    await program.start(loaded.value);
+    await program.start(loaded.value, read);
     return null;
   } catch (error) {
     if (error instanceof ConfigurationProblems) return exitWithProblems(name, error.problems, stderr);

@@ -26,7 +26,7 @@ export class FileHasher {
   readonly #buffer = Buffer.allocUnsafeSlow(READ_BYTES);
 
   /**
-   * Hashes the file behind a descriptor from its start to its end.
+   * Hashes the file behind a descriptor, or the part of it that the job names.
    *
    * @param crc is reset and used, where the CRC-64 was asked for
    * @param between called between two reads; false ends the work
@@ -36,12 +36,13 @@ export class FileHasher {
   hashFile(job: FileJob, crc: Crc64 | null, between: () => boolean): HashedFile | null {
     const content = createBlake3();
     const size = fstatSync(job.fd).size;
+    const { start, end } = job.span ?? { start: 0, end: Infinity };
     const blocks = job.blocks && hasBlockList(size) ? new BlockHasher(size) : null;
     const extra = job.extra.map(createExtra);
     crc?.reset();
-    let position = 0;
-    for (;;) {
-      const bytesRead = readSync(job.fd, this.#buffer, 0, READ_BYTES, position);
+    let position = start;
+    while (position < end) {
+      const bytesRead = readSync(job.fd, this.#buffer, 0, Math.min(READ_BYTES, end - position), position);
       if (bytesRead === 0) break;
       const bytes = this.#buffer.subarray(0, bytesRead);
       position += bytesRead;
@@ -53,7 +54,7 @@ export class FileHasher {
       if (!between()) return null;
     }
     return {
-      size: position,
+      size: position - start,
       blake3: content.digest().toString('hex') as Blake3Hex,
       blocks: position === size ? (blocks?.digests() ?? null) : null,
       extra: Object.fromEntries(extra.map((digest) => [digest.kind, digest.digest()])),

@@ -25,8 +25,8 @@ export function createHashPool(options: { readonly threads: number }): HashPool 
       if (crc64 === undefined) throw new Error('a hash worker left out the CRC-64');
       return { ...rest, crc64 };
     },
-    hashContent: async (fd, { blocks }, signal) => {
-      const found = await pool.file({ kind: 'file', fd, blocks, extra: [], crc64: false }, signal);
+    hashContent: async (fd, { blocks, span }, signal) => {
+      const found = await pool.file({ kind: 'file', fd, blocks, extra: [], crc64: false, span }, signal);
       return { size: found.size, blake3: found.blake3, blocks: found.blocks };
     },
     stageFile: async (path, buffer, length, { extra, signal }) => {

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { ContentDigests, ExtraDigest, FileDigests } from './digests.ts';
+import type { ByteSpan, ContentDigests, ExtraDigest, FileDigests } from './digests.ts';
 
-/** A whole file to hash. Runs until the end of the file; one at a time in each worker. */
+/** A whole file to hash, or a part of it. Runs until its end; one at a time in each worker. */
 export interface FileJob {
   readonly id: number;
   readonly kind: 'file';
@@ -9,6 +9,8 @@ export interface FileJob {
   readonly blocks: boolean;
   readonly crc64: boolean;
   readonly extra: readonly ExtraDigest[];
+  /** The part; without it, all of the file. */
+  readonly span?: ByteSpan | undefined;
 }
 
 /** A small file whose bytes are in memory: written, hashed and made durable in one go. */

@@ -1,4 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData, type Transferable } from 'node:worker_threads';
+import { saveCompiledModules } from '../process-memory.ts';
 import { createCrc64, type Crc64 } from './crc64.ts';
 import { FileHasher } from './file-hasher.ts';
 import type { BlockJob, FileJob, HashAnswer, HashWorkerData, StageJob } from './hash-protocol.ts';
@@ -58,6 +59,7 @@ async function runStage(job: StageJob): Promise<void> {
 }
 
 urgent.on('message', runBlock);
+saveCompiledModules();
 parentPort?.on('message', (job: FileJob | StageJob) => {
   void (job.kind === 'file' ? runFile(job) : runStage(job));
 });

@@ -152,7 +152,8 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
     handle: (request, response, context) => {
       const gone = new AbortController();
       response.once('close', () => {
-        gone.abort();
+        // A complete answer needs no abort, which costs an error with its stack.
+        if (!response.writableFinished) gone.abort();
       });
       void answer(findAdminRoute(context.target.path), {
         request,

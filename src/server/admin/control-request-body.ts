@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { JsonError } from '../../contract/json-error.ts';
 import { parseJsonExact } from '../../contract/json-exact.ts';
 import { ServiceError } from '../../contract/service-error.ts';
+import { readBody } from '../../platform/http/read-body.ts';
 
 /** Largest body of a control action. */
 export const CONTROL_BODY_MAX_BYTES = 1024 * 1024;
@@ -21,31 +22,10 @@ export async function readControlRequestBody(request: IncomingMessage): Promise<
   const { headers } = request;
   const coding = headers['content-encoding'] ?? 'identity';
   if (coding.toLowerCase() !== 'identity') throw notJson();
-  if (Number(headers['content-length'] ?? 0) > CONTROL_BODY_MAX_BYTES) throw tooLarge();
-  const body = await readBytes(request);
+  const body = await readBody(request, CONTROL_BODY_MAX_BYTES);
   if (body.length === 0) return undefined;
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) throw notJson();
   return parseBody(body);
-}
-
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    // Leaving the loop early must not destroy the request, or its answer could not be sent; the server drops the rest.
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > CONTROL_BODY_MAX_BYTES) throw tooLarge();
-      chunks.push(chunk);
-    }
-  } catch (cause) {
-    if (cause instanceof ServiceError) {
-      request.resume();
-      throw cause;
-    }
-    throw new ServiceError('invalid_request', 'The body ended before it was complete.', { cause });
-  }
-  return Buffer.concat(chunks, size);
 }
 
 function parseBody(body: Buffer): unknown {
@@ -59,10 +39,6 @@ function parseBody(body: Buffer): unknown {
       cause,
     });
   }
-}
-
-function tooLarge(): ServiceError {
-  return new ServiceError('body_too_large', `The body exceeds ${CONTROL_BODY_MAX_BYTES} bytes.`);
 }
 
 function notJson(): ServiceError {

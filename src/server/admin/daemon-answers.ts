@@ -93,7 +93,7 @@ export function acceptedActionOf(action: ControlAction, answer: BoundedAnswer): 
       problem.detail === null
         ? `The daemon refused ${action}.`
         : `The daemon refused ${action}: ${problem.detail}`,
-      { daemon },
+      { daemon, ...(problem.errors === null ? {} : { errors: problem.errors }) },
     );
   }
   throw daemonUnreachable(

@@ -10,10 +10,13 @@ import { createForwardedExchange } from './forwarded-exchange.ts';
 
 /** Connections to the daemon, and with them answers in memory, at once. */
 const MAX_CONNECTIONS = 8;
-/** Reads that may be under way or wait for a connection. */
-const MAX_IN_FLIGHT = 64;
-/** Idle connections that are kept. */
-const MAX_IDLE = 2;
+/**
+ * Reads that may be under way or wait for a connection: a hundred operators whose pages ask at the same moment find
+ * room. One that waits holds no answer.
+ */
+const MAX_IN_FLIGHT = 512;
+/** Idle connections that are kept: all, since opening one costs more than an answer. */
+const MAX_IDLE = MAX_CONNECTIONS;
 
 /** One read on its way to the daemon. */
 export interface ForwardedRead {
@@ -84,8 +87,10 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
 
   const exchange = async (read: ForwardedRead): Promise<BoundedAnswer> => {
     const { report, query, requestId, via, signal } = read;
-    const deadline = AbortSignal.timeout(timeoutMs);
+    // A timer that is cleared, not a signal with a time-out: that would hold on to every answer until its time is up.
+    const deadline = startDeadline(timeoutMs);
     const token = await options.readToken().catch((cause: unknown) => {
+      deadline.clear();
       throw new DaemonUnavailable('token_unreadable', 'the token file for the daemon cannot be read', {
         cause,
       });
@@ -102,15 +107,19 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       },
     );
-    const ended = AbortSignal.any([signal, deadline]);
+    let onGone = (): void => undefined;
     try {
       return await new Promise<BoundedAnswer>((resolve, reject) => {
         const fail = (cause: unknown): void => {
-          reject(failureOf(cause, { signal, deadline, timeoutMs }));
+          reject(failureOf(cause, { signal, isLate: deadline.isOver(), timeoutMs }));
         };
-        if (ended.aborted) fail(ended.reason);
-        ended.addEventListener('abort', () => {
-          fail(ended.reason);
+        onGone = () => {
+          fail(signal.reason);
+        };
+        if (signal.aborted) onGone();
+        signal.addEventListener('abort', onGone);
+        deadline.onOver(() => {
+          fail(new Error('the deadline is over'));
         });
         pending.set(request, {
           onAnswer: (answer) => {
@@ -121,6 +130,8 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
         proxy(request, response).catch(fail);
       });
     } finally {
+      deadline.clear();
+      signal.removeEventListener('abort', onGone);
       release();
     }
   };
@@ -143,18 +154,42 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
   };
 }
 
+/** A time limit that leaves nothing behind once it is cleared. */
+function startDeadline(timeoutMs: number): {
+  readonly isOver: () => boolean;
+  readonly onOver: (listener: () => void) => void;
+  readonly clear: () => void;
+} {
+  let isOver = false;
+  let tell = (): void => undefined;
+  const timer = setTimeout(() => {
+    isOver = true;
+    tell();
+  }, timeoutMs);
+  return {
+    isOver: () => isOver,
+    onOver: (listener) => {
+      tell = listener;
+      if (isOver) listener();
+    },
+    clear: () => {
+      clearTimeout(timer);
+    },
+  };
+}
+
 /** What an exchange failed of, whichever event told of it first. */
 function failureOf(
   cause: unknown,
   {
     signal,
-    deadline,
+    isLate,
     timeoutMs,
-  }: { readonly signal: AbortSignal; readonly deadline: AbortSignal; readonly timeoutMs: number },
+  }: { readonly signal: AbortSignal; readonly isLate: boolean; readonly timeoutMs: number },
 ): unknown {
   if (cause instanceof DaemonUnavailable) return cause;
   if (signal.aborted) return signal.reason;
-  if (deadline.aborted) {
+  if (isLate) {
     return new DaemonUnavailable('timeout', `the daemon gave no complete answer within ${timeoutMs} ms`, {
       cause,
     });

@@ -5,12 +5,16 @@ import type { ReportName } from '../../contract/reports.ts';
 import { ServiceError } from '../../contract/service-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { jsonHeaders, NO_STORE, type Answer } from '../http/answer.ts';
+import type { BoundedAnswer } from '../daemon-client/bounded-answer.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { backendUnavailable, reportBodyOf } from './daemon-answers.ts';
 import type { ReportForwarder } from './report-forwarder.ts';
 
 /** Longest `Via` header of a client that is added to; a longer one is dropped. */
 const MAX_VIA_LENGTH = 512;
+
+/** Largest body that is remembered, and so the memory that a report can take. */
+const MAX_REMEMBERED_BYTES = 256 * 1024;
 
 /** What {@link createReportRoute} needs. */
 export interface ReportRouteOptions {
@@ -35,6 +39,10 @@ export function createReportRoute({
   metrics,
   clock,
 }: ReportRouteOptions): (read: ReportRead) => Promise<Answer> {
+  // Checking a report costs more than all the rest. Where many ask often the daemon's answers repeat, and bytes that were
+  // found good are good.
+  const lastGood = new Map<ReportName, BoundedAnswer>();
+
   return async ({ request, report, query, requestId, signal }) => {
     const begun = clock.monotonic();
     const seconds = (): number => (clock.monotonic() - begun) / 1000;
@@ -46,7 +54,9 @@ export function createReportRoute({
         via: viaOf(request),
         signal,
       });
-      const body = reportBodyOf(report, answer);
+      const isKnown = isSameAnswer(lastGood.get(report), answer);
+      const body = isKnown ? answer.body : reportBodyOf(report, answer);
+      if (!isKnown && body.length <= MAX_REMEMBERED_BYTES) lastGood.set(report, answer);
       metrics.forwarded(report, 'ok', seconds());
       return { status: 200, headers: jsonHeaders(NO_STORE), body: [body] };
     } catch (error) {
@@ -57,6 +67,13 @@ export function createReportRoute({
       throw failure;
     }
   };
+}
+
+function isSameAnswer(
+  known: BoundedAnswer | undefined,
+  { status, contentType, body }: BoundedAnswer,
+): boolean {
+  return known?.status === status && known.contentType === contentType && known.body.equals(body);
 }
 
 /** Source: RFC 9110, section 7.6.3. */

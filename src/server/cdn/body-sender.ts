@@ -11,6 +11,8 @@ import type { EntryReader } from './verified-reader.ts';
 // A client that takes a chunk faster than the first gets larger ones, slower than the second smaller ones.
 const FAST_FLUSH_MS = 50;
 const SLOW_FLUSH_MS = 250;
+/** The share of the budget from which on a client has to show that it is fast before it gets large chunks. */
+const CROWDED = 0.5;
 
 /** What {@link createBodySender} needs. */
 export interface BodySenderDeps {
@@ -51,12 +53,15 @@ export function createBodySender({ budget, cache, clock }: BodySenderDeps): Body
     { reader }: BodyTransfer,
     memory: { length: number; keep: boolean },
   ): Promise<PendingBytes & { readonly head: string }> => {
-    const granted = budget.take(Math.min(memory.length, cursor.available));
+    const wanted = Math.min(READ_BYTES, cursor.available);
+    const granted = budget.take(Math.min(memory.length, wanted));
     try {
       const chunk = cursor.take(granted);
       if (chunk === null) throw new RangeError('a chunk was asked for after the last one');
       if (!chunk.continuesBlock) memory.keep = cache.wants(reader.entry.blake3, chunk.block);
-      const bytes = await reader.read(chunk, memory.keep);
+      const read = await reader.read(chunk, memory.keep);
+      // Who gets a slice keeps it for long; a view would keep the block behind it, which the budget does not know of.
+      const bytes = granted < wanted || chunk.continuesBlock ? withoutBlock(read) : read;
       return { bytes, granted, head: chunk.head };
     } catch (error) {
       budget.giveBack(granted);
@@ -69,7 +74,8 @@ export function createBodySender({ budget, cache, clock }: BodySenderDeps): Body
       const { response, plan, reader, begin, onSent } = transfer;
       const outflow = new Outflow(response, budget, onSent);
       const cursor = new ChunkCursor(plan.parts, reader.entry.size);
-      const memory = { length: READ_BYTES, keep: false };
+      // Who comes when much is on its way begins small: clients that never read cannot use up what fast ones need.
+      const memory = { length: budget.load < CROWDED ? READ_BYTES : SLICE_BYTES, keep: false };
       let begun = false;
       while (!cursor.done && !outflow.closed) {
         const waitedFrom = clock.monotonic();
@@ -89,6 +95,13 @@ export function createBodySender({ budget, cache, clock }: BodySenderDeps): Body
       if (plan.tail !== '' && !outflow.closed) response.end(plan.tail, 'latin1');
     },
   };
+}
+
+function withoutBlock(bytes: Buffer): Buffer {
+  if (bytes.buffer.byteLength < bytes.length * 2) return bytes;
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }
 
 function adapt(length: number, flushMs: number): number {

@@ -5,25 +5,23 @@ import {
   planByteResponse,
   type ByteRequestHeaders,
   type ByteResponsePlan,
-  type Representation,
 } from '../../domain/byte-response.ts';
 import type { Channel } from '../../domain/channel.ts';
-import type { ManifestEntry } from '../../domain/manifest.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import { renderProblem, sendProblem } from '../../platform/http/problem.ts';
 import { requestId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/logging.ts';
 import type { Registry } from '../../platform/metrics.ts';
-import type { ServedRelease, Serving, ServingState } from '../serving/serving.ts';
+import type { Serving } from '../serving/serving.ts';
 import { BlockCache } from './block-cache.ts';
 import { createBodySender } from './body-sender.ts';
 import { ByteFault } from './byte-fault.ts';
 import type { CdnLimits } from './cdn-limits.ts';
 import { createCdnMetrics, type CdnMetrics } from './cdn-metrics.ts';
-import { ALLOW, notDistributable, problemHeaders, RangeRefusal, serviceErrorOf } from './cdn-problems.ts';
-import { parseCdnTarget, pendingRelease, selectRelease, type CdnSelection } from './cdn-target.ts';
+import { ALLOW, problemHeaders, RangeRefusal, serviceErrorOf } from './cdn-problems.ts';
 import { createDrainWatch, type DrainWatch } from './drain-watch.ts';
+import { createEntrySelector, type SelectedEntry } from './entry-selector.ts';
 import { InFlightBudget } from './in-flight-budget.ts';
 import { createObjectSource, type ObjectSource } from './object-source.ts';
 import { VerifiedMemory } from './verified-memory.ts';
@@ -75,9 +73,6 @@ export interface CdnHandler {
   close(): void;
 }
 
-const IMMUTABLE = 'public, max-age=31536000, immutable';
-const REVALIDATE = 'no-cache';
-
 /**
  * Makes the handler of the byte path: it selects the entry, asks whether it may leave, plans the answer by the rules of
  * HTTP, and sends verified bytes.
@@ -85,6 +80,12 @@ const REVALIDATE = 'no-cache';
 export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
   const { serving, pool, root, cdnHost, defaultChannel, logger, clock, limits } = deps;
   const prefix = `/${cdnHost}/`;
+  const selector = createEntrySelector({
+    serving,
+    prefix,
+    defaultChannel,
+    retryAfterSeconds: limits.retryAfterSeconds,
+  });
   const budget = new InFlightBudget(limits.inFlightBytes);
   const cache = new BlockCache(limits.blockCacheBytes);
   const metrics = createCdnMetrics(deps.registry, {
@@ -104,60 +105,16 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
       serving.reportDamage(report);
     },
   });
+  // Others find damage too: the scrub, a revalidation, another process. And a repaired file is another file.
+  serving.watchDamage(({ blake3 }) => {
+    reader.forget(blake3);
+  });
   const sender = createBodySender({ budget, cache, clock });
   const drainWatch = createDrainWatch({
     clock,
     minimumBytesPerSecond: limits.minimumBytesPerSecond,
     windowMs: limits.drainWindowMs,
   });
-
-  const select = (target: string): SelectedEntry => {
-    const path = parseCdnTarget(target, prefix);
-    if (path.kind === 'malformed') {
-      throw new ServiceError(
-        'invalid_request',
-        'The path has a percent-escape that stands for no UTF-8 text.',
-      );
-    }
-    const state = serving.state();
-    const pending = path.kind === 'path' ? pendingRelease(path.path, state) : null;
-    if (pending !== null) {
-      // A client may have learned of the release from another replica that is a moment ahead.
-      const detail = `Release ${pending} is being read and checked.`;
-      throw notDistributable(detail, 'SnapshotLoading', limits.retryAfterSeconds);
-    }
-    const selection = selectRelease(path.kind === 'path' ? path.path : '', state, defaultChannel);
-    if (selection === null) {
-      const { reason, message } = serving.verdict(defaultChannel);
-      throw notDistributable(
-        `No ${defaultChannel} release is served now: ${message}.`,
-        reason,
-        limits.retryAfterSeconds,
-      );
-    }
-    requireServable(selection.release);
-    const position = path.kind === 'path' ? selection.release.index.find(selection.destination) : -1;
-    if (position === -1) {
-      throw new ServiceError(
-        'unknown_destination',
-        'No release served here has an entry with this path. Paths are case-sensitive and are decoded once.',
-      );
-    }
-    const entry = selection.release.index.entry(position);
-    const representation = representationOf(selection, entry, state);
-    return { ...selection, generation: state.generation, entry, representation };
-  };
-
-  const requireServable = (release: ServedRelease): void => {
-    const servable = serving.servable(release);
-    if (!servable.ok) {
-      throw notDistributable(
-        `Release ${release.releaseId} is not distributable: ${servable.message}.`,
-        servable.reason,
-        limits.retryAfterSeconds,
-      );
-    }
-  };
 
   const plan = (request: IncomingMessage, { representation }: SelectedEntry): ByteResponsePlan =>
     planByteResponse(
@@ -181,7 +138,7 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
     try {
       const begin = (): void => {
         // The verdict may have changed while the first bytes were read.
-        requireServable(release);
+        selector.requireServable(release);
         response.writeHead(answer.status, [...answer.headers, 'X-Content-Type-Options', 'nosniff']);
         metrics.responses.inc({ channel, status: answer.status });
         if (answer.status === 206) metrics.ranges.inc({ kind: answer.tail === '' ? 'single' : 'multiple' });
@@ -219,7 +176,7 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new ServiceError('method_not_allowed', 'Resources can be read with GET and HEAD only.');
     }
-    const selected = select(target);
+    const selected = selector.select(target);
     const planned = plan(request, selected);
     if (planned.status === 412) {
       throw new ServiceError(
@@ -272,7 +229,7 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
   };
 
   return {
-    parts: { select, reader, cache, budget, metrics, drainWatch },
+    parts: { select: (target) => selector.select(target), reader, cache, budget, metrics, drainWatch },
     accepts: (target) => target.startsWith(prefix),
     handle: (request, response, target) => {
       void run(request, response, target);
@@ -282,28 +239,6 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
       reader.close();
       cache.clear();
     },
-  };
-}
-
-/** What a target names, at one generation of what is served. */
-export interface SelectedEntry extends CdnSelection {
-  readonly generation: number;
-  readonly entry: ManifestEntry;
-  readonly representation: Representation;
-}
-
-function representationOf(
-  { release, immutable }: CdnSelection,
-  entry: ManifestEntry,
-  state: ServingState,
-): Representation {
-  return {
-    etag: `"${entry.blake3}"`,
-    lastModified: release.attested.created_at,
-    lastModifiedIsStrong: immutable || isOnlyOfItsDate(release, state),
-    size: entry.size,
-    mediaType: entry.media_type,
-    cacheControl: immutable ? IMMUTABLE : REVALIDATE,
   };
 }
 
@@ -318,14 +253,4 @@ function conditionalHeaders(request: IncomingMessage): ByteRequestHeaders {
     'if-modified-since': all['if-modified-since']?.join(', '),
     'if-unmodified-since': all['if-unmodified-since']?.join(', '),
   };
-}
-
-/** Whether the modification date of a release tells it from every other release served beside it. */
-function isOnlyOfItsDate(release: ServedRelease, state: ServingState): boolean {
-  for (const other of state.byReleaseId.values()) {
-    if (other.releaseId !== release.releaseId && other.attested.created_at === release.attested.created_at) {
-      return false;
-    }
-  }
-  return true;
 }

@@ -11,6 +11,11 @@ export class InFlightBudget {
     this.#limit = limit;
   }
 
+  /** How much of it is used, 0 to 1. */
+  get load(): number {
+    return this.#limit === 0 ? 1 : Math.min(1, this.#used / this.#limit);
+  }
+
   /** Bytes granted and not given back. */
   get used(): number {
     return this.#used;

@@ -1,10 +1,9 @@
 import { BLOCK_DIGEST_BYTES, BLOCK_SIZE, blockCount, blockSpan, hasBlockList } from '../../domain/blocks.ts';
 import type { ManifestEntry } from '../../domain/manifest.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
-import { ObjectFault } from '../../snapshot/object-fault.ts';
 import { sameIdentity, type OpenObject } from '../../snapshot/object-reader.ts';
 import type { BlockCache } from './block-cache.ts';
-import { ByteFault } from './byte-fault.ts';
+import { ByteFault, byteFaultOf } from './byte-fault.ts';
 import type { CdnMetrics } from './cdn-metrics.ts';
 import type { ObjectSource } from './object-source.ts';
 import type { VerifiedBlocks, VerifiedMemory } from './verified-memory.ts';
@@ -185,31 +184,3 @@ export class VerifiedObject {
 
 /** Most bytes of one read: a block. */
 export const READ_BYTES = BLOCK_SIZE;
-
-/**
- * Turns the failure to open or read an object into a fault of its bytes. A lack of descriptors or memory says nothing
- * of the bytes, and neither does a failure that is no file system error, such as a hash pool that is being closed.
- */
-export function byteFaultOf(error: unknown): ByteFault {
-  if (error instanceof ByteFault) return error;
-  if (error instanceof ObjectFault) {
-    if (error.kind === 'exhausted') {
-      return new ByteFault(
-        'overloaded',
-        'no file descriptor or memory is left to read the bytes with',
-        error,
-      );
-    }
-    return new ByteFault(error.kind === 'digest_mismatch' ? 'damaged' : 'missing', error.message, error);
-  }
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
-    const isShortage = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(error.code);
-    return new ByteFault(
-      isShortage ? 'overloaded' : 'damaged',
-      `the bytes cannot be read: ${error.message}`,
-      error,
-    );
-  }
-  const message = error instanceof Error ? error.message : String(error);
-  return new ByteFault('overloaded', `the bytes cannot be verified now: ${message}`, error);
-}

@@ -1,8 +1,10 @@
 import type { Channel } from '../../domain/channel.ts';
+import type { Blake3Hex } from '../../domain/digest.ts';
 import type { ManifestEntry } from '../../domain/manifest.ts';
 import type { Logger } from '../../platform/logging.ts';
 import type { DamageReport } from '../serving/serving.ts';
-import { byteFaultOf, VerifiedObject, type BlockSpan, type VerifiedObjectDeps } from './verified-object.ts';
+import { VerifiedObject, type BlockSpan, type VerifiedObjectDeps } from './verified-object.ts';
+import { byteFaultOf } from './byte-fault.ts';
 import { DescriptorCache } from './descriptor-cache.ts';
 
 /** An entry whose object is open, for one request. */
@@ -23,6 +25,11 @@ export interface VerifiedReader {
    * @throws ByteFault; damage is reported before
    */
   open(entry: ManifestEntry, generation: number, channel: Channel): Promise<EntryReader>;
+  /**
+   * Forgets what is known of an object: whoever comes next opens the file that is there then and verifies it, and so
+   * does whoever is in the middle of it.
+   */
+  forget(blake3: Blake3Hex): void;
   /** Descriptors open now. */
   readonly openDescriptors: number;
   /** Closes what is not in use, and what is when its reader ends. */
@@ -48,6 +55,11 @@ export function createVerifiedReader(deps: VerifiedReaderDeps): VerifiedReader {
     },
   });
 
+  const forget = (blake3: Blake3Hex): void => {
+    descriptors.drop(blake3);
+    memory.forget(blake3);
+  };
+
   const watch = async <T>(
     entry: ManifestEntry,
     channel: Channel,
@@ -58,9 +70,7 @@ export function createVerifiedReader(deps: VerifiedReaderDeps): VerifiedReader {
     } catch (error) {
       const fault = byteFaultOf(error);
       if (fault.kind !== 'overloaded') {
-        // Whoever comes next shall look at the file that is there then: it may have been repaired.
-        descriptors.drop(entry.blake3);
-        memory.forget(entry.blake3);
+        forget(entry.blake3);
         metrics.damage.inc({ kind: fault.kind });
         logger.error(
           { channel, destination: entry.destination, blake3: entry.blake3, kind: fault.kind },
@@ -89,6 +99,7 @@ export function createVerifiedReader(deps: VerifiedReaderDeps): VerifiedReader {
         },
       };
     },
+    forget,
     get openDescriptors() {
       return descriptors.open;
     },

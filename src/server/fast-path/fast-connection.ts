@@ -4,14 +4,10 @@ import type { Channel } from '../../domain/channel.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { refuseLateRequest } from '../../platform/http/client-error.ts';
 import type { CdnParts } from '../cdn/cdn-handler.ts';
+import { SLICE_BYTES } from '../cdn/in-flight-budget.ts';
 import type { Serving } from '../serving/serving.ts';
-import {
-  blockPieces,
-  FAST_BODY_BYTES,
-  type FastPlan,
-  type Prepared,
-  type PreparedAnswers,
-} from './prepared-answers.ts';
+import { bodiesInMemory, FAST_BODY_BYTES, readBodies } from './fast-bodies.ts';
+import type { FastPlan, Prepared, PreparedAnswers } from './prepared-answers.ts';
 import { FAST_HEAD_BYTES, FastHeadReader, type FastHead } from './request-head.ts';
 
 /** What the connections of one fast path share. */
@@ -115,34 +111,23 @@ export class FastConnection {
       void this.#load(head, prepared, { plan, chunk });
       return true;
     }
-    const bodies = this.#fromMemory(prepared, plan);
-    if (bodies === null) {
+    const inMemory = bodiesInMemory(this.#deps, prepared, plan);
+    if (inMemory === null) {
       void this.#load(head, prepared, { plan, chunk });
       return true;
     }
+    const { bodies, heldBytes } = inMemory;
+    const granted = heldBytes > SLICE_BYTES ? cdn.budget.take(heldBytes) : 0;
+    if (granted < heldBytes && heldBytes > SLICE_BYTES) {
+      // Too many clients are slow: the full server sends slice by slice.
+      cdn.budget.giveBack(granted);
+      return false;
+    }
     answers.keep(prepared, head, { plan, body: bodies[0] });
-    this.#send(this.#begin(head, prepared, plan.status, plan.end - plan.start), plan, bodies);
+    const exchange = this.#begin(head, prepared, plan.status, plan.end - plan.start);
+    exchange.granted = granted;
+    this.#send(exchange, plan, bodies);
     return true;
-  }
-
-  /** The bytes of a plan when all of them are in memory. */
-  #fromMemory(prepared: Prepared, { start, end }: FastPlan): readonly Buffer[] | null {
-    const { cache, metrics } = this.#deps.cdn;
-    const { entry } = prepared;
-    const body = start === end ? null : this.#deps.answers.body(prepared);
-    if (body !== null) {
-      metrics.cacheHits.inc();
-      return [body.subarray(start, end)];
-    }
-    const bodies: Buffer[] = [];
-    for (const piece of blockPieces(start, end, entry.size)) {
-      const block = cache.get(entry.blake3, piece.block);
-      if (block === undefined) return null;
-      const offset = piece.block * FAST_BODY_BYTES;
-      bodies.push(block.subarray(piece.start - offset, piece.end - offset));
-    }
-    if (bodies.length > 0) metrics.cacheHits.inc(bodies.length);
-    return bodies;
   }
 
   /** Reads verified bytes, then answers; whatever goes wrong before the answer began is told by the full server. */
@@ -164,7 +149,7 @@ export class FastConnection {
     try {
       const granted = length === 0 ? 0 : cdn.budget.take(length);
       exchange.granted = granted;
-      if (granted === length) bodies = await this.#read(prepared, plan);
+      if (granted === length) bodies = await readBodies(cdn, prepared, plan);
     } catch {
       // The reader has reported what it found; the full server asks again and has the words for it.
       bodies = null;
@@ -177,20 +162,6 @@ export class FastConnection {
     }
     prepared.isOpenable = true;
     this.#send(exchange, plan, bodies);
-  }
-
-  async #read({ entry, generation, release }: Prepared, { start, end }: FastPlan): Promise<Buffer[]> {
-    const { reader, cache } = this.#deps.cdn;
-    const opened = await reader.open(entry, generation, release.channel);
-    try {
-      const bodies: Buffer[] = [];
-      for (const piece of blockPieces(start, end, entry.size)) {
-        bodies.push(await opened.read(piece, cache.wants(entry.blake3, piece.block)));
-      }
-      return bodies;
-    } finally {
-      opened.release();
-    }
   }
 
   #begin(head: FastHead, { release }: Prepared, status: number, bodyBytes: number): Exchange {

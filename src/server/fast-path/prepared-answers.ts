@@ -1,9 +1,8 @@
-import { blockSpan } from '../../domain/blocks.ts';
 import { planByteResponse, type ByteResponsePlan } from '../../domain/byte-response.ts';
 import { renderHttpDate } from '../../domain/http-date.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { CdnParts, SelectedEntry } from '../cdn/cdn-handler.ts';
-import { READ_BYTES } from '../cdn/verified-object.ts';
+import type { CdnParts } from '../cdn/cdn-handler.ts';
+import type { SelectedEntry } from '../cdn/entry-selector.ts';
 import type { Serving, ServingState } from '../serving/serving.ts';
 import type { FastHead } from './request-head.ts';
 
@@ -254,23 +253,4 @@ function fastPlan({ status, headers, parts, tail }: ByteResponsePlan): FastPlan 
     start: part?.start ?? 0,
     end: part?.end ?? 0,
   };
-}
-
-/** Most bytes of a body that the fast path sends. */
-export const FAST_BODY_BYTES = READ_BYTES;
-
-/** The pieces of `[start, end)` as they lie in blocks; `end - start` is at most {@link FAST_BODY_BYTES}. */
-export function blockPieces(
-  start: number,
-  end: number,
-  size: number,
-): ReadonlyArray<{ readonly block: number; readonly start: number; readonly end: number }> {
-  const pieces = [];
-  for (let at = start; at < end;) {
-    const block = Math.floor(at / READ_BYTES);
-    const until = Math.min(end, blockSpan(block, size).end);
-    pieces.push({ block, start: at, end: until });
-    at = until;
-  }
-  return pieces;
 }

@@ -32,6 +32,11 @@ export interface AttestationKeeper {
    * @returns whether it is another one
    */
   bindStore(storeId: string, nowMs: number): boolean;
+  /**
+   * Verifies what was accepted again, because other keys are trusted now. Where no trusted key signed it, it is void, and
+   * with it the version that it claimed.
+   */
+  verifyAgain(nowMs: number): void;
 }
 
 /** What {@link createAttestationKeeper} needs. */
@@ -44,6 +49,8 @@ export function createAttestationKeeper({ verify }: AttestationKeeperOptions): A
   const highestByStore = new Map<string, number>();
   let storeId: string | null = null;
   let accepted: VerifiedAttestation | null = null;
+  /** The bytes of the accepted one. */
+  let envelope: Uint8Array | null = null;
   let rejection: AttestationRejection | null = null;
 
   const highestVersion = (): number => (storeId === null ? 0 : (highestByStore.get(storeId) ?? 0));
@@ -58,11 +65,11 @@ export function createAttestationKeeper({ verify }: AttestationKeeperOptions): A
     accepted: () => accepted,
     highestVersion,
     rejection: () => rejection,
-    offer: (envelope, nowMs, volumeProblem) => {
+    offer: (offered, nowMs, volumeProblem) => {
       if (storeId === null) {
         return refuse({ reason: 'SnapshotMissing', message: volumeProblem }, nowMs);
       }
-      const verified = verify(envelope);
+      const verified = verify(offered);
       if (!verified.ok) return refuse(verified.error, nowMs);
       const decision = acceptAttestation(
         verified.value,
@@ -73,6 +80,7 @@ export function createAttestationKeeper({ verify }: AttestationKeeperOptions): A
       rejection = null;
       if (!decision.value.isNew) return 'unchanged';
       accepted = verified.value;
+      envelope = offered;
       highestByStore.delete(storeId);
       highestByStore.set(storeId, verified.value.statement.version);
       const oldest = highestByStore.keys().next();
@@ -93,7 +101,21 @@ export function createAttestationKeeper({ verify }: AttestationKeeperOptions): A
               at: nowMs,
             };
       accepted = null;
+      envelope = null;
       return true;
+    },
+    verifyAgain: (nowMs) => {
+      if (envelope === null) return;
+      const verified = verify(envelope);
+      if (verified.ok) {
+        accepted = verified.value;
+        return;
+      }
+      rejection = { ...verified.error, at: nowMs };
+      accepted = null;
+      envelope = null;
+      // Whoever has the key may have claimed any version.
+      if (storeId !== null) highestByStore.delete(storeId);
     },
   };
 }

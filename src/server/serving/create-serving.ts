@@ -17,10 +17,12 @@ import {
 } from './attestation-choice.ts';
 import type { AttestationKeeper, KeeperOutcome } from './attestation-keeper.ts';
 import type { DamageBook } from './damage-book.ts';
+import type { DigestFinder } from './digest-finder.ts';
 import { retainedServable, SERVABLE } from './retained-servable.ts';
 import type { Servable, ServedRelease, Serving, ServingState } from './serving.ts';
 import { buildServingState, isSameState, NOTHING_SERVED } from './serving-state.ts';
-import type { SnapshotBinder } from './snapshot-binder.ts';
+import { TROUBLE_EXAMPLES, type BoundSnapshot, type SnapshotBinder } from './snapshot-binder.ts';
+import { snapshotEvidence } from './snapshot-evidence.ts';
 import type { VolumeState } from './snapshot-volume.ts';
 import { holdsDigest, snapshotTrouble, type SnapshotTrouble } from './trouble.ts';
 
@@ -34,6 +36,8 @@ export interface ServingControl extends Serving {
    * @returns whether a held attestation became void or the volume came back, so that the daemon must be asked afresh
    */
   observeVolume(state: VolumeState): boolean;
+  /** Says that other keys are trusted now: what only others signed no longer counts. */
+  observeKeys(keyIds: readonly string[]): void;
   /** Brings verdicts and state up to date with the clock. */
   tick(): void;
   /** Whether anything is wrong that a recheck could find repaired. */
@@ -42,14 +46,24 @@ export interface ServingControl extends Serving {
   recheck(): Promise<void>;
   /** The newest accepted attestation. */
   attestation(): VerifiedAttestation | null;
+  /** Tells of every attestation that is accepted, with its envelope as received. */
+  watchAttestation(listener: (accepted: AcceptedEnvelope) => void): void;
   /** Why the newest envelope was refused, or `null` when it was not. */
   rejection(): AttestationRejection | null;
+}
+
+/** An envelope that was verified and accepted. */
+export interface AcceptedEnvelope {
+  readonly envelope: Uint8Array;
+  readonly storeId: string;
+  readonly version: number;
 }
 
 /** What {@link createServing} needs. */
 export interface ServingOptions {
   readonly keeper: AttestationKeeper;
   readonly damage: DamageBook;
+  readonly finder: DigestFinder;
   /** Makes the binder; it reports its changes to the function it is given. */
   readonly createBinder: (onChange: () => void) => SnapshotBinder;
   readonly clock: Clock;
@@ -70,12 +84,15 @@ interface CachedVerdict {
 /** Makes the one place that knows what may leave. It starts with nothing accepted and nothing loaded. */
 export function createServing(options: ServingOptions): ServingControl {
   const { keeper, damage, clock } = options;
+  const known = { book: damage, finder: options.finder };
   let choice: AttestationChoice = NO_ATTESTATION;
   let state: ServingState = NOTHING_SERVED;
   let volume: VolumeState = { ok: false, message: 'the snapshot volume has not been read yet' };
   let revision = 0;
   let troubleRevision = -1;
   const troubles = new Map<string, SnapshotTrouble>();
+  const attestationListeners: ((accepted: AcceptedEnvelope) => void)[] = [];
+  const announced = new WeakSet<BoundSnapshot>();
   const cached: Record<Channel, CachedVerdict | null> = { official: null, localized: null };
   const binder = options.createBinder(() => {
     update();
@@ -86,39 +103,23 @@ export function createServing(options: ServingOptions): ServingControl {
       troubles.clear();
       troubleRevision = revision;
     }
-    const known = troubles.get(snapshotId);
-    if (known !== undefined) return known;
+    const before = troubles.get(snapshotId);
+    if (before !== undefined) return before;
     const snapshot = binder.get(snapshotId);
     const trouble =
-      snapshot === null
-        ? { missing: NO_TROUBLE, damaged: NO_TROUBLE }
-        : snapshotTrouble(snapshot, damage.records());
+      snapshot === null ? { missing: NO_TROUBLE, damaged: NO_TROUBLE } : snapshotTrouble(snapshot, known);
     troubles.set(snapshotId, trouble);
     return trouble;
   };
 
-  const snapshotEvidence = (channel: Channel): SnapshotEvidence | null => {
+  const evidenceOf = (channel: Channel): SnapshotEvidence | null => {
     const attested = attestationFor(choice, channel)?.statement[channel];
     if (attested?.result !== 'PASSED') return null;
-    const { release_id, snapshot_id } = attested;
-    const none = { entryCount: 0, missing: NO_TROUBLE, damaged: NO_TROUBLE };
-    if (!volume.ok)
-      return { release_id, snapshot_id, manifest: 'missing', manifestMessage: volume.message, ...none };
-    const snapshot = binder.get(snapshot_id);
-    if (snapshot === null) return null;
-    const header = snapshot.index?.header;
-    if (header !== undefined && (header.release_id !== release_id || header.channel !== channel)) {
-      const manifestMessage = `the manifest is of ${header.channel} release ${header.release_id}, the attestation names ${channel} release ${release_id}`;
-      return { release_id, snapshot_id, manifest: 'damaged', manifestMessage, ...none };
-    }
-    return {
-      release_id,
-      snapshot_id,
-      manifest: snapshot.manifest,
-      manifestMessage: snapshot.message,
-      entryCount: snapshot.index?.length ?? 0,
-      ...troubleOf(snapshot_id),
-    };
+    return snapshotEvidence(channel, attested, {
+      volume,
+      snapshot: binder.get(attested.snapshot_id),
+      trouble: () => troubleOf(attested.snapshot_id),
+    });
   };
 
   const evaluateChannel = (channel: Channel, nowMs: number): Verdict => {
@@ -136,7 +137,7 @@ export function createServing(options: ServingOptions): ServingControl {
               : accepted.statement.version,
           rejection: keeper.rejection(),
         },
-        snapshot: snapshotEvidence(channel),
+        snapshot: evidenceOf(channel),
         previous,
       },
       nowMs,
@@ -166,6 +167,17 @@ export function createServing(options: ServingOptions): ServingControl {
     return isReading && CHANNELS.some((channel) => cached[channel]?.verdict.distributable === true);
   };
 
+  /** What was missing when a snapshot was read can only be seen by who reads it: others are told of the first few. */
+  const announceMissing = (snapshot: BoundSnapshot): void => {
+    const { index, missing } = snapshot;
+    if (index === null || missing.length === 0 || announced.has(snapshot)) return;
+    announced.add(snapshot);
+    for (let at = 0; at < Math.min(missing.length, TROUBLE_EXAMPLES); at += 1) {
+      const { destination, blake3 } = index.entry(Number(missing[at]));
+      damage.announce({ destination, blake3, kind: 'missing', message: 'the object is not on the volume' });
+    }
+  };
+
   /** Recomputes everything that follows from the evidence; one assignment switches what is served. */
   function update(): void {
     choice = chooseAttestation(choice, keeper.accepted(), mayHold);
@@ -177,8 +189,12 @@ export function createServing(options: ServingOptions): ServingControl {
     );
     revision += 1;
     binder.want([...wanted]);
-    damage.retain((blake3) =>
-      [...binder.all()].some(({ index }) => index === null || holdsDigest(index, blake3)),
+    const bound = [...binder.all()];
+    for (const snapshot of bound) announceMissing(snapshot);
+    // Before anything is bound, nobody can say that nothing holds what others reported.
+    damage.retain(
+      (blake3) =>
+        bound.length === 0 || bound.some(({ index }) => index === null || holdsDigest(index, blake3, known)),
     );
     const next = buildServingState(state.generation + 1, choice, (snapshotId) => binder.get(snapshotId));
     if (!isSameState(state, next)) state = next;
@@ -223,12 +239,25 @@ export function createServing(options: ServingOptions): ServingControl {
     verdict,
     servable,
     reportDamage: (report) => {
+      const isFirst = damage.size === 0;
       if (!damage.report(report)) return;
       update();
-      options.onTrouble();
+      // With more than one, somebody looks again and again already.
+      if (isFirst) options.onTrouble();
+    },
+    watchDamage: (listener) => {
+      damage.watch(listener);
+    },
+    watchAttestation: (listener) => {
+      attestationListeners.push(listener);
     },
     offerEnvelope: (envelope) => {
       const outcome = keeper.offer(envelope, clock.now(), volume.ok ? '' : volume.message);
+      const statement = outcome === 'accepted' ? keeper.accepted()?.statement : undefined;
+      if (statement !== undefined) {
+        const { store_id: storeId, version } = statement;
+        for (const listener of attestationListeners) listener({ envelope, storeId, version });
+      }
       update();
       return outcome;
     },
@@ -239,6 +268,14 @@ export function createServing(options: ServingOptions): ServingControl {
       if (returned || replaced) binder.invalidate();
       update();
       return returned || replaced;
+    },
+    observeKeys: (keyIds) => {
+      const { effective, newest } = choice;
+      keeper.verifyAgain(clock.now());
+      // An earlier one may still answer while the newest is being read.
+      const isTrusted = effective?.signedBy.some((keyId) => keyIds.includes(keyId)) === true;
+      if (effective !== newest && !isTrusted) choice = NO_ATTESTATION;
+      update();
     },
     tick: () => {
       if (choice.effective !== choice.newest) update();

@@ -18,8 +18,10 @@ interface Memory {
 export interface ObjectInspectorOptions {
   readonly root: string;
   readonly pool: HashPool;
-  /** Size and block list digest of a digest that something served holds. */
+  /** Size and block list digest of a digest that something served holds, `null` when nothing does. */
   readonly describe: (blake3: Blake3Hex) => InspectedEntry | null;
+  /** Whether everything that may hold a digest was read. */
+  readonly knowsAll: () => boolean;
 }
 
 /**
@@ -30,7 +32,8 @@ export function createObjectInspector({
   root,
   pool,
   describe,
-}: ObjectInspectorOptions): (blake3: Blake3Hex, memory: unknown) => Promise<Inspection> {
+  knowsAll,
+}: ObjectInspectorOptions): (blake3: Blake3Hex, memory: unknown) => Promise<Inspection | null> {
   const inspectObject = async (entry: InspectedEntry, memory: Memory | null): Promise<Memory> => {
     const object = await openObject({ root, blake3: entry.blake3, size: entry.size });
     try {
@@ -45,7 +48,8 @@ export function createObjectInspector({
 
   return async (blake3, memory) => {
     const entry = describe(blake3);
-    if (entry === null) return { sound: true, kind: 'missing', message: '', memory: null };
+    if (entry === null)
+      return knowsAll() ? { sound: true, kind: 'missing', message: '', memory: null } : null;
     let found: Memory;
     try {
       found = await inspectObject(entry, isMemory(memory) ? memory : null);

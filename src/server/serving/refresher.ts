@@ -3,6 +3,7 @@ import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
 import type { ServingControl } from './create-serving.ts';
 import type { SnapshotVolume } from './snapshot-volume.ts';
+import type { TrustedKeyRing } from './trusted-key-ring.ts';
 
 /** Milliseconds between the steps of the two loops. */
 export const REFRESH_INTERVALS = {
@@ -16,6 +17,8 @@ export const REFRESH_INTERVALS = {
   /** Between two looks at the volume while something is wrong, and while nothing is. */
   trouble: 2_000,
   calm: 10_000,
+  /** Between two looks at the key files. */
+  keys: 1_000,
 } as const;
 
 /** How the refresh goes; times in Unix milliseconds. */
@@ -33,7 +36,8 @@ export type RefreshOutcome = 'accepted' | 'unchanged' | 'refused' | 'none' | 'fa
 
 /** Keeps the evidence fresh. */
 export interface Refresher {
-  start(): void;
+  /** @param first an envelope to judge before the daemon is asked, where there is one */
+  start(first?: Uint8Array | null): void;
   /** Looks at the volume and at everything in trouble now instead of at the next turn. */
   wake(): void;
   diagnostics(): RefreshDiagnostics;
@@ -45,6 +49,7 @@ export interface RefresherOptions {
   readonly client: Pick<DaemonClient, 'fetchAttestation'>;
   readonly serving: ServingControl;
   readonly volume: SnapshotVolume;
+  readonly trustedKeys: TrustedKeyRing;
   readonly clock: Clock;
   /** 0 (inclusive) to 1, for jitter. */
   readonly random: () => number;
@@ -53,11 +58,11 @@ export interface RefresherOptions {
 }
 
 /**
- * Makes the two loops: one polls the daemon, one looks at the volume, the clock and what is in trouble. Neither waits
- * for the other, so a daemon or a disk that hangs delays nothing else.
+ * Makes the three loops: one polls the daemon, one looks at the volume, the clock and what is in trouble, one at the key
+ * files. None waits for another, so a daemon or a disk that hangs delays nothing else.
  */
 export function createRefresher(options: RefresherOptions): Refresher {
-  const { client, serving, volume, clock } = options;
+  const { client, serving, volume, trustedKeys, clock } = options;
   const stopping = new AbortController();
   let pollAbort = new AbortController();
   let sleepAbort = new AbortController();
@@ -139,13 +144,15 @@ export function createRefresher(options: RefresherOptions): Refresher {
     }
   };
 
+  /** Asks the daemon now, as if nothing had been received. */
+  const askAfresh = (): void => {
+    etag = null;
+    pollAbort.abort();
+    pollAbort = new AbortController();
+  };
+
   const look = async (): Promise<void> => {
-    const mustAskAfresh = serving.observeVolume(await volume.look());
-    if (mustAskAfresh) {
-      etag = null;
-      pollAbort.abort();
-      pollAbort = new AbortController();
-    }
+    if (serving.observeVolume(await volume.look())) askAfresh();
     serving.tick();
     void recheck();
   };
@@ -160,12 +167,24 @@ export function createRefresher(options: RefresherOptions): Refresher {
     }
   };
 
+  const keyLoop = async (): Promise<void> => {
+    const never = new AbortController().signal;
+    while (!stopping.signal.aborted) {
+      if (await trustedKeys.refresh()) {
+        serving.observeKeys(trustedKeys.current().map(({ keyId }) => keyId));
+        askAfresh();
+      }
+      await pause(REFRESH_INTERVALS.keys, never);
+    }
+  };
+
   return {
-    start: () => {
+    start: (first = null) => {
       // The volume first: without its store id no attestation can be judged.
       loops = volume.look().then(async (state) => {
         serving.observeVolume(state);
-        await Promise.all([pollLoop(), volumeLoop()]);
+        if (first !== null) options.onOutcome(serving.offerEnvelope(first), null);
+        await Promise.all([pollLoop(), volumeLoop(), keyLoop()]);
       });
     },
     wake: () => {

@@ -1,4 +1,3 @@
-import type { TrustedKey } from '../../attestation/keys.ts';
 import { verifyEnvelope } from '../../attestation/verify.ts';
 import type { Blake3Hex } from '../../domain/digest.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -11,11 +10,13 @@ import type { ServerMetrics } from '../metrics.ts';
 import { createAttestationKeeper } from './attestation-keeper.ts';
 import { createServing, type ServingControl } from './create-serving.ts';
 import { createDamageBook } from './damage-book.ts';
+import { createDigestFinder } from './digest-finder.ts';
 import { createSnapshotLoader } from './load-snapshot.ts';
 import { createObjectInspector, type InspectedEntry } from './object-inspector.ts';
 import { createRefresher, type Refresher, type RefreshOutcome } from './refresher.ts';
 import { createSnapshotBinder, type SnapshotBinder } from './snapshot-binder.ts';
 import { createSnapshotVolume } from './snapshot-volume.ts';
+import type { TrustedKeyRing } from './trusted-key-ring.ts';
 
 /** How long the volume may take to answer before it counts as absent. */
 const VOLUME_TIMEOUT_MS = 5_000;
@@ -23,7 +24,7 @@ const VOLUME_TIMEOUT_MS = 5_000;
 /** What {@link createServingRoom} needs. */
 export interface ServingRoomOptions {
   readonly root: string;
-  readonly trustedKeys: readonly TrustedKey[];
+  readonly trustedKeys: TrustedKeyRing;
   readonly client: Pick<DaemonClient, 'fetchAttestation'>;
   readonly waitSeconds: number;
   readonly pool: HashPool;
@@ -45,11 +46,12 @@ export interface ServingRoom {
 export function createServingRoom(options: ServingRoomOptions): ServingRoom {
   const { root, pool, clock, logger, metrics } = options;
   const binders: SnapshotBinder[] = [];
+  const finder = createDigestFinder();
 
   const describe = (blake3: Blake3Hex): InspectedEntry | null => {
     for (const binder of binders) {
       for (const { index } of binder.all()) {
-        const position = index?.findDigest(blake3)[0];
+        const position = index === null ? undefined : finder.positions(index, blake3)[0];
         if (index !== null && position !== undefined) return index.entry(position);
         const document = index?.header.server_info;
         if (document?.blake3 === blake3) return document;
@@ -58,11 +60,18 @@ export function createServingRoom(options: ServingRoomOptions): ServingRoom {
     return null;
   };
 
+  const knowsAll = (): boolean =>
+    binders.some((binder) => {
+      const bound = [...binder.all()];
+      return bound.length > 0 && bound.every(({ manifest }) => manifest !== 'loading');
+    });
+
   const serving = createServing({
     keeper: createAttestationKeeper({
-      verify: (envelope) => verifyEnvelope(envelope, options.trustedKeys),
+      verify: (envelope) => verifyEnvelope(envelope, options.trustedKeys.current()),
     }),
-    damage: createDamageBook({ inspect: createObjectInspector({ root, pool, describe }) }),
+    damage: createDamageBook({ inspect: createObjectInspector({ root, pool, describe, knowsAll }) }),
+    finder,
     createBinder: (onChange) => {
       const binder = createSnapshotBinder({
         load: createSnapshotLoader({ root, logger }),
@@ -105,6 +114,7 @@ export function createServingRoom(options: ServingRoomOptions): ServingRoom {
   const refresher = createRefresher({
     client: options.client,
     serving,
+    trustedKeys: options.trustedKeys,
     volume: createSnapshotVolume({
       root,
       readStoreId: async (path) => (await readStoreFormat(path)).store_id,

@@ -35,6 +35,13 @@ export interface DamageReport {
   readonly message: string;
 }
 
+/** What became known of the bytes of one digest. */
+export interface DamageChange {
+  readonly blake3: Blake3Hex;
+  /** What is wrong with them; `null` when they are sound again, or nothing served holds them any more. */
+  readonly report: DamageReport | null;
+}
+
 /** Whether the bytes of one release may leave now. */
 export type Servable =
   | { readonly ok: true }
@@ -50,4 +57,6 @@ export interface Serving {
   servable(release: ServedRelease): Servable;
   /** Marks bytes as damaged for every route at once; every served release that holds the digest is affected. */
   reportDamage(report: DamageReport): void;
+  /** Tells of every change of what is known to be damaged, in the turn in which it becomes known. */
+  watchDamage(listener: (change: DamageChange) => void): void;
 }

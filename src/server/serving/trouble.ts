@@ -1,7 +1,9 @@
 import type { EntryTrouble } from '../../domain/verdict.ts';
 import { NO_TROUBLE } from '../../domain/verdict.ts';
+import { SERVER_INFO_NAME } from '../../snapshot/object-check.ts';
 import type { ManifestIndex } from '../../snapshot/manifest-index.ts';
-import type { DamageRecord } from './damage-book.ts';
+import type { DamageBook } from './damage-book.ts';
+import type { DigestFinder } from './digest-finder.ts';
 import { TROUBLE_EXAMPLES, type BoundSnapshot } from './snapshot-binder.ts';
 
 /** What is wrong with the entries of one snapshot, from the volume and from the damage book. */
@@ -10,36 +12,65 @@ export interface SnapshotTrouble {
   readonly damaged: EntryTrouble;
 }
 
-/** How the server-info document, which is no entry, is called among the examples. */
-const SERVER_INFO_NAME = '(server-info document)';
+/** What is written down as damaged, and the means to find it. */
+export interface KnownDamage {
+  readonly book: Pick<DamageBook, 'records' | 'digests'>;
+  readonly finder: DigestFinder;
+}
 
 /** Whether a snapshot holds these bytes, as an entry or as its server-info document. */
-export function holdsDigest(index: ManifestIndex, blake3: DamageRecord['blake3']): boolean {
-  return index.header.server_info?.blake3 === blake3 || index.findDigest(blake3).length > 0;
+export function holdsDigest(
+  index: ManifestIndex,
+  blake3: Parameters<DigestFinder['positions']>[1],
+  { book, finder }: KnownDamage,
+): boolean {
+  return (
+    index.header.server_info?.blake3 === blake3 || finder.positions(index, blake3, book.digests()).length > 0
+  );
 }
 
 /** Counts the troubled entries of a snapshot. The cost grows with the trouble, not with the snapshot. */
-export function snapshotTrouble(snapshot: BoundSnapshot, records: Iterable<DamageRecord>): SnapshotTrouble {
+export function snapshotTrouble(snapshot: BoundSnapshot, { book, finder }: KnownDamage): SnapshotTrouble {
   const { index } = snapshot;
   if (index === null) return { missing: NO_TROUBLE, damaged: NO_TROUBLE };
   let missing = snapshot.missingTrouble;
   let damaged = NO_TROUBLE;
-  let alreadyMissing: ReadonlySet<number> | null = null;
-  for (const record of records) {
-    const known = (alreadyMissing ??= new Set(Array.from(snapshot.missing)));
-    const positions = Array.from(index.findDigest(record.blake3)).filter((position) => !known.has(position));
-    const names = positions.map((position) => index.entry(position).destination as string);
-    if (index.header.server_info?.blake3 === record.blake3) names.push(SERVER_INFO_NAME);
-    if (record.kind === 'missing') missing = add(missing, names);
-    else damaged = add(damaged, names);
+  for (const { blake3, kind } of book.records()) {
+    const positions = finder
+      .positions(index, blake3, book.digests())
+      .filter((position) => !includesSorted(snapshot.missing, position));
+    const isDocument = index.header.server_info?.blake3 === blake3;
+    const trouble: EntryTrouble = {
+      count: positions.length + (isDocument ? 1 : 0),
+      examples: [
+        ...positions.slice(0, TROUBLE_EXAMPLES).map((position): string => index.destination(position)),
+        ...(isDocument ? [SERVER_INFO_NAME] : []),
+      ],
+    };
+    if (kind === 'missing') missing = add(missing, trouble);
+    else damaged = add(damaged, trouble);
   }
   return { missing, damaged };
 }
 
-function add(trouble: EntryTrouble, names: readonly string[]): EntryTrouble {
-  if (names.length === 0) return trouble;
+function add(left: EntryTrouble, right: EntryTrouble): EntryTrouble {
+  if (right.count === 0) return left;
   return {
-    count: trouble.count + names.length,
-    examples: [...trouble.examples, ...names].slice(0, TROUBLE_EXAMPLES),
+    count: left.count + right.count,
+    examples: [...left.examples, ...right.examples].slice(0, TROUBLE_EXAMPLES),
   };
+}
+
+/** Whether an ascending list has this number. */
+function includesSorted(sorted: ArrayLike<number>, wanted: number): boolean {
+  let low = 0;
+  let high = sorted.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const value = sorted[middle] ?? 0;
+    if (value === wanted) return true;
+    if (value < wanted) low = middle + 1;
+    else high = middle - 1;
+  }
+  return false;
 }

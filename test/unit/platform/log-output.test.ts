@@ -75,6 +75,26 @@ describe('createLogOutput', () => {
     );
   });
 
+  it('keeps lines in one piece that several processes write to one pipe', async () => {
+    const program = `
+      import { createLogOutput } from ${JSON.stringify(MODULE)};
+      const output = createLogOutput({ fd: 1, maxWaitingBytes: 80_000_000, maxWriteBytes: 4096 });
+      for (let i = 0; i < 5_000; i += 1) output.write(process.argv[1].repeat(100 + (i % 400)) + '\\n');
+      output.flush(() => process.exit(0));`;
+    const run = (letter: string): string => `"$NODE" --input-type=module --eval "$PROGRAM" ${letter} &`;
+    const child = spawn(
+      'sh',
+      ['-c', `{ ${run('a')} ${run('b')} ${run('c')} wait; } | dd bs=1000 status=none`],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: { NODE: process.execPath, PROGRAM: program },
+      },
+    );
+    const lines = (await text(child.stdout)).trimEnd().split('\n');
+    expect(lines).toHaveLength(15_000);
+    expect(lines.filter((line) => !/^(?:a+|b+|c+)$/.test(line))).toEqual([]);
+  });
+
   it('lets a process exit whose reader is gone', async () => {
     const child = startProgram(`
       setInterval(() => output.write('x'.repeat(100_000) + '\\n'), 1);

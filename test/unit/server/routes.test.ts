@@ -267,6 +267,9 @@ describe('a server without a distributable release', () => {
       503,
       'AttestationUnavailable',
     ]);
+    // Neither a probe nor a launcher is refused for its query.
+    expect((await ask(server, 'getReadiness', '?verbose=a&verbose=false')).status).toBe(503);
+    expect((await ask(server, 'getLauncherConfigJson', '?version=a&version=b')).status).toBe(200);
     const bootstrap = await ask(server, 'getBootstrap');
     expect([bootstrap.status, bootstrap.headers.get('retry-after')]).toEqual([503, '10']);
     expect(bootstrap.headers.get('cache-control')).toBe('no-store');

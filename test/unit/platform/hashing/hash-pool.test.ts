@@ -103,6 +103,27 @@ describe('hashFile', () => {
   });
 });
 
+describe('hashContent', () => {
+  it('hashes a span alone, fewer bytes where the file ends', async () => {
+    const bytes = createRandom(4).bytes(BLOCK_SIZE + 500);
+    const file = await fileOf(bytes);
+    for (const [start, end] of [
+      [0, BLOCK_SIZE],
+      [BLOCK_SIZE, BLOCK_SIZE + 500],
+      [200_000, 200_001],
+      [BLOCK_SIZE + 400, BLOCK_SIZE + 900],
+      [7, 7],
+    ] as const) {
+      const expected = bytes.subarray(start, end);
+      expect(await pool.hashContent(file.fd, { blocks: false, span: { start, end } })).toEqual({
+        size: expected.length,
+        blake3: blake3Hex(expected),
+        blocks: null,
+      });
+    }
+  });
+});
+
 describe('hashBlock', () => {
   it('gives the bytes of the span with their digest, fewer where the file ends', async () => {
     const bytes = createRandom(3).bytes(BLOCK_SIZE + 500);

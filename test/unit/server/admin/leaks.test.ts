@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readDashboardFiles } from '../../../../src/server/dashboard/dashboard-files.ts';
 import { ADMIN_TOKEN, startAdminServer } from '../../../support/admin-client.ts';
 import { exchange, rawRequest } from '../../../support/raw-http.ts';
 
@@ -89,7 +90,7 @@ describe('what reaches the daemon', () => {
 });
 
 describe('the token', () => {
-  it('is in no log line, metric, answer or forwarded request', async () => {
+  it('is in no log line, metric, answer, page or forwarded request', async () => {
     const server = await startAdminServer();
     server.daemon.setReport('task.list', {});
     const port = Number(new URL(server.url).port);
@@ -108,6 +109,8 @@ describe('the token', () => {
       `/healthz?${query}`,
       `/nothing?${query}`,
       `//admin/tasks?${query}`,
+      `/admin/dashboard/?${query}`,
+      ...[...(await readDashboardFiles()).keys()].map((name) => `/admin/dashboard/${name}?${query}`),
     ];
     for (const target of targets) {
       for (const method of ['GET', 'POST', 'OPTIONS']) {

@@ -46,6 +46,19 @@ describe('admin reads', () => {
     expect(server.daemon.requests).toEqual([]);
   });
 
+  it('check bytes that were good before by their type all the same', async () => {
+    const server = await startAdminServer({ daemonTimeoutMs: 10_000 });
+    const answer = async (headers: Record<string, string>, status = 200): Promise<number> => {
+      server.daemon.setAnswer('/v1/reports/task.list', { status, body: '{"a":1}', headers });
+      return (await server.ask('/admin/tasks')).status;
+    };
+    expect(await answer({})).toBe(200);
+    expect(await answer({})).toBe(200);
+    expect(await answer({ 'content-type': 'text/html' })).toBe(503);
+    expect(await answer({}, 500)).toBe(503);
+    expect(await answer({})).toBe(200);
+  });
+
   it('send only validated parameters on, int64 to the last digit', async () => {
     const server = await startAdminServer();
     server.daemon.setAnswer('/v1/reports/parse.text_units', {

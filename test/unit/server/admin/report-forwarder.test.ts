@@ -66,6 +66,22 @@ describe('the report forwarder', () => {
     expect((await forwarder.forward(read())).body.toString()).toBe('{"report":"task.list"}');
   });
 
+  it('has room for a hundred readers at the same moment, on few connections that are kept', async () => {
+    const server = await serve(answerReport, { port: 0 });
+    let connections = 0;
+    server.on('connection', () => {
+      connections += 1;
+    });
+    const forwarder = forwarderTo(`http://127.0.0.1:${portOf(server)}`, { timeoutMs: 30_000 });
+    for (let round = 0; round < 3; round += 1) {
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, async () => await forwarder.forward(read())),
+      );
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(100);
+    }
+    expect(connections).toBe(8);
+  });
+
   it('reaches a daemon that was started again', async () => {
     const first = await serve(answerReport, { port: 0 });
     const port = portOf(first);

@@ -1,7 +1,12 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Blake3Hex } from '../../../../src/domain/digest.ts';
 import type { ManifestEntry } from '../../../../src/domain/manifest.ts';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import { BlockCache } from '../../../../src/server/cdn/block-cache.ts';
+import { createBodySender } from '../../../../src/server/cdn/body-sender.ts';
 import { DescriptorCache } from '../../../../src/server/cdn/descriptor-cache.ts';
 import { InFlightBudget, SLICE_BYTES } from '../../../../src/server/cdn/in-flight-budget.ts';
 import { VerifiedMemory } from '../../../../src/server/cdn/verified-memory.ts';
@@ -18,18 +23,88 @@ const identity = (ino: number, ctimeNs = 1n): FileIdentity => ({
 });
 
 test('the block cache keeps to its budget and lets go of what was used longest ago', () => {
-  const cache = new BlockCache(30);
-  for (const name of ['a', 'b', 'c']) cache.put(digest(name), 0, Buffer.alloc(10));
+  const cache = new BlockCache(33_000);
+  for (const name of ['a', 'b', 'c']) cache.put(digest(name), 0, Buffer.alloc(10_000));
   expect(cache.get(digest('a'), 0)).toBeDefined();
-  cache.put(digest('d'), 0, Buffer.alloc(10));
-  expect(cache.bytes).toBe(30);
+  cache.put(digest('d'), 0, Buffer.alloc(10_000));
+  expect(cache.bytes).toBe(30_000);
   expect(cache.get(digest('b'), 0)).toBeUndefined();
   expect(cache.get(digest('a'), 0)).toBeDefined();
-  cache.put(digest('a'), 0, Buffer.alloc(10));
-  cache.put(digest('e'), 0, Buffer.alloc(31));
-  expect(cache.bytes).toBe(30);
+  cache.put(digest('a'), 0, Buffer.alloc(10_000));
+  cache.put(digest('e'), 0, Buffer.alloc(33_000));
+  expect(cache.bytes).toBe(30_000);
+  cache.drop(digest('a'), 0);
+  cache.drop(digest('a'), 0);
+  expect(cache.bytes).toBe(20_000);
   cache.clear();
   expect(cache.bytes).toBe(0);
+});
+
+test('passes over a whole release push out nothing that is popular', () => {
+  const cache = new BlockCache(20 * 10_512);
+  const ask = (name: string, block: number): boolean => {
+    const wanted = cache.wants(digest(name), block);
+    if (cache.get(digest(name), block) !== undefined) return true;
+    if (wanted) cache.put(digest(name), block, Buffer.alloc(10_000));
+    return false;
+  };
+  for (let round = 0; round < 3; round += 1) {
+    for (let block = 0; block < 10; block += 1) ask('a', block);
+  }
+  for (let pass = 0; pass < 4; pass += 1) {
+    for (let block = 0; block < 1000; block += 1) ask('b', block);
+  }
+  expect(Array.from({ length: 10 }, (_, block) => ask('a', block))).not.toContain(false);
+  // What becomes popular later still finds its place.
+  for (let round = 0; round < 3; round += 1) ask('c', 0);
+  expect(ask('c', 0)).toBe(true);
+  expect(cache.bytes).toBeLessThanOrEqual(20 * 10_000);
+});
+
+test('tiny blocks are counted with what keeping them costs', () => {
+  const cache = new BlockCache(1_000_000);
+  for (let block = 0; block < 10_000; block += 1) cache.put(digest('a'), block, Buffer.alloc(1));
+  expect(cache.bytes).toBeLessThan(2000);
+});
+
+/** Sends bytes to a client that takes everything at once; returns what was written. */
+async function sendAll(budget: InFlightBudget, bytes: Buffer): Promise<Buffer[]> {
+  const written: Buffer[] = [];
+  const take = (chunk: Buffer, flushed: () => void): boolean => {
+    written.push(chunk);
+    setImmediate(flushed);
+    return true;
+  };
+  const response = Object.assign(new EventEmitter(), { write: take, end: take });
+  const sender = createBodySender({ budget, cache: new BlockCache(0), clock: systemClock });
+  await sender.send({
+    response: response as unknown as ServerResponse,
+    plan: { status: 200, headers: [], parts: [{ start: 0, end: bytes.length, head: '' }], tail: '' },
+    reader: {
+      entry: { ...entry('a'), size: bytes.length },
+      read: async ({ start, end }) => await Promise.resolve(bytes.subarray(start, end)),
+      release: () => undefined,
+    },
+    begin: () => undefined,
+    onSent: () => undefined,
+  });
+  expect(Buffer.concat(written).equals(bytes)).toBe(true);
+  return written;
+}
+
+test('a slice that a slow client gets does not keep its whole block in memory', async () => {
+  const written = await sendAll(new InFlightBudget(SLICE_BYTES), Buffer.alloc(1024 * 1024, 7));
+  expect(Math.max(...written.map(({ buffer }) => buffer.byteLength))).toBe(SLICE_BYTES);
+});
+
+test('while much is on its way a client begins with a slice, and gets more as it proves fast', async () => {
+  const budget = new InFlightBudget(8 * 1024 * 1024);
+  const bytes = Buffer.alloc(6 * 1024 * 1024, 7);
+  expect((await sendAll(budget, bytes)).map(({ length }) => length)).toEqual(Array(6).fill(1024 * 1024));
+  budget.take(4 * 1024 * 1024);
+  const sizes = (await sendAll(budget, bytes)).map(({ length }) => length);
+  expect(sizes[0]).toBe(SLICE_BYTES);
+  expect(Math.max(...sizes)).toBe(1024 * 1024);
 });
 
 test('a block is wanted from its second request on, also when many others came between', () => {
@@ -68,6 +143,67 @@ test('what was verified holds for one state of one file', () => {
   memory.recall(digest('a'), identity(1), 20).add(0);
   memory.forget(digest('a'));
   expect(memory.recall(digest('a'), identity(1), 20).has(0)).toBe(false);
+});
+
+test.each([31, 32, 33, 1000])(
+  'the marks of %i blocks are apart, and are gone for all when damage is found',
+  (blocks) => {
+    const memory = new VerifiedMemory(2);
+    const held = memory.recall(digest('a'), identity(1), blocks);
+    for (let block = 0; block < blocks; block += 2) held.add(block);
+    const marks = Array.from({ length: blocks }, (_, block) => held.has(block));
+    expect(marks).toEqual(marks.map((_, block) => block % 2 === 0));
+    memory.forget(digest('a'));
+    expect(marks.map((_, block) => held.has(block))).not.toContain(true);
+  },
+);
+
+test('property: whatever is remembered was verified of this very state, and what was used last is remembered', () => {
+  const operation = fc.record({
+    object: fc.nat(30),
+    state: fc.nat(2),
+    block: fc.nat(39),
+    kind: fc.constantFrom('add', 'ask', 'forget'),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(operation, { maxLength: 300 }),
+      fc.constantFrom(1, 3, 8, 16, 40),
+      (operations, limit) => {
+        const memory = new VerifiedMemory(limit);
+        const name = (object: number): Blake3Hex =>
+          `${(object % 7).toString(16)}${object.toString(16).padStart(3, '0')}`.padEnd(64, '0') as Blake3Hex;
+        const truth = new Map<number, { state: number; blocks: Set<number> }>();
+        for (const { object, state, block, kind } of operations) {
+          if (kind === 'forget') {
+            memory.forget(name(object));
+            truth.delete(object);
+            continue;
+          }
+          let known = truth.get(object);
+          if (known?.state !== state) truth.set(object, (known = { state, blocks: new Set() }));
+          const recalled = memory.recall(name(object), identity(object, BigInt(state)), object % 2 ? 40 : 20);
+          const at = object % 2 ? block : block % 20;
+          // It may have been pushed out meanwhile, but it never knows more than there is to know.
+          if (recalled.has(at)) expect(known.blocks.has(at)).toBe(true);
+          if (kind === 'add') {
+            known.blocks.add(at);
+            recalled.add(at);
+            expect(memory.recall(name(object), identity(object, BigInt(state)), 40).has(at)).toBe(true);
+          }
+        }
+      },
+    ),
+  );
+});
+
+test('who holds the marks of an object that was pushed out sees nothing of the one in its place', () => {
+  const memory = new VerifiedMemory(1);
+  const held = memory.recall(digest('a'), identity(1), 20);
+  memory.recall(digest('b'), identity(2), 20).add(3);
+  expect(held.has(3)).toBe(false);
+  held.add(4);
+  expect(memory.recall(digest('b'), identity(2), 20).has(4)).toBe(false);
 });
 
 interface Probe {

@@ -179,6 +179,59 @@ describe('a file in another state is verified anew', () => {
   });
 });
 
+describe('damage that somebody else found', () => {
+  /** Files that rot without a trace in their metadata, as a failing disk lets them. */
+  async function startRotting(): ReturnType<typeof startWithFiles> {
+    const cdn = await startWithFiles({
+      limits: { blockCacheBytes: 0 },
+      source: (root) => {
+        const source = createObjectSource(root);
+        const identity = { dev: 1n, ino: 1n, size: 0n, mtimeNs: 1n, ctimeNs: 1n };
+        const opened = new Map<number, bigint>();
+        return {
+          ...source,
+          open: async (entry) => {
+            const object = await source.open(entry);
+            opened.set(object.fd, BigInt(entry.size));
+            return { ...object, identity: { ...identity, size: BigInt(entry.size) } };
+          },
+          identity: async (fd) => await Promise.resolve({ ...identity, size: opened.get(fd) ?? 0n }),
+        };
+      },
+    });
+    cdn.serving.refuseDamaged = false;
+    return cdn;
+  }
+
+  test('voids what was verified before, and what is open', async () => {
+    const cdn = await startRotting();
+    expect((await cdn.request('GET', 'large.bin')).body.equals(large)).toBe(true);
+    const reader = await cdn.handler.parts.reader.open(cdn.large, 1, 'official');
+    await overwrite(cdn.largePath, MIB + 3, Buffer.from([(large[MIB + 3] ?? 0) ^ 1]));
+    const span = { block: 1, start: MIB, end: MIB + 10 };
+    // Nothing shows: this is what the scrub is for.
+    await expect(reader.read(span, false)).resolves.toBeDefined();
+    cdn.serving.tellDamage({
+      blake3: cdn.large.blake3,
+      report: { destination: 'large.bin', blake3: cdn.large.blake3, kind: 'damaged', message: 'scrubbed' },
+    });
+    await expect(reader.read(span, false)).rejects.toMatchObject({ kind: 'damaged' });
+    reader.release();
+    expect((await cdn.request('GET', 'large.bin', { range: `bytes=${MIB}-${MIB}` })).status).toBe(503);
+  });
+
+  test('and that was repaired: the repaired file is opened, not the old one', async () => {
+    const cdn = await startRotting();
+    await cdn.request('GET', 'small.bin');
+    await overwrite(cdn.smallPath, 0, Buffer.from('rot'));
+    await writeFile(`${cdn.smallPath}.new`, small);
+    await rename(`${cdn.smallPath}.new`, cdn.smallPath);
+    cdn.serving.tellDamage({ blake3: cdn.small.blake3, report: null });
+    expect((await cdn.request('GET', 'small.bin')).body.equals(small)).toBe(true);
+    expect(cdn.serving.reports).toEqual([]);
+  });
+});
+
 describe('what is no object of the store is not read', () => {
   test.each<[string, (path: string) => unknown]>([
     ['missing', async () => undefined],

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
+import type { CdnLimits } from '../../../../src/server/cdn/cdn-limits.ts';
 import { objectPath } from '../../../../src/snapshot/layout.ts';
 import { fakeRelease } from '../../../fakes/fake-serving.ts';
 import { CDN_HOST, patternBytes, serveFiles, startCdn, storeObject } from '../../../support/cdn-fixture.ts';
@@ -13,11 +14,14 @@ const small = patternBytes(1024, 5);
 const big = patternBytes(1_000_000, 6);
 const GET = `GET /${CDN_HOST}/a.bin HTTP/1.1\r\nHost: h\r\n\r\n`;
 
-async function start(options: Partial<Parameters<typeof startFronted>[1]> = {}): Promise<{
+async function start(
+  options: Partial<Parameters<typeof startFronted>[1]> = {},
+  limits: Partial<CdnLimits> = {},
+): Promise<{
   readonly cdn: Awaited<ReturnType<typeof startCdn>>;
   readonly fronted: FrontedServer;
 }> {
-  const cdn = await startCdn();
+  const cdn = await startCdn({ limits });
   await serveFiles(cdn, { 'a.bin': small, 'big.bin': big });
   return { cdn, fronted: await startFronted(cdn, { fast: true, ...options }) };
 }
@@ -81,6 +85,24 @@ test('a kept connection gets verified bytes again and again, and every answer is
   expect(await cdn.metric('slipway_cdn_ranges_total')).toBe(1);
   expect(fronted.fast.every(({ completed, bytes }) => completed && bytes > 0)).toBe(true);
   client.socket.destroy();
+});
+
+test('a cached answer that the budget has no room for is sent slice by slice by the full server', async () => {
+  const { cdn, fronted } = await start({}, { inFlightBytes: 1_500_000 });
+  const ask = async (): Promise<Buffer> => {
+    const client = await connect(fronted);
+    const { body } = await client.ask(GET.replace('a.bin', 'big.bin'), big.length);
+    client.socket.destroy();
+    return body;
+  };
+  for (let round = 0; round < 3; round += 1) expect((await ask()).equals(big)).toBe(true);
+  expect(fronted.fullRequests()).toBe(0);
+  const { budget } = cdn.handler.parts;
+  const granted = budget.take(1_000_000);
+  expect((await ask()).equals(big)).toBe(true);
+  expect(fronted.fullRequests()).toBe(1);
+  budget.giveBack(granted);
+  await until(() => budget.used === 0);
 });
 
 test('damage turns fast answers into 503 at once, for the same connection', async () => {

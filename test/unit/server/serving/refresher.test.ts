@@ -49,6 +49,7 @@ class Bench {
       client: { fetchAttestation: async (request) => this.#fetch(request) },
       serving: serving as ServingControl,
       volume: { look: async () => this.volume },
+      trustedKeys: { current: () => [], refresh: async () => false },
       clock: this.clock,
       random: () => 1,
       waitSeconds: 20,

@@ -12,6 +12,7 @@ import type { Verdict } from '../../../../src/domain/verdict.ts';
 import { createAttestationKeeper } from '../../../../src/server/serving/attestation-keeper.ts';
 import { createServing, type ServingControl } from '../../../../src/server/serving/create-serving.ts';
 import { createDamageBook } from '../../../../src/server/serving/damage-book.ts';
+import { createDigestFinder } from '../../../../src/server/serving/digest-finder.ts';
 import { createSnapshotBinder, type LoadOutcome } from '../../../../src/server/serving/snapshot-binder.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { destinationOf, fakeManifestIndex } from '../../../fakes/fake-serving.ts';
@@ -63,6 +64,7 @@ class Bench {
           memory: null,
         }),
       }),
+      finder: createDigestFinder(),
       createBinder: (onChange) =>
         createSnapshotBinder({
           load: async (snapshotId, signal) => {

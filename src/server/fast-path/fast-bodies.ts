@@ -1,0 +1,77 @@
+import { blockSpan } from '../../domain/blocks.ts';
+import type { CdnParts } from '../cdn/cdn-handler.ts';
+import { READ_BYTES } from '../cdn/verified-object.ts';
+import type { FastPlan, Prepared, PreparedAnswers } from './prepared-answers.ts';
+
+/** Most bytes of a body that the fast path sends. */
+export const FAST_BODY_BYTES = READ_BYTES;
+
+/** The body of an answer, in the order in which it is sent. */
+export interface MemoryBodies {
+  readonly bodies: readonly Buffer[];
+  /** What stays in memory for as long as a client does not take them. */
+  readonly heldBytes: number;
+}
+
+/** The bytes of a plan when all of them are in memory, else `null`. */
+export function bodiesInMemory(
+  { answers, cdn }: { readonly answers: PreparedAnswers; readonly cdn: CdnParts },
+  prepared: Prepared,
+  { start, end }: FastPlan,
+): MemoryBodies | null {
+  const { cache, metrics } = cdn;
+  const { entry } = prepared;
+  const body = start === end ? null : answers.body(prepared);
+  if (body !== null) {
+    metrics.cacheHits.inc();
+    return { bodies: [body.subarray(start, end)], heldBytes: body.length };
+  }
+  const bodies: Buffer[] = [];
+  let heldBytes = 0;
+  for (const piece of blockPieces(start, end, entry.size)) {
+    const block = cache.get(entry.blake3, piece.block);
+    if (block === undefined) return null;
+    const offset = piece.block * READ_BYTES;
+    bodies.push(block.subarray(piece.start - offset, piece.end - offset));
+    // A view keeps its whole block, also when the cache lets go of it.
+    heldBytes += block.length;
+  }
+  if (bodies.length > 0) metrics.cacheHits.inc(bodies.length);
+  return { bodies, heldBytes };
+}
+
+/** Reads the verified bytes of a plan. @throws ByteFault */
+export async function readBodies(
+  { reader, cache }: CdnParts,
+  { entry, generation, release }: Prepared,
+  { start, end }: FastPlan,
+): Promise<Buffer[]> {
+  const opened = await reader.open(entry, generation, release.channel);
+  try {
+    const bodies: Buffer[] = [];
+    for (const piece of blockPieces(start, end, entry.size)) {
+      bodies.push(await opened.read(piece, cache.wants(entry.blake3, piece.block)));
+    }
+    return bodies;
+  } finally {
+    opened.release();
+  }
+}
+
+interface BlockPiece {
+  readonly block: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The pieces of `[start, end)` as they lie in blocks; `end - start` is at most {@link FAST_BODY_BYTES}. */
+function blockPieces(start: number, end: number, size: number): readonly BlockPiece[] {
+  const pieces: BlockPiece[] = [];
+  for (let at = start; at < end;) {
+    const block = Math.floor(at / READ_BYTES);
+    const until = Math.min(end, blockSpan(block, size).end);
+    pieces.push({ block, start: at, end: until });
+    at = until;
+  }
+  return pieces;
+}

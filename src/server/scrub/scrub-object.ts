@@ -1,0 +1,78 @@
+import { BLOCK_DIGEST_BYTES, blockCount, blockSpan } from '../../domain/blocks.ts';
+import type { HashPool } from '../../platform/hashing/digests.ts';
+import { readBlockList } from '../../snapshot/block-list.ts';
+import { fileIdentity, openObject, sameIdentity, type OpenObject } from '../../snapshot/object-reader.ts';
+import { ByteFault, byteFaultOf } from '../cdn/byte-fault.ts';
+import type { ScrubObject } from './scrub-order.ts';
+
+/** What {@link scrubObject} needs. */
+export interface ScrubObjectDeps {
+  readonly root: string;
+  readonly pool: Pick<HashPool, 'hashContent'>;
+  readonly signal: AbortSignal;
+  /** Called after each read with the bytes it hashed; the next one waits for it. */
+  readonly pace: (bytes: number) => Promise<void>;
+}
+
+/**
+ * Reads one object and compares it with its manifest as the byte path does: a small one as a whole, a large one block
+ * by block with its block list, pausing in between, so that an object of any size is read evenly.
+ *
+ * @throws ByteFault; the signal's reason
+ */
+export async function scrubObject(deps: ScrubObjectDeps, object: ScrubObject): Promise<void> {
+  const { signal } = deps;
+  for (let isLastTry = false; ; isLastTry = true) {
+    let opened: OpenObject | null = null;
+    try {
+      opened = await openObject({ root: deps.root, blake3: object.blake3, size: object.size });
+      await compareBlocks(deps, object, opened.fd);
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      const fault = byteFaultOf(error);
+      // A repair replaces the file: what was read of the old one says nothing then.
+      if (isLastTry || fault.kind !== 'damaged' || opened === null) throw fault;
+      if (!(await wasReplaced(deps.root, object, opened))) throw fault;
+    } finally {
+      await opened?.close();
+    }
+  }
+}
+
+async function compareBlocks(
+  { root, pool, signal, pace }: ScrubObjectDeps,
+  { blake3, size, blocks }: ScrubObject,
+  fd: number,
+): Promise<void> {
+  const list =
+    blocks === undefined
+      ? Buffer.from(blake3, 'hex')
+      : Buffer.from(await readBlockList({ root, entry: { blake3, size, blocks } }));
+  for (let block = 0; block < blockCount(size); block += 1) {
+    const span = blockSpan(block, size);
+    const found = await pool.hashContent(fd, { blocks: false, span }, signal);
+    const expected = list.toString('hex', block * BLOCK_DIGEST_BYTES, (block + 1) * BLOCK_DIGEST_BYTES);
+    if (found.size !== span.end - span.start || found.blake3 !== expected) {
+      throw new ByteFault(
+        'damaged',
+        `bytes ${span.start} to ${span.end - 1} of object ${blake3} do not have the digest of the manifest`,
+      );
+    }
+    await pace(found.size);
+  }
+}
+
+/** Whether the object is another file now than the one that was read, or that file has changed since. */
+async function wasReplaced(root: string, { blake3, size }: ScrubObject, read: OpenObject): Promise<boolean> {
+  try {
+    const now = await openObject({ root, blake3, size });
+    await now.close();
+    return (
+      !sameIdentity(now.identity, read.identity) || !sameIdentity(await fileIdentity(read.fd), read.identity)
+    );
+  } catch {
+    // It cannot even be opened: what was found stands.
+    return false;
+  }
+}

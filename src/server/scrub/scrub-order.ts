@@ -1,0 +1,61 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Blake3Hex } from '../../domain/digest.ts';
+import { SERVER_INFO_NAME } from '../../snapshot/object-check.ts';
+import type { ManifestIndex } from '../../snapshot/manifest-index.ts';
+
+/** One object to look at. */
+export interface ScrubObject {
+  readonly blake3: Blake3Hex;
+  readonly size: number;
+  /** BLAKE3 of its block list, exactly for large objects. */
+  readonly blocks?: Blake3Hex;
+  /** One destination that has these bytes; made when it is asked for. */
+  destination(): string;
+  /** The manifest that it comes from. */
+  readonly index: ManifestIndex;
+}
+
+/** Objects are taken in the order of their digests, by the first byte at a time. */
+export const SCRUB_STEPS = 256;
+
+/** Entries that are looked through before the event loop gets a turn. */
+const SCAN_ENTRIES = 131_072;
+
+/**
+ * Lists the distinct objects of some manifests whose digest begins with a byte, in the order of their digests. That
+ * order is the same whatever is served: a place in it stays a place when releases come and go, objects that releases
+ * share are met once, and neither needs memory for each object.
+ *
+ * @param step the first byte, 0 to 255
+ * @param after objects up to this digest are left out; empty leaves out none
+ */
+export async function objectsOfStep(
+  indexes: Iterable<ManifestIndex>,
+  step: number,
+  after: string,
+): Promise<readonly ScrubObject[]> {
+  const found = new Map<Blake3Hex, ScrubObject>();
+  const add = (object: ScrubObject): void => {
+    if (object.blake3 > after && !found.has(object.blake3)) found.set(object.blake3, object);
+  };
+  for (const index of indexes) {
+    for (let from = 0; from < index.length; from += SCAN_ENTRIES) {
+      for (const position of index.findDigestsOf(step, from, from + SCAN_ENTRIES)) {
+        const blocks = index.blocks(position);
+        add({
+          blake3: index.blake3(position),
+          size: index.size(position),
+          ...(blocks === null ? {} : { blocks }),
+          destination: () => index.destination(position),
+          index,
+        });
+      }
+      await nextTurn();
+    }
+    const document = index.header.server_info;
+    if (document !== undefined && Number.parseInt(document.blake3.slice(0, 2), 16) === step) {
+      add({ ...document, destination: () => SERVER_INFO_NAME, index });
+    }
+  }
+  return [...found.values()].sort((left, right) => (left.blake3 < right.blake3 ? -1 : 1));
+}

@@ -1,0 +1,55 @@
+import { readBoundedFile, writeFileDurably } from '../../platform/files.ts';
+import type { Logger } from '../../platform/logging.ts';
+import { parseScrubState, renderScrubState, type ScrubState } from './scrub-state.ts';
+
+const MAX_BYTES = 4096;
+
+/** Where the scrub keeps its place. Neither call ever fails: a place that is lost costs a part of one pass. */
+export interface ScrubStateStore {
+  /** What was saved last; `null` when there is nothing usable. */
+  load(): Promise<ScrubState | null>;
+  save(state: ScrubState): Promise<void>;
+}
+
+/** A store that forgets everything at the end of the process. */
+export const NO_STATE_STORE: ScrubStateStore = {
+  load: async () => await Promise.resolve(null),
+  save: async () => {
+    await Promise.resolve();
+  },
+};
+
+/** Makes a store in one file. */
+export function createScrubStateFile({
+  path,
+  logger,
+}: {
+  readonly path: string;
+  readonly logger: Logger;
+}): ScrubStateStore {
+  let isWritable = true;
+  return {
+    load: async () => {
+      let text: string;
+      try {
+        text = (await readBoundedFile(path, MAX_BYTES)).toString('utf8');
+      } catch (error) {
+        const isNew = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+        if (!isNew) logger.warn({ err: error }, 'the place of the scrub cannot be read');
+        return null;
+      }
+      const state = parseScrubState(text);
+      if (state === null) logger.warn({ path }, 'the file with the place of the scrub is not valid');
+      return state;
+    },
+    save: async (state) => {
+      try {
+        await writeFileDurably(path, renderScrubState(state));
+        isWritable = true;
+      } catch (error) {
+        if (isWritable) logger.warn({ err: error }, 'the place of the scrub cannot be saved');
+        isWritable = false;
+      }
+    },
+  };
+}

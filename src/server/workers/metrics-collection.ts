@@ -1,0 +1,55 @@
+import type { MetricObject } from 'prom-client';
+import type { Clock } from '../../platform/clock.ts';
+import type { WorkerProcess } from './supervisor.ts';
+
+/** How long a worker may take to answer, milliseconds; one that hangs must not hide the others. */
+const ANSWER_MS = 2_000;
+
+interface Collection {
+  readonly waiting: Set<WorkerProcess>;
+  readonly answers: (readonly MetricObject[])[];
+  readonly done: () => void;
+}
+
+/** Asks the workers for their metrics. */
+export class MetricsCollection {
+  readonly #clock: Clock;
+  readonly #open = new Map<number, Collection>();
+  #lastId = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Asks them all; resolves with the answers when the last is there, or without those that take too long. */
+  async collect(workers: readonly WorkerProcess[]): Promise<readonly (readonly MetricObject[])[]> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const collection: Collection = { waiting: new Set(workers), answers: [], done: resolve };
+    this.#open.set(id, collection);
+    for (const worker of workers) worker.send({ kind: 'slipway:metrics', id });
+    if (workers.length === 0) resolve();
+    const enough = new AbortController();
+    const late = this.#clock.sleep(ANSWER_MS, enough.signal).catch(() => undefined);
+    await Promise.race([promise, late]);
+    enough.abort();
+    this.#open.delete(id);
+    return collection.answers;
+  }
+
+  /** Takes an answer. */
+  take(worker: WorkerProcess, id: number, metrics: readonly MetricObject[]): void {
+    const collection = this.#open.get(id);
+    if (collection?.waiting.delete(worker) !== true) return;
+    collection.answers.push(metrics);
+    if (collection.waiting.size === 0) collection.done();
+  }
+
+  /** Waits no longer for a worker that ended. */
+  forget(worker: WorkerProcess): void {
+    for (const collection of this.#open.values()) {
+      if (collection.waiting.delete(worker) && collection.waiting.size === 0) collection.done();
+    }
+  }
+}

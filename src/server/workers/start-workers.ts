@@ -1,0 +1,102 @@
+import cluster from 'node:cluster';
+import { AggregatorRegistry, Counter, Gauge } from 'prom-client';
+import type { Clock } from '../../platform/clock.ts';
+import type { Lifecycle } from '../../platform/lifecycle.ts';
+import type { Logger } from '../../platform/logging.ts';
+import { createMetricsServer, createRegistry, type Registry } from '../../platform/metrics.ts';
+import type { ServerConfiguration } from '../config.ts';
+import { createSupervisor, type Supervisor, type WorkerProcess } from './supervisor.ts';
+import { isWorkerMessage, type PrimaryMessage } from './worker-messages.ts';
+
+/** What {@link startWorkers} needs beside the configuration. */
+export interface WorkersDependencies {
+  /** Path of the program that a worker runs. */
+  readonly program: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly lifecycle: Lifecycle;
+  readonly version: string;
+  readonly random: () => number;
+}
+
+/**
+ * Starts the worker processes behind one port, and `/metrics` of all of them together. This process accepts the
+ * connections and hands each to the next worker in turn.
+ *
+ * @throws ListenError for the metrics port; WorkersFailedError
+ */
+export async function startWorkers(config: ServerConfiguration, deps: WorkersDependencies): Promise<void> {
+  const { clock, logger, lifecycle, version, random } = deps;
+  cluster.setupPrimary({ exec: deps.program, args: [] });
+  const supervisor = createSupervisor({ config, fork: forkWorker, clock, random, logger });
+  const registry = createRegistry({ name: 'slipway-server', version });
+  registerWorkerMetrics(registry, supervisor);
+  const metrics = await createMetricsServer({
+    registry: {
+      contentType: registry.contentType,
+      metrics: async () => {
+        const all = [...(await supervisor.collectMetrics()), await registry.getMetricsAsJSON()];
+        return await AggregatorRegistry.aggregate(all).metrics();
+      },
+    },
+    ...config.metrics,
+    logger,
+  });
+  lifecycle.onShutdown('metrics', async (signal) => metrics.close(signal));
+  lifecycle.onShutdown('workers', async (signal) => {
+    await supervisor.stop('the server ends', signal);
+  });
+  const { url, hashing } = await supervisor.start();
+  logger.info({ url, metrics_url: metrics.url, hashing, workers: config.workers }, 'server listening');
+}
+
+function forkWorker(): WorkerProcess {
+  const worker = cluster.fork();
+  // A message that cannot be sent any more is one to a process that is ending; its exit says so.
+  worker.on('error', () => undefined);
+  return {
+    pid: worker.process.pid,
+    send: (message: PrimaryMessage) => {
+      if (worker.isConnected()) worker.send(message);
+    },
+    kill: () => {
+      worker.process.kill('SIGKILL');
+    },
+    onMessage: (listener) => {
+      worker.on('message', (message: unknown) => {
+        if (isWorkerMessage(message)) listener(message);
+      });
+    },
+    onExit: (listener) => {
+      worker.once('exit', (code: number | null, signal: string | null) => {
+        listener({ code, signal });
+      });
+      worker.once('error', () => {
+        // A process that could not be started never ends.
+        if (worker.process.pid === undefined) listener({ code: null, signal: null });
+      });
+    },
+  };
+}
+
+function registerWorkerMetrics(registry: Registry, supervisor: Supervisor): void {
+  const registers = [registry];
+  const running = new Gauge({
+    name: 'slipway_workers',
+    help: 'Worker processes that accept clients.',
+    registers,
+    collect: () => {
+      running.set(supervisor.running);
+    },
+  });
+  let counted = 0;
+  const restarts = new Counter({
+    name: 'slipway_worker_restarts_total',
+    help: 'Worker processes that were started again after they died.',
+    registers,
+    collect: () => {
+      restarts.inc(supervisor.restarts - counted);
+      counted = supervisor.restarts;
+    },
+  });
+}

@@ -1,0 +1,56 @@
+import type { MetricObject } from 'prom-client';
+import type { ServerConfiguration } from '../config.ts';
+import type { DamageChange, DamageReport } from '../serving/serving.ts';
+
+/** What the first process says to a worker. Both run the same program, so nothing of it is checked again. */
+export type PrimaryMessage =
+  | {
+      readonly kind: 'slipway:start';
+      /** Its number, from 0; that of a worker that died goes to the one that replaces it. */
+      readonly slot: number;
+      readonly config: ServerConfiguration;
+      /** What the others know to be damaged. */
+      readonly damage: readonly DamageReport[];
+      /** What the others accepted last; verified like any other before it counts. */
+      readonly attestation: SharedEnvelope | null;
+      /** Whether it takes the place of one that died, so that others serve meanwhile. */
+      readonly isReplacement: boolean;
+    }
+  | { readonly kind: 'slipway:attestation'; readonly attestation: SharedEnvelope }
+  | { readonly kind: 'slipway:damage'; readonly change: DamageChange }
+  | { readonly kind: 'slipway:metrics'; readonly id: number }
+  | { readonly kind: 'slipway:ping' }
+  | { readonly kind: 'slipway:stop'; readonly reason: string };
+
+/** What a worker says to the first process. */
+export type WorkerMessage =
+  | { readonly kind: 'slipway:hello' }
+  | { readonly kind: 'slipway:pong' }
+  | { readonly kind: 'slipway:listening'; readonly url: string; readonly hashing: string }
+  | { readonly kind: 'slipway:damage'; readonly change: DamageChange }
+  | { readonly kind: 'slipway:attestation'; readonly attestation: SharedEnvelope }
+  | { readonly kind: 'slipway:metrics'; readonly id: number; readonly metrics: readonly MetricObject[] };
+
+/** An attestation on its way from one process to another. */
+export interface SharedEnvelope {
+  readonly storeId: string;
+  readonly version: number;
+  /** The envelope as received, Base64. */
+  readonly envelope: string;
+}
+
+const KINDS: ReadonlySet<unknown> = new Set(
+  ['start', 'damage', 'attestation', 'metrics', 'ping', 'pong', 'stop', 'hello', 'listening'].map(
+    (name) => `slipway:${name}`,
+  ),
+);
+
+/** Whether a message between the processes is one of these; Node and libraries send others. */
+export function isWorkerMessage(message: unknown): message is WorkerMessage {
+  return typeof message === 'object' && message !== null && 'kind' in message && KINDS.has(message.kind);
+}
+
+/** As {@link isWorkerMessage}, for the other direction. */
+export function isPrimaryMessage(message: unknown): message is PrimaryMessage {
+  return isWorkerMessage(message);
+}

@@ -1,0 +1,72 @@
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { until } from '../support/until.ts';
+
+const LARGE = 'MediaResources/Movie/Opening.mp4';
+
+async function scrubbedSystem(): Promise<TestSystem & { readonly stateFile: string }> {
+  const upstream = await temporaryDirectory();
+  const stateFile = join(await temporaryDirectory(), 'scrub.json');
+  await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    server: { scrub: { enabled: true, bytesPerSecond: 1_000_000_000, share: 1, restSeconds: 1, stateFile } },
+  });
+  await system.untilReady(true);
+  return Object.assign(system, { stateFile });
+}
+
+async function metric(system: TestSystem, name: string): Promise<number> {
+  const text = await (await fetch(system.metricsUrl)).text();
+  const lines = text.split('\n').filter((line) => line.startsWith(name));
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}
+
+async function flipBit(system: TestSystem, destination: string, position: number): Promise<void> {
+  const url = `${system.serverUrl}/v1/resources?limit=1000`;
+  const { items } = (await (await fetch(url)).json()) as {
+    items: Array<{ destination: string; blake3: string }>;
+  };
+  const digest = items.find((item) => item.destination === destination)!.blake3;
+  const path = join(system.snapshotRoot, 'objects', digest.slice(0, 2), digest.slice(2));
+  await chmod(path, 0o644);
+  const bytes = await readFile(path);
+  bytes[position]! ^= 1;
+  await writeFile(path, bytes);
+}
+
+describe('the scrub', () => {
+  it('finds damage in a file that nobody asks for, turns every route, and they turn back after the repair', async () => {
+    const system = await scrubbedSystem();
+    await until(async () => (await metric(system, 'slipway_scrub_completed_timestamp_seconds')) > 0, 60_000);
+    expect(await metric(system, 'slipway_scrub_damage_total')).toBe(0);
+    await flipBit(system, LARGE, 3_000_000);
+    const refused = await system.untilReady(false);
+    expect(refused).toMatchObject({ reason: 'EntryDamaged' });
+    expect(refused.message).toContain(LARGE);
+    expect(await metric(system, 'slipway_scrub_damage_total{kind="damaged"}')).toBeGreaterThan(0);
+    expect(await metric(system, 'slipway_cdn_damage_total')).toBe(0);
+    for (const path of ['/v1/bootstrap', '/v1/launcher/bootstrap']) {
+      expect((await fetch(`${system.serverUrl}${path}`)).status).toBe(503);
+    }
+    expect((await fetch(system.cdn('TableBundles/Excel.zip'))).status).toBe(503);
+    expect(await system.run('repair')).toMatchObject({ status: 'succeeded' });
+    await system.untilReady(true);
+    expect((await fetch(system.cdn(LARGE))).status).toBe(200);
+  });
+
+  it('goes on where it was after a restart', async () => {
+    const system = await scrubbedSystem();
+    await until(async () => (await metric(system, 'slipway_scrub_pass ')) >= 3, 60_000);
+    expect(await system.server.stop()).toBe(0);
+    const { pass } = JSON.parse(await readFile(system.stateFile, 'utf8')) as { pass: number };
+    expect(pass).toBeGreaterThanOrEqual(3);
+    await system.startServer();
+    await until(async () => (await metric(system, 'slipway_scrub_pass ')) >= pass);
+    expect(await metric(system, 'slipway_scrub_completed_timestamp_seconds')).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,291 @@
+import { open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ManifestEntry } from '../../../../src/domain/manifest.ts';
+import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';
+import type { HashPool } from '../../../../src/platform/hashing/digests.ts';
+import { createLogger, createSilentLogger } from '../../../../src/platform/logging.ts';
+import { createScrubMetrics } from '../../../../src/server/scrub/scrub-metrics.ts';
+import { createScrubber, type Scrubber } from '../../../../src/server/scrub/scrubber.ts';
+import {
+  createScrubStateFile,
+  NO_STATE_STORE,
+  type ScrubStateStore,
+} from '../../../../src/server/scrub/scrub-state-file.ts';
+import { blockListPath, objectPath } from '../../../../src/snapshot/layout.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { fakeRelease, FakeServing } from '../../../fakes/fake-serving.ts';
+import { patternBytes, storeObject } from '../../../support/cdn-fixture.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { until } from '../../../support/until.ts';
+
+const MIB = 1024 * 1024;
+
+/** A scrub over a real store, whose time the test moves. */
+interface ScrubBench {
+  readonly root: string;
+  readonly clock: FakeClock;
+  readonly serving: FakeServing;
+  readonly entries: ManifestEntry[];
+  readonly scrubber: Scrubber;
+  /** Objects that were hashed, in order. */
+  readonly hashed: string[];
+  metric(name: string): Promise<number | undefined>;
+  /** Moves time until this many passes are complete. */
+  passes(count: number): Promise<void>;
+  pathOf(at: number): string;
+}
+
+async function startBench(
+  options: {
+    readonly files?: readonly Buffer[];
+    readonly store?: (root: string) => ScrubStateStore;
+    readonly root?: string;
+    readonly bytesPerSecond?: number;
+    readonly load?: () => number;
+    readonly pool?: (pool: HashPool) => Pick<HashPool, 'hashContent'>;
+  } = {},
+): Promise<ScrubBench> {
+  const root = options.root ?? (await temporaryDirectory());
+  const files = options.files ?? Array.from({ length: 20 }, (_, at) => patternBytes(1000 + at, at + 1));
+  const entries: ManifestEntry[] = [];
+  for (const [at, bytes] of files.entries()) entries.push(await storeObject(root, `file-${at}`, bytes));
+  const clock = new FakeClock();
+  const serving = new FakeServing();
+  serving.serve([fakeRelease({ releaseId: 'r1', entries })]);
+  const registry = new Registry();
+  const pool = createHashPool({ threads: 1 });
+  const hashed: string[] = [];
+  const completed: string[] = [];
+  const used = options.pool?.(pool) ?? pool;
+  const scrubber = createScrubber({
+    serving,
+    root,
+    pool: {
+      hashContent: async (fd, request, signal) => {
+        const found = await used.hashContent(fd, request, signal);
+        hashed.push(found.blake3);
+        return found;
+      },
+    },
+    share: { bytesPerSecond: options.bytesPerSecond ?? 1e12, share: 1 },
+    restSeconds: 60,
+    store: options.store?.(root) ?? NO_STATE_STORE,
+    load: options.load ?? (() => 0),
+    metrics: createScrubMetrics(registry),
+    clock,
+    random: () => 0.5,
+    logger: createLogger({
+      name: 'test',
+      level: 'info',
+      destination: { write: (line) => line.includes('scrub pass complete') && completed.push(line) },
+    }),
+  });
+  onTestFinished(async () => {
+    await scrubber.stop();
+    await pool.close();
+  });
+  const metric = async (name: string): Promise<number | undefined> =>
+    (await registry.getSingleMetric(`slipway_scrub_${name}`)?.get())?.values.reduce(
+      (sum, { value }) => sum + value,
+      0,
+    );
+  return {
+    root,
+    clock,
+    serving,
+    entries,
+    scrubber,
+    hashed,
+    metric,
+    passes: async (count) => {
+      await until(async () => {
+        if (completed.length >= count) return true;
+        await clock.advance(500);
+        return false;
+      });
+    },
+    pathOf: (at) => objectPath(root, entries[at]!.blake3),
+  };
+}
+
+async function rot(path: string, position: number): Promise<void> {
+  const bytes = await readFile(path);
+  const file = await open(path, 'r+');
+  await file.write(Buffer.from([(bytes[position] ?? 0) ^ 1]), 0, 1, position);
+  await file.close();
+}
+
+test('a pass reads every distinct object once, and the next one begins after a rest', async () => {
+  const twin = patternBytes(500, 77);
+  const bench = await startBench({ files: [twin, twin, patternBytes(3 * MIB + 5, 3), Buffer.alloc(0)] });
+  const other = fakeRelease({ releaseId: 'r0', role: 'retained', entries: [bench.entries[2]!] });
+  bench.serving.serve([...bench.serving.state().byReleaseId.values(), other]);
+  bench.scrubber.start();
+  await until(async () => (await bench.metric('objects_total')) === 3);
+  // Two small ones, and the large one by its four blocks.
+  await until(async () => (await bench.metric('completed_timestamp_seconds')) === bench.clock.now() / 1000);
+  expect(bench.hashed).toHaveLength(6);
+  expect(await bench.metric('bytes_total')).toBe(3 * MIB + 5 + 500);
+  expect(bench.serving.reports).toEqual([]);
+  await bench.passes(2);
+  expect(await bench.metric('objects_total')).toBe(6);
+  expect(await bench.metric('damage_total')).toBe(0);
+});
+
+describe('damage in what nobody asked for', () => {
+  test.each<[string, string, (bench: ScrubBench) => Promise<void>]>([
+    ['a flipped bit', 'damaged', async (bench) => await rot(bench.pathOf(0), 99)],
+    [
+      'a flipped bit in the last block of a large object',
+      'damaged',
+      async (bench) => await rot(bench.pathOf(1), 2 * MIB + 1),
+    ],
+    [
+      'a changed block list',
+      'damaged',
+      async (bench) => await rot(blockListPath(bench.root, bench.entries[1]!.blake3), 40),
+    ],
+    ['a truncated object', 'missing', async (bench) => await truncate(bench.pathOf(0), 10)],
+    ['a missing object', 'missing', async (bench) => await rm(bench.pathOf(0))],
+  ])('%s is reported as %s', async (_name, kind, damage) => {
+    const bench = await startBench({ files: [patternBytes(1000), patternBytes(2 * MIB + 9, 2)] });
+    await damage(bench);
+    bench.scrubber.start();
+    await bench.passes(1);
+    expect(bench.serving.reports).toHaveLength(1);
+    expect(bench.serving.reports[0]).toMatchObject({ kind });
+    expect(await bench.metric('damage_total')).toBe(1);
+    // It goes on: the rest was looked at too.
+    expect(await bench.metric('objects_total')).toBe(2);
+  });
+
+  test('is none when the object was repaired while it was read', async () => {
+    const bytes = patternBytes(1000);
+    const bench = await startBench({
+      files: [bytes],
+      pool: (pool) => ({
+        hashContent: async (fd, request, signal) => {
+          const found = await pool.hashContent(fd, request, signal);
+          await writeFile(`${bench.pathOf(0)}.new`, bytes);
+          await rename(`${bench.pathOf(0)}.new`, bench.pathOf(0));
+          return found;
+        },
+      }),
+    });
+    await rot(bench.pathOf(0), 5);
+    bench.scrubber.start();
+    await bench.passes(1);
+    expect(bench.serving.reports).toEqual([]);
+  });
+
+  test('is none when its release is no longer served', async () => {
+    const bench = await startBench({
+      files: [patternBytes(1000)],
+      pool: (pool) => ({
+        hashContent: async (fd, request, signal) => {
+          bench.serving.serve([]);
+          return { ...(await pool.hashContent(fd, request, signal)), size: 1 };
+        },
+      }),
+    });
+    bench.scrubber.start();
+    await until(() => bench.hashed.length === 1);
+    await until(() => bench.clock.sleeping > 0);
+    expect(bench.serving.reports).toEqual([]);
+  });
+
+  test('is none when the process is out of descriptors: it is tried again, then left out', async () => {
+    let calls = 0;
+    const bench = await startBench({
+      files: [patternBytes(1000), patternBytes(1001)],
+      pool: (pool) => ({
+        hashContent: async (fd, request, signal) => {
+          calls += 1;
+          if (calls <= 3) throw Object.assign(new Error('too many'), { code: 'EMFILE' });
+          return await pool.hashContent(fd, request, signal);
+        },
+      }),
+    });
+    bench.scrubber.start();
+    await bench.passes(1);
+    expect(bench.serving.reports).toEqual([]);
+    expect(await bench.metric('skipped_total')).toBe(1);
+    expect(bench.hashed).toHaveLength(1);
+  });
+});
+
+describe('the place', () => {
+  test('is kept in its file: after a restart the pass goes on and ends where it began', async () => {
+    const root = await temporaryDirectory();
+    const path = join(await temporaryDirectory(), 'scrub.json');
+    const store = (): ScrubStateStore => createScrubStateFile({ path, logger: createSilentLogger() });
+    const slow = { root, store, bytesPerSecond: 1000 } as const;
+    const first = await startBench(slow);
+    first.scrubber.start();
+    await until(async () => {
+      await first.clock.advance(100);
+      return first.hashed.length >= 7;
+    });
+    await first.scrubber.stop();
+    const seen = first.hashed.slice(0, Number(await first.metric('objects_total')));
+    const second = await startBench(slow);
+    second.scrubber.start();
+    await second.passes(1);
+    expect([...seen, ...second.hashed].sort()).toEqual(second.entries.map(({ blake3 }) => blake3).sort());
+    await until(async () => (JSON.parse(await readFile(path, 'utf8')) as { pass: number }).pass === 2);
+  });
+
+  test.each(['', '{}', '{"format":"slipway-scrub","version":1,"steps_done":999}', '\0'.repeat(100)])(
+    'in a file that is none (%j) is anywhere',
+    async (text) => {
+      const path = join(await temporaryDirectory(), 'scrub.json');
+      await writeFile(path, text);
+      const bench = await startBench({
+        store: () => createScrubStateFile({ path, logger: createSilentLogger() }),
+      });
+      bench.scrubber.start();
+      await bench.passes(1);
+      expect(bench.hashed).toHaveLength(20);
+      // The middle of all digests is where this bench begins.
+      expect(bench.hashed[0]! >= '80').toBe(true);
+      expect(bench.hashed.at(-1)! < '80').toBe(true);
+    },
+  );
+
+  test('cannot be saved: the scrub goes on', async () => {
+    const bench = await startBench({
+      store: (root) =>
+        createScrubStateFile({ path: join(root, 'no', 'such', 'folder'), logger: createSilentLogger() }),
+    });
+    bench.scrubber.start();
+    await bench.passes(2);
+    expect(bench.hashed).toHaveLength(40);
+  });
+});
+
+describe('the pace', () => {
+  async function secondsForPass(options: Parameters<typeof startBench>[0]): Promise<number> {
+    const bench = await startBench({ ...options, files: [patternBytes(4 * MIB, 9)] });
+    const begun = bench.clock.monotonic();
+    bench.scrubber.start();
+    await bench.passes(1);
+    return (bench.clock.monotonic() - begun) / 1000;
+  }
+
+  test('keeps to the bytes a second, also within one object, and slows down under load', async () => {
+    expect(await secondsForPass({ bytesPerSecond: MIB })).toBeGreaterThan(3);
+    expect(await secondsForPass({ bytesPerSecond: MIB, load: () => 0.5 })).toBeGreaterThan(6);
+    // A server that is busy all the time is looked through all the same.
+    expect(await secondsForPass({ bytesPerSecond: MIB, load: () => 1 })).toBeGreaterThan(40);
+  });
+
+  test('ends in the middle of a pause when the server ends', async () => {
+    const bench = await startBench({ bytesPerSecond: 1 });
+    bench.scrubber.start();
+    await until(() => bench.clock.sleeping > 0);
+    await bench.scrubber.stop();
+    expect(bench.hashed).toHaveLength(1);
+  });
+});

@@ -1,0 +1,253 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { VerifiedAttestation } from '../../../../src/domain/attestation.ts';
+import type { Blake3Hex, Crc64Decimal } from '../../../../src/domain/digest.ts';
+import type { ManifestEntry } from '../../../../src/domain/manifest.ts';
+import { success } from '../../../../src/domain/result.ts';
+import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
+import type { HashPool } from '../../../../src/platform/hashing/digests.ts';
+import { createAttestationKeeper } from '../../../../src/server/serving/attestation-keeper.ts';
+import { createServing, type ServingControl } from '../../../../src/server/serving/create-serving.ts';
+import { createDamageBook } from '../../../../src/server/serving/damage-book.ts';
+import { createDigestFinder } from '../../../../src/server/serving/digest-finder.ts';
+import { createObjectInspector } from '../../../../src/server/serving/object-inspector.ts';
+import type { DamageChange, DamageReport } from '../../../../src/server/serving/serving.ts';
+import { createSnapshotBinder } from '../../../../src/server/serving/snapshot-binder.ts';
+import type { ManifestIndex } from '../../../../src/snapshot/manifest-index.ts';
+import { objectPath } from '../../../../src/snapshot/layout.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { destinationOf, fakeManifestIndex, fakeRelease } from '../../../fakes/fake-serving.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+const ENTRIES = ['a', 'b', 'c'].map((name): ManifestEntry => ({
+  destination: destinationOf(name),
+  size: 1,
+  blake3: name.repeat(64) as Blake3Hex,
+  crc64: '0' as Crc64Decimal,
+  source: 'official',
+  media_type: 'text/plain',
+}));
+const REPORT: DamageReport = {
+  destination: 'b',
+  blake3: ENTRIES[1]!.blake3,
+  kind: 'damaged',
+  message: 'another process found it',
+};
+
+/** One process among several: its volume and inspections are the test's. */
+function createProcess(
+  missing: readonly number[] = [],
+  index: ManifestIndex = fakeManifestIndex('r1', 'official', ENTRIES),
+): {
+  serving: ServingControl;
+  changes: DamageChange[];
+  accepted: number[];
+  inspections: { sound: boolean | null };
+  load: () => void;
+  offer: (version: number) => void;
+  clock: FakeClock;
+} {
+  const clock = new FakeClock();
+  const changes: DamageChange[] = [];
+  const accepted: number[] = [];
+  const inspections: { sound: boolean | null } = { sound: false };
+  const loaded = Promise.withResolvers<void>();
+  const serving = createServing({
+    keeper: createAttestationKeeper({
+      verify: (bytes) => success(JSON.parse(Buffer.from(bytes).toString()) as VerifiedAttestation),
+    }),
+    damage: createDamageBook({
+      inspect: async () =>
+        await Promise.resolve(
+          inspections.sound === null
+            ? null
+            : { sound: inspections.sound, kind: 'damaged', message: 'bad', memory: null },
+        ),
+    }),
+    finder: createDigestFinder(),
+    createBinder: (onChange) =>
+      createSnapshotBinder({
+        load: async () => {
+          await loaded.promise;
+          return { ok: true, index, missing };
+        },
+        probe: async () => await Promise.resolve(true),
+        onChange,
+      }),
+    clock,
+    onVerdict: () => undefined,
+    onTrouble: () => undefined,
+  });
+  serving.watchDamage((change) => changes.push(change));
+  serving.watchAttestation(({ version, storeId }) => {
+    expect(storeId).toBe('store');
+    accepted.push(version);
+  });
+  serving.observeVolume({ ok: true, storeId: 'store' });
+  const { attested } = fakeRelease({ releaseId: 'r1', entries: index.entries(0, index.length) });
+  return {
+    serving,
+    changes,
+    accepted,
+    inspections,
+    clock,
+    load: () => {
+      loaded.resolve();
+    },
+    offer: (version) => {
+      const issued_at = Math.floor(clock.now() / 1000);
+      const statement = {
+        version,
+        issued_at,
+        expires_at: issued_at + 600,
+        store_id: 'store',
+        verifier: { id: 'd', version: '1', boot_id: 'b' },
+        official: attested,
+        localized: null,
+        retained: [],
+        previous_payload_sha256: null,
+      };
+      const verified = { statement, payloadSha256: `${version}`, signedBy: [] };
+      serving.offerEnvelope(Buffer.from(JSON.stringify(verified)));
+    },
+  };
+}
+
+describe('what other processes know', () => {
+  it('counts from the first verdict on, although it was said before anything was read', async () => {
+    const { serving, load, offer, clock, inspections } = createProcess();
+    serving.reportDamage(REPORT);
+    // Nothing can be said of it yet.
+    inspections.sound = null;
+    await serving.recheck();
+    offer(1);
+    load();
+    await clock.advance(0);
+    expect(serving.verdict('official')).toMatchObject({ distributable: false, reason: 'EntryDamaged' });
+    inspections.sound = true;
+    await serving.recheck();
+    expect(serving.verdict('official').distributable).toBe(true);
+  });
+
+  it('is told of every change: found, of another kind, sound, and missing from the start', async () => {
+    const { serving, changes, load, offer, clock, inspections } = createProcess([0]);
+    offer(1);
+    load();
+    await clock.advance(0);
+    expect(changes).toMatchObject([{ report: { destination: 'a', kind: 'missing' } }]);
+    await serving.recheck();
+    serving.reportDamage({ ...REPORT, kind: 'missing' });
+    serving.reportDamage({ ...REPORT, kind: 'missing' });
+    await serving.recheck();
+    inspections.sound = true;
+    await serving.recheck();
+    expect(changes.slice(1)).toMatchObject([
+      { report: { kind: 'missing' } },
+      { report: { kind: 'damaged' } },
+      { blake3: REPORT.blake3, report: null },
+    ]);
+  });
+
+  it('is told of every attestation that is accepted, once', () => {
+    const { accepted, offer } = createProcess();
+    offer(1);
+    offer(1);
+    offer(3);
+    offer(2);
+    expect(accepted).toEqual([1, 3]);
+  });
+});
+
+describe('much damage', () => {
+  it('costs one look through a manifest for each report, and none for each verdict', async () => {
+    const entries = Array.from({ length: 300 }, (_, at): ManifestEntry => ({
+      ...ENTRIES[0]!,
+      destination: destinationOf(`entry-${at}`),
+      blake3: at.toString(16).padStart(64, '0') as Blake3Hex,
+    }));
+    let scans = 0;
+    const index = fakeManifestIndex('r1', 'official', entries);
+    const counted: ManifestIndex = {
+      ...index,
+      findDigests: (wanted) => {
+        scans += 1;
+        return index.findDigests(wanted);
+      },
+    };
+    const { serving, load, offer, clock } = createProcess([], counted);
+    offer(1);
+    load();
+    await clock.advance(0);
+    for (const { blake3, destination } of entries.slice(0, 200)) {
+      serving.reportDamage({ blake3, destination, kind: 'missing', message: 'gone' });
+    }
+    expect(scans).toBe(200);
+    offer(2);
+    await serving.recheck();
+    expect(serving.verdict('official').message).toContain('200');
+    expect(scans).toBe(200);
+  });
+
+  it('that is known when a manifest is read is looked for in one scan', () => {
+    const index = fakeManifestIndex('r1', 'official', ENTRIES);
+    let scans = 0;
+    const counted: ManifestIndex = {
+      ...index,
+      findDigests: (wanted) => {
+        scans += 1;
+        return index.findDigests(wanted);
+      },
+    };
+    const finder = createDigestFinder();
+    const digests = ENTRIES.map(({ blake3 }) => blake3);
+    expect(digests.map((blake3) => finder.positions(counted, blake3, digests))).toEqual([[0], [1], [2]]);
+    expect(scans).toBe(1);
+    expect(finder.positions(counted, 'f'.repeat(64) as Blake3Hex, digests)).toEqual([]);
+    expect(finder.positions(counted, 'f'.repeat(64) as Blake3Hex)).toEqual([]);
+    expect(scans).toBe(2);
+  });
+});
+
+describe('the inspection of a damaged object', () => {
+  it('says nothing while the manifests are read, and strikes out what nothing holds after that', async () => {
+    let knowsAll = false;
+    const inspect = createObjectInspector({
+      root: '/nonexistent',
+      pool: {} as HashPool,
+      describe: () => null,
+      knowsAll: () => knowsAll,
+    });
+    expect(await inspect(REPORT.blake3, null)).toBeNull();
+    knowsAll = true;
+    expect(await inspect(REPORT.blake3, null)).toMatchObject({ sound: true });
+  });
+
+  it('hashes a file once in each of its states', async () => {
+    const root = await temporaryDirectory();
+    const bytes = Buffer.from('sound');
+    const blake3 = blake3Hex(bytes);
+    const path = objectPath(root, blake3);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, 'rotte');
+    let hashed = 0;
+    const inspect = createObjectInspector({
+      root,
+      pool: {
+        hashContent: async () => {
+          hashed += 1;
+          return await Promise.resolve({ size: 5, blake3: hashed === 1 ? 'x' : blake3, blocks: null });
+        },
+      } as unknown as HashPool,
+      describe: () => ({ blake3, size: bytes.length }),
+      knowsAll: () => true,
+    });
+    const first = await inspect(blake3, null);
+    expect(first).toMatchObject({ sound: false, kind: 'damaged' });
+    expect(await inspect(blake3, first?.memory)).toMatchObject({ sound: false });
+    expect(hashed).toBe(1);
+    await writeFile(path, bytes);
+    expect(await inspect(blake3, first?.memory)).toMatchObject({ sound: true });
+    expect(hashed).toBe(2);
+  });
+});

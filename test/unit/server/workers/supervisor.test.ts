@@ -1,0 +1,241 @@
+import { describe, expect, it } from 'vitest';
+import type { Blake3Hex } from '../../../../src/domain/digest.ts';
+import { createSilentLogger } from '../../../../src/platform/logging.ts';
+import { serverConfigurationSchema } from '../../../../src/server/config.ts';
+import type { DamageReport } from '../../../../src/server/serving/serving.ts';
+import {
+  createSupervisor,
+  WorkersFailedError,
+  type Supervisor,
+  type WorkerProcess,
+} from '../../../../src/server/workers/supervisor.ts';
+import type { PrimaryMessage, WorkerMessage } from '../../../../src/server/workers/worker-messages.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+
+/** A worker that does what the test says. */
+class FakeWorker implements WorkerProcess {
+  readonly pid: number;
+  readonly received: PrimaryMessage[] = [];
+  killed = false;
+  hangs = false;
+  say: (message: WorkerMessage) => void = () => undefined;
+  exit: (how: { readonly code: number | null; readonly signal: string | null }) => void = () => undefined;
+
+  constructor(pid: number) {
+    this.pid = pid;
+  }
+
+  send(message: PrimaryMessage): void {
+    this.received.push(message);
+    if (message.kind === 'slipway:ping' && !this.hangs) this.say({ kind: 'slipway:pong' });
+  }
+
+  kill(): void {
+    this.killed = true;
+    this.exit({ code: null, signal: 'SIGKILL' });
+  }
+
+  onMessage(listener: (message: WorkerMessage) => void): void {
+    this.say = listener;
+  }
+
+  onExit(listener: FakeWorker['exit']): void {
+    this.exit = listener;
+  }
+
+  /** As a worker that comes up. */
+  listen(): void {
+    this.say({ kind: 'slipway:hello' });
+    this.say({ kind: 'slipway:listening', url: 'http://127.0.0.1:1', hashing: 'native' });
+  }
+
+  of<K extends PrimaryMessage['kind']>(kind: K): Array<Extract<PrimaryMessage, { readonly kind: K }>> {
+    return this.received.filter(
+      (message): message is Extract<PrimaryMessage, { readonly kind: K }> => message.kind === kind,
+    );
+  }
+}
+
+const config = serverConfigurationSchema.parse({
+  workers: 3,
+  publicBaseUrl: 'https://resources.example.org',
+  snapshot: { root: '/snapshot' },
+  attestation: { publicKeyFiles: ['/keys/signing.pub'] },
+});
+
+const report: DamageReport = {
+  destination: 'a',
+  blake3: 'a'.repeat(64) as Blake3Hex,
+  kind: 'damaged',
+  message: 'bad',
+};
+const found = { kind: 'slipway:damage', change: { blake3: report.blake3, report } } as const;
+
+function createBench(): { supervisor: Supervisor; workers: FakeWorker[]; clock: FakeClock } {
+  const clock = new FakeClock();
+  const workers: FakeWorker[] = [];
+  const supervisor = createSupervisor({
+    config,
+    fork: () => {
+      const worker = new FakeWorker(100 + workers.length);
+      workers.push(worker);
+      return worker;
+    },
+    clock,
+    random: () => 1,
+    logger: createSilentLogger(),
+  });
+  return { supervisor, workers, clock };
+}
+
+async function startBench(): Promise<ReturnType<typeof createBench>> {
+  const bench = createBench();
+  const started = bench.supervisor.start();
+  // The list grows: the others are started when the first listens.
+  for (const worker of bench.workers) worker.listen();
+  await started;
+  return bench;
+}
+
+describe('the supervisor', () => {
+  it('starts every worker with its number and the configuration, and is up when all of them listen', async () => {
+    const { supervisor, workers } = createBench();
+    const started = supervisor.start();
+    expect(workers).toHaveLength(1);
+    workers[0]!.listen();
+    expect(workers).toHaveLength(3);
+    workers[1]!.listen();
+    expect(workers.map((worker) => worker.of('slipway:start')[0])).toEqual([
+      { kind: 'slipway:start', slot: 0, config, damage: [], attestation: null, isReplacement: false },
+      { kind: 'slipway:start', slot: 1, config, damage: [], attestation: null, isReplacement: false },
+      undefined,
+    ]);
+    expect(supervisor.running).toBe(2);
+    workers[2]!.listen();
+    expect(await started).toEqual({ url: 'http://127.0.0.1:1', hashing: 'native' });
+  });
+
+  it('gives up when the first worker ends before it listens, with its exit code', async () => {
+    const { supervisor, workers } = createBench();
+    const started = supervisor.start();
+    workers[0]!.exit({ code: 78, signal: null });
+    await expect(started).rejects.toThrow(WorkersFailedError);
+    await expect(started).rejects.toMatchObject({ code: 78 });
+  });
+
+  it('starts a worker that died again, later each time it dies soon, with the same number', async () => {
+    const { supervisor, workers, clock } = await startBench();
+    const waits: number[] = [];
+    for (let death = 0; death < 9; death += 1) {
+      const diedAt = clock.monotonic();
+      workers.at(-1)!.exit({ code: null, signal: 'SIGKILL' });
+      expect(supervisor.running).toBe(2);
+      const before = workers.length;
+      while (workers.length === before) await clock.advance(100);
+      waits.push(clock.monotonic() - diedAt);
+      workers.at(-1)!.listen();
+      expect(workers.at(-1)!.of('slipway:start')[0]!.slot).toBe(2);
+    }
+    expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+    expect(supervisor.restarts).toBe(9);
+    // One that has lived long begins anew.
+    await clock.advance(61_000);
+    workers.at(-1)!.exit({ code: 1, signal: null });
+    const before = workers.length;
+    await clock.advance(500);
+    expect(workers).toHaveLength(before + 1);
+  });
+
+  it('tells the others at once what one found, and those that start later too, until it is sound', async () => {
+    const { workers, clock } = await startBench();
+    workers[1]!.say(found);
+    expect(workers.map((worker) => worker.of('slipway:damage').length)).toEqual([1, 0, 1]);
+    workers[2]!.exit({ code: 1, signal: null });
+    await clock.advance(500);
+    workers[3]!.say({ kind: 'slipway:hello' });
+    expect(workers[3]!.of('slipway:start')[0]!.damage).toEqual([report]);
+    workers[0]!.say({ kind: 'slipway:damage', change: { blake3: report.blake3, report: null } });
+    expect(workers[1]!.of('slipway:damage').at(-1)!.change.report).toBeNull();
+    workers[3]!.exit({ code: 1, signal: null });
+    await clock.advance(1000);
+    workers[4]!.say({ kind: 'slipway:hello' });
+    expect(workers[4]!.of('slipway:start')[0]!.damage).toEqual([]);
+  });
+
+  it('passes the newest accepted attestation on, also to those that start later', async () => {
+    const { workers, clock } = await startBench();
+    const accept = (worker: FakeWorker, version: number, storeId = 'store'): void => {
+      worker.say({ kind: 'slipway:attestation', attestation: { storeId, version, envelope: `${version}` } });
+    };
+    accept(workers[0]!, 7);
+    // What the others accept then is the same, or older; nothing comes back.
+    accept(workers[1]!, 7);
+    accept(workers[2]!, 6);
+    expect(workers.map((worker) => worker.of('slipway:attestation').length)).toEqual([0, 1, 1]);
+    workers[1]!.exit({ code: 1, signal: null });
+    await clock.advance(500);
+    workers[3]!.say({ kind: 'slipway:hello' });
+    expect(workers[3]!.of('slipway:start')[0]).toMatchObject({
+      attestation: { version: 7 },
+      isReplacement: true,
+    });
+    // Another store begins anew.
+    accept(workers[0]!, 1, 'other');
+    expect(workers[2]!.of('slipway:attestation').at(-1)!.attestation).toMatchObject({ version: 1 });
+  });
+
+  it('collects the metrics of all, without one that hangs or dies meanwhile', async () => {
+    const { supervisor, workers, clock } = await startBench();
+    const answer = (worker: FakeWorker): void => {
+      worker.say({ kind: 'slipway:metrics', id: worker.of('slipway:metrics').at(-1)!.id, metrics: [] });
+    };
+    const all = supervisor.collectMetrics();
+    for (const worker of workers) answer(worker);
+    expect(await all).toHaveLength(3);
+    const withoutHung = supervisor.collectMetrics();
+    answer(workers[0]!);
+    answer(workers[0]!);
+    answer(workers[1]!);
+    await clock.advance(2000);
+    expect(await withoutHung).toHaveLength(2);
+    const withoutDead = supervisor.collectMetrics();
+    answer(workers[0]!);
+    answer(workers[1]!);
+    workers[2]!.exit({ code: 1, signal: null });
+    expect(await withoutDead).toHaveLength(2);
+  });
+
+  it('kills a worker that hangs, and starts it again', async () => {
+    const { workers, clock } = await startBench();
+    workers[1]!.hangs = true;
+    await clock.advance(25_000);
+    // It is only slow.
+    workers[1]!.say({ kind: 'slipway:pong' });
+    await clock.advance(25_000);
+    expect(workers.map(({ killed }) => killed)).toEqual([false, false, false]);
+    await clock.advance(15_000);
+    expect(workers.slice(0, 3).map(({ killed }) => killed)).toEqual([false, true, false]);
+    expect(workers).toHaveLength(4);
+  });
+
+  it('lets all of them end in order, and starts none again', async () => {
+    const { supervisor, workers, clock } = await startBench();
+    workers[0]!.exit({ code: 1, signal: null });
+    const stopped = supervisor.stop('SIGTERM', new AbortController().signal);
+    expect(workers.map((worker) => worker.of('slipway:stop').length)).toEqual([0, 1, 1]);
+    for (const worker of workers.slice(1)) worker.exit({ code: 0, signal: null });
+    await stopped;
+    await clock.advance(60_000);
+    expect(workers).toHaveLength(3);
+  });
+
+  it('kills what does not end in time, and says so', async () => {
+    const { supervisor, workers } = await startBench();
+    const cut = new AbortController();
+    const stopped = supervisor.stop('SIGTERM', cut.signal);
+    workers[0]!.exit({ code: 0, signal: null });
+    cut.abort();
+    await expect(stopped).rejects.toThrow('did not end in order');
+    expect(workers.map(({ killed }) => killed)).toEqual([false, true, true]);
+  });
+});
