@@ -5,15 +5,40 @@ ARG NODE_IMAGE=node:26-slim
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+# Leaves node_modules/.package-lock.json behind, from which scanners and SBOM tools know every package.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM ${NODE_IMAGE}
+FROM ${NODE_IMAGE} AS programs
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY cmd ./cmd
 COPY src ./src
+# The server serves this very file.
+COPY docs/reference/openapi.yaml ./docs/reference/openapi.yaml
+
+# What V8 compiled: a start takes about half the time, and tens of MiB less. Only a process of the same user finds it, and only
+# with the same flags of V8, which the programs that run for long share.
+FROM programs AS compiled
+RUN mkdir /compile-cache && chown 65532:65532 /compile-cache
+USER 65532:65532
+ENV NODE_COMPILE_CACHE=/compile-cache
+RUN for program in daemon operator server; do node "cmd/$program.ts" --help >/dev/null; done \
+  && chmod -R a+rX /compile-cache
+
+FROM programs
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Slipway" \
+  org.opencontainers.image.description="Serves verified game-resource releases from Kubernetes" \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.revision="${REVISION}"
+# As root's, so that no program can change it.
+COPY --from=compiled --chown=0:0 /compile-cache /compile-cache
+# Memory that a thread gave back goes back to the system: some 15 MiB a release less (mallopt(3); of no effect but with glibc).
+ENV NODE_COMPILE_CACHE=/compile-cache MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072
 # No name is needed: any user without rights will do, and Kubernetes checks for a number.
 USER 65532:65532
 ENTRYPOINT ["node"]

@@ -1,0 +1,251 @@
+{{/* Beginning of the names of all objects. */}}
+{{- define "slipway.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Labels of every object. Call with a dict of root and, for parts, component. */}}
+{{- define "slipway.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/part-of: slipway
+{{ include "slipway.selectorLabels" . }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels that selectors use; they never change. */}}
+{{- define "slipway.selectorLabels" -}}
+app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ default "server" .component }}
+{{- end -}}
+
+{{- define "slipway.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{ .repository }}@{{ .digest }}
+{{- else -}}
+{{ .repository }}:{{ default $.Chart.AppVersion .tag }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "slipway.signingSecret" -}}
+{{- default (printf "%s-signing" (include "slipway.fullname" .)) .Values.signing.existingSecret -}}
+{{- end -}}
+
+{{- define "slipway.adminSecret" -}}
+{{- default (printf "%s-admin" (include "slipway.fullname" .)) .Values.admin.existingSecret -}}
+{{- end -}}
+
+{{/* What the restricted Pod Security Standard asks of a pod. The user of the image has no name, only this number. */}}
+{{- define "slipway.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{/* What it asks of a container. */}}
+{{- define "slipway.securityContext" -}}
+allowPrivilegeEscalation: false
+privileged: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{/* Whether there can be more than one pod: "true" or nothing. */}}
+{{- define "slipway.severalPods" -}}
+{{- if or .Values.autoscaling.enabled (gt (int .Values.replicas) 1) -}}true{{- end -}}
+{{- end -}}
+
+{{/* Host names of a route as a JSON list. Call with a dict of root and hosts. */}}
+{{- define "slipway.hosts" -}}
+{{- if .hosts -}}
+{{- toJson .hosts -}}
+{{- else -}}
+{{- toJson (list (include "slipway.publicHost" .root)) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Host of publicBaseUrl, without its port. */}}
+{{- define "slipway.publicHost" -}}
+{{- regexReplaceAll ":[0-9]+$" (urlParse .Values.publicBaseUrl).host "" -}}
+{{- end -}}
+
+{{/* First segment of every resource path. */}}
+{{- define "slipway.cdnHost" -}}
+{{- dig "cdn" "host" "prod-clientpatch.bluearchiveyostar.com" .Values.server.config -}}
+{{- end -}}
+
+{{/* Paths that are reachable from outside, as JSON lists: prefixes and exact paths. Call with a dict of root and admin. */}}
+{{- define "slipway.prefixPaths" -}}
+{{- $paths := list (printf "/%s" (include "slipway.cdnHost" .root)) "/v1" "/api/launcher" -}}
+{{- if .admin -}}{{- $paths = append $paths "/admin" -}}{{- end -}}
+{{- toJson $paths -}}
+{{- end -}}
+{{- define "slipway.exactPaths" -}}
+{{- toJson (list "/openapi.yaml" "/healthz" "/readyz") -}}
+{{- end -}}
+
+{{/*
+server.yaml: what the user configures, under what only the chart can know. The store has a folder of its own on its volume,
+because a new file system has a lost+found in its root.
+*/}}
+{{- define "slipway.serverConfig" -}}
+{{- $tokens := list -}}
+{{- range .Values.admin.tokenKeys -}}{{- $tokens = append $tokens (printf "/etc/slipway/admin/%s" .) -}}{{- end -}}
+{{- $keys := list -}}
+{{- range .Values.signing.publicKeys -}}{{- $keys = append $keys (printf "/etc/slipway/trusted/%s" .) -}}{{- end -}}
+{{- $own := dict
+  "listen" (dict "host" "0.0.0.0" "port" 8080)
+  "metrics" (dict "host" "0.0.0.0" "port" 9090)
+  "publicBaseUrl" .Values.publicBaseUrl
+  "snapshot" (dict "root" "/var/lib/slipway/snapshot/store")
+  "daemon" (dict "url" "http://127.0.0.1:8091")
+  "attestation" (dict "publicKeyFiles" $keys)
+  "admin" (dict "tokenFiles" $tokens "exposeControl" .Values.admin.exposeControl)
+-}}
+{{- toYaml (mergeOverwrite (deepCopy .Values.server.config) $own) -}}
+{{- end -}}
+
+{{/* daemon.yaml, likewise. */}}
+{{- define "slipway.daemonConfig" -}}
+{{- $keys := list -}}
+{{- range .Values.signing.privateKeys -}}{{- $keys = append $keys (printf "/etc/slipway/signing/%s" .) -}}{{- end -}}
+{{- $own := dict
+  "listen" (dict "host" "127.0.0.1" "port" 8091)
+  "snapshot" (dict "root" "/var/lib/slipway/snapshot/store")
+  "data" (dict "dir" "/var/lib/slipway/data/databases")
+  "attestation" (dict "signingKeyFiles" $keys)
+  "supervised" true
+-}}
+{{- toYaml (mergeOverwrite (deepCopy .Values.daemon.config) $own) -}}
+{{- end -}}
+
+{{/* operator.yaml, likewise. */}}
+{{- define "slipway.operatorConfig" -}}
+{{- $namespaces := default (list .Release.Namespace) .Values.operator.namespaces -}}
+{{- $own := dict
+  "watch" (dict "namespaces" (has "*" $namespaces | ternary list $namespaces))
+  "election" (dict "namespace" .Release.Namespace "name" (printf "%s-operator" (include "slipway.fullname" .)))
+  "probes" (dict "host" "0.0.0.0" "port" 8081)
+  "metrics" (dict "host" "0.0.0.0" "port" 9090)
+-}}
+{{- toYaml (mergeOverwrite (deepCopy .Values.operator.config) $own) -}}
+{{- end -}}
+
+{{/* Who else has the CRD: nothing when nobody has or this release has. */}}
+{{- define "slipway.crdOwner" -}}
+{{- with lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "releasechannels.slipway.dev" -}}
+{{- $name := dig "metadata" "annotations" "meta.helm.sh/release-name" "" . -}}
+{{- $namespace := dig "metadata" "annotations" "meta.helm.sh/release-namespace" "" . -}}
+{{- if not $name -}}
+whoever applied it
+{{- else if or (ne $name $.Release.Name) (ne $namespace $.Release.Namespace) -}}
+release {{ $name }} in namespace {{ $namespace }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Seconds until the pod may be killed: the server stops first, then the daemon, each within its own deadline. */}}
+{{- define "slipway.gracePeriod" -}}
+{{- $delay := dig "shutdown" "propagationDelaySeconds" 5 .Values.server.config -}}
+{{- $drain := dig "shutdown" "drainSeconds" 30 .Values.server.config -}}
+{{- add (ceil $delay) (ceil $drain) 10 35 10 -}}
+{{- end -}}
+
+{{/* Refuses values that contradict each other, with what to do instead. */}}
+{{- define "slipway.checkValues" -}}
+{{- $v := .Values -}}
+{{- if not $v.publicBaseUrl -}}
+{{- fail "publicBaseUrl is missing: set the scheme and host that clients use, such as --set publicBaseUrl=https://resources.example.org" -}}
+{{- end -}}
+{{- if and (eq $v.storage.kind "claim") (include "slipway.severalPods" .) -}}
+{{- fail "several pods cannot share one volume: each pod has a daemon, and a volume has one writer. Set storage.kind to ephemeral or emptyDir, or replicas to 1 and autoscaling.enabled to false" -}}
+{{- end -}}
+{{- range $part := list "snapshot" "data" -}}
+{{- if and (ne $v.storage.kind "claim") (index $v.storage $part).existingClaim -}}
+{{- fail (printf "storage.%s.existingClaim is set, but storage.kind is %s: set storage.kind to claim, or remove the claim's name" $part $v.storage.kind) -}}
+{{- end -}}
+{{- end -}}
+{{- if and $v.storage.snapshot.existingClaim (eq $v.storage.snapshot.existingClaim $v.storage.data.existingClaim) -}}
+{{- fail "storage.snapshot.existingClaim and storage.data.existingClaim are the same: databases do not belong on the volume that the server reads. Use two claims" -}}
+{{- end -}}
+{{- if and $v.admin.exposeControl (include "slipway.severalPods" .) -}}
+{{- fail "admin.exposeControl with several pods: each pod has its own daemon, and a control call would reach one of them by chance. Set it to false, or replicas to 1" -}}
+{{- end -}}
+{{- if and (has "*" $v.operator.namespaces) (gt (len $v.operator.namespaces) 1) -}}
+{{- fail "operator.namespaces has * and other names: leave one or the other" -}}
+{{- end -}}
+{{- if and $v.operator.enabled (not $v.admin.exposeControl) (not (include "slipway.severalPods" .)) -}}
+{{- fail "operator.enabled needs admin.exposeControl=true: the operator works through the control actions" -}}
+{{- end -}}
+{{- if and $v.autoscaling.enabled (gt (int $v.autoscaling.minReplicas) (int $v.autoscaling.maxReplicas)) -}}
+{{- fail "autoscaling.minReplicas is greater than autoscaling.maxReplicas: raise maxReplicas" -}}
+{{- end -}}
+{{- if and $v.autoscaling.enabled (gt (int $v.replicas) 1) -}}
+{{- fail "replicas and autoscaling.enabled are both set: autoscaling decides on the number of pods. Leave replicas at 1, and set autoscaling.minReplicas" -}}
+{{- end -}}
+{{- if and $v.httpRoute.enabled (not $v.httpRoute.parentRefs) -}}
+{{- fail "httpRoute.enabled needs httpRoute.parentRefs: name the Gateway, such as --set httpRoute.parentRefs[0].name=public" -}}
+{{- end -}}
+{{- $host := include "slipway.publicHost" . -}}
+{{- range $route := list (dict "name" "ingress.hosts" "on" $v.ingress.enabled "hosts" $v.ingress.hosts) (dict "name" "httpRoute.hostnames" "on" $v.httpRoute.enabled "hosts" $v.httpRoute.hostnames) -}}
+{{- if and $route.on $route.hosts (not (has $host $route.hosts)) -}}
+{{- fail (printf "%s does not have %s, the host of publicBaseUrl: clients are sent there. Add it, or leave the list empty" $route.name $host) -}}
+{{- end -}}
+{{- end -}}
+{{- if and $v.ingress.enabled $v.ingress.tlsSecret (hasPrefix "http://" $v.publicBaseUrl) -}}
+{{- fail "ingress.tlsSecret is set, but publicBaseUrl begins with http://: clients would be sent to the unencrypted port. Begin publicBaseUrl with https://" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* spec of a PersistentVolumeClaim. Call with the values of the volume. */}}
+{{- define "slipway.claimSpec" -}}
+accessModes: [ReadWriteOnce]
+{{- with .storageClass }}
+storageClassName: {{ . | quote }}
+{{- end }}
+resources:
+  requests:
+    storage: {{ .size }}
+{{- end -}}
+
+{{/* One of the two volumes of the pod. Call with a dict of root and part. */}}
+{{- define "slipway.volume" -}}
+{{- $volume := index .root.Values.storage .part -}}
+name: {{ .part }}
+{{- if eq .root.Values.storage.kind "claim" }}
+persistentVolumeClaim:
+  claimName: {{ default (printf "%s-%s" (include "slipway.fullname" .root) .part) $volume.existingClaim }}
+{{- else if eq .root.Values.storage.kind "ephemeral" }}
+ephemeral:
+  volumeClaimTemplate:
+    metadata:
+      labels: {{- include "slipway.selectorLabels" (dict "root" .root) | nindent 8 }}
+      {{- with $volume.annotations }}
+      annotations: {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec: {{- include "slipway.claimSpec" $volume | nindent 6 }}
+{{- else }}
+emptyDir:
+  sizeLimit: {{ $volume.size }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,128 @@
+import { isMap, isScalar, Document, type Scalar, type YAMLMap } from 'yaml';
+import { z } from 'zod';
+import { daemonConfigurationSchema } from '../../src/daemon/config.ts';
+import { serverConfigurationSchema } from '../../src/server/config.ts';
+import { operatorConfigurationSchema } from '../../src/operator/config.ts';
+import { chartValuesSchema } from './values-schema.ts';
+
+/** The part of JSON Schema that is read and changed here. */
+interface SchemaNode {
+  $schema?: string;
+  description?: string;
+  default?: unknown;
+  required?: string[];
+  properties?: Record<string, SchemaNode>;
+  anyOf?: SchemaNode[];
+  enum?: unknown[];
+  type?: string;
+  pattern?: string;
+  [keyword: string]: unknown;
+}
+
+/** What the chart sets itself, so that a value for it would be overwritten. */
+const SET_BY_CHART = {
+  server: [
+    'listen',
+    'metrics',
+    'publicBaseUrl',
+    'snapshot',
+    'daemon.url',
+    'daemon.socketPath',
+    'daemon.tokenFile',
+    'attestation',
+    'admin',
+  ],
+  daemon: ['listen', 'tokenFile', 'snapshot.root', 'data', 'attestation.signingKeyFiles', 'supervised'],
+  operator: ['kubernetes', 'probes', 'metrics', 'watch.namespaces', 'election.namespace', 'election.name'],
+} as const;
+
+/** values.schema.json: what Helm holds values against, the settings of the programs included. */
+export function renderValuesSchema(): string {
+  const schema = jsonSchema(chartValuesSchema);
+  setConfig(schema, 'server', jsonSchema(serverConfigurationSchema));
+  setConfig(schema, 'daemon', jsonSchema(daemonConfigurationSchema));
+  setConfig(schema, 'operator', jsonSchema(operatorConfigurationSchema));
+  // Helm takes defaults from values.yaml only.
+  return `${JSON.stringify({ ...withoutKeyword(schema, 'default'), title: 'Values of the chart slipway' }, null, 2)}\n`;
+}
+
+/** values.yaml: every default with its description above it. */
+export function renderValuesYaml(): string {
+  // Helm reads YAML 1.1, where a plain off is false.
+  const document = new Document(chartValuesSchema.parse({}), { schema: 'yaml-1.1' });
+  document.commentBefore =
+    ' Values of the chart, with their defaults. Generated from scripts/chart/values-schema.ts by `make docs`; do not edit.';
+  comment(document.contents as YAMLMap, jsonSchema(chartValuesSchema), 0);
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false });
+}
+
+/** The table of the chart's README: value, default, description. */
+export function valueRows(): string[][] {
+  return rowsOf(jsonSchema(chartValuesSchema), chartValuesSchema.parse({}), []);
+}
+
+function jsonSchema(schema: z.ZodType): SchemaNode {
+  return z.toJSONSchema(schema, { io: 'input', target: 'draft-7', unrepresentable: 'any' }) as SchemaNode;
+}
+
+function setConfig(schema: SchemaNode, program: keyof typeof SET_BY_CHART, settings: SchemaNode): void {
+  for (const path of SET_BY_CHART[program]) removePath(settings, path.split('.'));
+  const config = schema.properties?.[program]?.properties?.['config'];
+  if (config?.description === undefined) throw new Error(`the values have no ${program}.config`);
+  // A setting that the program requires may be one that the chart sets.
+  const rest = withoutKeyword(settings, 'required');
+  delete rest.$schema;
+  delete rest.description;
+  const { description } = config;
+  for (const keyword of Object.keys(config)) delete config[keyword];
+  Object.assign(config, { description, ...rest });
+}
+
+function removePath(node: SchemaNode, [name = '', ...rest]: readonly string[]): void {
+  const inner = node.properties?.[name];
+  if (inner === undefined) throw new Error(`the configuration has no ${name}`);
+  if (rest.length > 0) removePath(inner, rest);
+  else delete node.properties?.[name];
+}
+
+/** A copy without one keyword, at every depth. */
+function withoutKeyword(node: SchemaNode, keyword: 'required' | 'default'): SchemaNode {
+  const copy = { ...node };
+  delete copy[keyword];
+  // Helm's regular expressions are those of Go, which look neither ahead nor behind; the program checks again.
+  if (/\(\?[=!<]/.test(copy.pattern ?? '')) delete copy.pattern;
+  if (copy.properties !== undefined) {
+    copy.properties = Object.fromEntries(
+      Object.entries(copy.properties).map(([name, inner]) => [name, withoutKeyword(inner, keyword)]),
+    );
+  }
+  return copy;
+}
+
+function comment(map: YAMLMap, schema: SchemaNode, depth: number): void {
+  for (const pair of map.items) {
+    const key = pair.key as Scalar<string>;
+    const node = schema.properties?.[key.value];
+    if (node === undefined || !isScalar(key)) continue;
+    if (depth === 0) key.spaceBefore = true;
+    const text = [node.description, choices(node)].filter(Boolean).join(' ');
+    if (text !== '') key.commentBefore = ` ${text}`;
+    if (isMap(pair.value) && node.properties !== undefined) comment(pair.value, node, depth + 1);
+  }
+}
+
+function choices({ enum: values, description = '' }: SchemaNode): string {
+  if (values === undefined || values.every((value) => description.includes(`${String(value)}:`))) return '';
+  return `One of: ${values.join(', ')}.`;
+}
+
+function rowsOf(schema: SchemaNode, values: unknown, path: readonly string[]): string[][] {
+  const { properties } = schema;
+  if (properties === undefined) {
+    const text = [schema.description, choices(schema)].filter(Boolean).join(' ');
+    return [[`\`${path.join('.')}\``, `\`${JSON.stringify(values)}\``, text]];
+  }
+  return Object.entries(properties).flatMap(([name, inner]) =>
+    rowsOf(inner, (values as Record<string, unknown>)[name], [...path, name]),
+  );
+}

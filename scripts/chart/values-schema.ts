@@ -1,0 +1,309 @@
+import { z } from 'zod';
+
+const MAX_PORT = 65_535;
+
+/** Kubernetes checks these itself; the chart passes them on as they are. */
+const kubernetesObject = z.record(z.string(), z.unknown());
+const kubernetesList = z.array(kubernetesObject);
+const strings = z.record(z.string(), z.string());
+const name = z
+  .string()
+  .regex(/^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)?$/, 'must be a name of Kubernetes: lower case');
+const quantity = z
+  .string()
+  .regex(/^[0-9]+(?:\.[0-9]+)?(?:[EPTGMk]i?|m)?$/, 'must be a quantity such as 20Gi');
+const key = z.string().regex(/^[-._a-zA-Z0-9]+$/, 'must be a key of a Secret');
+const labels = strings.default({});
+
+const image = z
+  .strictObject({
+    repository: z.string().min(1).default('slipway').describe('Where the image is, without a tag.'),
+    tag: z.string().max(128).default('').describe("Tag of the image. Empty: the chart's appVersion."),
+    digest: z
+      .string()
+      .regex(/^(?:sha256:[0-9a-f]{64})?$/, 'must be sha256: and 64 hexadecimal digits')
+      .default('')
+      .describe('Digest of the image. Wins over the tag.'),
+    pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
+    pullSecrets: z.array(z.strictObject({ name })).default([]).describe('Secrets for a private registry.'),
+  })
+  .describe('The one image of all programs.');
+
+function resources(cpu: string, memory: string, limit: string) {
+  return kubernetesObject
+    .default({
+      requests: { cpu, memory, 'ephemeral-storage': '64Mi' },
+      limits: { memory: limit, 'ephemeral-storage': '256Mi' },
+    })
+    .describe('Requests and limits. A limit on CPU would slow hashing down and is left out on purpose.');
+}
+
+const environment = kubernetesList
+  .default([])
+  .describe('Environment variables, such as NODE_EXTRA_CA_CERTS.');
+const volumeMounts = kubernetesList.default([]).describe('Mounts of extraVolumes.');
+
+const server = z
+  .strictObject({
+    // The settings of the program are put in by the generator, from the schema of its configuration.
+    config: kubernetesObject
+      .default({})
+      .describe(
+        "Settings of slipway-server (docs/reference/configuration.md), but for those that the chart sets: listen, metrics, publicBaseUrl, snapshot, attestation, the daemon's address and the tokens.",
+      ),
+    resources: resources('250m', '512Mi', '1Gi'),
+    env: environment,
+    extraVolumeMounts: volumeMounts,
+  })
+  .describe('The distribution server.');
+
+const daemon = z
+  .strictObject({
+    config: kubernetesObject
+      .default({ upstream: { kind: 'none' } })
+      .describe(
+        'Settings of slipway-daemon (docs/reference/configuration.md), but for those that the chart sets: listen, snapshot.root, data, signingKeyFiles. upstream says where releases come from.',
+      ),
+    resources: resources('250m', '512Mi', '1Gi'),
+    env: environment,
+    extraVolumeMounts: volumeMounts,
+  })
+  .describe('The backend daemon, a sidecar that starts before the server and ends after it.');
+
+function volume(size: string, what: string) {
+  return z
+    .strictObject({
+      size: quantity.default(size).describe('Size of the claim, or limit of an emptyDir.'),
+      storageClass: z
+        .string()
+        .default('')
+        .describe("Storage class of the claim. Empty: the cluster's default."),
+      existingClaim: name
+        .default('')
+        .describe('Name of a claim that is there already, instead of a new one.'),
+      annotations: strings.default({}).describe('Annotations of the claim.'),
+    })
+    .describe(what);
+}
+
+const storage = z
+  .strictObject({
+    kind: z
+      .enum(['claim', 'ephemeral', 'emptyDir'])
+      .default('claim')
+      .describe(
+        'claim: volumes that outlive the pod, for one pod. ephemeral: a claim for each pod that goes with it. emptyDir: disk of the node. The last two allow several pods, each of which syncs for itself.',
+      ),
+    snapshot: volume('50Gi', 'The snapshot volume: the daemon writes it, the server only reads it.'),
+    data: volume('2Gi', 'Databases of the daemon: tasks, releases, Translation Memory, Glossary.'),
+  })
+  .describe('Volumes.');
+
+const signing = z
+  .strictObject({
+    existingSecret: name
+      .default('')
+      .describe(
+        'Secret with the keys of "slipway keygen". Empty: the chart makes a key once and keeps it. Needed where the chart is rendered without access to the cluster (Argo CD, helm template).',
+      ),
+    privateKeys: z
+      .array(key)
+      .min(1)
+      .max(8)
+      .default(['signing.key'])
+      .describe('Keys of the Secret that sign. Several during a rotation.'),
+    publicKeys: z
+      .array(key)
+      .min(1)
+      .max(16)
+      .default(['signing.pub'])
+      .describe('Keys of the Secret whose signatures the server trusts.'),
+  })
+  .describe('The Ed25519 key that attests releases.');
+
+const admin = z
+  .strictObject({
+    existingSecret: name
+      .default('')
+      .describe('Secret with admin tokens. Empty: the chart makes a token once and keeps it.'),
+    tokenKeys: z
+      .array(key)
+      .min(1)
+      .max(16)
+      .default(['token'])
+      .describe('Keys of the Secret, one token each. Several during a rotation.'),
+    exposeControl: z
+      .boolean()
+      .default(false)
+      .describe('Whether control actions are forwarded. The operator needs it.'),
+  })
+  .describe('The admin surface.');
+
+const service = z
+  .strictObject({
+    type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).default('ClusterIP'),
+    port: z.int().min(1).max(MAX_PORT).default(80).describe('Port of the Service.'),
+    annotations: strings.default({}),
+  })
+  .describe('The Service of the public port. Metrics have one of their own that is never published.');
+
+const routeHosts = z
+  .array(z.string().min(1))
+  .default([])
+  .describe('Host names. Empty: the host of publicBaseUrl. Launchers need the root of a host of its own.');
+const routeAdmin = z
+  .boolean()
+  .default(false)
+  .describe('Whether /admin is reachable from outside too. The public routes always are.');
+
+const ingress = z
+  .strictObject({
+    enabled: z.boolean().default(false),
+    className: name.default('').describe("IngressClass. Empty: the cluster's default."),
+    hosts: routeHosts,
+    tlsSecret: name.default('').describe('Secret with the certificate of the hosts. Empty: no TLS here.'),
+    admin: routeAdmin,
+    annotations: strings
+      .default({
+        'nginx.ingress.kubernetes.io/proxy-buffering': 'off',
+        'nginx.ingress.kubernetes.io/proxy-max-temp-file-size': '0',
+        'nginx.ingress.kubernetes.io/proxy-http-version': '1.1',
+      })
+      .describe('Annotations. The defaults keep ingress-nginx from writing large files to its own disk.'),
+  })
+  .describe('Ingress.');
+
+const httpRoute = z
+  .strictObject({
+    enabled: z.boolean().default(false),
+    parentRefs: kubernetesList.default([]).describe('Gateways to attach to, such as [{name: public}].'),
+    hostnames: routeHosts,
+    admin: routeAdmin,
+    annotations: strings.default({}),
+  })
+  .describe('HTTPRoute of the Gateway API.');
+
+const autoscaling = z
+  .strictObject({
+    enabled: z.boolean().default(false),
+    minReplicas: z.int().min(1).default(2),
+    maxReplicas: z.int().min(1).default(10),
+    targetCPUUtilizationPercentage: z.int().min(1).max(1000).default(70),
+  })
+  .describe('HorizontalPodAutoscaler, for pods whose volumes go with them.');
+
+const podDisruptionBudget = z
+  .strictObject({
+    enabled: z.boolean().default(true).describe('Made only where there is more than one pod.'),
+    maxUnavailable: z.union([z.int().min(1), z.string().regex(/^[0-9]{1,3}%$/)]).default(1),
+  })
+  .describe('How many pods an eviction may take at once.');
+
+const networkPolicy = z
+  .strictObject({
+    enabled: z.boolean().default(true),
+    from: kubernetesList.default([]).describe('Peers that may reach the public port. Empty: all.'),
+    metricsFrom: kubernetesList.default([]).describe('Peers that may reach the metrics port. Empty: all.'),
+    egressPorts: z
+      .array(z.int().min(1).max(MAX_PORT))
+      .default([80, 443])
+      .describe("TCP ports that the daemon may reach. The port of the upstream's URL is added."),
+    egress: kubernetesList.default([]).describe('Further egress rules.'),
+  })
+  .describe('NetworkPolicy: the daemon is never reachable from outside the pod anyway.');
+
+const serviceMonitor = z
+  .strictObject({
+    enabled: z.boolean().default(false),
+    interval: z.string().default('30s'),
+    labels: labels.describe('Labels by which your Prometheus selects monitors.'),
+  })
+  .describe('ServiceMonitor of the Prometheus operator.');
+
+const operator = z
+  .strictObject({
+    enabled: z.boolean().default(false).describe('Whether the operator runs. It needs admin.exposeControl.'),
+    replicas: z.int().min(1).max(5).default(1).describe('One works, the others wait to take over.'),
+    namespaces: z
+      .array(z.string().min(1))
+      .default([])
+      .describe(
+        'Namespaces whose ReleaseChannels it looks after. Empty: the one of this installation. ["*"]: all, which takes a ClusterRole that reads Secrets everywhere.',
+      ),
+    config: kubernetesObject
+      .default({})
+      .describe(
+        'Settings of slipway-operator (docs/reference/configuration.md), but for those that the chart sets: kubernetes, probes, metrics, namespaces and the Lease.',
+      ),
+    resources: resources('50m', '128Mi', '384Mi'),
+    env: environment,
+  })
+  .describe('The operator, which reconciles ReleaseChannel objects.');
+
+/** The values of the chart, in the order in which values.yaml and its README show them. */
+export const chartValuesSchema = z.strictObject({
+  nameOverride: name.default('').describe("Replaces the chart's name in the names of its objects."),
+  fullnameOverride: name.default('').describe('Replaces the whole beginning of these names.'),
+  commonLabels: labels.describe('Labels for every object.'),
+  image: image.prefault({}),
+  publicBaseUrl: z
+    .string()
+    .regex(/^(?:https?:\/\/[^/?#@]+)?$/, 'must be scheme, host and port only')
+    .default('')
+    .describe(
+      'Required: scheme and host under which clients reach this, such as https://resources.example.org.',
+    ),
+  replicas: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(1)
+    .describe('Pods. More than one needs storage.kind other than claim.'),
+  server: server.prefault({}),
+  daemon: daemon.prefault({}),
+  extraVolumes: kubernetesList
+    .default([])
+    .describe('Further volumes of the pod, such as a local tree for an upstream of kind directory.'),
+  storage: storage.prefault({ snapshot: {}, data: {} }),
+  signing: signing.prefault({}),
+  admin: admin.prefault({}),
+  service: service.prefault({}),
+  ingress: ingress.prefault({}),
+  httpRoute: httpRoute.prefault({}),
+  autoscaling: autoscaling.prefault({}),
+  podDisruptionBudget: podDisruptionBudget.prefault({}),
+  networkPolicy: networkPolicy.prefault({}),
+  serviceMonitor: serviceMonitor.prefault({}),
+  operator: operator.prefault({}),
+  crds: z
+    .strictObject({
+      install: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Whether this release brings and upgrades the CRD. It stays when the release is uninstalled.',
+        ),
+    })
+    .prefault({})
+    .describe('The CustomResourceDefinition of ReleaseChannel.'),
+  pod: z
+    .strictObject({
+      annotations: strings.default({}),
+      labels,
+      priorityClassName: name.default(''),
+      nodeSelector: strings.default({}),
+      tolerations: kubernetesList.default([]),
+      affinity: kubernetesObject.default({}).describe('Empty: pods of one release avoid the same node.'),
+      topologySpreadConstraints: kubernetesList.default([]),
+    })
+    .prefault({})
+    .describe('The pods of server and daemon.'),
+  progressDeadlineSeconds: z
+    .int()
+    .min(60)
+    .default(3600)
+    .describe('Time for a rollout. A pod is ready when its first release is synced and attested.'),
+});
+
+/** The parsed values of the chart. */
+export type ChartValues = z.output<typeof chartValuesSchema>;

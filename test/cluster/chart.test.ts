@@ -1,0 +1,384 @@
+import { spawnSync } from 'node:child_process';
+import { createPublicKey } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import type { z } from 'zod';
+import { keyIdOf, loadSigningKeys, loadTrustedKeys } from '../../src/attestation/keys.ts';
+import { daemonConfigurationSchema } from '../../src/daemon/config.ts';
+import { operatorConfigurationSchema } from '../../src/operator/config.ts';
+import { ELECTION_RULES, WATCHED_NAMESPACE_RULES } from '../../src/operator/rbac.ts';
+import { serverConfigurationSchema } from '../../src/server/config.ts';
+import { CHART_VALUES, REFUSED_VALUES } from '../support/chart-values.ts';
+import { CHART, parseObjects, runHelm, type KubeObject, type ProgramRun } from '../support/helm.ts';
+import { startKubeControlPlane, type KubeControlPlane } from '../support/kube-control-plane.ts';
+import { kubeTools } from '../support/kube-tools.ts';
+import { until } from '../support/until.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const NAMESPACE = 'slipway';
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/releasechannels.slipway.dev';
+const ESTABLISHED = ['customresourcedefinitions', '--for=condition=Established', '--timeout=60s', '--all'];
+const PUBLIC_BASE_URL = 'https://resources.example.org';
+
+const programs = kubeTools(
+  'etcd',
+  'kube-apiserver',
+  'helm',
+  'kubectl',
+  'kube-score',
+  'httproutes.yaml',
+  'servicemonitors.yaml',
+);
+
+const byText = (left: unknown, right: unknown): number =>
+  JSON.stringify(left) < JSON.stringify(right) ? -1 : 1;
+
+/** The schema behind each configuration file. */
+const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
+  'daemon.yaml': daemonConfigurationSchema,
+  'server.yaml': serverConfigurationSchema,
+  'operator.yaml': operatorConfigurationSchema,
+};
+
+/** What kube-score dislikes and we want, each with the reason. */
+const ACCEPTED: Readonly<Record<string, string>> = {
+  'container-image-pull-policy':
+    'releases are pinned by tag or digest, and a node must start a pod without the registry',
+  'container-resources': 'a limit on CPU throttles hashing and downloads; memory and disk are limited',
+  'deployment-strategy': 'a volume has one writer, so the old pod must be gone first; several pods roll',
+  'deployment-replicas': 'one pod is right for one volume; several pods have volumes of their own',
+  'pod-networkpolicy': 'the pod of helm test lives for seconds and is not reachable',
+};
+
+describe.skipIf(programs === null)('the chart', () => {
+  const { helm, kubectl } = programs ?? { helm: '', kubectl: '' };
+  let home = '';
+  let cluster: KubeControlPlane;
+
+  const render = (values: object, ...args: readonly string[]): ProgramRun =>
+    runHelm(helm, ['template', 'test', CHART, '--namespace', NAMESPACE, '--values', '-', ...args], {
+      home,
+      input: stringify({ publicBaseUrl: PUBLIC_BASE_URL, ...values }),
+    });
+  const objectsOf = (values: object): KubeObject[] => {
+    const run = render(values);
+    expect(run.stderr).toBe('');
+    return parseObjects(run.stdout);
+  };
+  const release = (...args: readonly string[]): string => {
+    const run = runHelm(helm, [...args, '--namespace', 'kept'], { home, kubeconfig: cluster.kubeconfig });
+    expect(run.stderr).toBe('');
+    expect(run.code).toBe(0);
+    return run.stdout;
+  };
+  const secret = async (name: string): Promise<Record<string, string>> => {
+    const { status, body } = await cluster.request('GET', `/api/v1/namespaces/kept/secrets/${name}`);
+    expect(status).toBe(200);
+    return (body as { data: Record<string, string> }).data;
+  };
+
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), 'slipway-chart-'));
+    const started = await startKubeControlPlane();
+    if (started === null || programs === null) throw new Error('the control plane is missing');
+    cluster = started;
+    for (const [name, level] of [
+      [NAMESPACE, 'restricted'],
+      ['kept', 'restricted'],
+    ]) {
+      const labels = {
+        'pod-security.kubernetes.io/enforce': level,
+        'pod-security.kubernetes.io/warn': level,
+      };
+      const { status } = await cluster.request('POST', '/api/v1/namespaces', {
+        body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } },
+      });
+      expect(status).toBe(201);
+    }
+    const files = [programs['httproutes.yaml'], programs['servicemonitors.yaml']];
+    const args = ['apply', '--server-side', ...files.flatMap((file) => ['-f', file])];
+    const run = spawnSync(kubectl, args, {
+      encoding: 'utf8',
+      env: { ...process.env, KUBECONFIG: cluster.kubeconfig },
+    });
+    expect(run.stderr).toBe('');
+    spawnSync(kubectl, ['wait', ...ESTABLISHED], { env: { ...process.env, KUBECONFIG: cluster.kubeconfig } });
+  });
+
+  afterAll(async () => {
+    await cluster?.stop();
+    await rm(home, { recursive: true, force: true });
+  });
+
+  describe.each(Object.entries(CHART_VALUES))('with %s', (_, values) => {
+    it('passes helm lint', () => {
+      const run = runHelm(helm, ['lint', '--strict', CHART, '--values', '-'], {
+        home,
+        input: stringify({ publicBaseUrl: PUBLIC_BASE_URL, ...values }),
+      });
+      expect(run.stdout).toContain('0 chart(s) failed');
+      expect(run.code).toBe(0);
+    });
+
+    it('is accepted by a real API server without a warning, under the restricted Pod Security Standard', () => {
+      const objects = objectsOf(values);
+      const templates = objects.filter(({ kind }) => kind === 'Deployment');
+      expect(templates.length).toBeGreaterThan(0);
+      // Pod security refuses pods, not what makes them.
+      const pods = templates.map(({ metadata, spec }) => ({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { ...spec.template.metadata, name: `${metadata.name}-as-a-pod`, namespace: NAMESPACE },
+        spec: spec.template.spec,
+      }));
+      const run = spawnSync(
+        kubectl,
+        [
+          'apply',
+          '--server-side',
+          '--dry-run=server',
+          '--validate=strict',
+          '--namespace',
+          NAMESPACE,
+          '-f',
+          '-',
+        ],
+        {
+          encoding: 'utf8',
+          input: [...objects, ...pods].map((object) => JSON.stringify(object)).join('\n'),
+          env: { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: home },
+        },
+      );
+      expect(run.stderr).toBe('');
+      expect(run.stdout.trim().split('\n')).toHaveLength(objects.length + pods.length);
+    });
+
+    it('gives every program a configuration that it accepts', () => {
+      const files = objectsOf(values).flatMap(({ kind, data }) =>
+        kind === 'ConfigMap' ? Object.entries(data ?? {}) : [],
+      );
+      expect(files.length).toBeGreaterThan(1);
+      for (const [name, text] of files) {
+        expect(SCHEMAS[name]?.safeParse(parse(text)), name).toMatchObject({ success: true });
+      }
+    });
+  });
+
+  it.each(REFUSED_VALUES)('refuses %s and says what to do', (_, values, advice) => {
+    const run = render(values);
+    expect(run.code).not.toBe(0);
+    expect(run.stderr).toMatch(advice);
+  });
+
+  it('changes no number on its way into the configuration', () => {
+    const { data = {} } =
+      objectsOf(CHART_VALUES['an upstream over HTTP and every setting of size'] ?? {}).find(
+        ({ kind }) => kind === 'ConfigMap',
+      ) ?? {};
+    const daemon = daemonConfigurationSchema.parse(parse(data['daemon.yaml'] ?? ''));
+    const server = serverConfigurationSchema.parse(parse(data['server.yaml'] ?? ''));
+    expect([daemon.snapshot.reserveBytes, daemon.upstream.maxFileBytes, server.cache.blockBytes]).toEqual([
+      1_125_899_906_842_624, 17_179_869_184, 268_435_456,
+    ]);
+  });
+
+  it('lets the daemon write the snapshot volume, and the server only read it', () => {
+    const deployment = objectsOf({}).find(({ kind }) => kind === 'Deployment');
+    if (deployment === undefined) throw new Error('there is no Deployment');
+    const { initContainers, containers } = deployment.spec.template.spec as {
+      initContainers: Array<{ name: string; restartPolicy: string; volumeMounts: Mount[] }>;
+      containers: Array<{ name: string; volumeMounts: Mount[] }>;
+    };
+    interface Mount {
+      readonly name: string;
+      readonly readOnly?: boolean;
+    }
+    const writable = (mounts: readonly Mount[]): string[] =>
+      mounts.filter(({ readOnly }) => readOnly !== true).map(({ name }) => name);
+    expect(initContainers.map(({ name, restartPolicy }) => [name, restartPolicy])).toEqual([
+      ['daemon', 'Always'],
+    ]);
+    expect(writable(initContainers[0]?.volumeMounts ?? [])).toEqual(['snapshot', 'data', 'tmp']);
+    expect(writable(containers[0]?.volumeMounts ?? [])).toEqual([]);
+    // The private key and the databases are not even there.
+    expect(containers[0]?.volumeMounts.map(({ name }) => name)).toEqual([
+      'config',
+      'trusted',
+      'admin',
+      'snapshot',
+    ]);
+  });
+
+  it('gives a pod more time to end than both programs need one after the other', () => {
+    const grace = (shutdown: object): number =>
+      objectsOf({ server: { config: { shutdown } } }).find(({ kind }) => kind === 'Deployment')?.spec.template
+        .spec.terminationGracePeriodSeconds as number;
+    expect(grace({})).toBe(90);
+    expect(grace({ propagationDelaySeconds: 7.5, drainSeconds: 120 })).toBe(183);
+  });
+
+  it('lets the operator do what it needs and no more, where it is told to', () => {
+    const rolesOf = (operator: object): Array<readonly [string, string | undefined, unknown]> =>
+      objectsOf({ admin: { exposeControl: true }, operator: { enabled: true, ...operator } })
+        .filter(({ kind }) => kind.endsWith('Role'))
+        .map(({ kind, metadata, rules }) => [kind, metadata.namespace, rules] as const)
+        .sort(byText);
+    const election = ['Role', NAMESPACE, ELECTION_RULES];
+    expect(rolesOf({})).toEqual([election, ['Role', NAMESPACE, WATCHED_NAMESPACE_RULES]]);
+    expect(rolesOf({ namespaces: ['a', 'b'] })).toEqual([
+      ['Role', 'a', WATCHED_NAMESPACE_RULES],
+      ['Role', 'b', WATCHED_NAMESPACE_RULES],
+      election,
+    ]);
+    expect(rolesOf({ namespaces: ['*'] })).toEqual([
+      ['ClusterRole', undefined, WATCHED_NAMESPACE_RULES],
+      election,
+    ]);
+  });
+
+  it('gives a token of Kubernetes to the operator alone', () => {
+    const pods = objectsOf({ admin: { exposeControl: true }, operator: { enabled: true } }).flatMap(
+      ({ kind, metadata, spec }) =>
+        kind === 'Deployment' || kind === 'Pod'
+          ? [[metadata.name, (kind === 'Pod' ? spec : spec.template.spec).automountServiceAccountToken]]
+          : [],
+    );
+    expect(pods.sort(byText)).toEqual([
+      ['test-slipway', false],
+      ['test-slipway-operator', true],
+      ['test-slipway-test', false],
+    ]);
+  });
+
+  it('names no image and no address but those that are set', () => {
+    const text = render({ image: { repository: 'registry.internal/slipway', tag: '1' } }).stdout;
+    const images = [...text.matchAll(/image: (\S+)/g)].map(([, image]) => image);
+    expect(new Set(images)).toEqual(new Set(['registry.internal/slipway:1']));
+    const hosts = [...text.matchAll(/https?:\/\/([^/:\s"'`]+)/g)].map(([, host]) => host);
+    expect(new Set(hosts)).toEqual(
+      new Set(['resources.example.org', '127.0.0.1', 'test-slipway.slipway.svc']),
+    );
+  });
+
+  it('makes a key pair that both programs load, another one for each installation', async () => {
+    const ids = [];
+    for (const name of ['one', 'two']) {
+      const folder = join(home, name);
+      await mkdir(folder);
+      const { data = {} } = objectsOf({}).find(({ metadata }) => metadata.name.endsWith('-signing')) ?? {};
+      for (const [file, text] of Object.entries(data)) {
+        await writeFile(join(folder, file), Buffer.from(text, 'base64'), { mode: 0o600 });
+      }
+      const signing = await loadSigningKeys([join(folder, 'signing.key')]);
+      const trusted = await loadTrustedKeys([join(folder, 'signing.pub')]);
+      if (!signing.ok || !trusted.ok) throw new Error('the keys cannot be loaded');
+      const [key] = signing.value.keys;
+      expect(trusted.value.map(({ keyId }) => keyId)).toEqual([key?.keyId]);
+      expect(key && keyIdOf(createPublicKey(key.privateKey))).toBe(key?.keyId);
+      ids.push(key?.keyId);
+    }
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it('keeps key and token over upgrade, rollback, uninstall and a new installation; claims and CRD stay too', async () => {
+    const set = ['--set', `publicBaseUrl=${PUBLIC_BASE_URL}`];
+    release('install', 'kept', CHART, ...set);
+    const before = [await secret('kept-slipway-signing'), await secret('kept-slipway-admin')];
+    release('upgrade', 'kept', CHART, ...set, '--set', 'server.config.log.level=debug');
+    release('rollback', 'kept', '1');
+    expect([await secret('kept-slipway-signing'), await secret('kept-slipway-admin')]).toEqual(before);
+    release('uninstall', 'kept');
+    const claims = await cluster.request('GET', '/api/v1/namespaces/kept/persistentvolumeclaims');
+    expect((claims.body as { items: KubeObject[] }).items.map(({ metadata }) => metadata.name)).toEqual([
+      'kept-slipway-data',
+      'kept-slipway-snapshot',
+    ]);
+    const { status } = await cluster.request('GET', CRD);
+    expect(status).toBe(200);
+    release('install', 'kept', CHART, ...set);
+    expect([await secret('kept-slipway-signing'), await secret('kept-slipway-admin')]).toEqual(before);
+    release('uninstall', 'kept');
+  });
+
+  it('upgrades the CRD with the release', async () => {
+    const set = ['--set', `publicBaseUrl=${PUBLIC_BASE_URL}`];
+    const older = join(home, 'older');
+    await cp(CHART, older, { recursive: true });
+    const file = join(older, 'files/slipway.dev_releasechannels.yaml');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('- relch', '- older'));
+    const shortNames = async (): Promise<unknown> => {
+      const { body } = await cluster.request('GET', CRD);
+      return (body as { spec: { names: { shortNames: unknown } } }).spec.names.shortNames;
+    };
+    release('install', 'kept', older, ...set);
+    expect(await shortNames()).toEqual(['older']);
+    release('upgrade', 'kept', CHART, ...set);
+    expect(await shortNames()).toEqual(['relch']);
+    release('uninstall', 'kept');
+  });
+
+  it('has nothing that kube-score dislikes but what we accepted', () => {
+    const found = new Set<string>();
+    for (const values of Object.values(CHART_VALUES)) {
+      const run = spawnSync(programs?.['kube-score'] ?? '', ['score', '--output-format', 'json', '-'], {
+        encoding: 'utf8',
+        input: render(values).stdout,
+      });
+      const objects = JSON.parse(run.stdout) as Array<{
+        checks: Array<{ check: { id: string }; grade: number; skipped: boolean }>;
+      }>;
+      expect(objects.length).toBeGreaterThan(0);
+      for (const { checks } of objects) {
+        for (const { check, grade, skipped } of checks) if (!skipped && grade < 10) found.add(check.id);
+      }
+    }
+    expect([...found].sort()).toEqual(Object.keys(ACCEPTED).sort());
+  });
+
+  it.each(['scripts/chart.ts', 'scripts/manifests.ts'])('is what %s writes', (script) => {
+    const run = spawnSync(process.execPath, [script, '--check'], { cwd: ROOT, encoding: 'utf8' });
+    expect(run.stderr).toBe('');
+    expect(run.status).toBe(0);
+  });
+
+  it.each(globSync('manifests/samples/values-*.yaml', { cwd: ROOT }))('installs with %s', (file) => {
+    // Claims stay, so each has a name of its own.
+    const name = basename(file, '.yaml');
+    release('install', name, CHART, '--values', file);
+    release('uninstall', name);
+  });
+
+  it('leaves the CRD to the installation that brought it', () => {
+    const set = ['--set', `publicBaseUrl=${PUBLIC_BASE_URL}`];
+    release('install', 'kept', CHART, ...set);
+    expect(release('install', 'second', CHART, ...set)).toContain(
+      'it belongs to release kept in namespace kept',
+    );
+    for (const name of ['kept', 'second']) release('uninstall', name);
+  });
+
+  it('is installed without Helm by manifests/install.yaml, and its samples of ReleaseChannel are accepted', async () => {
+    await cluster.request('DELETE', CRD);
+    await until(async () => (await cluster.request('GET', CRD)).status === 404, 60_000);
+    const apply = (file: string): ReturnType<typeof spawnSync> =>
+      spawnSync(kubectl, ['apply', '--server-side', '--namespace', 'slipway', '-f', file], {
+        cwd: ROOT,
+        encoding: 'utf8',
+        env: { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: home },
+      });
+    const install = apply('manifests/install.yaml');
+    expect(install.stderr).toBe('');
+    spawnSync(kubectl, ['wait', ...ESTABLISHED], { env: { ...process.env, KUBECONFIG: cluster.kubeconfig } });
+    const channels = apply('manifests/samples/releasechannels.yaml');
+    expect(channels.stderr).toBe('');
+    expect(String(channels.stdout).trim().split('\n')).toHaveLength(2);
+    // Nothing in it says that Helm looks after it.
+    const [, ...objects] = readFileSync(join(ROOT, 'manifests/install.yaml'), 'utf8').split('---\n');
+    expect(objects.join('')).not.toMatch(/helm/i);
+  });
+});

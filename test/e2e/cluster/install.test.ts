@@ -1,0 +1,401 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startIngress, type IngressRule } from '../../support/e2e-ingress.ts';
+import { LOAD_SCRIPT, outsideObjects } from '../../support/e2e-outside.ts';
+import { startE2eCluster, type E2eCluster } from '../../support/e2e-cluster.ts';
+import { until } from '../../support/until.ts';
+
+const NAMESPACE = `slipway-e2e-${randomUUID().slice(0, 8)}`;
+const CDN_HOST = 'cdn.test.invalid';
+const POD_MS = 180_000;
+const CRD = 'customresourcedefinition/releasechannels.slipway.dev';
+
+const cluster = await startE2eCluster();
+
+describe.skipIf(cluster === null)('in a cluster', () => {
+  const { kubectl, helm, image, startKubectl } = cluster ?? ({} as E2eCluster);
+
+  /** Runs a module in the pod that is the client; what it prints. */
+  const client = (code: string, ...args: readonly string[]): string =>
+    kubectl(['-n', NAMESPACE, 'exec', 'outside', '--', 'node', '--input-type=module', '-e', code, ...args]);
+  const get = (
+    url: string,
+    headers: object = {},
+  ): { status: number; headers: Record<string, string>; text: string } =>
+    JSON.parse(
+      client(
+        `const [url, headers] = process.argv.slice(1);
+         const response = await fetch(url, { headers: JSON.parse(headers) }).catch(() => Response.error());
+         const text = (await response.text()).slice(0, 4096);
+         console.log(JSON.stringify({ status: response.status, headers: Object.fromEntries(response.headers), text }));`,
+        url,
+        JSON.stringify(headers),
+      ),
+    ) as { status: number; headers: Record<string, string>; text: string };
+  const valuesOf = (name: string): object => ({
+    fullnameOverride: name,
+    image,
+    publicBaseUrl: 'http://resources.test.invalid',
+    storage: { kind: 'emptyDir', snapshot: { size: '1Gi' }, data: { size: '1Gi' } },
+    admin: { exposeControl: true },
+    crds: { install: false },
+    server: {
+      config: { cdn: { host: CDN_HOST }, cache: { blockBytes: 16_777_216 } },
+      resources: { requests: { cpu: '10m', memory: '128Mi' } },
+    },
+    daemon: {
+      config: {
+        upstream: { kind: 'manifest', manifest: { url: `http://outside.${NAMESPACE}.svc:9000/${name}` } },
+      },
+      resources: { requests: { cpu: '10m', memory: '128Mi' } },
+    },
+  });
+  const install = (name: string, more: object = {}): void => {
+    helm(['upgrade', '--install', name, '-n', NAMESPACE], { ...valuesOf(name), ...more });
+  };
+  const uninstallAtEnd = (name: string): void => {
+    onTestFinished(() => {
+      helm(['uninstall', name, '-n', NAMESPACE, '--ignore-not-found']);
+    });
+  };
+  const openUpstream = (name: string): void => {
+    expect(get(`http://outside.${NAMESPACE}.svc:9000/${name}/open`).status).toBe(200);
+  };
+  const closeUpstream = (name: string): void => {
+    expect(get(`http://outside.${NAMESPACE}.svc:9000/${name}/close`).status).toBe(404);
+  };
+  const podOf = (name: string): string =>
+    kubectl([
+      '-n',
+      NAMESPACE,
+      'get',
+      'pods',
+      '--field-selector=status.phase=Running',
+      '-l',
+      `app.kubernetes.io/instance=${name},app.kubernetes.io/component=server`,
+      '-o',
+      'jsonpath={.items[0].metadata.name}',
+    ]);
+  /** Runs a module in the daemon's container. */
+  const inDaemon = (name: string, code: string): string =>
+    kubectl([
+      '-n',
+      NAMESPACE,
+      'exec',
+      podOf(name),
+      '-c',
+      'daemon',
+      '--',
+      'node',
+      '--input-type=module',
+      '-e',
+      code,
+    ]);
+  const control = (name: string, action: string): string =>
+    inDaemon(
+      name,
+      `const response = await fetch('http://127.0.0.1:8091/v1/control/${action}', { method: 'POST' });
+       console.log(response.status);`,
+    );
+  /** Changes one byte of the film on the volume. */
+  const damageFilm = (name: string): void => {
+    inDaemon(
+      name,
+      `import { chmodSync, globSync, openSync, statSync, writeSync } from 'node:fs';
+       const files = globSync('/var/lib/slipway/snapshot/store/objects/*/*');
+       const [film] = files.filter((file) => statSync(file).size === 8388608);
+       chmodSync(film, 0o600);
+       writeSync(openSync(film, 'r+'), 'X', 4000000);`,
+    );
+  };
+  const readyPods = (name: string): number => {
+    const list = kubectl([
+      '-n',
+      NAMESPACE,
+      'get',
+      'endpointslices',
+      '-l',
+      `kubernetes.io/service-name=${name}`,
+      '-o',
+      'jsonpath={.items[*].endpoints[?(@.conditions.ready==true)].addresses[0]}',
+    ]);
+    return list.split(' ').filter(Boolean).length;
+  };
+  /** Waits, and says what the cluster looks like when it waits in vain. */
+  const eventually = async (what: string, probe: () => boolean): Promise<void> => {
+    await until(probe, POD_MS).catch(async (error: unknown) => {
+      const pods = kubectl(['-n', NAMESPACE, 'describe', 'pods']);
+      const events = kubectl(['-n', NAMESPACE, 'get', 'events']);
+      throw new Error(`${what}:\n${pods}\n${events}\n${(await cluster?.logs()) ?? ''}`, { cause: error });
+    });
+  };
+  /** Installs a release that is there until the test ends. */
+  const serve = async (name: string, more: object = {}): Promise<void> => {
+    uninstallAtEnd(name);
+    openUpstream(name);
+    install(name, more);
+    await eventually(`${name} is served`, () => readyPods(name) === 1);
+  };
+
+  beforeAll(async () => {
+    kubectl(['create', 'namespace', NAMESPACE]);
+    kubectl(['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted']);
+    kubectl(['apply', '-f', '-'], JSON.stringify(outsideObjects(NAMESPACE, image)));
+    await eventually('the client runs', () => {
+      const phase = kubectl(['-n', NAMESPACE, 'get', 'pod', 'outside', '-o', 'jsonpath={.status.phase}']);
+      return phase === 'Running';
+    });
+    await eventually(
+      'names are resolved',
+      () => get(`http://outside.${NAMESPACE}.svc:9000/x/y`).status === 404,
+    );
+  });
+
+  afterAll(async () => {
+    if (cluster?.enter === null) kubectl(['delete', 'namespace', NAMESPACE]);
+    await cluster?.stop();
+  });
+
+  it('a pod is ready only after its first attested sync, and helm test passes then', async () => {
+    uninstallAtEnd('first');
+    install('first');
+    await eventually('the programs run', () => {
+      const started = '{.status.containerStatuses[0].started}{.status.initContainerStatuses[0].started}';
+      const pod = podOf('first');
+      return (
+        pod !== '' &&
+        kubectl(['-n', NAMESPACE, 'get', 'pod', pod, '-o', `jsonpath=${started}`]) === 'truetrue'
+      );
+    });
+    expect(readyPods('first')).toBe(0);
+    openUpstream('first');
+    expect(control('first', 'sync')).toBe('202');
+    await eventually('the release is served', () => readyPods('first') === 1);
+    expect(helm(['test', 'first', '-n', NAMESPACE, '--logs'])).toContain(
+      'release R-first is served: 2 entries',
+    );
+  });
+
+  it('ranges, HEAD and conditions hold through the Service', async () => {
+    await serve('ranges');
+    const url = `http://ranges.${NAMESPACE}.svc/${CDN_HOST}/R-ranges/film.mp4`;
+    const part = get(url, { range: 'bytes=8-14' });
+    expect(part).toMatchObject({
+      status: 206,
+      text: 'slipway',
+      headers: {
+        'content-range': 'bytes 8-14/8388608',
+        'cache-control': 'public, max-age=31536000, immutable',
+      },
+    });
+    const { etag = '' } = part.headers;
+    expect(get(url, { 'if-none-match': etag }).status).toBe(304);
+    expect(get(url, { range: 'bytes=0-0', 'if-range': etag }).status).toBe(206);
+    expect(get(url, { range: 'bytes=9999999-' })).toMatchObject({ status: 416 });
+  });
+
+  it('damage takes the pod out of the Service, and a repair brings it back', async () => {
+    await serve('damage');
+    const url = `http://damage.${NAMESPACE}.svc/${CDN_HOST}/film.mp4`;
+    expect(get(url).status).toBe(200);
+    damageFilm('damage');
+    await eventually('the damage is found', () => {
+      // Nobody has to ask for the bytes twice: the first request finds it, or the scrub.
+      if (readyPods('damage') === 0) return true;
+      client(`await fetch(process.argv[1]).then((r) => r.bytes()).catch(() => {})`, url);
+      return false;
+    });
+    expect(control('damage', 'repair')).toBe('202');
+    await eventually('the repair is seen', () => readyPods('damage') === 1);
+    expect(get(url, { range: 'bytes=4000000-4000006' })).toMatchObject({ status: 206, text: 'slipway' });
+  });
+
+  // The stand-in for an ingress controller runs beside the pods.
+  it.skipIf(cluster?.enter === null)(
+    'the routes of the Ingress keep ranges, HEAD and conditions, and no other is open',
+    async () => {
+      await serve('routed', { ingress: { enabled: true } });
+      const routed = ['-n', NAMESPACE, 'get', 'ingress', 'routed', '-o', 'jsonpath={.spec.rules[0]}'];
+      const { host, http } = JSON.parse(kubectl(routed)) as IngressRule;
+      expect(host).toBe('resources.test.invalid');
+      const address = kubectl([
+        '-n',
+        NAMESPACE,
+        'get',
+        'service',
+        'routed',
+        '-o',
+        'jsonpath={.spec.clusterIP}',
+      ]);
+      const ingress = await startIngress(cluster as E2eCluster, http.paths, address);
+      try {
+        const base = `http://${ingress.address}`;
+        await eventually('nginx answers', () => get(`${base}/readyz`).status === 200);
+        const part = get(`${base}/${CDN_HOST}/R-routed/film.mp4`, { range: 'bytes=8-14' });
+        expect(part).toMatchObject({
+          status: 206,
+          text: 'slipway',
+          headers: { 'content-range': 'bytes 8-14/8388608' },
+        });
+        const { etag = '' } = part.headers;
+        expect(etag).toMatch(/^"[^"]+"$/);
+        expect(get(`${base}/${CDN_HOST}/R-routed/film.mp4`, { 'if-none-match': etag }).status).toBe(304);
+        expect(
+          get(`${base}/${CDN_HOST}/film.mp4`, { range: 'bytes=0-0', 'if-range': '"other"' }).status,
+        ).toBe(200);
+        expect(
+          client(
+            `const response = await fetch(process.argv[1], { method: 'HEAD' });
+           console.log(response.status, response.headers.get('content-length'));`,
+            `${base}/${CDN_HOST}/film.mp4`,
+          ),
+        ).toBe('200 8388608');
+        expect(get(`${base}/v1/release`).status).toBe(200);
+        expect(get(`${base}/admin/`).headers['x-closed']).toBe('yes');
+      } finally {
+        await ingress.stop();
+      }
+    },
+  );
+
+  it('the operator says what is served, and why when it is not', async () => {
+    await serve('operated', { operator: { enabled: true }, crds: { install: true } });
+    const channel = {
+      apiVersion: 'slipway.dev/v1alpha1',
+      kind: 'ReleaseChannel',
+      metadata: { name: 'operated', namespace: NAMESPACE },
+      spec: {
+        channel: 'official',
+        serverRef: { name: 'operated', port: 80 },
+        adminTokenSecretRef: { name: 'operated-admin', key: 'token' },
+      },
+    };
+    kubectl(['apply', '-f', '-'], JSON.stringify(channel));
+    const ready = (): string =>
+      kubectl([
+        '-n',
+        NAMESPACE,
+        'get',
+        'releasechannel',
+        'operated',
+        '-o',
+        'jsonpath={.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].reason}',
+      ]);
+    await eventually('the channel is ready', () => ready().startsWith('True '));
+    const url = `http://operated.${NAMESPACE}.svc/${CDN_HOST}/film.mp4`;
+    damageFilm('operated');
+    client(`await fetch(process.argv[1]).then((r) => r.bytes()).catch(() => {})`, url);
+    await eventually('the operator tells of the damage', () => ready() === 'False EntryDamaged');
+    expect(control('operated', 'repair')).toBe('202');
+    await eventually('the channel is ready again', () => ready().startsWith('True '));
+    // Only a running operator lets it go.
+    kubectl(['-n', NAMESPACE, 'delete', 'releasechannel', 'operated', '--timeout=120s']);
+  });
+
+  it('a daemon that ends is started again, and the server goes on serving', async () => {
+    await serve('restart');
+    const pod = podOf('restart');
+    const restarts = (): string =>
+      kubectl([
+        '-n',
+        NAMESPACE,
+        'get',
+        'pod',
+        pod,
+        '-o',
+        'jsonpath={.status.initContainerStatuses[0].restartCount}',
+      ]);
+    expect(restarts()).toBe('0');
+    kubectl(['-n', NAMESPACE, 'exec', pod, '-c', 'daemon', '--', 'node', '-e', 'process.kill(1, "SIGTERM")']);
+    const url = `http://restart.${NAMESPACE}.svc/${CDN_HOST}/text.json`;
+    const answers = new Set<number>();
+    await eventually('the daemon is started again', () => {
+      answers.add(get(url).status);
+      return restarts() === '1';
+    });
+    expect([...answers]).toEqual([200]);
+    await eventually('it answers', () => control('restart', 'catalog-refresh') === '202');
+    expect(readyPods('restart')).toBe(1);
+  });
+
+  it('a rolling upgrade under load loses no request, and a rollback neither', async () => {
+    await serve('rolling');
+    const load = startKubectl([
+      '-n',
+      NAMESPACE,
+      'exec',
+      '--stdin',
+      'outside',
+      '--',
+      'node',
+      '--input-type=module',
+      '-e',
+      LOAD_SCRIPT,
+      `http://rolling.${NAMESPACE}.svc/${CDN_HOST}/text.json`,
+    ]);
+    const lines = createInterface({ input: load.stdout })[Symbol.asyncIterator]();
+    expect(await lines.next()).toMatchObject({ value: 'begun' });
+    for (const step of ['upgrade', 'rollback'] as const) {
+      const before = podOf('rolling');
+      if (step === 'upgrade') install('rolling', { commonLabels: { upgraded: 'yes' } });
+      else helm(['rollback', 'rolling', '1', '-n', NAMESPACE]);
+      await eventually(`the ${step} is through`, () => {
+        const status = kubectl(['-n', NAMESPACE, 'get', 'pods', '--ignore-not-found', '-o', 'name', before]);
+        return status === '' && readyPods('rolling') === 1;
+      });
+    }
+    load.stdin.end('stop\n');
+    const { value } = await lines.next();
+    const { answered, lost } = JSON.parse(String(value)) as { answered: number; lost: string[] };
+    expect(lost).toEqual([]);
+    expect(answered).toBeGreaterThan(100);
+    if (load.exitCode === null) await once(load, 'exit');
+  });
+
+  // This node has no storage class: volumes are folders of it.
+  it.skipIf(cluster?.enter === null)(
+    'what is on claims outlives the pod, also while upstream is away',
+    async () => {
+      for (const part of ['snapshot', 'data']) {
+        const path = join(cluster?.directory ?? '', part);
+        await mkdir(path);
+        await chmod(path, 0o777);
+        const volume = {
+          apiVersion: 'v1',
+          kind: 'PersistentVolume',
+          metadata: { name: part },
+          spec: {
+            capacity: { storage: '1Gi' },
+            accessModes: ['ReadWriteOnce'],
+            hostPath: { path },
+            claimRef: { namespace: NAMESPACE, name: `claims-${part}` },
+          },
+        };
+        kubectl(['apply', '-f', '-'], JSON.stringify(volume));
+      }
+      const claims = { kind: 'claim', snapshot: { size: '1Gi' }, data: { size: '1Gi' } };
+      await serve('claims', { storage: claims });
+      closeUpstream('claims');
+      const before = podOf('claims');
+      install('claims', { storage: claims, pod: { annotations: { changed: 'yes' } } });
+      await eventually(
+        'another pod serves it',
+        () => podOf('claims') !== before && readyPods('claims') === 1,
+      );
+      const url = `http://claims.${NAMESPACE}.svc/${CDN_HOST}/film.mp4`;
+      expect(get(url, { range: 'bytes=8-14' })).toMatchObject({ status: 206, text: 'slipway' });
+    },
+  );
+
+  it('an uninstall leaves the keys and the CRD', async () => {
+    await serve('kept', { crds: { install: true } });
+    helm(['uninstall', 'kept', '-n', NAMESPACE, '--wait']);
+    const secrets = kubectl(['-n', NAMESPACE, 'get', 'secrets', '-o', 'name']).split('\n');
+    expect(secrets).toEqual(expect.arrayContaining(['secret/kept-signing', 'secret/kept-admin']));
+    expect(kubectl(['get', CRD, '-o', 'name'])).toContain('releasechannels.slipway.dev');
+  });
+});

@@ -1,0 +1,161 @@
+/** Values that users choose between, each of which must give objects that a cluster accepts. */
+export const CHART_VALUES: Readonly<Record<string, object>> = {
+  'the defaults': {},
+  'an upstream over HTTP and every setting of size': {
+    daemon: {
+      config: {
+        upstream: {
+          kind: 'manifest',
+          manifest: { url: 'http://upstream.example.org:8443/release' },
+          maxFileBytes: 17_179_869_184,
+        },
+        snapshot: { reserveBytes: 1_125_899_906_842_624 },
+      },
+    },
+    server: { config: { cache: { blockBytes: 268_435_456 }, log: { level: 'debug' } } },
+  },
+  'several pods, each with a disk of its node': {
+    replicas: 3,
+    storage: { kind: 'emptyDir' },
+    daemon: {
+      config: { upstream: { kind: 'server-info', serverInfo: { url: 'https://u.example.org/x.json' } } },
+    },
+  },
+  'edges that scale, each with a claim of its own': {
+    storage: { kind: 'ephemeral', snapshot: { storageClass: 'fast', annotations: { 'example.org/a': 'b' } } },
+    autoscaling: { enabled: true, maxReplicas: 20 },
+    podDisruptionBudget: { maxUnavailable: '25%' },
+  },
+  'claims, keys and tokens that are there already': {
+    storage: { snapshot: { existingClaim: 'my-snapshot' }, data: { existingClaim: 'my-data' } },
+    signing: {
+      existingSecret: 'my-keys',
+      privateKeys: ['old.key', 'new.key'],
+      publicKeys: ['old.pub', 'new.pub'],
+    },
+    admin: { existingSecret: 'my-tokens', tokenKeys: ['alice', 'bob'], exposeControl: true },
+  },
+  'an Ingress with TLS and the admin surface': {
+    ingress: { enabled: true, className: 'nginx', tlsSecret: 'certificate', admin: true },
+    server: { config: { cdn: { host: 'cdn.example.org' } } },
+  },
+  'an HTTPRoute and a ServiceMonitor': {
+    httpRoute: { enabled: true, parentRefs: [{ name: 'public', namespace: 'gateways' }] },
+    serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+  },
+  'names, labels and placement': {
+    fullnameOverride: 'resources',
+    commonLabels: { team: 'water' },
+    image: {
+      repository: 'registry.example.org/slipway',
+      digest: `sha256:${'0'.repeat(64)}`,
+      pullPolicy: 'Always',
+      pullSecrets: [{ name: 'pull' }],
+    },
+    pod: {
+      annotations: { 'example.org/a': 'b' },
+      labels: { tier: 'edge' },
+      priorityClassName: 'system-cluster-critical',
+      nodeSelector: { disk: 'ssd' },
+      tolerations: [{ key: 'ssd', operator: 'Exists' }],
+      affinity: { nodeAffinity: {} },
+      topologySpreadConstraints: [
+        { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: {} },
+      ],
+    },
+    extraVolumes: [{ name: 'upstream', emptyDir: {} }],
+    daemon: {
+      extraVolumeMounts: [{ name: 'upstream', mountPath: '/upstream', readOnly: true }],
+      config: { upstream: { kind: 'directory', directory: { path: '/upstream' } } },
+      env: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/upstream/ca.pem' }],
+    },
+    networkPolicy: { from: [{ podSelector: {} }], metricsFrom: [{ namespaceSelector: {} }], egress: [{}] },
+    service: { type: 'LoadBalancer', annotations: { 'example.org/a': 'b' } },
+  },
+  'the operator': {
+    admin: { exposeControl: true },
+    operator: { enabled: true, config: { reconcile: { intervalSeconds: 10 }, log: { level: 'debug' } } },
+    serviceMonitor: { enabled: true },
+  },
+  'two operators for the whole cluster': {
+    admin: { exposeControl: true },
+    operator: { enabled: true, replicas: 2, namespaces: ['*'] },
+  },
+  'as little as possible': {
+    networkPolicy: { enabled: false },
+    podDisruptionBudget: { enabled: false },
+    crds: { install: false },
+    server: { config: { auth: { public: 'token' } } },
+  },
+};
+
+/** Values that contradict each other or do not exist, and what the user is told. */
+export const REFUSED_VALUES: ReadonlyArray<readonly [string, object, RegExp]> = [
+  ['no public base URL', { publicBaseUrl: '' }, /publicBaseUrl is missing: set the scheme and host/],
+  ['a public base URL with a path', { publicBaseUrl: 'https://a.example.org/x' }, /publicBaseUrl/],
+  ['a value that does not exist', { replica: 2 }, /replica/],
+  ['a setting of the server that does not exist', { server: { config: { cash: {} } } }, /cash/],
+  [
+    'a setting of the daemon of a wrong type',
+    { daemon: { config: { sync: { onStart: 'often' } } } },
+    /onStart/,
+  ],
+  ['a setting that the chart sets', { server: { config: { listen: { port: 1 } } } }, /listen/],
+  ['several pods on one volume', { replicas: 2 }, /Set storage\.kind to ephemeral or emptyDir/],
+  [
+    'a scaler on one volume',
+    { autoscaling: { enabled: true } },
+    /Set storage\.kind to ephemeral or emptyDir/,
+  ],
+  [
+    'a claim that is not used',
+    { storage: { kind: 'emptyDir', snapshot: { existingClaim: 'mine' } } },
+    /set storage\.kind to claim, or remove/,
+  ],
+  [
+    'one claim for both volumes',
+    { storage: { snapshot: { existingClaim: 'mine' }, data: { existingClaim: 'mine' } } },
+    /Use two claims/,
+  ],
+  [
+    'control over several daemons',
+    { replicas: 2, storage: { kind: 'emptyDir' }, admin: { exposeControl: true } },
+    /would reach one of them by chance/,
+  ],
+  [
+    'an operator without control',
+    { operator: { enabled: true } },
+    /operator\.enabled needs admin\.exposeControl/,
+  ],
+  [
+    'a scaler and a number of pods',
+    { replicas: 2, storage: { kind: 'emptyDir' }, autoscaling: { enabled: true } },
+    /Leave replicas at 1/,
+  ],
+  [
+    'a scaler whose least is more than its most',
+    { storage: { kind: 'emptyDir' }, autoscaling: { enabled: true, minReplicas: 4, maxReplicas: 3 } },
+    /raise maxReplicas/,
+  ],
+  ['a route without a Gateway', { httpRoute: { enabled: true } }, /name the Gateway/],
+  [
+    'an Ingress for another host',
+    { ingress: { enabled: true, hosts: ['other.example.org'] } },
+    /does not have resources\.example\.org/,
+  ],
+  [
+    'TLS, and clients that are sent past it',
+    { publicBaseUrl: 'http://a.example.org', ingress: { enabled: true, tlsSecret: 'certificate' } },
+    /Begin publicBaseUrl with https/,
+  ],
+  [
+    'keys that the chart does not make',
+    { signing: { privateKeys: ['mine.key'] } },
+    /name it in signing\.existingSecret/,
+  ],
+  [
+    'tokens that the chart does not make',
+    { admin: { tokenKeys: ['mine'] } },
+    /name it in admin\.existingSecret/,
+  ],
+];

@@ -1,0 +1,110 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, copyFile, cp, mkdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import process from 'node:process';
+import type { Docker } from './docker.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const APPLETS = [
+  'sh',
+  'mkdir',
+  'chown',
+  'chmod',
+  'tar',
+  'cat',
+  'ls',
+  'id',
+  'sleep',
+  'wget',
+  'touch',
+  'dd',
+  'sync',
+  'find',
+  'sort',
+  'xargs',
+  'sha256sum',
+];
+
+/** Where in the base image the packages lie that npm installed outside. */
+const PACKAGES = '/opt/node_modules.tar';
+
+/**
+ * Makes the base image for NODE_IMAGE from this machine, for nothing can be pulled: busybox, this Node with the libraries
+ * it needs, and an npm that only unpacks what the real npm installed outside from the same lock file.
+ *
+ * @param directory a folder of its own for the tree
+ */
+export async function makeBaseImage(docker: Docker, name: string, directory: string): Promise<void> {
+  const tree = join(directory, 'base');
+  for (const folder of ['bin', 'etc', 'opt', 'tmp', 'usr/local/bin']) {
+    await mkdir(join(tree, folder), { recursive: true });
+  }
+  await chmod(join(tree, 'tmp'), 0o1777);
+  const busybox = output('sh', ['-c', 'command -v busybox']);
+  await copyFile(await realpath(busybox), join(tree, 'bin/busybox'));
+  for (const applet of APPLETS) await symlink('busybox', join(tree, 'bin', applet));
+  await copyFile(process.execPath, join(tree, 'usr/local/bin/node'));
+  for (const [library] of output('ldd', [process.execPath]).matchAll(/\/\S+/g)) {
+    await mkdir(join(tree, dirname(library)), { recursive: true });
+    await copyFile(await realpath(library), join(tree, library));
+  }
+  await writeFile(join(tree, 'etc/passwd'), 'root:x:0:0:root:/:/bin/sh\n');
+  await writeFile(join(tree, 'usr/local/bin/npm'), `#!/bin/sh\nexec tar -x -f ${PACKAGES}\n`, {
+    mode: 0o755,
+  });
+  await packPackages(join(directory, 'packages'), join(tree, PACKAGES));
+  await importTree(docker, name, tree);
+  await rm(directory, { recursive: true, force: true });
+}
+
+/**
+ * Builds the image from the Dockerfile of this repository, without network.
+ *
+ * @returns its id
+ */
+export function buildImage(docker: Docker, base: string, name: string): string {
+  docker.run(
+    'build',
+    '--network=none',
+    '--no-cache',
+    `--build-arg=NODE_IMAGE=${base}`,
+    `--tag=${name}`,
+    ROOT,
+  );
+  return docker.run('image', 'inspect', '--format={{.Id}}', name);
+}
+
+async function packPackages(directory: string, archive: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  for (const file of ['package.json', 'package-lock.json', '.npmrc']) {
+    await cp(join(ROOT, file), join(directory, file));
+  }
+  // From npm's cache, which has them since this repository was set up.
+  output(
+    'npm',
+    ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'],
+    directory,
+  );
+  output('tar', ['-c', '-f', archive, 'node_modules'], directory);
+}
+
+async function importTree(docker: Docker, name: string, tree: string): Promise<void> {
+  const pack = spawn('tar', ['-c', '--owner=0', '--group=0', '.'], {
+    cwd: tree,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const path = '/usr/local/bin:/bin';
+  const load = spawn('docker', ['import', `--change=ENV PATH=${path}`, '-', name], {
+    env: docker.env,
+    stdio: [pack.stdout, 'ignore', 'inherit'],
+  });
+  const [code] = (await once(load, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`docker import ended with ${code}`);
+}
+
+function output(command: string, args: readonly string[], cwd = ROOT): string {
+  const run = spawnSync(command, args, { cwd, encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 });
+  if (run.status !== 0) throw new Error(`${command} ${args.join(' ')} failed:\n${run.stdout}${run.stderr}`);
+  return run.stdout.trim();
+}

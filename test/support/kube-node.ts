@@ -1,0 +1,341 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, openSync, readdirSync, rmdirSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { kubeTools } from './kube-tools.ts';
+import {
+  CERTIFICATE_SCRIPT,
+  NODE_IP,
+  NODE_NAME,
+  renderContainerdConfiguration,
+  renderCorefile,
+  renderKubeconfig,
+  renderKubeletConfiguration,
+  renderKubeProxyConfiguration,
+  renderPodNetwork,
+} from './kube-node-files.ts';
+import { hasTool } from './tools.ts';
+import { until } from './until.ts';
+
+const START_MS = 180_000;
+/** Folders of control groups that a kubelet makes. */
+const KUBELET_CGROUP = 'kubepods';
+
+/** A whole Kubernetes of one node, in a network, mounts and processes of its own. */
+export interface KubeNode {
+  /** Names of users to their kubeconfig; only processes in the network of the node can use it. */
+  readonly kubeconfig: string;
+  /** Address of the node, for what runs beside the pods. */
+  readonly address: string;
+  readonly directory: string;
+  /** Words to put before a command so that it runs in the network of the node. */
+  readonly enter: readonly string[];
+  /** Loads an image that `docker save` wrote. */
+  importImage(archive: string): void;
+  /** The end of every log, for the message of a failing test. */
+  logs(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** What an image for the sandbox of each pod does: nothing, for ever. */
+export const PAUSE_COMMAND = ['/bin/busybox', 'sleep', '1000000000'];
+
+/**
+ * Starts etcd, the control plane, containerd, kubelet, kube-proxy and CoreDNS. Nothing of it can be seen from outside, and all
+ * of it ends with one process. It needs root.
+ *
+ * @returns `null` when the programs are missing and cannot be built here, or this is not root
+ */
+export async function startKubeNode(): Promise<KubeNode | null> {
+  if (process.getuid?.() !== 0) {
+    if (process.env['CI'] === 'true') throw new Error('a Kubernetes node needs root');
+    console.warn('SKIPPED: tests in a Kubernetes node: they need root');
+    return null;
+  }
+  const tools = ['runc', 'iptables', 'conntrack', 'ip', 'openssl', 'busybox', 'bash', 'nsenter'];
+  if (!tools.every(hasTool)) return null;
+  const programs = kubeTools(
+    'etcd',
+    'kube-apiserver',
+    'kube-controller-manager',
+    'kube-scheduler',
+    'kubelet',
+    'kube-proxy',
+    'containerd',
+    'containerd-shim-runc-v2',
+    'ctr',
+    'coredns',
+  );
+  if (programs === null) return null;
+  // Short, because sockets lie below it.
+  const directory = await mkdtemp(join(tmpdir(), 'kn-'));
+  const holder = spawn(
+    'unshare',
+    [
+      '--net',
+      '--mount',
+      '--pid',
+      '--fork',
+      '--kill-child',
+      '--mount-proc',
+      // Reaps what is orphaned in its process namespace, and ends with whoever holds its input: also with a test that is killed.
+      'bash',
+      '-c',
+      'echo ready; cat >/dev/null',
+    ],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
+  const node = new Node(directory, holder, programs);
+  try {
+    await once(holder.stdout, 'data');
+    await node.start();
+    return node;
+  } catch (error) {
+    const logs = await node.logs();
+    await node.stop();
+    throw new Error(`the node did not start:\n${logs}`, { cause: error });
+  }
+}
+
+class Node implements KubeNode {
+  readonly directory: string;
+  readonly kubeconfig: string;
+  readonly address = NODE_IP;
+  readonly #holder: ChildProcess;
+  readonly #programs: Readonly<Record<string, string>>;
+  readonly #tokens = new Map<string, string>();
+  #pid = '';
+
+  constructor(directory: string, holder: ChildProcess, programs: Readonly<Record<string, string>>) {
+    this.directory = directory;
+    this.kubeconfig = join(directory, 'admin.kubeconfig');
+    this.#holder = holder;
+    this.#programs = programs;
+  }
+
+  get enter(): readonly string[] {
+    return ['nsenter', `--target=${this.#pid}`, '--net'];
+  }
+
+  async start(): Promise<void> {
+    // unshare is the parent; what lives in the namespaces is its child.
+    this.#pid = run('cat', `/proc/${this.#holder.pid}/task/${this.#holder.pid}/children`).trim();
+    for (const folder of ['log', 'cni', 'manifests']) await mkdir(join(this.directory, folder));
+    this.#setUpNetwork();
+    this.#makeCertificates();
+    await this.#writeTokens();
+    await this.#startControlPlane();
+    await this.#startContainerd();
+    await this.#startNodeAgents();
+    await until(() => {
+      const list = this.#kubectl(
+        'get',
+        'node',
+        NODE_NAME,
+        '-o',
+        'jsonpath={.status.conditions[?(@.type=="Ready")].status}',
+      );
+      return list === 'True';
+    }, START_MS);
+  }
+
+  importImage(archive: string): void {
+    run(
+      ...this.enter,
+      this.#program('ctr'),
+      `--address=${this.#at('containerd.sock')}`,
+      '-n',
+      'k8s.io',
+      'images',
+      'import',
+      archive,
+    );
+  }
+
+  async logs(): Promise<string> {
+    const names = readdirSync(this.#at('log'));
+    const texts = names.map(async (name) => {
+      const text = await readFile(this.#at('log', name), 'utf8');
+      return `== ${name}\n${text.slice(-2_000)}`;
+    });
+    return (await Promise.all(texts)).join('\n');
+  }
+
+  async stop(): Promise<void> {
+    if (this.#holder.exitCode === null && this.#holder.signalCode === null) {
+      const exited = once(this.#holder, 'exit');
+      // With the first process of the namespace all others die, and with the last one its mounts go.
+      this.#holder.kill('SIGKILL');
+      await exited;
+    }
+    await until(async () => {
+      await rm(this.directory, { recursive: true, force: true });
+      return true;
+    }, 30_000);
+    removeControlGroups();
+  }
+
+  #at(...parts: readonly string[]): string {
+    return join(this.directory, ...parts);
+  }
+
+  #program(name: string): string {
+    const path = this.#programs[name];
+    if (path === undefined) throw new Error(`no program ${name}`);
+    return path;
+  }
+
+  #kubectl(...args: readonly string[]): string {
+    return run(...this.enter, kubectlPath(), `--kubeconfig=${this.kubeconfig}`, ...args);
+  }
+
+  /** Starts a program in every namespace of the node; its output goes into a log. */
+  #start(name: string, args: readonly string[]): void {
+    const log = openSync(this.#at('log', name), 'a');
+    const all = ['--net', '--mount', '--pid'];
+    const child = spawn('nsenter', [`--target=${this.#pid}`, ...all, this.#program(name), ...args], {
+      cwd: this.directory,
+      stdio: ['ignore', log, log],
+      env: {
+        ...process.env,
+        PATH: `${join(this.#program('ctr'), '..')}:${process.env['PATH']}`,
+        HOME: this.directory,
+      },
+    });
+    child.on('error', () => {});
+    closeSync(log);
+  }
+
+  #setUpNetwork(): void {
+    const script = `set -e
+ip link set lo up
+ip link add cni0 type bridge
+ip address add ${NODE_IP}/24 dev cni0
+ip link set cni0 up
+ip route add default dev cni0
+echo 1 >/proc/sys/net/ipv4/ip_forward`;
+    run(...this.enter, 'sh', '-c', script);
+  }
+
+  #makeCertificates(): void {
+    run('sh', '-c', `cd ${this.directory} && { ${CERTIFICATE_SCRIPT}\n} 2>&1`);
+  }
+
+  async #writeTokens(): Promise<void> {
+    const users: ReadonlyArray<readonly [string, string, string]> = [
+      ['admin', 'admin', 'system:masters'],
+      ['kubelet', `system:node:${NODE_NAME}`, 'system:nodes'],
+      ['kube-controller-manager', 'system:kube-controller-manager', ''],
+      ['kube-scheduler', 'system:kube-scheduler', ''],
+      ['kube-proxy', 'system:kube-proxy', ''],
+      ['coredns', 'coredns', 'system:masters'],
+    ];
+    const ca = (await readFile(this.#at('ca.crt'))).toString('base64');
+    let rows = '';
+    for (const [name, user, groups] of users) {
+      const token = randomBytes(16).toString('hex');
+      this.#tokens.set(name, token);
+      rows += `${token},${user},${user},"${groups}"\n`;
+      await writeFile(this.#at(`${name}.kubeconfig`), renderKubeconfig(name, token, ca), { mode: 0o600 });
+    }
+    await writeFile(this.#at('tokens.csv'), rows, { mode: 0o600 });
+  }
+
+  async #startControlPlane(): Promise<void> {
+    this.#start('etcd', [`--data-dir=${this.#at('etcd')}`, '--unsafe-no-fsync', '--log-level=error']);
+    this.#start('kube-apiserver', [
+      '--etcd-servers=http://127.0.0.1:2379',
+      '--secure-port=6443',
+      `--advertise-address=${NODE_IP}`,
+      `--tls-cert-file=${this.#at('api.crt')}`,
+      `--tls-private-key-file=${this.#at('api.key')}`,
+      `--client-ca-file=${this.#at('ca.crt')}`,
+      `--kubelet-client-certificate=${this.#at('client.crt')}`,
+      `--kubelet-client-key=${this.#at('client.key')}`,
+      '--kubelet-preferred-address-types=InternalIP',
+      '--authorization-mode=Node,RBAC',
+      `--token-auth-file=${this.#at('tokens.csv')}`,
+      '--service-cluster-ip-range=10.96.0.0/16',
+      '--service-account-issuer=https://kubernetes.default.svc',
+      `--service-account-key-file=${this.#at('sa.pub')}`,
+      `--service-account-signing-key-file=${this.#at('sa.key')}`,
+      '--allow-privileged=true',
+    ]);
+    await until(() => this.#kubectl('get', '--raw', '/readyz') === 'ok', START_MS);
+    this.#start('kube-controller-manager', [
+      `--kubeconfig=${this.#at('kube-controller-manager.kubeconfig')}`,
+      '--use-service-account-credentials',
+      `--service-account-private-key-file=${this.#at('sa.key')}`,
+      `--root-ca-file=${this.#at('ca.crt')}`,
+      '--leader-elect=false',
+    ]);
+    this.#start('kube-scheduler', [
+      `--kubeconfig=${this.#at('kube-scheduler.kubeconfig')}`,
+      '--leader-elect=false',
+    ]);
+  }
+
+  async #startContainerd(): Promise<void> {
+    await writeFile(this.#at('containerd.toml'), renderContainerdConfiguration(this.directory));
+    await writeFile(this.#at('cni/10-bridge.conflist'), renderPodNetwork(this.directory));
+    this.#start('containerd', [`--config=${this.#at('containerd.toml')}`]);
+    const version = ['nsenter', `--target=${this.#pid}`, '--net', this.#program('ctr')];
+    await until(
+      () => run(...version, `--address=${this.#at('containerd.sock')}`, 'version') !== '',
+      START_MS,
+    );
+  }
+
+  async #startNodeAgents(): Promise<void> {
+    await writeFile(this.#at('resolv.conf'), `nameserver ${NODE_IP}\n`);
+    await writeFile(this.#at('kubelet.yaml'), renderKubeletConfiguration(this.directory));
+    this.#start('kubelet', [
+      `--config=${this.#at('kubelet.yaml')}`,
+      `--kubeconfig=${this.#at('kubelet.kubeconfig')}`,
+      `--root-dir=${this.#at('kubelet')}`,
+      `--hostname-override=${NODE_NAME}`,
+      `--node-ip=${NODE_IP}`,
+    ]);
+    await writeFile(this.#at('kube-proxy.yaml'), renderKubeProxyConfiguration(this.directory));
+    this.#start('kube-proxy', [`--config=${this.#at('kube-proxy.yaml')}`]);
+    await writeFile(this.#at('Corefile'), renderCorefile(this.directory));
+    this.#start('coredns', ['-conf', this.#at('Corefile')]);
+  }
+}
+
+/** Path of kubectl, built where it is missing. */
+export function kubectlPath(): string {
+  const programs = kubeTools('kubectl');
+  if (programs === null) throw new Error('kubectl is missing');
+  return programs.kubectl;
+}
+
+/** Control groups outlive their processes. */
+function removeControlGroups(): void {
+  const root = '/sys/fs/cgroup';
+  for (const parent of ['', ...readdirSync(root)]) removeControlGroup(join(root, parent, KUBELET_CGROUP));
+}
+
+function removeControlGroup(path: string): void {
+  try {
+    for (const entry of readdirSync(path, { withFileTypes: true })) {
+      if (entry.isDirectory()) removeControlGroup(join(path, entry.name));
+    }
+    rmdirSync(path);
+  } catch {
+    // There is none, or the kernel is still clearing it.
+  }
+}
+
+function run(...command: readonly string[]): string {
+  const [program = '', ...args] = command;
+  const result = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+  if (result.status !== 0) {
+    throw new Error(`${command.join(' ')} failed:\n${result.stdout}${result.stderr}`);
+  }
+  return result.stdout;
+}
