@@ -121,6 +121,7 @@ because a new file system has a lost+found in its root.
   "daemon" (dict "url" "http://127.0.0.1:8091")
   "attestation" (dict "publicKeyFiles" $keys)
   "admin" (dict "tokenFiles" $tokens "exposeControl" .Values.admin.exposeControl)
+  "scrub" (dict "stateFile" "/var/lib/slipway/state/scrub.json")
 -}}
 {{- toYaml (mergeOverwrite (deepCopy .Values.server.config) $own) -}}
 {{- end -}}
