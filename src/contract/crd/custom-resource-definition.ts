@@ -1,0 +1,97 @@
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import type { JsonSchema } from '../json-schema.ts';
+import { ReleaseChannelSpecSchema, ReleaseChannelStatusSchema } from './release-channel.ts';
+import { API_GROUP, API_VERSION, RELEASE_CHANNEL_KIND, RELEASE_CHANNEL_PLURAL } from './resource-names.ts';
+
+/** Longest name of an object: with namespace and purpose it must fit into the id of a schedule. */
+export const NAME_MAX = 50;
+
+const READY = '.status.conditions[?(@.type=="Ready")]';
+
+/** What `kubectl get releasechannels` shows: what is served, is it sound, since when. */
+const PRINTER_COLUMNS = [
+  { name: 'Channel', type: 'string', jsonPath: '.spec.channel' },
+  { name: 'Release', type: 'string', jsonPath: '.status.release.id', description: 'What is served.' },
+  { name: 'Pods', type: 'string', jsonPath: '.status.servingPods', description: 'Serving, of all.' },
+  { name: 'Ready', type: 'string', jsonPath: `${READY}.status`, description: 'Whether it is sound.' },
+  { name: 'Reason', type: 'string', jsonPath: `${READY}.reason` },
+  { name: 'Since', type: 'date', jsonPath: `${READY}.lastTransitionTime` },
+  { name: 'Verified', type: 'date', jsonPath: '.status.release.verifiedAt', priority: 1 },
+  { name: 'Attested-Until', type: 'string', jsonPath: '.status.release.attestationExpiresAt', priority: 1 },
+  { name: 'Message', type: 'string', jsonPath: `${READY}.message`, priority: 1 },
+] as const;
+
+/** The CustomResourceDefinition of ReleaseChannel, as it is given to the API server. */
+export function buildReleaseChannelDefinition(): JsonSchema {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: {
+      name: `${RELEASE_CHANNEL_PLURAL}.${API_GROUP}`,
+      // Helm and Argo CD leave it, and with it every ReleaseChannel, when a release is uninstalled.
+      annotations: { 'helm.sh/resource-policy': 'keep', 'argocd.argoproj.io/sync-options': 'Prune=false' },
+    },
+    spec: {
+      group: API_GROUP,
+      scope: 'Namespaced',
+      names: {
+        kind: RELEASE_CHANNEL_KIND,
+        listKind: `${RELEASE_CHANNEL_KIND}List`,
+        plural: RELEASE_CHANNEL_PLURAL,
+        singular: 'releasechannel',
+        shortNames: ['relch'],
+        categories: ['slipway'],
+      },
+      versions: [
+        {
+          name: API_VERSION,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: PRINTER_COLUMNS,
+          schema: { openAPIV3Schema: releaseChannelSchema() },
+        },
+      ],
+    },
+  };
+}
+
+/** The YAML document of {@link buildReleaseChannelDefinition}. */
+export function renderReleaseChannelDefinition(): string {
+  return stringify(buildReleaseChannelDefinition(), { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+function releaseChannelSchema(): JsonSchema {
+  return {
+    type: 'object',
+    description: 'A release channel of a slipway-server: how it is kept, and what each pod can really serve.',
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { type: 'object' },
+      spec: structural(ReleaseChannelSpecSchema),
+      status: structural(ReleaseChannelStatusSchema),
+    },
+    'x-kubernetes-validations': [
+      {
+        rule: `size(self.metadata.name) <= ${NAME_MAX}`,
+        message: `the name must have at most ${NAME_MAX} characters: it becomes part of schedule ids`,
+      },
+    ],
+  };
+}
+
+/** A schema as the API server takes it: structural, with the integers named by their width. */
+function structural(schema: z.ZodType): JsonSchema {
+  return z.toJSONSchema(schema, {
+    target: 'openapi-3.0',
+    io: 'input',
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.type !== 'integer') return;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      jsonSchema.format = 'int64';
+    },
+  });
+}

@@ -1,0 +1,214 @@
+import { z } from 'zod';
+import { CHANNELS } from '../../domain/channel.ts';
+import { RELEASE_ID_PATTERN } from '../../domain/release-id.ts';
+import { RELEASE_STATES } from '../schemas/vocabulary.ts';
+import { CONDITION_TYPES, type ConditionType } from './channel-reasons.ts';
+import { DURATION_PATTERN } from './duration.ts';
+import { REQUESTED_AT_MAX } from './resource-names.ts';
+
+/** Most releases in `status.history`. */
+export const HISTORY_MAX = 10;
+/** Most pods in `status.pods`. */
+export const PODS_MAX = 100;
+/** Longest message, characters. Source: metav1.Condition. */
+export const MESSAGE_MAX = 1024;
+
+/** A rule of the API server in the Common Expression Language. */
+interface CelRule {
+  readonly rule: string;
+  readonly message: string;
+}
+
+/** Metadata that becomes part of the rendered schema. */
+function cel(...rules: readonly CelRule[]): { readonly 'x-kubernetes-validations': readonly CelRule[] } {
+  return { 'x-kubernetes-validations': rules };
+}
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
+
+/** A duration between two bounds; the API server checks them. */
+function duration(least: string, what: string): z.ZodString {
+  return z
+    .string()
+    .min(2)
+    .max(24)
+    .regex(DURATION_PATTERN)
+    .describe(`${what}, such as 15m or 1h30m; from ${least} to 8760h.`)
+    .meta(
+      cel({
+        rule: `duration(self) >= duration('${least}') && duration(self) <= duration('8760h')`,
+        message: `must be from ${least} to 8760h`,
+      }),
+    );
+}
+
+/** What a user asks for. */
+export const ReleaseChannelSpecSchema = z
+  .object({
+    channel: z
+      .enum(CHANNELS)
+      .describe('The release channel of the server that this object stands for. Cannot be changed.')
+      .meta(cel({ rule: 'self == oldSelf', message: 'cannot be changed: make another ReleaseChannel' })),
+    serverRef: z
+      .object({
+        name: z
+          .string()
+          .min(1)
+          .max(63)
+          .regex(DNS_LABEL)
+          .describe('Name of the Service, in the namespace of this object. Cannot be changed.')
+          .meta(
+            cel({
+              rule: 'self == oldSelf',
+              message: 'cannot be changed: make another ReleaseChannel',
+            }),
+          ),
+        port: z.int().min(1).max(65_535).describe('Port of the Service that leads to slipway-server.'),
+      })
+      .describe('The Service in front of the slipway-server pods.'),
+    adminTokenSecretRef: z
+      .object({
+        name: z
+          .string()
+          .min(1)
+          .max(253)
+          .regex(DNS_SUBDOMAIN)
+          .describe('Name of the Secret, in the namespace of this object.'),
+        key: z
+          .string()
+          .min(1)
+          .max(253)
+          .regex(/^[-._a-zA-Z0-9]+$/)
+          .describe('Key in the Secret whose value is the token.'),
+      })
+      .describe('The admin token of the server.'),
+    sync: z
+      .object({ interval: duration('30s', 'Time between two syncs') })
+      .describe('How often upstream is synced. Absent: the operator schedules no sync.')
+      .optional(),
+    verify: z
+      .object({ interval: duration('1m', 'Time between two full verifications') })
+      .describe('How often every byte is verified. Absent: the operator schedules no verification.')
+      .optional(),
+    retention: z
+      .object({
+        keep: z.int().min(1).max(1000).describe('Releases of each channel that the daily cleanup keeps.'),
+      })
+      .describe('How many releases are kept. Absent: the operator schedules no cleanup.')
+      .optional(),
+    release: z
+      .string()
+      .min(1)
+      .max(128)
+      .regex(RELEASE_ID_PATTERN)
+      .describe(
+        'The release that should be current. Localized: it is published, or made current again. Official: once it is current, syncs are held back.',
+      )
+      .optional(),
+    suspend: z
+      .boolean()
+      .default(false)
+      .describe('Disables the schedules and takes no action; verdicts are still reported.'),
+  })
+  .meta(
+    cel(
+      {
+        rule: "!has(self.sync) || self.channel == 'official'",
+        message: 'sync is for the official channel: a localized release is published, not fetched',
+      },
+      {
+        rule: "!has(self.retention) || self.channel == 'official'",
+        message: 'retention counts for both channels of a server: set it on the official ReleaseChannel',
+      },
+    ),
+  )
+  .describe('What should be.');
+
+/** The spec of a ReleaseChannel. */
+export type ReleaseChannelSpec = z.infer<typeof ReleaseChannelSpecSchema>;
+
+const Timestamp = z.string().describe('RFC 3339, UTC.').meta({ format: 'date-time' });
+const Message = z.string().max(MESSAGE_MAX);
+
+/** One condition, in the shape that every Kubernetes tool reads. */
+const ConditionSchema = z.object({
+  type: z
+    .enum(Object.keys(CONDITION_TYPES) as [ConditionType, ...ConditionType[]])
+    .describe('What is said to be true or not.'),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z
+    .string()
+    .max(1024)
+    .describe('A reason of the verdict catalogue or of the operator; see the reference.'),
+  message: Message.describe('For people.'),
+  lastTransitionTime: Timestamp.describe('Since when the status is as it is.'),
+  observedGeneration: z.int().min(0).describe('The generation of the spec that this is about.'),
+});
+
+/** A condition of a ReleaseChannel. */
+export type ChannelCondition = z.infer<typeof ConditionSchema>;
+
+const CurrentReleaseSchema = z
+  .object({
+    id: z.string().describe('The release that is served.'),
+    snapshotId: z.string().describe('Digest of its manifest.').optional(),
+    since: Timestamp.describe('Since when the first pod has been serving it.').optional(),
+    verifiedAt: Timestamp.describe('The last full verification of its bytes.').optional(),
+    attestationVersion: z.int().min(1).describe('Version of the attestation that authorizes it.').optional(),
+    attestationExpiresAt: Timestamp.describe('When that attestation expires.').optional(),
+  })
+  .describe('The current release.');
+
+const HistoryRowSchema = z.object({
+  id: z.string(),
+  state: z.enum(RELEASE_STATES),
+  createdAt: Timestamp,
+  publishedAt: Timestamp.optional(),
+  checkedAt: Timestamp.describe('The last full verification.').optional(),
+  damaged: z.int().min(0).describe('Entries that did not match then.'),
+});
+
+const PodVerdictSchema = z.object({
+  name: z.string().describe('Name of the pod, or its address.'),
+  serving: z.enum(['True', 'False', 'Unknown']).describe('Whether it serves the channel.'),
+  reason: z.string().describe('Why not; a reason of the verdict catalogue or of the operator.').optional(),
+  message: Message.optional(),
+  release: z.string().describe('The release it is bound to.').optional(),
+  since: Timestamp.describe('Since when it has been so.').optional(),
+});
+
+/** What one pod can really serve. */
+export type PodVerdict = z.infer<typeof PodVerdictSchema>;
+
+/** What the operator found. */
+export const ReleaseChannelStatusSchema = z
+  .object({
+    observedGeneration: z.int().min(0).describe('The generation of the spec that was acted on.'),
+    conditions: z
+      .array(ConditionSchema)
+      .max(16)
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+      .describe('Ready, Reconciling and Stalled as kstatus reads them, and the stages of the verdict.'),
+    release: CurrentReleaseSchema.optional(),
+    servingPods: z.string().max(32).describe('Pods that serve the channel, of all pods.'),
+    pods: z
+      .array(PodVerdictSchema)
+      .max(PODS_MAX)
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('One verdict per pod, in order of name.'),
+    history: z
+      .array(HistoryRowSchema)
+      .max(HISTORY_MAX)
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('The last releases of the channel, newest first.'),
+    lastHandledReconcileAt: z
+      .string()
+      .max(REQUESTED_AT_MAX)
+      .describe('The last value of the annotation slipway.dev/requestedAt that was acted on.')
+      .optional(),
+  })
+  .describe('What is.');
+
+/** The status of a ReleaseChannel. */
+export type ReleaseChannelStatus = z.infer<typeof ReleaseChannelStatusSchema>;

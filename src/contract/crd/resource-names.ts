@@ -1,0 +1,23 @@
+/** API group of Slipway's own kinds. */
+export const API_GROUP = 'slipway.dev';
+
+/** The served and stored version. */
+export const API_VERSION = 'v1alpha1';
+
+/** `apiVersion` of an object. */
+export const GROUP_VERSION = `${API_GROUP}/${API_VERSION}`;
+
+/** `kind` of an object. */
+export const RELEASE_CHANNEL_KIND = 'ReleaseChannel';
+
+/** The name in URLs and in RBAC rules. */
+export const RELEASE_CHANNEL_PLURAL = 'releasechannels';
+
+/** Holds a deletion until the schedules that belong to the object are gone from its server. */
+export const SCHEDULES_FINALIZER = `${API_GROUP}/schedules`;
+
+/** A new value of this annotation asks for a reconciliation, and for a sync of an official channel, at once. */
+export const REQUESTED_AT_ANNOTATION = `${API_GROUP}/requestedAt`;
+
+/** Longest value of {@link REQUESTED_AT_ANNOTATION} that is told apart, characters. */
+export const REQUESTED_AT_MAX = 128;

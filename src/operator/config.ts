@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import { LOG_LEVELS } from '../platform/logging.ts';
+
+const port = z.int().min(0).max(65_535);
+const filePath = z.string().min(1).max(4096);
+const namespace = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be the name of a namespace');
+
+const kubernetes = z
+  .strictObject({
+    kubeconfig: filePath
+      .optional()
+      .describe(
+        'Kubeconfig file. Absent: KUBECONFIG when it is set, else the service account of the pod, else ~/.kube/config.',
+      ),
+    context: z
+      .string()
+      .min(1)
+      .max(253)
+      .optional()
+      .describe('Context of the kubeconfig; absent: its current one.'),
+  })
+  .prefault({})
+  .describe('How the API server is reached.');
+
+const watch = z
+  .strictObject({
+    namespaces: z
+      .array(namespace)
+      .max(64)
+      .default([])
+      .describe(
+        'Namespaces whose ReleaseChannels are looked after; empty for all, which needs a ClusterRole.',
+      ),
+    silentSeconds: z
+      .int()
+      .min(1)
+      .max(3600)
+      .default(150)
+      .describe(
+        'A watch without an event or a bookmark for so long is taken for dead, and everything is listed again.',
+      ),
+  })
+  .prefault({})
+  .describe('What is followed.');
+
+const election = z
+  .strictObject({
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe('Whether a Lease decides which process acts; false only where there is never a second one.'),
+    namespace: namespace
+      .optional()
+      .describe('Namespace of the Lease; absent: that of the service account or the context.'),
+    name: z
+      .string()
+      .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be the name of an object')
+      .default('slipway-operator')
+      .describe('Name of the Lease.'),
+    leaseSeconds: z
+      .int()
+      .min(2)
+      .max(600)
+      .default(15)
+      .describe('How long a Lease is good for after its last renewal.'),
+    renewSeconds: z
+      .number()
+      .min(1)
+      .max(599)
+      .default(10)
+      .describe('How long without a renewal the leader goes on acting.'),
+    retrySeconds: z.number().min(0.1).max(300).default(2).describe('Time between two attempts.'),
+  })
+  .superRefine(({ leaseSeconds, renewSeconds, retrySeconds }, context) => {
+    if (renewSeconds >= leaseSeconds) {
+      context.addIssue({
+        code: 'custom',
+        path: ['renewSeconds'],
+        message: 'must be less than leaseSeconds, or two processes could act at once',
+      });
+    }
+    if (retrySeconds * 2 > renewSeconds) {
+      context.addIssue({
+        code: 'custom',
+        path: ['retrySeconds'],
+        message: 'must be at most half of renewSeconds, or one lost renewal would end the leadership',
+      });
+    }
+  })
+  .prefault({})
+  .describe('Which of several processes acts.');
+
+const reconcile = z
+  .strictObject({
+    intervalSeconds: z
+      .number()
+      .min(0.5)
+      .max(3600)
+      .default(30)
+      .describe('Time between two looks at the same ReleaseChannel when nothing calls for an earlier one.'),
+    concurrency: z.int().min(1).max(64).default(8).describe('ReleaseChannels that are worked on at once.'),
+    finalizeSeconds: z
+      .number()
+      .min(0)
+      .max(3600)
+      .default(60)
+      .describe(
+        'How long a deletion waits for a server that does not answer; its schedules then stay there.',
+      ),
+  })
+  .prefault({})
+  .describe('How often and how much at once.');
+
+const pods = z
+  .strictObject({
+    timeoutMs: z.int().min(50).max(60_000).default(5_000).describe('Time for one answer of a pod.'),
+    staleSeconds: z
+      .number()
+      .min(0.5)
+      .max(3600)
+      .default(90)
+      .describe('How long the last answer of a pod counts while it gives no other.'),
+    hostOverride: z
+      .string()
+      .min(1)
+      .max(253)
+      .optional()
+      .describe(
+        'Host to connect to instead of the address of each pod, for an operator outside of the cluster to which the ports are forwarded.',
+      ),
+  })
+  .prefault({})
+  .describe('How the pods are asked.');
+
+/** The schema of the operator's configuration. Unknown keys are refused. */
+export const operatorConfigurationSchema = z
+  .strictObject({
+    kubernetes,
+    watch,
+    election,
+    reconcile,
+    pods,
+    probes: z
+      .strictObject({
+        host: z.string().min(1).default('0.0.0.0').describe('Address of the probe port.'),
+        port: port.default(8081).describe('TCP port of /livez and /readyz; 0 takes a free one.'),
+      })
+      .prefault({})
+      .describe('Where kubelet asks.'),
+    metrics: z
+      .strictObject({
+        host: z.string().min(1).default('0.0.0.0').describe('Address of the metrics port.'),
+        port: port.default(9090).describe('TCP port of /metrics; 0 takes a free one.'),
+      })
+      .prefault({})
+      .describe('Where Prometheus reaches the operator.'),
+    log: z
+      .strictObject({
+        level: z.enum(LOG_LEVELS).default('info').describe('Least severe level that is written.'),
+      })
+      .prefault({})
+      .describe('The log on standard output.'),
+  })
+  .describe('Configuration of slipway-operator.');
+
+/** The parsed configuration of the operator. */
+export type OperatorConfiguration = z.output<typeof operatorConfigurationSchema>;

@@ -1,0 +1,36 @@
+import type { Logger } from '../../platform/logging.ts';
+import { hasStatus } from './kubernetes-error.ts';
+
+/** Remembers what the operator is not allowed to do, and says so once. */
+export interface PermissionBook {
+  /**
+   * Does something and notes whether it was forbidden.
+   *
+   * @param what verb and kind, such as `get secrets`
+   * @throws what `effect` throws
+   */
+  watch<T>(what: string, effect: () => Promise<T>): Promise<T>;
+  /** What is forbidden now. */
+  troubles(): readonly string[];
+}
+
+/** Makes an empty book. */
+export function createPermissionBook(logger: Logger): PermissionBook {
+  const forbidden = new Set<string>();
+  return {
+    watch: async (what, effect) => {
+      try {
+        const result = await effect();
+        if (forbidden.delete(what)) logger.info({ permission: what }, 'a missing permission was granted');
+        return result;
+      } catch (error) {
+        if (hasStatus(error, 403) && !forbidden.has(what)) {
+          forbidden.add(what);
+          logger.error({ permission: what }, `no permission to ${what}: grant it to the operator`);
+        }
+        throw error;
+      }
+    },
+    troubles: () => [...forbidden].map((what) => `no permission to ${what}`),
+  };
+}

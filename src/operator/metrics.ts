@@ -1,0 +1,78 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { ReleaseChannel } from './kubernetes/objects.ts';
+import type { ReflectorTurn } from './kubernetes/reflector.ts';
+import { conditionOf } from './reconcile/condition-of.ts';
+import type { ReconcileOutcome } from './reconcile/reconciler.ts';
+
+/** What the operator counts. */
+export interface OperatorMetrics {
+  reconciled(outcome: ReconcileOutcome | 'failed', seconds: number): void;
+  turned(kind: string, turn: ReflectorTurn): void;
+  /** Reads gauges whenever the metrics are collected. */
+  observe(sources: {
+    readonly channels: () => Iterable<ReleaseChannel>;
+    readonly queued: () => number;
+    readonly isLeading: () => boolean;
+  }): void;
+}
+
+/** Registers the operator's metrics; every label has a fixed set of values, none names an object. */
+export function createOperatorMetrics(registry: Registry): OperatorMetrics {
+  const registers = [registry];
+  const reconciliations = new Counter({
+    name: 'slipway_operator_reconciliations_total',
+    help: 'Reconciliations by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'slipway_operator_reconciliation_duration_seconds',
+    help: 'Time of one reconciliation.',
+    buckets: [0.01, 0.05, 0.25, 1, 5, 30],
+    registers,
+  });
+  const turns = new Counter({
+    name: 'slipway_operator_watch_turns_total',
+    help: 'Lists, and ends of watches by cause, by kind.',
+    labelNames: ['kind', 'turn'],
+    registers,
+  });
+  return {
+    reconciled: (outcome, seconds) => {
+      reconciliations.inc({ outcome });
+      duration.observe(seconds);
+    },
+    turned: (kind, turn) => {
+      turns.inc({ kind, turn });
+    },
+    observe: ({ channels, queued, isLeading }) => {
+      const states = new Gauge({
+        name: 'slipway_operator_release_channels',
+        help: 'ReleaseChannels by the status of their Ready condition.',
+        labelNames: ['ready'],
+        registers,
+        collect: () => {
+          const counts = { True: 0, False: 0, Unknown: 0 };
+          for (const { status } of channels()) counts[conditionOf(status, 'Ready')?.status ?? 'Unknown'] += 1;
+          for (const [ready, count] of Object.entries(counts)) states.set({ ready }, count);
+        },
+      });
+      const depth = new Gauge({
+        name: 'slipway_operator_queue_depth',
+        help: 'ReleaseChannels that wait to be worked on.',
+        registers,
+        collect: () => {
+          depth.set(queued());
+        },
+      });
+      const leading = new Gauge({
+        name: 'slipway_operator_leading',
+        help: '1 while this process may act.',
+        registers,
+        collect: () => {
+          leading.set(isLeading() ? 1 : 0);
+        },
+      });
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import type { Health } from '../../contract/schemas/answers/health.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { ServerClient } from './server-client.ts';
+import type { ServerPod } from './server-pods.ts';
+
+/** What is known of one pod at this instant. */
+export interface PodEvidence {
+  readonly name: string;
+  readonly origin: string;
+  /** The last answer, while it is fresh; `null` when nothing fresh is known. */
+  readonly health: Health | null;
+  /** Why the last attempt failed, or `null`. */
+  readonly failure: string | null;
+}
+
+/** Asks pods for their health and remembers the answers for a while. */
+export interface EvidenceBook {
+  /** Asks every pod, all at once; never throws. */
+  ask(pods: readonly ServerPod[]): Promise<readonly PodEvidence[]>;
+  /** Forgets pods that nobody has asked for. */
+  sweep(): void;
+}
+
+/** What {@link createEvidenceBook} needs. */
+export interface EvidenceBookOptions {
+  readonly client: Pick<ServerClient, 'health'>;
+  readonly clock: Clock;
+  /** How long an answer counts while the pod gives no other, milliseconds. */
+  readonly staleMs: number;
+}
+
+interface Page {
+  health: Health | null;
+  /** When the answer came, monotonic milliseconds. */
+  answeredAt: number;
+  failure: string | null;
+  asking: Promise<void> | null;
+  askedAt: number;
+}
+
+/** Objects that share a server and are reconciled together share one answer. */
+const SHARE_MS = 1_000;
+
+/** Makes an empty book. */
+export function createEvidenceBook({ client, clock, staleMs }: EvidenceBookOptions): EvidenceBook {
+  const pages = new Map<string, Page>();
+
+  const pageOf = (origin: string): Page => {
+    const known = pages.get(origin);
+    if (known !== undefined) return known;
+    const page: Page = {
+      health: null,
+      answeredAt: -Infinity,
+      failure: null,
+      asking: null,
+      askedAt: -Infinity,
+    };
+    pages.set(origin, page);
+    return page;
+  };
+
+  const request = async (origin: string, page: Page): Promise<void> => {
+    page.askedAt = clock.monotonic();
+    try {
+      page.health = await client.health(origin);
+      page.answeredAt = clock.monotonic();
+      page.failure = null;
+    } catch (error) {
+      page.failure = error instanceof Error ? error.message : String(error);
+    } finally {
+      page.asking = null;
+    }
+  };
+
+  const ask = async ({ name, origin }: ServerPod): Promise<PodEvidence> => {
+    const page = pageOf(origin);
+    if (page.asking === null && clock.monotonic() - page.askedAt >= SHARE_MS) {
+      page.asking = request(origin, page);
+    }
+    await page.asking;
+    const isFresh = clock.monotonic() - page.answeredAt <= staleMs;
+    return { name, origin, health: isFresh ? page.health : null, failure: page.failure };
+  };
+
+  return {
+    ask: async (pods) => await Promise.all(pods.map(ask)),
+    sweep: () => {
+      const now = clock.monotonic();
+      for (const [origin, page] of pages) if (now - page.askedAt > 2 * staleMs) pages.delete(origin);
+    },
+  };
+}

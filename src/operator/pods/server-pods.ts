@@ -1,0 +1,59 @@
+import { PODS_MAX } from '../../contract/crd/release-channel.ts';
+import type { ChannelReason } from '../../contract/crd/channel-reasons.ts';
+import { failure, success, type Result } from '../../domain/result.ts';
+import type { ServiceRecord, SliceRecord } from '../kubernetes/objects.ts';
+
+/** One pod of a server. */
+export interface ServerPod {
+  readonly name: string;
+  /** Where its server is reached, without trailing slash. */
+  readonly origin: string;
+}
+
+/** What keeps the operator from an object's pods. */
+export interface Obstacle {
+  readonly reason: ChannelReason;
+  readonly message: string;
+}
+
+/**
+ * The pods behind a port of a Service, in order of name; at most {@link PODS_MAX}.
+ *
+ * @param service `undefined` when it does not exist
+ * @param slices those of any Service of the namespace
+ * @param hostOverride replaces every pod's address, or `null`
+ */
+export function serverPods(
+  ref: { readonly namespace: string; readonly name: string; readonly port: number },
+  service: ServiceRecord | undefined,
+  slices: Iterable<SliceRecord>,
+  hostOverride: string | null,
+): Result<readonly ServerPod[], Obstacle> {
+  if (service === undefined) {
+    return failure({
+      reason: 'ServiceNotFound',
+      message: `Service "${ref.name}" does not exist in namespace "${ref.namespace}"`,
+    });
+  }
+  const port = service.ports.find((each) => each.port === ref.port);
+  if (port === undefined) {
+    const known = service.ports.map((each) => each.port).join(', ');
+    return failure({
+      reason: 'PortNotFound',
+      message: `Service "${ref.name}" has no port ${ref.port}; it has ${known === '' ? 'none' : known}`,
+    });
+  }
+  // A pod of two address families is in one slice of each: the first one found stands for it.
+  const pods = new Map<string, ServerPod>();
+  for (const slice of slices) {
+    if (slice.namespace !== ref.namespace || slice.service !== ref.name) continue;
+    const target = slice.ports.find((each) => each.name === port.name);
+    if (target === undefined) continue;
+    for (const { name, address } of slice.endpoints) {
+      if (!pods.has(name))
+        pods.set(name, { name, origin: `http://${hostOverride ?? address}:${target.port}` });
+    }
+  }
+  const sorted = [...pods.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
+  return success(sorted.slice(0, PODS_MAX));
+}

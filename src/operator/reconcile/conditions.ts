@@ -1,0 +1,175 @@
+import type { ChannelReason, ConditionType } from '../../contract/crd/channel-reasons.ts';
+import { CONDITION_TYPES } from '../../contract/crd/channel-reasons.ts';
+import { MESSAGE_MAX, type ChannelCondition } from '../../contract/crd/release-channel.ts';
+import type { Channel } from '../../domain/channel.ts';
+import type { Reason } from '../../domain/reasons.ts';
+import type { PodEvidence } from '../pods/evidence-book.ts';
+import type { Obstacle } from '../pods/server-pods.ts';
+import { stageOutcome, type Stage } from './stages.ts';
+
+/** Everything that the conditions are made from. */
+export interface Findings {
+  readonly channel: Channel;
+  readonly suspended: boolean;
+  /** What keeps the operator from even knowing the pods; `null` when they are known. */
+  readonly unknownPods: Obstacle | null;
+  readonly pods: readonly PodEvidence[];
+  /** What waits for a person, or `null`. */
+  readonly stalled: Obstacle | null;
+  /** What passes by itself, or `null`. */
+  readonly waiting: Obstacle | null;
+}
+
+type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
+
+/**
+ * The conditions of an object. What was True or False for as long keeps its time.
+ *
+ * @param previous the conditions before
+ * @param nowMs the one instant of this evaluation, Unix milliseconds
+ */
+export function conditionsOf(
+  findings: Findings,
+  generation: number,
+  previous: readonly ChannelCondition[],
+  nowMs: number,
+): ChannelCondition[] {
+  const ready = readyOf(findings);
+  const found: Record<ConditionType, Finding> = {
+    Ready: ready,
+    Reconciling: reconcilingOf(findings, ready),
+    Stalled:
+      findings.stalled === null
+        ? no('NotStalled', 'nothing waits for a person')
+        : { status: 'True', ...findings.stalled },
+    Attested: stageOf(findings, 'Attested'),
+    SnapshotBound: stageOf(findings, 'SnapshotBound'),
+    Represented: stageOf(findings, 'Represented'),
+    Serving: servingOf(findings),
+  };
+  const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+  return (Object.keys(CONDITION_TYPES) as ConditionType[]).map((type) => {
+    const { status, reason, message } = found[type];
+    const before = previous.find((condition) => condition.type === type);
+    return {
+      type,
+      status,
+      reason,
+      message: message.slice(0, MESSAGE_MAX),
+      lastTransitionTime: before?.status === status ? before.lastTransitionTime : now,
+      observedGeneration: generation,
+    };
+  });
+}
+
+/** Whether one pod serves a channel, and why. */
+interface PodOutcome {
+  readonly serving: 'True' | 'False' | 'Unknown';
+  readonly reason: Reason | ChannelReason;
+  readonly message: string;
+}
+
+/** Whether one pod serves the channel: yes, no and why, or not known and why. */
+export function podVerdict(pod: PodEvidence, channel: Channel): PodOutcome {
+  const verdict = pod.health?.verdicts[channel];
+  if (verdict === undefined) {
+    return {
+      serving: 'Unknown',
+      reason: 'PodUnreachable',
+      message: pod.failure ?? 'it has not answered yet',
+    };
+  }
+  if (verdict.reason === null) return { serving: 'True', reason: 'Serving', message: verdict.message };
+  return { serving: 'False', reason: verdict.reason, message: verdict.message };
+}
+
+function readyOf(findings: Findings): Finding {
+  const { channel, pods, stalled } = findings;
+  if (stalled !== null) return no(stalled.reason, stalled.message);
+  if (pods.length === 0) return noPods(findings, 'False');
+  const verdicts = pods.map((pod) => ({ pod, ...podVerdict(pod, channel) }));
+  const refusing = verdicts.filter((each) => each.serving === 'False');
+  const [worst] = refusing;
+  if (worst !== undefined) return no(worst.reason, told(worst.pod.name, worst.message, refusing.length));
+  const silent = verdicts.filter((each) => each.serving === 'Unknown');
+  const [first] = silent;
+  if (first !== undefined) {
+    const message = told(first.pod.name, first.message, silent.length);
+    return { status: silent.length === pods.length ? 'Unknown' : 'False', reason: first.reason, message };
+  }
+  const releases = new Set(pods.map((pod) => pod.health?.verdicts[channel].release_id));
+  if (releases.size > 1) {
+    return no(
+      'PodsDiffer',
+      `the pods serve ${releases.size} different releases: ${[...releases].join(', ')}`,
+    );
+  }
+  if (findings.waiting?.reason === 'ReleaseChanging') return no('ReleaseChanging', findings.waiting.message);
+  return yes('Distributable', pods[0]?.health?.verdicts[channel].message ?? '');
+}
+
+function reconcilingOf({ suspended, stalled, waiting }: Findings, ready: Finding): Finding {
+  if (suspended) return no('Suspended', 'spec.suspend is set');
+  if (waiting !== null) return yes(waiting.reason, waiting.message);
+  if (stalled === null && ready.status !== 'True') return yes(ready.reason, ready.message);
+  return no('UpToDate', stalled === null ? 'nothing is left to do' : 'nothing can be done');
+}
+
+function stageOf(findings: Findings, stage: Stage): Finding {
+  const { channel, pods } = findings;
+  if (pods.length === 0) return noPods(findings, 'Unknown');
+  const fresh = pods.flatMap((pod) => {
+    const verdict = pod.health?.verdicts[channel];
+    return verdict === undefined ? [] : [{ pod, verdict, outcome: stageOutcome(verdict.reason, stage) }];
+  });
+  const failed = fresh.filter(({ outcome }) => outcome === 'failed');
+  const [worst] = failed;
+  if (worst !== undefined) {
+    return no(worst.verdict.reason ?? '', told(worst.pod.name, worst.verdict.message, failed.length));
+  }
+  const passed = fresh.filter(({ outcome }) => outcome === 'passed').length;
+  if (passed > 0) return yes('Passed', `${passed} of ${pods.length} pods`);
+  const [undecided] = fresh;
+  if (undecided !== undefined) {
+    const { pod, verdict } = undecided;
+    return { status: 'Unknown', reason: verdict.reason ?? '', message: told(pod.name, verdict.message, 1) };
+  }
+  return unreachable(pods);
+}
+
+function servingOf(findings: Findings): Finding {
+  const { channel, pods } = findings;
+  if (pods.length === 0) return noPods(findings, 'False');
+  const verdicts = pods.map((pod) => ({ pod, ...podVerdict(pod, channel) }));
+  const serving = verdicts.filter((each) => each.serving === 'True').length;
+  if (serving > 0) return yes('Serving', `${serving} of ${pods.length} pods`);
+  const refusing = verdicts.find((each) => each.serving === 'False');
+  return refusing === undefined
+    ? unreachable(pods)
+    : no(refusing.reason, told(refusing.pod.name, refusing.message, pods.length));
+}
+
+/** @param status of the condition when the Service is known and has no pods */
+function noPods({ unknownPods }: Findings, status: 'False' | 'Unknown'): Finding {
+  if (unknownPods !== null) return { status: 'Unknown', ...unknownPods };
+  return { status, reason: 'NoPods', message: 'no pod stands behind the Service' };
+}
+
+function unreachable(pods: readonly PodEvidence[]): Finding {
+  const [first] = pods;
+  const message = told(first?.name ?? '', first?.failure ?? 'it has not answered yet', pods.length);
+  return { status: 'Unknown', reason: 'PodUnreachable', message };
+}
+
+/** @param count how many pods say the like */
+function told(pod: string, message: string, count: number): string {
+  return `pod ${pod}: ${message}${count > 1 ? ` (and ${count - 1} more)` : ''}`;
+}
+
+function yes(reason: string, message: string): Finding {
+  return { status: 'True', reason, message };
+}
+
+function no(reason: string, message: string): Finding {
+  return { status: 'False', reason, message };
+}

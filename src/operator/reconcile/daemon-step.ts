@@ -1,0 +1,138 @@
+import type { Accepted } from '../../contract/schemas/answers/admin.ts';
+import { LeadershipLost, type Leadership } from '../election/leader-election.ts';
+import type { ReleaseChannel } from '../kubernetes/objects.ts';
+import { AdminRefused, meaningOf } from '../pods/admin-refused.ts';
+import type { AdminToken, ReleaseRow, ReleaseStatus, ServerClient } from '../pods/server-client.ts';
+import type { Obstacle } from '../pods/server-pods.ts';
+import { desiredSchedules, scheduleCalls, scheduleIds } from './desired-schedules.ts';
+import { planPin, type PinPlan } from './pin.ts';
+
+/** What came of one daemon. */
+export interface DaemonOutcome {
+  /** What it says of its releases; `null` when it did not. */
+  readonly status: ReleaseStatus | null;
+  readonly stalled: Obstacle | null;
+  readonly waiting: Obstacle | null;
+  /** Whether the request of the annotation was acted on. */
+  readonly requestHandled: boolean;
+}
+
+/** What {@link createDaemonStep} needs. */
+export interface DaemonStepOptions {
+  readonly client: ServerClient;
+  readonly leadership: Leadership;
+}
+
+/** One daemon, and what is wanted of it. */
+export interface DaemonTask {
+  readonly channel: ReleaseChannel;
+  readonly pod: { readonly name: string; readonly origin: string };
+  readonly token: AdminToken;
+  /** Value of the annotation that is not handled yet, or `null`. */
+  readonly requestedAt: string | null;
+}
+
+/**
+ * Makes the step that brings one daemon to what a spec asks for: it reads, compares, and does only what differs, so it
+ * may be repeated at any time, also by another process that took over in the middle of it.
+ */
+export function createDaemonStep({
+  client,
+  leadership,
+}: DaemonStepOptions): (task: DaemonTask) => Promise<DaemonOutcome> {
+  const act = async (
+    { pod, token }: DaemonTask,
+    call: { readonly action: Parameters<ServerClient['control']>[2]; readonly body: object },
+    key: string | null,
+  ): Promise<Accepted> =>
+    await leadership.act(
+      async (signal) => await client.control(pod.origin, token, call.action, call.body, { key, signal }),
+    );
+
+  const keepSchedules = async (task: DaemonTask, holdSync: boolean): Promise<void> => {
+    const { channel, pod, token } = task;
+    const desired = desiredSchedules(channel, holdSync);
+    for (const id of scheduleIds(channel)) {
+      const wanted = desired.find((schedule) => schedule.id === id);
+      const actual = await client.schedule(pod.origin, token, id);
+      for (const call of scheduleCalls(id, wanted, actual)) {
+        await act(task, call, null).catch(ignore('schedule_exists', 'unknown_schedule'));
+      }
+    }
+  };
+
+  /** Plans without the history first: it is long, and a pin that is reached does not need it. */
+  const pinPlan = async ({ channel, pod, token }: DaemonTask, status: ReleaseStatus): Promise<PinPlan> => {
+    const { spec } = channel;
+    if (spec.release === undefined || status[spec.channel]?.release_id === spec.release) {
+      return planPin(spec, status, []);
+    }
+    const history: readonly ReleaseRow[] = await client.releases(pod.origin, token, spec.channel);
+    return planPin(spec, status, history);
+  };
+
+  const followPin = async (
+    task: DaemonTask,
+    plan: PinPlan,
+  ): Promise<Pick<DaemonOutcome, 'stalled' | 'waiting'>> => {
+    const { channel } = task;
+    if (plan.kind === 'stalled') return { stalled: plan.obstacle, waiting: null };
+    if (plan.kind !== 'act' || channel.spec.suspend) return { stalled: null, waiting: null };
+    const release = channel.spec.release ?? '';
+    // Once per generation of the spec: repeated calls give the state of the first one's task.
+    const key = `${channel.uid}:${channel.generation}:${plan.action}:${release}`;
+    const { status, task_id: taskId } = await act(task, plan, key);
+    if (status === 'queued' || status === 'running' || status === 'cancelling') {
+      const message = `${plan.action} of ${release} is ${status} (task ${taskId})`;
+      return { stalled: null, waiting: { reason: 'ReleaseChanging', message } };
+    }
+    // One that has succeeded shows in the report a moment later; if it does not, somebody changed it again.
+    const message = `${plan.action} of ${release} ${status} (task ${taskId}), and the release is not current`;
+    return { stalled: { reason: 'TaskFailed', message }, waiting: null };
+  };
+
+  const handleRequest = async (task: DaemonTask): Promise<boolean> => {
+    const { channel, requestedAt } = task;
+    if (requestedAt === null) return false;
+    if (channel.spec.channel === 'official' && !channel.spec.suspend) {
+      await act(task, { action: 'sync', body: {} }, `${channel.uid}:sync:${requestedAt}`);
+    }
+    return true;
+  };
+
+  return async (task) => {
+    let status: ReleaseStatus | null = null;
+    try {
+      status = await client.releaseStatus(task.pod.origin, task.token);
+      const plan = await pinPlan(task, status);
+      const holdSync = plan.kind === 'reached' || (plan.kind === 'stalled' && plan.holdSync);
+      await keepSchedules(task, holdSync);
+      const { stalled, waiting } = await followPin(task, plan);
+      const requestHandled = await handleRequest(task);
+      return { status, stalled, waiting, requestHandled };
+    } catch (error) {
+      if (error instanceof LeadershipLost) throw error;
+      const reason = meaningOf(error);
+      const obstacle = { reason, message: `pod ${task.pod.name}: ${messageOf(error)}` };
+      const isPassing = reason === 'AdminUnavailable';
+      return {
+        status,
+        stalled: isPassing ? null : obstacle,
+        waiting: isPassing ? obstacle : null,
+        requestHandled: false,
+      };
+    }
+  };
+}
+
+/** Passes over the refusals that mean that somebody was faster. */
+export function ignore(...codes: readonly string[]): (error: unknown) => void {
+  return (error) => {
+    if (!(error instanceof AdminRefused) || error.code === null || !codes.includes(error.code)) throw error;
+  };
+}
+
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return error instanceof AdminRefused && error.code !== null ? `${message} (${error.code})` : message;
+}

@@ -1,0 +1,119 @@
+import { durationSeconds } from '../../contract/crd/duration.ts';
+import type { ReleaseChannelSpec } from '../../contract/crd/release-channel.ts';
+import type { ControlAction } from '../../contract/actions.ts';
+import type { ControlBody } from '../../contract/schemas/control-body.ts';
+import type { ReleaseChannel } from '../kubernetes/objects.ts';
+import type { ReportedSchedule } from '../pods/server-client.ts';
+
+/** A schedule that an object wants on its server. */
+export interface DesiredSchedule {
+  readonly id: string;
+  readonly action: ControlAction;
+  readonly args: readonly string[];
+  readonly everySeconds: number;
+  readonly enabled: boolean;
+}
+
+/** One call that brings a daemon's schedules nearer to what is wanted. */
+export interface ScheduleCall {
+  readonly action: 'schedule-add' | 'schedule-update' | 'schedule-remove';
+  readonly body: ControlBody;
+}
+
+const PURPOSES = ['sync', 'verify', 'cleanup'] as const;
+type Purpose = (typeof PURPOSES)[number];
+
+/** All of them concern resources. */
+const GROUP = 'res';
+const CLEANUP_SECONDS = 86_400;
+
+/** Every schedule id that an object can own; unique to it by namespace and name. */
+export function scheduleIds(channel: Pick<ReleaseChannel, 'namespace' | 'name'>): readonly string[] {
+  return PURPOSES.map((purpose) => scheduleId(channel, purpose));
+}
+
+/**
+ * The schedules that a spec asks for.
+ *
+ * @param holdSync whether upstream must not be synced now, because the release that is pinned would be replaced
+ */
+export function desiredSchedules(
+  channel: Pick<ReleaseChannel, 'namespace' | 'name' | 'spec'>,
+  holdSync: boolean,
+): readonly DesiredSchedule[] {
+  const { spec } = channel;
+  const enabled = !spec.suspend;
+  const wanted: Partial<Record<Purpose, Omit<DesiredSchedule, 'id'>>> = {};
+  const syncSeconds = secondsOf(spec.sync);
+  if (syncSeconds !== null) {
+    wanted.sync = { action: 'sync', args: [], everySeconds: syncSeconds, enabled: enabled && !holdSync };
+  }
+  const verifySeconds = secondsOf(spec.verify);
+  if (verifySeconds !== null) {
+    const args = [`channel=${spec.channel}`];
+    wanted.verify = { action: 'verify', args, everySeconds: verifySeconds, enabled };
+  }
+  if (spec.retention !== undefined) {
+    const args = [`count=${spec.retention.keep}`];
+    wanted.cleanup = { action: 'release-cleanup', args, everySeconds: CLEANUP_SECONDS, enabled };
+  }
+  return PURPOSES.flatMap((purpose) => {
+    const schedule = wanted[purpose];
+    return schedule === undefined ? [] : [{ id: scheduleId(channel, purpose), ...schedule }];
+  });
+}
+
+/**
+ * The calls that make one schedule what it should be; none when it is so already. Repeating them changes nothing.
+ *
+ * @param actual what the daemon has under the id, or `null`
+ */
+export function scheduleCalls(
+  id: string,
+  desired: DesiredSchedule | undefined,
+  actual: ReportedSchedule | null,
+): readonly ScheduleCall[] {
+  const remove: ScheduleCall = { action: 'schedule-remove', body: { id } };
+  if (desired === undefined) return actual === null ? [] : [remove];
+  const add: ScheduleCall = {
+    action: 'schedule-add',
+    body: {
+      id,
+      group: GROUP,
+      action: desired.action,
+      ...(desired.args.length === 0 ? {} : { args: [...desired.args] }),
+      every_seconds: desired.everySeconds,
+      enabled: desired.enabled,
+    },
+  };
+  if (actual === null) return [add];
+  // A limit on its runs cannot be taken from a schedule; the operator sets none.
+  if (actual.max_runs !== null) return [remove, add];
+  const change = changeOf(desired, actual);
+  return Object.keys(change).length === 0 ? [] : [{ action: 'schedule-update', body: { id, ...change } }];
+}
+
+/** Only what differs: an interval that is sent again would begin anew. */
+function changeOf(desired: DesiredSchedule, actual: ReportedSchedule): ControlBody {
+  const sameArgs =
+    actual.args.length === desired.args.length &&
+    actual.args.every((pair, index) => pair === desired.args[index]);
+  return {
+    ...(actual.group === GROUP ? {} : { group: GROUP }),
+    ...(actual.action === desired.action ? {} : { action: desired.action }),
+    ...(sameArgs ? {} : desired.args.length === 0 ? { clear_args: true } : { args: [...desired.args] }),
+    ...(Number(actual.every_seconds) === desired.everySeconds ? {} : { every_seconds: desired.everySeconds }),
+    ...(actual.enabled === desired.enabled ? {} : { enabled: desired.enabled }),
+  };
+}
+
+function scheduleId(
+  { namespace, name }: Pick<ReleaseChannel, 'namespace' | 'name'>,
+  purpose: Purpose,
+): string {
+  return `relch:${namespace}:${name}:${purpose}`;
+}
+
+function secondsOf(part: ReleaseChannelSpec['sync']): number | null {
+  return part === undefined ? null : durationSeconds(part.interval);
+}

@@ -1,0 +1,122 @@
+import {
+  HISTORY_MAX,
+  MESSAGE_MAX,
+  type PodVerdict,
+  type ReleaseChannelStatus,
+} from '../../contract/crd/release-channel.ts';
+import type { Health } from '../../contract/schemas/answers/health.ts';
+import type { Channel } from '../../domain/channel.ts';
+import type { ReleaseChannel } from '../kubernetes/objects.ts';
+import type { PodEvidence } from '../pods/evidence-book.ts';
+import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';
+import { conditionsOf, podVerdict, type Findings } from './conditions.ts';
+
+/** Everything that a status is made from. */
+export interface StatusInput {
+  readonly channel: Pick<ReleaseChannel, 'generation' | 'spec'>;
+  readonly findings: Findings;
+  /** What a daemon says; `null` when none did. */
+  readonly daemon: ReleaseStatus | null;
+  /** Releases of the channel, newest first; `null` when they are not known. */
+  readonly history: readonly ReleaseRow[] | null;
+  /** The value of the annotation that is handled now, or `null` for none new. */
+  readonly handledRequest: string | null;
+  readonly previous: ReleaseChannelStatus | null;
+  /** The one instant of this status, Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+type CurrentRelease = NonNullable<ReleaseChannelStatus['release']>;
+
+/** The whole status of an object, from evidence; what nobody could be asked for stays as it was said last. */
+export function statusOf(input: StatusInput): ReleaseChannelStatus {
+  const { channel, findings, previous } = input;
+  const { pods } = findings;
+  const release = releaseOf(input);
+  const handled = input.handledRequest ?? previous?.lastHandledReconcileAt;
+  const serving = pods.filter((pod) => pod.health?.verdicts[findings.channel].distributable === true);
+  return {
+    observedGeneration: channel.generation,
+    conditions: conditionsOf(findings, channel.generation, previous?.conditions ?? [], input.nowMs),
+    ...(release === undefined ? {} : { release }),
+    servingPods: `${serving.length}/${pods.length}`,
+    pods: pods.map((pod) => podRow(pod, findings)),
+    history: input.history === null ? (previous?.history ?? []) : historyRows(input.history),
+    ...(handled === undefined ? {} : { lastHandledReconcileAt: handled }),
+  };
+}
+
+/** What the pods and a daemon say of the current release; `undefined` when there is none. */
+function releaseOf({ findings, daemon, previous }: StatusInput): ReleaseChannelStatus['release'] {
+  const { channel, pods } = findings;
+  const speaker =
+    pods.find((pod) => pod.health?.verdicts[channel].distributable === true) ??
+    pods.find((pod) => typeof pod.health?.verdicts[channel].release_id === 'string');
+  const reported = daemon?.[channel] ?? null;
+  const id = speaker?.health?.verdicts[channel].release_id ?? reported?.release_id;
+  if (id === undefined) {
+    // Nobody could be asked: what was said last stands, the conditions say how fresh it is.
+    const isSilent = pods.every((pod) => pod.health === null) && daemon === null;
+    return isSilent ? previous?.release : undefined;
+  }
+  return {
+    ...(previous?.release?.id === id ? previous.release : {}),
+    id,
+    ...(reported?.release_id === id ? integrityOf(reported) : {}),
+    ...attestationOf(speaker?.health ?? null, channel),
+  };
+}
+
+function integrityOf(reported: NonNullable<ReleaseStatus['official']>): Partial<CurrentRelease> {
+  const verifiedAt = timestamp(reported.verified_at);
+  return { snapshotId: reported.snapshot_id, ...(verifiedAt === undefined ? {} : { verifiedAt }) };
+}
+
+function attestationOf(health: Health | null, channel: Channel): Partial<CurrentRelease> {
+  if (health === null) return {};
+  const since = timestamp(health.verdicts[channel].since);
+  const attestationExpiresAt = timestamp(health.attestation?.expires_at);
+  return {
+    ...(since === undefined ? {} : { since }),
+    ...(health.attestation === null || attestationExpiresAt === undefined
+      ? {}
+      : { attestationVersion: health.attestation.version, attestationExpiresAt }),
+  };
+}
+
+function podRow(pod: PodEvidence, { channel }: Findings): PodVerdict {
+  const outcome = podVerdict(pod, channel);
+  const verdict = pod.health?.verdicts[channel];
+  const release = verdict?.release_id ?? undefined;
+  const since = timestamp(verdict?.since);
+  return {
+    name: pod.name,
+    serving: outcome.serving,
+    ...(outcome.serving === 'True'
+      ? {}
+      : { reason: outcome.reason, message: outcome.message.slice(0, MESSAGE_MAX) }),
+    ...(release === undefined ? {} : { release }),
+    ...(since === undefined ? {} : { since }),
+  };
+}
+
+function historyRows(rows: readonly ReleaseRow[]): ReleaseChannelStatus['history'] {
+  return rows.slice(0, HISTORY_MAX).map((row) => {
+    const publishedAt = timestamp(row.published_at);
+    const checkedAt = timestamp(row.artifact_integrity.checked_at);
+    return {
+      id: row.release_id,
+      state: row.state,
+      createdAt: timestamp(row.created_at) ?? '',
+      ...(publishedAt === undefined ? {} : { publishedAt }),
+      ...(checkedAt === undefined ? {} : { checkedAt }),
+      damaged: row.artifact_integrity.damaged,
+    };
+  });
+}
+
+/** Unix seconds as RFC 3339 without fractions, as metav1.Time is written. */
+function timestamp(unixSeconds: number | null | undefined): string | undefined {
+  if (unixSeconds === null || unixSeconds === undefined) return undefined;
+  return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,226 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startApiProxy, statusObject, type ApiProxy } from '../support/api-proxy.ts';
+import type { FakeSlipway } from '../support/fake-slipway.ts';
+import { kubeTools } from '../support/kube-tools.ts';
+import { installDefinition, PATIENCE_MS, startFakes, startOperatorWorld } from '../support/operator-world.ts';
+import type { SlipwayProcess } from '../support/process.ts';
+import { sharedFixture } from '../support/shared-fixture.ts';
+import { until } from '../support/until.ts';
+
+const missing = kubeTools('etcd', 'kube-apiserver') === null;
+/** Looks at everything this seldom, so that only a watch can bring news in time. */
+const SELDOM = '--reconcile.intervalSeconds=3600';
+const CHANNELS = 'releasechannels';
+
+describe.skipIf(missing)('an operator whose API server', () => {
+  const world = sharedFixture(async (atEnd) => {
+    const started = await startOperatorWorld(atEnd);
+    if (started === null) throw new Error('the programs are missing');
+    return started;
+  });
+
+  interface Scene {
+    readonly namespace: string;
+    readonly fake: FakeSlipway;
+    readonly proxy: ApiProxy;
+    readonly operator: SlipwayProcess;
+  }
+
+  /** A Ready channel, an operator behind a proxy, and watches that bring all news. */
+  async function scene(args: readonly string[] = []): Promise<Scene> {
+    const namespace = await world().createNamespace();
+    const [fake] = await startFakes(1);
+    await world().expose(namespace, 'slipway', [fake!]);
+    await world().apply(namespace, 'official', { sync: { interval: '1h' } });
+    const proxy = await startApiProxy(world().plane);
+    const operator = await world().startOperator(namespace, { server: proxy.url, args: [SELDOM, ...args] });
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    await until(() => proxy.openWatches === 3, PATIENCE_MS);
+    return { namespace, fake: fake!, proxy, operator };
+  }
+
+  /** The objects of other tests have no operator any more that would let them go. */
+  async function forsakeOthers(namespace: string): Promise<void> {
+    const root = '/apis/slipway.dev/v1alpha1';
+    const { body } = await world().plane.request('GET', `${root}/${CHANNELS}`);
+    const { items } = body as { items: Array<{ metadata: { name: string; namespace: string } }> };
+    for (const { metadata } of items.filter((each) => each.metadata.namespace !== namespace)) {
+      await world().plane.request(
+        'PATCH',
+        `${root}/namespaces/${metadata.namespace}/${CHANNELS}/${metadata.name}`,
+        { contentType: 'application/merge-patch+json', body: { metadata: { finalizers: null } } },
+      );
+    }
+  }
+
+  const lists = (proxy: ApiProxy, kind: string): number =>
+    proxy.passed.filter(
+      ({ method, path, isWatch }) => method === 'GET' && !isWatch && path.endsWith(`/${kind}`),
+    ).length;
+
+  /** Changes the spec and waits until the operator has acted on it. */
+  async function seesChange({ namespace, fake }: Scene, seconds: number): Promise<void> {
+    await world().apply(namespace, 'official', { sync: { interval: `${seconds}s` } });
+    const id = `relch:${namespace}:official:sync`;
+    await until(() => Number(fake.schedules.get(id)?.every_seconds) === seconds, PATIENCE_MS);
+  }
+
+  it('drops the watches is watched again from where it was, without a list', async () => {
+    const all = await scene();
+    const before = lists(all.proxy, CHANNELS);
+    all.proxy.cutWatches();
+    await seesChange(all, 61);
+    expect(lists(all.proxy, CHANNELS)).toBe(before);
+  });
+
+  it('falls silent on open watches is listed again', async () => {
+    const all = await scene(['--watch.silentSeconds=2']);
+    all.proxy.freezeWatches();
+    await seesChange(all, 62);
+    expect(all.operator.lines.join('\n')).toContain('nothing was heard of a watch: listing again');
+  });
+
+  it.each([
+    ['as an answer', 410],
+    ['as an event', 200],
+  ])('says 410 %s is listed again', async (_form, status) => {
+    const all = await scene();
+    const before = lists(all.proxy, CHANNELS);
+    let once = true;
+    all.proxy.setFault(({ isWatch, path }) => {
+      if (!once || !isWatch || !path.endsWith(CHANNELS)) return null;
+      once = false;
+      const gone = statusObject(410, 'Expired');
+      return { status, body: status === 200 ? { type: 'ERROR', object: gone } : gone };
+    });
+    all.proxy.cutWatches();
+    await until(() => lists(all.proxy, CHANNELS) > before, PATIENCE_MS);
+    await seesChange(all, 63);
+  });
+
+  it('is overloaded is asked less often, and not before it says', async () => {
+    const all = await scene();
+    all.proxy.setFault(() => ({
+      status: 429,
+      headers: { 'retry-after': '1' },
+      body: statusObject(429, 'TooManyRequests'),
+    }));
+    const from = all.proxy.passed.length;
+    all.proxy.cutWatches();
+    await world().apply(all.namespace, 'official', { sync: { interval: '64s' } });
+    const watches = (): number => all.proxy.passed.slice(from).filter(({ isWatch }) => isWatch).length;
+    const begin = performance.now();
+    await until(() => watches() >= 12, PATIENCE_MS);
+    // Three kinds, each at most once a second: the fourth round comes after three seconds.
+    expect(performance.now() - begin).toBeGreaterThan(2_500);
+    all.proxy.setFault(null);
+    await seesChange(all, 64);
+  });
+
+  it('refuses the token gets the new one from the file', async () => {
+    const namespace = await world().createNamespace();
+    const [fake] = await startFakes(1);
+    await world().expose(namespace, 'slipway', [fake!]);
+    await world().apply(namespace, 'official', { sync: { interval: '1h' } });
+    const proxy = await startApiProxy(world().plane);
+    const tokenFile = join(world().directory, 'rotated-token');
+    await writeFile(tokenFile, world().operatorToken);
+    const operator = await world().startOperator(namespace, { server: proxy.url, tokenFile, args: [SELDOM] });
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    const { operatorToken, plane } = world();
+    proxy.setFault(({ token }) =>
+      token === operatorToken ? { status: 401, body: statusObject(401, 'Unauthorized') } : null,
+    );
+    await writeFile(tokenFile, plane.token);
+    proxy.cutWatches();
+    await seesChange({ namespace, fake: fake!, proxy, operator }, 65);
+    await until(async () => (await fetch(`${operator.url}/readyz`)).ok, PATIENCE_MS);
+  });
+
+  it('gives no permission is named once a kind, and /readyz says what is missing', async () => {
+    const namespace = await world().createNamespace();
+    const role = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles/operator`;
+    const { body } = await world().plane.request('GET', role);
+    const { rules } = body as { rules: Array<{ resources: string[] }> };
+    const without = rules.filter(({ resources }) => !resources.includes('services'));
+    const setRules = async (value: object): Promise<void> => {
+      const patch = { contentType: 'application/merge-patch+json', body: { rules: value } };
+      expect((await world().plane.request('PATCH', role, patch)).status).toBe(200);
+    };
+    await setRules(without);
+    const operator = await world().startOperator(namespace);
+    const line = 'no permission to list and watch services: grant the operator list and watch on it';
+    await until(async () => {
+      const answer = await fetch(`${operator.url}/readyz`);
+      const { problems } = (await answer.json()) as { problems: string[] };
+      return answer.status === 503 && problems.includes(line);
+    }, PATIENCE_MS);
+    await setRules(rules);
+    await until(async () => (await fetch(`${operator.url}/readyz`)).ok, PATIENCE_MS);
+    expect(operator.lines.filter((each) => each.includes(line))).toHaveLength(1);
+    expect((await fetch(`${operator.url}/livez`)).status).toBe(200);
+  });
+
+  it('does not let it read Secrets is said in the status and at /readyz, until it does', async () => {
+    const namespace = await world().createNamespace();
+    const role = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles/operator`;
+    const { body } = await world().plane.request('GET', role);
+    const { rules } = body as { rules: Array<{ resources: string[] }> };
+    const setRules = async (value: object): Promise<void> => {
+      const patch = { contentType: 'application/merge-patch+json', body: { rules: value } };
+      expect((await world().plane.request('PATCH', role, patch)).status).toBe(200);
+    };
+    await setRules(rules.filter(({ resources }) => !resources.includes('secrets')));
+    const [fake] = await startFakes(1);
+    await world().expose(namespace, 'slipway', [fake!]);
+    await world().apply(namespace, 'official');
+    const operator = await world().startOperator(namespace);
+    await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'TokenSecretForbidden');
+    await world().untilCondition(namespace, 'official', 'Serving', 'True');
+    const { problems } = (await (await fetch(`${operator.url}/readyz`)).json()) as { problems: string[] };
+    expect(problems).toEqual(['no permission to get secrets']);
+    await setRules(rules);
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    await until(async () => (await fetch(`${operator.url}/readyz`)).ok, PATIENCE_MS);
+    const said = operator.lines.filter((line) => line.includes('no permission to get secrets'));
+    expect(said).toHaveLength(1);
+  });
+
+  it('loses the definition, and gets it again, is followed again', async () => {
+    const all = await scene();
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/releasechannels.slipway.dev';
+    await forsakeOthers(all.namespace);
+    await world().plane.request('DELETE', path);
+    // The objects go first, and each of them waits for its schedules to be removed.
+    await until(() => all.fake.schedules.size === 0, PATIENCE_MS);
+    await until(async () => (await world().plane.request('GET', path)).status === 404, PATIENCE_MS);
+    await until(async () => (await fetch(`${all.operator.url}/readyz`)).status === 503, PATIENCE_MS);
+    await installDefinition(world().plane);
+    await world().apply(all.namespace, 'official', { sync: { interval: '66s' } });
+    await world().untilCondition(all.namespace, 'official', 'Ready', 'True');
+    await until(async () => (await fetch(`${all.operator.url}/readyz`)).ok, PATIENCE_MS);
+  });
+
+  it('is stopped for a while and started again is found again, and serving never depended on it', async () => {
+    const namespace = await world().createNamespace();
+    const [fake] = await startFakes(1);
+    await world().expose(namespace, 'slipway', [fake!]);
+    await world().apply(namespace, 'official', { sync: { interval: '1h' } });
+    // Longer than the stop, which would otherwise end the leadership and with it the process.
+    const args = ['--election.leaseSeconds=120', '--election.renewSeconds=110'];
+    const operator = await world().startOperator(namespace, { args });
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    await world().plane.stopApiServer();
+    await until(
+      () => operator.lines.some((line) => line.includes('the lease cannot be read or renewed')),
+      PATIENCE_MS,
+    );
+    fake!.setVerdict('official', 'EntryDamaged');
+    await world().plane.startApiServer();
+    await world().untilCondition(namespace, 'official', 'Ready', 'False', 'EntryDamaged');
+    await until(async () => (await fetch(`${operator.url}/readyz`)).ok, PATIENCE_MS);
+    expect(operator.lines.filter((line) => line.includes('elected'))).toHaveLength(1);
+  });
+});

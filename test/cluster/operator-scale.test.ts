@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { startFakeSlipway } from '../support/fake-slipway.ts';
+import { kubeTools } from '../support/kube-tools.ts';
+import { startOperatorWorld } from '../support/operator-world.ts';
+import { sharedFixture } from '../support/shared-fixture.ts';
+import { until } from '../support/until.ts';
+
+const missing = kubeTools('etcd', 'kube-apiserver') === null;
+const COUNT = 1_000;
+const MANY_MS = 240_000;
+/** Well beyond what is reached, so that it fails for a leak and not for a busy machine. */
+const RESIDENT_MAX_MIB = 160;
+
+describe.skipIf(missing)('a thousand ReleaseChannels', () => {
+  const world = sharedFixture(async (atEnd) => {
+    const started = await startOperatorWorld(atEnd);
+    if (started === null) throw new Error('the programs are missing');
+    return started;
+  });
+
+  it('converge, each with its schedule once, and are deleted again', async () => {
+    const namespace = await world().createNamespace();
+    const fake = await startFakeSlipway();
+    await world().expose(namespace, 'slipway', [fake]);
+    const names = Array.from({ length: COUNT }, (_, index) => `channel-${index}`);
+    for (let from = 0; from < COUNT; from += 50) {
+      const batch = names.slice(from, from + 50);
+      const applied = await Promise.all(
+        batch.map(async (name) => await world().apply(namespace, name, { sync: { interval: '15m' } })),
+      );
+      expect(applied.every(({ status }) => status === 201)).toBe(true);
+    }
+    const operator = await world().startOperator(namespace, { args: ['--reconcile.intervalSeconds=300'] });
+    const metric = async (name: string): Promise<number> => {
+      const listening = JSON.parse(
+        operator.lines.find((line) => line.includes('"operator listening"')) ?? '{}',
+      ) as { metrics_url: string };
+      const text = await (await fetch(`${listening.metrics_url}/metrics`)).text();
+      const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+      return Number(line?.slice(name.length + 1));
+    };
+    await until(
+      async () => (await metric('slipway_operator_release_channels{ready="True"}')) === COUNT,
+      MANY_MS,
+    );
+    expect(fake.actions.filter(({ action }) => action === 'schedule-add')).toHaveLength(COUNT);
+    expect(fake.actions).toHaveLength(COUNT);
+    expect(fake.schedules.size).toBe(COUNT);
+    const status = await readFile(`/proc/${operator.pid}/status`, 'utf8');
+    expect(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024).toBeLessThan(RESIDENT_MAX_MIB);
+
+    const path = `/apis/slipway.dev/v1alpha1/namespaces/${namespace}/releasechannels`;
+    await world().plane.request('DELETE', path);
+    await until(async () => {
+      const { body } = await world().plane.request('GET', `${path}?limit=1`);
+      return (body as { items: unknown[] }).items.length === 0;
+    }, MANY_MS);
+    expect(fake.schedules.size).toBe(0);
+  });
+});

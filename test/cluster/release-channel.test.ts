@@ -1,0 +1,377 @@
+import { describe, expect, it } from 'vitest';
+import { FAKE_TOKEN, releaseRow, type FakeSlipway } from '../support/fake-slipway.ts';
+import { kubeTools } from '../support/kube-tools.ts';
+import { endpointSlice, PATIENCE_MS, startFakes, startOperatorWorld } from '../support/operator-world.ts';
+import type { SlipwayProcess } from '../support/process.ts';
+import { sharedFixture } from '../support/shared-fixture.ts';
+import { until } from '../support/until.ts';
+
+const missing = kubeTools('etcd', 'kube-apiserver') === null;
+
+describe.skipIf(missing)('a ReleaseChannel', () => {
+  const world = sharedFixture(async (atEnd) => {
+    const started = await startOperatorWorld(atEnd);
+    if (started === null) throw new Error('the programs are missing');
+    return started;
+  });
+
+  interface Scene {
+    readonly namespace: string;
+    readonly fakes: readonly FakeSlipway[];
+    readonly first: FakeSlipway;
+    readonly operator: SlipwayProcess;
+  }
+
+  /** A namespace with a server of some pods, and an operator that looks after it. */
+  async function scene(pods = 1): Promise<Scene> {
+    const namespace = await world().createNamespace();
+    const fakes = await startFakes(pods);
+    await world().expose(namespace, 'slipway', fakes);
+    const operator = await world().startOperator(namespace);
+    return { namespace, fakes, first: fakes[0]!, operator };
+  }
+
+  const ids = (fake: FakeSlipway): string[] => [...fake.schedules.keys()].sort();
+
+  it('becomes Ready, with its schedules in place, in one status patch of one owner', async () => {
+    const { namespace, first } = await scene();
+    await world().apply(namespace, 'official', {
+      sync: { interval: '15m' },
+      verify: { interval: '1h30m' },
+      retention: { keep: 3 },
+    });
+    const status = await world().untilCondition(namespace, 'official', 'Ready', 'True', 'Distributable');
+    expect(status.conditions.map(({ type, status: value }) => [type, value])).toEqual([
+      ['Ready', 'True'],
+      ['Reconciling', 'False'],
+      ['Stalled', 'False'],
+      ['Attested', 'True'],
+      ['SnapshotBound', 'True'],
+      ['Represented', 'True'],
+      ['Serving', 'True'],
+    ]);
+    expect(status).toMatchObject({
+      observedGeneration: 1,
+      servingPods: '1/1',
+      release: { id: 'r1', attestationVersion: 1042 },
+      pods: [{ name: 'slipway-pod-0', serving: 'True', release: 'r1' }],
+      history: [{ id: 'r1', state: 'current', damaged: 0 }],
+    });
+    expect([...first.schedules.values()]).toMatchObject([
+      { id: `relch:${namespace}:official:sync`, action: 'sync', args: [], every_seconds: 900 },
+      { id: `relch:${namespace}:official:verify`, args: ['channel=official'], every_seconds: 5400 },
+      { id: `relch:${namespace}:official:cleanup`, args: ['count=3'], every_seconds: 86_400 },
+    ]);
+    const object = await world().get(namespace, 'official');
+    const owners = object?.metadata.managedFields?.filter(({ subresource }) => subresource === 'status');
+    expect(owners?.map(({ manager }) => manager)).toEqual(['slipway-operator']);
+    expect(object?.metadata.finalizers).toEqual(['slipway.dev/schedules']);
+  });
+
+  it.each([
+    ['AttestationExpired', { Attested: 'False', SnapshotBound: 'Unknown', Represented: 'Unknown' }],
+    ['ReleaseNotAuthorized', { Attested: 'False', SnapshotBound: 'Unknown', Represented: 'Unknown' }],
+    ['ManifestDamaged', { Attested: 'True', SnapshotBound: 'False', Represented: 'Unknown' }],
+    ['EntryDamaged', { Attested: 'True', SnapshotBound: 'True', Represented: 'False' }],
+  ] as const)('takes %s of a verdict over unchanged, at its stage, and recovers', async (reason, stages) => {
+    const { namespace, first } = await scene();
+    first.setVerdict('official', reason);
+    await world().apply(namespace, 'official');
+    const status = await world().untilCondition(namespace, 'official', 'Ready', 'False', reason);
+    const found = Object.fromEntries(status.conditions.map((each) => [each.type, each.status]));
+    expect(found).toMatchObject({ ...stages, Serving: 'False', Stalled: 'False', Reconciling: 'True' });
+    expect(status.pods).toMatchObject([{ serving: 'False', reason, message: `because of ${reason}` }]);
+    first.setVerdict('official', null);
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+  });
+
+  it('says what each pod serves, and is Ready only when all serve the same', async () => {
+    const { namespace, fakes } = await scene(3);
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    fakes[1]!.setVerdict('official', null, 'r2');
+    await world().untilCondition(namespace, 'official', 'Ready', 'False', 'PodsDiffer');
+    fakes[1]!.setVerdict('official', 'EntryMissing');
+    const partly = await world().untilCondition(namespace, 'official', 'Ready', 'False', 'EntryMissing');
+    expect(partly.servingPods).toBe('2/3');
+    expect(partly.pods.map(({ name, serving }) => [name, serving])).toEqual([
+      ['slipway-pod-0', 'True'],
+      ['slipway-pod-1', 'False'],
+      ['slipway-pod-2', 'True'],
+    ]);
+    await world().untilCondition(namespace, 'official', 'Serving', 'True');
+    fakes[1]!.setVerdict('official', null);
+    await fakes[2]!.close();
+    const status = await world().untilCondition(namespace, 'official', 'Ready', 'False', 'PodUnreachable');
+    expect(status.pods[2]).toMatchObject({ name: 'slipway-pod-2', serving: 'Unknown' });
+  });
+
+  it('does not believe old evidence: without an answer everything becomes Unknown', async () => {
+    const { namespace, first } = await scene();
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    first.setSilent(true);
+    const status = await world().untilCondition(namespace, 'official', 'Ready', 'Unknown', 'PodUnreachable');
+    const unknown = status.conditions.filter((each) => each.status === 'Unknown').map(({ type }) => type);
+    expect(unknown).toEqual(['Ready', 'Attested', 'SnapshotBound', 'Represented', 'Serving']);
+    expect(status.release).toMatchObject({ id: 'r1' });
+    first.setSilent(false);
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+  });
+
+  it('follows the pods of its Service', async () => {
+    const { namespace } = await scene();
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    const slices = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
+    await world().plane.request('DELETE', `${slices}/slipway-0`);
+    const none = await world().untilCondition(namespace, 'official', 'Ready', 'False', 'NoPods');
+    expect(none.servingPods).toBe('0/0');
+    const [other] = await startFakes(1);
+    await world().plane.request('POST', slices, {
+      body: endpointSlice(namespace, 'slipway', 7, other!.port),
+    });
+    const status = await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    expect(status.pods.map(({ name }) => name)).toEqual(['slipway-pod-7']);
+  });
+
+  it('stalls with the reason, without a hot loop, and goes on when it is put right', async () => {
+    const { namespace, first, operator } = await scene();
+    const secrets = `/api/v1/namespaces/${namespace}/secrets`;
+    await world().apply(namespace, 'official', { serverRef: { name: 'slipway', port: 81 } });
+    await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'PortNotFound');
+    await world().apply(namespace, 'other', { serverRef: { name: 'nothing', port: 80 } });
+    const other = await world().untilCondition(namespace, 'other', 'Stalled', 'True', 'ServiceNotFound');
+    expect(other.conditions.find(({ type }) => type === 'Ready')).toMatchObject({ status: 'False' });
+    expect(other.conditions.find(({ type }) => type === 'Reconciling')).toMatchObject({ status: 'False' });
+
+    await world().apply(namespace, 'official', { adminTokenSecretRef: { name: 'admin', key: 'nothing' } });
+    await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'TokenSecretNotFound');
+    await world().plane.request('PATCH', `${secrets}/admin`, {
+      contentType: 'application/merge-patch+json',
+      body: { stringData: { nothing: 'wrong' } },
+    });
+    const wrong = await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'TokenRejected');
+    expect(wrong.conditions.find(({ type }) => type === 'Serving')).toMatchObject({ status: 'True' });
+    const before = first.requests.length;
+    await until(() => first.requests.length > before, PATIENCE_MS);
+    const [begin, count] = [performance.now(), first.requests.length];
+    await until(() => first.requests.length > count + 6, PATIENCE_MS);
+    // At one look a second, with two requests each; a hot loop makes thousands.
+    expect(performance.now() - begin).toBeGreaterThan(1_000);
+    await world().plane.request('PATCH', `${secrets}/admin`, {
+      contentType: 'application/merge-patch+json',
+      body: { stringData: { nothing: FAKE_TOKEN } },
+    });
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+
+    first.refuse({ status: 403, code: 'control_forbidden' }, 'schedule-add');
+    await world().apply(namespace, 'official', { sync: { interval: '10m' } });
+    await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'ControlNotExposed');
+    const refused = { status: 422, code: 'upstream_not_configured' };
+    first.refuse({ status: 502, code: 'daemon_rejected', daemon: refused }, 'schedule-add');
+    const rejected = await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'ActionRejected');
+    expect(rejected.conditions[0]?.message).toContain('upstream_not_configured');
+    first.refuse(null, 'schedule-add');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    const written = operator.lines.join('\n');
+    expect(written).toContain('readiness changed');
+    expect(written).not.toContain(FAKE_TOKEN);
+    expect(written).not.toContain(world().operatorToken);
+  });
+
+  it('stays Ready while only the daemon is silent', async () => {
+    const { namespace, first } = await scene();
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    first.refuse({ status: 503, code: 'backend_unavailable' });
+    const status = await world().untilCondition(
+      namespace,
+      'official',
+      'Reconciling',
+      'True',
+      'AdminUnavailable',
+    );
+    expect(status.conditions[0]).toMatchObject({ type: 'Ready', status: 'True' });
+    first.refuse(null);
+    await world().untilCondition(namespace, 'official', 'Reconciling', 'False', 'UpToDate');
+  });
+
+  it('keeps its schedules equal to the spec, whoever changes them, and leaves others alone', async () => {
+    const { namespace, first } = await scene();
+    await world().apply(namespace, 'official', {
+      sync: { interval: '15m' },
+      verify: { interval: '24h' },
+    });
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    const sync = `relch:${namespace}:official:sync`;
+    first.schedules.set('mine', { ...first.schedules.get(sync)!, id: 'mine' });
+    first.schedules.delete(sync);
+    await until(() => first.schedules.has(sync), PATIENCE_MS);
+    first.schedules.set(sync, { ...first.schedules.get(sync)!, every_seconds: 5, enabled: false });
+    await until(() => first.schedules.get(sync)?.every_seconds === 900, PATIENCE_MS);
+    expect(first.actions.at(-1)).toMatchObject({
+      action: 'schedule-update',
+      body: { id: sync, every_seconds: 900, enabled: true },
+    });
+    await world().apply(namespace, 'official', { sync: { interval: '20m' } });
+    await until(() => first.schedules.get(sync)?.every_seconds === 1200, PATIENCE_MS);
+    await until(() => ids(first).join() === ['mine', sync].join(), PATIENCE_MS);
+  });
+
+  it('that is suspended keeps its schedules disabled and still reports', async () => {
+    const { namespace, first } = await scene();
+    const sync = `relch:${namespace}:official:sync`;
+    await world().apply(namespace, 'official', { sync: { interval: '15m' }, suspend: true });
+    const status = await world().untilCondition(namespace, 'official', 'Reconciling', 'False', 'Suspended');
+    expect(status.conditions[0]).toMatchObject({ type: 'Ready', status: 'True' });
+    expect(first.schedules.get(sync)?.enabled).toBe(false);
+    await world().apply(namespace, 'official', { sync: { interval: '15m' }, suspend: false });
+    await until(() => first.schedules.get(sync)?.enabled, PATIENCE_MS);
+  });
+
+  it('publishes, rolls back, waits and stalls for a pinned localized release', async () => {
+    const { namespace, first } = await scene();
+    first.taskStatus = 'queued';
+    const pin = { channel: 'localized', release: 'l1' };
+    await world().apply(namespace, 'localized', pin);
+    await world().untilCondition(namespace, 'localized', 'Reconciling', 'True', 'ReleaseChanging');
+    first.taskStatus = 'succeeded';
+    first.current.localized = 'l1';
+    first.setVerdict('localized', null);
+    await world().untilCondition(namespace, 'localized', 'Ready', 'True');
+    expect(first.actions).toMatchObject([
+      { action: 'localized-publish', body: { from_worker: true, localized_release_id: 'l1' } },
+    ]);
+
+    first.history.push(releaseRow('localized', 'l0', 'superseded'));
+    await world().apply(namespace, 'localized', { ...pin, release: 'l0' });
+    await until(async () => first.current.localized === 'l0', PATIENCE_MS);
+    expect(first.actions.at(-1)).toMatchObject({
+      action: 'localized-rollback',
+      body: { localized_release_id: 'l0' },
+    });
+
+    first.refuse({ status: 501, code: 'not_implemented' }, 'localized-publish');
+    await world().apply(namespace, 'localized', { ...pin, release: 'l9' });
+    await world().untilCondition(namespace, 'localized', 'Stalled', 'True', 'ActionRejected');
+    first.refuse(null, 'localized-publish');
+    first.taskStatus = 'failed';
+    await world().untilCondition(namespace, 'localized', 'Stalled', 'True', 'TaskFailed');
+  });
+
+  it('holds syncs back while a pinned official release is current, and stalls for others', async () => {
+    const { namespace, first } = await scene();
+    const sync = `relch:${namespace}:official:sync`;
+    await world().apply(namespace, 'official', { sync: { interval: '15m' }, release: 'r9' });
+    await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'ReleaseUnknown');
+    expect(first.schedules.get(sync)?.enabled).toBe(true);
+    await world().apply(namespace, 'official', { sync: { interval: '15m' }, release: 'r1' });
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    expect(first.schedules.get(sync)?.enabled).toBe(false);
+    first.history.push(releaseRow('official', 'r0', 'superseded'));
+    await world().apply(namespace, 'official', { sync: { interval: '15m' }, release: 'r0' });
+    await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'PinNotSupported');
+    expect(first.schedules.get(sync)?.enabled).toBe(false);
+  });
+
+  it('is reconciled, and synced once, when the annotation asks for it', async () => {
+    const { namespace, first } = await scene();
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    const handled = async (value: string): Promise<void> => {
+      await world().apply(namespace, 'official', {}, { 'slipway.dev/requestedAt': value });
+      await until(
+        async () => (await world().get(namespace, 'official'))?.status?.lastHandledReconcileAt === value,
+        PATIENCE_MS,
+      );
+    };
+    await handled('first');
+    await handled('second');
+    expect(first.actions.map(({ action }) => action)).toEqual(['sync', 'sync']);
+    expect(new Set(first.actions.map(({ key }) => key)).size).toBe(2);
+  });
+
+  it('takes its status back from another field manager', async () => {
+    const { namespace } = await scene();
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    const path = `/apis/slipway.dev/v1alpha1/namespaces/${namespace}/releasechannels/official/status`;
+    const { status } = await world().plane.request('PATCH', `${path}?fieldManager=thief&force=true`, {
+      contentType: 'application/apply-patch+yaml',
+      body: {
+        apiVersion: 'slipway.dev/v1alpha1',
+        kind: 'ReleaseChannel',
+        metadata: { name: 'official', namespace },
+        status: { servingPods: '9/9' },
+      },
+    });
+    expect(status).toBe(200);
+    await until(
+      async () => (await world().get(namespace, 'official'))?.status?.servingPods === '1/1',
+      PATIENCE_MS,
+    );
+  });
+
+  it('tells of a change once, and of no change never', async () => {
+    const { namespace, first } = await scene();
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    first.setVerdict('official', 'EntryDamaged');
+    await world().untilCondition(namespace, 'official', 'Ready', 'False');
+    const before = await world().get(namespace, 'official');
+    const looks = first.requests.length;
+    await until(() => first.requests.length > looks + 12, PATIENCE_MS);
+    const after = await world().get(namespace, 'official');
+    expect(after?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
+    const { body } = await world().plane.request(
+      'GET',
+      `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
+    );
+    const { items } = body as { items: Array<{ reason: string; type: string }> };
+    expect(items.map(({ reason, type }) => `${type} ${reason}`).sort()).toEqual([
+      'Normal Distributable',
+      'Warning EntryDamaged',
+    ]);
+  });
+
+  describe('that is deleted', () => {
+    it('takes its schedules along', async () => {
+      const { namespace, first } = await scene();
+      await world().apply(namespace, 'official', { sync: { interval: '15m' }, verify: { interval: '24h' } });
+      await world().untilCondition(namespace, 'official', 'Ready', 'True');
+      await world().remove(namespace, 'official');
+      await until(async () => (await world().get(namespace, 'official')) === null, PATIENCE_MS);
+      expect(ids(first)).toEqual([]);
+    });
+
+    it('goes at once when its Service is gone', async () => {
+      const { namespace } = await scene();
+      await world().apply(namespace, 'official', { sync: { interval: '15m' } });
+      await world().untilCondition(namespace, 'official', 'Ready', 'True');
+      await world().plane.request('DELETE', `/api/v1/namespaces/${namespace}/services/slipway`);
+      await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'ServiceNotFound');
+      await world().remove(namespace, 'official');
+      await until(async () => (await world().get(namespace, 'official')) === null, PATIENCE_MS);
+    });
+
+    it('goes after a bounded time when its server does not answer, and says what is left there', async () => {
+      const namespace = await world().createNamespace();
+      const [fake] = await startFakes(1);
+      await world().expose(namespace, 'slipway', [fake!]);
+      await world().startOperator(namespace, { args: ['--reconcile.finalizeSeconds=2'] });
+      await world().apply(namespace, 'official', { sync: { interval: '15m' } });
+      await world().untilCondition(namespace, 'official', 'Ready', 'True');
+      await fake!.close();
+      await world().remove(namespace, 'official');
+      await until(async () => (await world().get(namespace, 'official')) === null, PATIENCE_MS);
+      const { body } = await world().plane.request(
+        'GET',
+        `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
+      );
+      const { items } = body as { items: Array<{ reason: string; note: string }> };
+      const left = items.find(({ reason }) => reason === 'SchedulesLeft');
+      expect(left?.note).toContain(`relch:${namespace}:official:sync`);
+    });
+  });
+});

@@ -1,0 +1,261 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { onTestFinished } from 'vitest';
+import { buildReleaseChannelDefinition } from '../../src/contract/crd/custom-resource-definition.ts';
+import type { ChannelCondition, ReleaseChannelStatus } from '../../src/contract/crd/release-channel.ts';
+import { GROUP_VERSION } from '../../src/contract/crd/resource-names.ts';
+import { ELECTION_RULES, WATCHED_NAMESPACE_RULES } from '../../src/operator/rbac.ts';
+import { FAKE_TOKEN, startFakeSlipway, type FakeSlipway } from './fake-slipway.ts';
+import { startKubeControlPlane, type KubeAnswer, type KubeControlPlane } from './kube-control-plane.ts';
+import { startSlipway, type SlipwayProcess } from './process.ts';
+import type { AtEnd } from './shared-fixture.ts';
+import { until } from './until.ts';
+
+/** How long a test waits for the operator; the machine may be busy. */
+export const PATIENCE_MS = 60_000;
+
+/** A ReleaseChannel as the API server gives it. */
+export interface ChannelObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly generation: number;
+    readonly resourceVersion: string;
+    readonly finalizers?: readonly string[];
+    readonly deletionTimestamp?: string;
+    readonly managedFields?: ReadonlyArray<{ readonly manager: string; readonly subresource?: string }>;
+  };
+  readonly status?: ReleaseChannelStatus;
+}
+
+/** A control plane with the definition of ReleaseChannel, and what tests do in it. */
+export interface OperatorWorld {
+  readonly plane: KubeControlPlane;
+  /** Token of a user with exactly the operator's permissions. */
+  readonly operatorToken: string;
+  readonly directory: string;
+  /** Makes a namespace with the operator's role in it. */
+  createNamespace(): Promise<string>;
+  /** Makes a Service whose pods are these servers on loopback, and the Secret `admin` with the token of the fakes. */
+  expose(namespace: string, service: string, servers: readonly Pick<FakeSlipway, 'port'>[]): Promise<void>;
+  /** Applies a ReleaseChannel; the spec is merged over one that works. */
+  apply(namespace: string, name: string, spec?: object, annotations?: object): Promise<KubeAnswer>;
+  get(namespace: string, name: string): Promise<ChannelObject | null>;
+  remove(namespace: string, name: string): Promise<void>;
+  /** Waits until a condition has this status, and reason where one is given. */
+  untilCondition(
+    namespace: string,
+    name: string,
+    type: ChannelCondition['type'],
+    status: ChannelCondition['status'],
+    reason?: string,
+  ): Promise<ReleaseChannelStatus>;
+  /** Starts an operator for a namespace. */
+  startOperator(namespace: string, options?: OperatorOptions): Promise<SlipwayProcess>;
+}
+
+/** What a test may set differently. */
+export interface OperatorOptions {
+  /** Further flags; they go before those of the world. */
+  readonly args?: readonly string[];
+  /** Where the API server is, when not directly. */
+  readonly server?: string;
+  /** File with the token; default one with the operator's token. */
+  readonly tokenFile?: string;
+  /** Default: it ends with the running test. */
+  readonly atEnd?: AtEnd;
+}
+
+/** The spec that works. */
+const SPEC = {
+  channel: 'official',
+  serverRef: { name: 'slipway', port: 80 },
+  adminTokenSecretRef: { name: 'admin', key: 'token' },
+};
+
+/** Starts a world; it ends with `atEnd`. `null` when the programs are missing. */
+export async function startOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld | null> {
+  const operatorToken = randomBytes(16).toString('hex');
+  const plane = await startKubeControlPlane({
+    users: { [operatorToken]: { name: 'operator', groups: ['operators'] } },
+  });
+  if (plane === null) return null;
+  atEnd(async () => {
+    await plane.stop();
+  });
+  const directory = await mkdtemp(join(tmpdir(), 'slipway-operator-'));
+  atEnd(async () => {
+    await rm(directory, { recursive: true, force: true });
+  });
+  await installDefinition(plane);
+  let namespaces = 0;
+  const channels = (namespace: string): string =>
+    `/apis/${GROUP_VERSION}/namespaces/${namespace}/releasechannels`;
+
+  const create = async (path: string, body: object): Promise<void> => {
+    const { status, body: answer } = await plane.request('POST', path, { body });
+    if (status !== 201) throw new Error(`POST ${path}: ${status} ${JSON.stringify(answer)}`);
+  };
+  const get = async (namespace: string, name: string): Promise<ChannelObject | null> => {
+    const { status, body } = await plane.request('GET', `${channels(namespace)}/${name}`);
+    return status === 200 ? (body as ChannelObject) : null;
+  };
+
+  return {
+    plane,
+    operatorToken,
+    directory,
+    createNamespace: async () => {
+      namespaces += 1;
+      const name = `test-${namespaces}`;
+      await create('/api/v1/namespaces', { metadata: { name } });
+      const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${name}`;
+      const rules = [...WATCHED_NAMESPACE_RULES, ...ELECTION_RULES];
+      await create(`${rbac}/roles`, { metadata: { name: 'operator' }, rules });
+      await create(`${rbac}/rolebindings`, {
+        metadata: { name: 'operator' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'operator' },
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'operator' }],
+      });
+      return name;
+    },
+    expose: async (namespace, service, servers) => {
+      await create(`/api/v1/namespaces/${namespace}/services`, {
+        metadata: { name: service },
+        spec: { selector: { app: service }, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
+      });
+      for (const [index, server] of servers.entries()) {
+        await create(
+          `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`,
+          endpointSlice(namespace, service, index, server.port),
+        );
+      }
+      const secrets = `/api/v1/namespaces/${namespace}/secrets`;
+      if ((await plane.request('GET', `${secrets}/admin`)).status === 404) {
+        await create(secrets, { metadata: { name: 'admin' }, stringData: { token: FAKE_TOKEN } });
+      }
+    },
+    apply: async (namespace, name, spec = {}, annotations = {}) =>
+      await plane.request('PATCH', `${channels(namespace)}/${name}?fieldManager=test&force=true`, {
+        contentType: 'application/apply-patch+yaml',
+        body: {
+          apiVersion: GROUP_VERSION,
+          kind: 'ReleaseChannel',
+          metadata: { name, namespace, annotations },
+          spec: { ...SPEC, ...spec },
+        },
+      }),
+    get,
+    remove: async (namespace, name) => {
+      await plane.request('DELETE', `${channels(namespace)}/${name}`);
+    },
+    untilCondition: async (namespace, name, type, status, reason) => {
+      let last: unknown = null;
+      try {
+        return await until(async () => {
+          const found = (await get(namespace, name))?.status;
+          last = found?.conditions;
+          const condition = found?.conditions.find((each) => each.type === type);
+          const isReason = reason === undefined || condition?.reason === reason;
+          return condition?.status === status && isReason ? found : null;
+        }, PATIENCE_MS);
+      } catch (cause) {
+        throw new Error(`${type} did not become ${status} ${reason ?? ''}: ${JSON.stringify(last)}`, {
+          cause,
+        });
+      }
+    },
+    startOperator: async (namespace, options = {}) => {
+      const id = randomBytes(4).toString('hex');
+      const tokenFile = options.tokenFile ?? join(directory, `token-${id}`);
+      if (options.tokenFile === undefined) await writeFile(tokenFile, operatorToken);
+      const kubeconfig = join(directory, `kubeconfig-${id}`);
+      await writeFile(
+        kubeconfig,
+        renderKubeconfig(options.server ?? plane.url, plane.ca, tokenFile, namespace),
+      );
+      const operator = await startSlipway('operator', [
+        ...(options.args ?? []),
+        `--kubernetes.kubeconfig=${kubeconfig}`,
+        ...(options.args?.some((flag) => flag.startsWith('--watch.namespaces')) === true
+          ? []
+          : [`--watch.namespaces=${namespace}`]),
+        '--pods.hostOverride=127.0.0.1',
+        '--probes.host=127.0.0.1',
+        '--probes.port=0',
+        '--metrics.host=127.0.0.1',
+        '--metrics.port=0',
+        ...withDefaults(options.args ?? [], {
+          '--log.level': 'debug',
+          '--reconcile.intervalSeconds': '1',
+          '--pods.timeoutMs': '2000',
+          '--pods.staleSeconds': '5',
+        }),
+      ]);
+      (options.atEnd ?? onTestFinished)(async () => {
+        operator.signal('SIGCONT');
+        await operator.kill();
+      });
+      return operator;
+    },
+  };
+}
+
+/** Installs the definition and waits until it is served. */
+export async function installDefinition(plane: KubeControlPlane): Promise<void> {
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const { status, body } = await plane.request('POST', path, { body: buildReleaseChannelDefinition() });
+  if (status !== 201) throw new Error(`the definition was refused: ${JSON.stringify(body)}`);
+  await until(
+    async () => (await plane.request('GET', `/apis/${GROUP_VERSION}/releasechannels`)).status === 200,
+    PATIENCE_MS,
+  );
+}
+
+/** An EndpointSlice with one pod; loopback addresses are not allowed in it, so the operator is told where pods are. */
+export function endpointSlice(namespace: string, service: string, index: number, port: number): object {
+  return {
+    metadata: {
+      name: `${service}-${index}`,
+      namespace,
+      labels: { 'kubernetes.io/service-name': service },
+    },
+    addressType: 'IPv4',
+    ports: [{ name: 'http', port, protocol: 'TCP' }],
+    endpoints: [
+      {
+        addresses: [`10.1.0.${index + 1}`],
+        conditions: { ready: true },
+        targetRef: { kind: 'Pod', namespace, name: `${service}-pod-${index}` },
+      },
+    ],
+  };
+}
+
+/** Two or more fake servers for one test. */
+export async function startFakes(count: number): Promise<FakeSlipway[]> {
+  return await Promise.all(Array.from({ length: count }, async () => await startFakeSlipway()));
+}
+
+function withDefaults(args: readonly string[], defaults: Readonly<Record<string, string>>): string[] {
+  return Object.entries(defaults)
+    .filter(([name]) => !args.some((flag) => flag.startsWith(`${name}=`)))
+    .map(([name, value]) => `${name}=${value}`);
+}
+
+function renderKubeconfig(server: string, ca: string, tokenFile: string, namespace: string): string {
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      { name: 'test', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
+    ],
+    users: [{ name: 'operator', user: { tokenFile } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'operator', namespace } }],
+    'current-context': 'test',
+  });
+}
