@@ -1,13 +1,16 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
 import process from 'node:process';
+import { runCtl } from '../src/cli/ctl/ctl.ts';
 import { runDev } from '../src/cli/dev/dev.ts';
 import { runKeygen } from '../src/cli/keygen.ts';
 import { runVerify } from '../src/cli/verify.ts';
 import { systemClock } from '../src/platform/clock.ts';
+import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 
 const USAGE = `Usage: slipway COMMAND [OPTIONS]
 
+  ctl      operates a running service: status, releases, tasks, logs, actions
   dev      starts the daemon and the server on a demo release
   keygen   makes a signing key
   verify   checks a snapshot volume offline
@@ -15,28 +18,22 @@ const USAGE = `Usage: slipway COMMAND [OPTIONS]
 slipway COMMAND --help says more.
 `;
 
-const interrupted = new AbortController();
+const signal = interruptSignal();
 const [command = '', ...args] = process.argv.slice(2);
 const io = { stdout: process.stdout, stderr: process.stderr };
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    // The second one means it: the first was asked to end in order.
-    if (interrupted.signal.aborted) process.exit(1);
-    interrupted.abort(new Error(signal));
-  });
-}
-
 async function main(): Promise<number> {
   switch (command) {
+    case 'ctl':
+      return await runCtl(args, processCtlIo(signal), { name: 'slipway ctl', plugin: false });
     case 'dev': {
       const programDirectory = join(import.meta.dirname, '..');
-      return await runDev(args, { ...io, clock: systemClock, programDirectory, signal: interrupted.signal });
+      return await runDev(args, { ...io, clock: systemClock, programDirectory, signal });
     }
     case 'keygen':
       return await runKeygen(args, io);
     case 'verify':
-      return await runVerify(args, { ...io, signal: interrupted.signal });
+      return await runVerify(args, { ...io, signal });
     case 'help':
     case '--help':
       process.stdout.write(USAGE);

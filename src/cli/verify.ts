@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '../platform/clock.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import { ObjectLedger } from '../snapshot/object-ledger.ts';
 import { renderProgress } from './dev/progress-line.ts';
+import { createProgressDisplay } from './progress-display.ts';
 import { checkVolume } from './verify/check-volume.ts';
 import { parseVerifyOptions, VERIFY_USAGE, type VerifyOptions } from './verify/verify-options.ts';
 import { renderVolumeReport, type VolumeReport } from './verify/volume-report.ts';
@@ -25,8 +26,6 @@ export interface VerifyIo {
 }
 
 const MAX_THREADS = 8;
-const TTY_INTERVAL_MS = 200;
-const LOG_INTERVAL_MS = 5000;
 
 /**
  * Runs `slipway verify`: checks a snapshot volume offline.
@@ -62,7 +61,7 @@ async function check(
 ): Promise<VolumeReport | null> {
   const threads = Math.min(MAX_THREADS, availableParallelism());
   const pool = createHashPool({ threads });
-  const progress = progressLine(io);
+  const progress = createProgressDisplay(io.stderr, io.clock ?? systemClock);
   const signal = io.signal ?? new AbortController().signal;
   try {
     return await checkVolume({
@@ -88,27 +87,6 @@ async function check(
     progress.end();
     await pool.close();
   }
-}
-
-/** One line that is written over on a terminal; a new line every few seconds elsewhere. */
-function progressLine(io: VerifyIo): { show(text: string): void; end(): void } {
-  const clock = io.clock ?? systemClock;
-  const terminal = io.stderr.isTTY === true;
-  const interval = terminal ? TTY_INTERVAL_MS : LOG_INTERVAL_MS;
-  let last = clock.monotonic();
-  let open = false;
-  return {
-    show: (text) => {
-      if (clock.monotonic() - last < interval) return;
-      last = clock.monotonic();
-      open = terminal;
-      io.stderr.write(terminal ? `\r\u001b[K${text}` : `${text}\n`);
-    },
-    end: () => {
-      if (open) io.stderr.write('\r\u001b[K');
-      open = false;
-    },
-  };
 }
 
 async function isDirectory(path: string): Promise<boolean> {

@@ -1,0 +1,34 @@
+import process from 'node:process';
+import type { CtlIo } from '../../src/cli/ctl/ctl-context.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+
+/** What `slipway ctl` and the plugin of kubectl get from this process. */
+export function processCtlIo(signal: AbortSignal): CtlIo {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // Whoever read the output has read enough, as in `slipway ctl logs -f | head`.
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    stdin: process.stdin,
+    // oxlint-disable-next-line node/no-process-env -- the composition root hands the environment down
+    env: process.env,
+    clock: systemClock,
+    signal,
+  };
+}
+
+/** A signal that Ctrl-C and SIGTERM abort; the second of them ends the process at once. */
+export function interruptSignal(): AbortSignal {
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      // The second one means it: the first was asked to end in order.
+      if (interrupted.signal.aborted) process.exit(1);
+      interrupted.abort(new Error(signal));
+    });
+  }
+  return interrupted.signal;
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+import process from 'node:process';
+import { runCtl } from '../src/cli/ctl/ctl.ts';
+import { interruptSignal, processCtlIo } from './compose/ctl.ts';
+
+// `kubectl slipway ...` runs the program of this name that it finds in PATH.
+const code = await runCtl(process.argv.slice(2), processCtlIo(interruptSignal()), {
+  name: 'kubectl slipway',
+  plugin: true,
+});
+process.exit(code);

@@ -1,0 +1,47 @@
+import { CTL_COMMANDS } from '../../src/cli/ctl/ctl-commands.ts';
+import { CTL_EXIT_TEXTS, CTL_EXITS } from '../../src/cli/ctl/ctl-exits.ts';
+import { COMMON_OPTION_TEXTS } from '../../src/cli/ctl/ctl-options.ts';
+import { table } from './markdown.ts';
+
+/** docs/reference/ctl.md */
+export function renderCtlPage(): string {
+  const options = (rows: ReadonlyArray<readonly [string, string]>): string =>
+    table(
+      ['Option', 'Meaning'],
+      rows.map(([option, text]) => [`\`${option}\``, text]),
+    );
+  const commands = CTL_COMMANDS.map(({ name, synopsis, summary, optionTexts }) => {
+    const title = `## \`${`${name} ${synopsis}`.trimEnd()}\`\n\nShows ${summary}.`;
+    const text = title.replace(/Shows (starts|cancels|whether)/, (_match, verb: string) =>
+      verb === 'whether' ? 'Shows whether' : verb.charAt(0).toUpperCase() + verb.slice(1),
+    );
+    return optionTexts.length === 0 ? text : `${text}\n\n${options(optionTexts)}`;
+  });
+  const exits = (Object.keys(CTL_EXITS) as Array<keyof typeof CTL_EXITS>).map((name) => [
+    String(CTL_EXITS[name]),
+    CTL_EXIT_TEXTS[name],
+  ]);
+  return `# \`slipway ctl\`
+
+Generated from the commands by \`make docs\`; do not edit.
+
+Operates a running service through its admin surface: \`slipway ctl [OPTIONS] COMMAND\`. Where \`kubectl-slipway\` is in
+\`PATH\`, \`kubectl slipway COMMAND\` is the same through \`kubectl port-forward\`. How it is used is in
+[operating](../guides/operating.md).
+
+${options(COMMON_OPTION_TEXTS)}
+
+The token never stands on the command line, where every user of the machine could read it. With \`-o json\` the bytes are
+those that the service sent: no number loses a digit, no field is left out. \`status -o json\` is
+\`{"readiness":...,"release_status":...}\` with the bytes of both, \`null\` where the daemon gave no report.
+
+Every action is sent with an \`Idempotency-Key\`. When its fate is unknown (exit code 3 or 5) the message names the key:
+sent again with \`--idempotency-key\` the action is done once.
+
+${commands.join('\n\n')}
+
+## Exit codes
+
+${table(['Code', 'Meaning'], exits)}
+`;
+}

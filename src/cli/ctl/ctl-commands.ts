@@ -1,0 +1,46 @@
+import type { CtlCommand } from './ctl-context.ts';
+import { CTL_EXIT_TEXTS, CTL_EXITS } from './ctl-exits.ts';
+import { COMMON_OPTION_TEXTS } from './ctl-options.ts';
+import { LOGS_COMMAND } from './log-commands.ts';
+import { READ_COMMANDS } from './read-commands.ts';
+import { RUN_COMMANDS } from './run-commands.ts';
+
+/** Every command of `slipway ctl`. */
+export const CTL_COMMANDS: readonly CtlCommand[] = [...READ_COMMANDS, LOGS_COMMAND, ...RUN_COMMANDS];
+
+/** Finds the command that words begin with; the longest name counts. */
+export function findCtlCommand(words: readonly string[]): CtlCommand | null {
+  const named = (count: number): CtlCommand | undefined =>
+    CTL_COMMANDS.find(({ name }) => name === words.slice(0, count).join(' '));
+  return named(2) ?? named(1) ?? null;
+}
+
+/** The help of `slipway ctl`, or of one command. */
+export function renderCtlHelp(program: string, command: CtlCommand | null): string {
+  if (command !== null) {
+    const { name, synopsis, summary, optionTexts } = command;
+    const options = optionTexts.length === 0 ? '' : `\n${columns(optionTexts)}`;
+    return `Usage: ${`${program} ${name} ${synopsis}`.trimEnd()}\n\n${summary}.\n${options}\n${program} --help lists the options of every command.\n`;
+  }
+  const commands = CTL_COMMANDS.map(({ name, synopsis, summary }): [string, string] => [
+    `${name} ${synopsis}`.trimEnd(),
+    summary,
+  ]);
+  const exits = (Object.keys(CTL_EXITS) as Array<keyof typeof CTL_EXITS>).map((name): [string, string] => [
+    String(CTL_EXITS[name]),
+    CTL_EXIT_TEXTS[name].replaceAll('`', ''),
+  ]);
+  return `Usage: ${program} [OPTIONS] COMMAND
+
+Operates a running Slipway through its admin surface.
+
+${columns(commands)}
+${columns(COMMON_OPTION_TEXTS)}
+Exit codes:
+${columns(exits)}`;
+}
+
+function columns(rows: ReadonlyArray<readonly [string, string]>): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join('');
+}

@@ -1,0 +1,67 @@
+import type { Problem } from '../../contract/problem-schema.ts';
+
+/** The exit codes of `slipway ctl`, which scripts may rely on. */
+export const CTL_EXITS = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  unreachable: 3,
+  denied: 4,
+  unavailable: 5,
+  unfinished: 6,
+  interrupted: 130,
+} as const;
+
+/** What each exit code says, in the order of the codes. */
+export const CTL_EXIT_TEXTS: Readonly<Record<keyof typeof CTL_EXITS, string>> = {
+  ok: 'Done; for `status` the official release is distributable, for `doctor` nothing is failing.',
+  failed:
+    'The daemon refused the action, the task failed or was cancelled, the release is not distributable, or a check of `doctor` is failing.',
+  usage: 'The arguments, the parameters or the body are wrong, or the token cannot be read.',
+  unreachable:
+    'The service gave no usable answer: it is down, the address is wrong, or the port could not be forwarded.',
+  denied: 'The token is missing or wrong, or control is not exposed.',
+  unavailable:
+    'The service answered, but its daemon, or that part of it, is not available or does not implement this; the fate of an action may be unknown.',
+  unfinished: '`--wait-timeout` ended before the task did; it goes on.',
+  interrupted: 'Ctrl-C or SIGTERM.',
+};
+
+/** One of the exit codes. */
+export type CtlExit = (typeof CTL_EXITS)[keyof typeof CTL_EXITS];
+
+/** Why a command ends without what it was asked for; the message is for people and says what to do. */
+export class CtlFailure extends Error {
+  readonly exit: CtlExit;
+
+  constructor(exit: CtlExit, message: string, options: ErrorOptions = {}) {
+    super(message, options);
+    this.name = 'CtlFailure';
+    this.exit = exit;
+  }
+}
+
+const EXIT_OF_STATUS: Readonly<Record<number, CtlExit>> = {
+  401: CTL_EXITS.denied,
+  403: CTL_EXITS.denied,
+  409: CTL_EXITS.failed,
+  501: CTL_EXITS.unavailable,
+  503: CTL_EXITS.unavailable,
+};
+
+/** The failure that a problem answer of the service stands for. */
+export function failureOfProblem({ status, code, detail, errors, daemon, instance }: Problem): CtlFailure {
+  const daemonCode = daemon?.code ?? null;
+  const lines = [
+    `${detail} (${status} ${code}${daemonCode === null ? '' : `, daemon: ${daemonCode}`})`,
+    ...(errors ?? []).map(({ pointer, message }) => `  ${pointer === '' ? 'body' : pointer}: ${message}`),
+  ];
+  if (status >= 500) lines.push(`  request id: ${instance}`);
+  return new CtlFailure(exitOfProblem(status, code), lines.join('\n'));
+}
+
+function exitOfProblem(status: number, code: string): CtlExit {
+  // The daemon said no, which is an answer; that it could not be asked is none.
+  if (status === 502) return code === 'daemon_rejected' ? CTL_EXITS.failed : CTL_EXITS.unavailable;
+  return EXIT_OF_STATUS[status] ?? (status < 500 ? CTL_EXITS.usage : CTL_EXITS.unreachable);
+}

@@ -1,0 +1,133 @@
+import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
+import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
+
+/** Options that every command takes. */
+const COMMON = {
+  url: { type: 'string' },
+  'token-file': { type: 'string' },
+  'token-secret': { type: 'string' },
+  kubectl: { type: 'boolean' },
+  namespace: { type: 'string', short: 'n' },
+  context: { type: 'string' },
+  target: { type: 'string' },
+  'target-port': { type: 'string' },
+  timeout: { type: 'string' },
+  output: { type: 'string', short: 'o' },
+  help: { type: 'boolean', short: 'h' },
+} as const satisfies ParseArgsOptionsConfig;
+
+/** Options of single commands. */
+const SPECIAL = {
+  body: { type: 'string' },
+  wait: { type: 'boolean' },
+  'wait-timeout': { type: 'string' },
+  'idempotency-key': { type: 'string' },
+  follow: { type: 'boolean', short: 'f' },
+  tail: { type: 'string' },
+  task: { type: 'string' },
+  channel: { type: 'string' },
+  status: { type: 'string' },
+  limit: { type: 'string' },
+  group: { type: 'string' },
+  reason: { type: 'string' },
+} as const satisfies ParseArgsOptionsConfig;
+
+/** An option of a single command. */
+export type SpecialOption = keyof typeof SPECIAL;
+
+/** The command line, taken apart. */
+export interface CtlArguments {
+  readonly words: readonly string[];
+  readonly values: Readonly<Partial<Record<keyof typeof COMMON | SpecialOption, string | boolean>>>;
+}
+
+/** How the common options are shown in the help and in the documentation. */
+export const COMMON_OPTION_TEXTS: ReadonlyArray<readonly [string, string]> = [
+  ['--url URL', 'where the service is; default SLIPWAY_CTL_URL, else http://127.0.0.1:8080'],
+  [
+    '--token-file FILE',
+    'file with the admin token; default SLIPWAY_CTL_TOKEN_FILE, else the token in SLIPWAY_CTL_TOKEN',
+  ],
+  ['--kubectl', 'reaches the service through "kubectl port-forward", which is started and ended for it'],
+  ['-n, --namespace NAME', 'namespace of the service; implies --kubectl'],
+  ['--context NAME', 'context of the kubeconfig; implies --kubectl'],
+  ['--target KIND/NAME', 'what to forward to; default service/slipway; implies --kubectl'],
+  ['--target-port PORT', 'its port, a number or a name; default 8080'],
+  ['--token-secret NAME/KEY', 'reads the token from a Secret with "kubectl get secret"'],
+  ['--timeout SECONDS', 'for one request; default 30'],
+  ['-o, --output table|json', 'json gives the bytes as the service sent them, for scripts; default table'],
+  ['-h, --help', 'shows this, or the help of a command'],
+];
+
+/**
+ * Takes the command line apart.
+ *
+ * @throws CtlFailure
+ */
+export function parseCtlArguments(argv: readonly string[]): CtlArguments {
+  if (argv.some((word) => word === '--token' || word.startsWith('--token='))) {
+    throw new CtlFailure(
+      CTL_EXITS.usage,
+      'a token on the command line can be read by every user of this machine; put it into a file and give --token-file',
+    );
+  }
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...argv],
+      allowPositionals: true,
+      options: { ...COMMON, ...SPECIAL },
+    });
+    return { words: positionals, values };
+  } catch (error) {
+    throw new CtlFailure(CTL_EXITS.usage, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/**
+ * Refuses options that a command would pass over.
+ *
+ * @param allowed those of the command beyond the common ones
+ * @throws CtlFailure
+ */
+export function refuseOtherOptions(
+  { values }: CtlArguments,
+  command: string,
+  allowed: readonly SpecialOption[],
+): void {
+  const others = Object.keys(values).filter(
+    (name) => Object.hasOwn(SPECIAL, name) && !allowed.some((each) => each === name),
+  );
+  if (others.length === 0) return;
+  throw new CtlFailure(CTL_EXITS.usage, `${command} has no option --${others.join(', --')}`);
+}
+
+/**
+ * The text of an option.
+ *
+ * @returns `undefined` when it was not given
+ */
+export function textOption({ values }: CtlArguments, name: keyof CtlArguments['values']): string | undefined {
+  const value = values[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/**
+ * A whole number of an option.
+ *
+ * @param bounds both inclusive
+ * @throws CtlFailure
+ */
+export function numberOption(
+  args: CtlArguments,
+  name: keyof CtlArguments['values'],
+  bounds: { readonly min: number; readonly max: number; readonly fallback: number },
+): number {
+  const text = textOption(args, name);
+  if (text === undefined) return bounds.fallback;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+  if (value >= bounds.min && value <= bounds.max) return value;
+  throw new CtlFailure(
+    CTL_EXITS.usage,
+    `--${name} ${text}: must be a whole number from ${bounds.min} to ${bounds.max}`,
+  );
+}

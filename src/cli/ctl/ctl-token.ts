@@ -1,0 +1,51 @@
+import { readBoundedFile } from '../../platform/files.ts';
+import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
+
+const TOKEN_FILE_MAX_BYTES = 4096;
+/** What a header can carry. Source: RFC 6750, section 2.1. */
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/** Where the token may come from; the first that is given counts. */
+export interface TokenSources {
+  /** `--token-file`. */
+  readonly file: string | undefined;
+  /** The environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Reads the admin token from a file or from the environment; never from the command line, which every user of the
+ * machine can read.
+ *
+ * @returns `null` when none is given: what needs no token still works
+ * @throws CtlFailure
+ */
+export async function readCtlToken({ file, env }: TokenSources): Promise<string | null> {
+  const path = file ?? env['SLIPWAY_CTL_TOKEN_FILE'];
+  if (path === undefined) {
+    const text = env['SLIPWAY_CTL_TOKEN'];
+    return text === undefined || text === '' ? null : checked(text, 'SLIPWAY_CTL_TOKEN');
+  }
+  try {
+    return checked((await readBoundedFile(path, TOKEN_FILE_MAX_BYTES)).toString('utf8'), path);
+  } catch (cause) {
+    if (cause instanceof CtlFailure) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new CtlFailure(CTL_EXITS.usage, `the token file ${path} cannot be read: ${reason}`, { cause });
+  }
+}
+
+/**
+ * Checks a token that was read from somewhere.
+ *
+ * @param origin for the message, which never quotes the token
+ * @throws CtlFailure
+ */
+export function checked(text: string, origin: string): string {
+  const token = text.trim();
+  if (TOKEN.test(token)) return token;
+  throw new CtlFailure(
+    CTL_EXITS.usage,
+    `${origin} holds no usable token: it must be one line of letters, digits and -._~+/=`,
+  );
+}

@@ -1,0 +1,140 @@
+import type { z } from 'zod';
+import { REPORTS } from '../../contract/reports.ts';
+import type { AdminAnswer } from './admin-api.ts';
+import type { CtlCommand, CtlContext } from './ctl-context.ts';
+import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
+import { numberOption, textOption } from './ctl-options.ts';
+import { printAnswer } from './print-answer.ts';
+import { reportPath } from './report-path.ts';
+import { renderLogLine } from './report-views.ts';
+import { exitOfTask, hasEnded, isTransient, readTask } from './task-watch.ts';
+
+/** Most lines that daemon.logs gives; two answers that follow each other must overlap to lose none. */
+const MOST_LINES = 2000;
+const DEFAULT_LINES = 200;
+const FOLLOW_EVERY_MS = 1000;
+
+type DaemonLines = z.infer<(typeof REPORTS)['daemon.logs']['answer']['schema']>['lines'];
+type TaskLines = z.infer<(typeof REPORTS)['task.logs']['answer']['schema']>['lines'];
+
+/** `logs` */
+export const LOGS_COMMAND: CtlCommand = {
+  name: 'logs',
+  synopsis: '[--tail N] [--task ID] [-f]',
+  summary: 'the log of the daemon, or of one task; -f goes on',
+  words: [0, 0],
+  options: ['tail', 'task', 'follow'],
+  optionTexts: [
+    ['--tail N', 'most lines to begin with, the newest; 1 to 2000, default 200'],
+    ['--task ID', 'the log of this task; -f then ends with the task, as "task show" would'],
+    ['-f, --follow', 'shows new lines as they come; not with -o json'],
+  ],
+  run: async (context) => {
+    const { args, json } = context;
+    const follow = args.values.follow === true;
+    if (follow && json) {
+      throw new CtlFailure(CTL_EXITS.usage, '-f cannot be used with -o json: a report has an end');
+    }
+    const taskId = textOption(args, 'task');
+    const tail = numberOption(args, 'tail', { min: 1, max: MOST_LINES, fallback: DEFAULT_LINES });
+    if (taskId !== undefined) return await showTaskLog(context, taskId, tail, follow);
+    if (follow) return await followDaemonLog(context, tail);
+    const answer = await context.api.get(reportPath('daemon.logs'), { tail: String(tail) });
+    printAnswer(context, answer, REPORTS['daemon.logs'].answer.schema, ({ lines }) =>
+      lines.map(renderLogLine).join(''),
+    );
+    return CTL_EXITS.ok;
+  },
+};
+
+/**
+ * The lines of `next` that `previous` does not hold. Both are windows on one log, oldest first: they overlap where the
+ * end of the one is the beginning of the other.
+ */
+export function newLines<T>(previous: readonly T[], next: readonly T[]): readonly T[] {
+  const [before, after] = [previous, next].map((lines) => lines.map((line) => JSON.stringify(line)));
+  if (before === undefined || after === undefined) return next;
+  for (let shift = 0; shift < before.length; shift += 1) {
+    const overlap = before.length - shift;
+    if (overlap <= after.length && before.every((line, at) => at < shift || line === after[at - shift])) {
+      return next.slice(overlap);
+    }
+  }
+  return next;
+}
+
+async function followDaemonLog(context: CtlContext, tail: number): Promise<CtlExit> {
+  const readLines = async (): Promise<DaemonLines> =>
+    daemonLines(await context.api.get(reportPath('daemon.logs'), { tail: String(MOST_LINES) }));
+  let seen: DaemonLines | null = null;
+  for (;;) {
+    const lines: DaemonLines | null = await askAgain(context, readLines, seen !== null);
+    if (lines !== null) {
+      const fresh = seen === null ? lines.slice(-tail) : newLines(seen, lines);
+      context.stdout.write(fresh.map(renderLogLine).join(''));
+      seen = lines;
+    }
+    await context.clock.sleep(FOLLOW_EVERY_MS, context.signal);
+  }
+}
+
+async function showTaskLog(
+  context: CtlContext,
+  taskId: string,
+  tail: number,
+  follow: boolean,
+): Promise<CtlExit> {
+  let next = 0;
+  let begun = false;
+  for (;;) {
+    // Asked before the log: what the task wrote before it ended is then in the log that is read.
+    const seen = follow ? await askAgain(context, async () => await readTask(context, taskId), begun) : null;
+    const answer = await askAgain(
+      context,
+      async () => await context.api.get(reportPath('task.logs'), { task_id: taskId }),
+      begun,
+    );
+    if (answer !== null && !follow) {
+      printAnswer(context, answer, REPORTS['task.logs'].answer.schema, ({ lines }) =>
+        lines.slice(-tail).map(renderLogLine).join(''),
+      );
+      return CTL_EXITS.ok;
+    }
+    if (answer !== null) {
+      const lines = taskLines(answer);
+      const fresh = lines.slice(begun ? 0 : -tail).filter(({ seq }) => seq >= next);
+      context.stdout.write(fresh.map(renderLogLine).join(''));
+      next = Math.max(next, ...lines.map(({ seq }) => seq + 1));
+      begun = true;
+      if (seen !== null && hasEnded(seen.task)) return exitOfTask(seen.task);
+    }
+    await context.clock.sleep(FOLLOW_EVERY_MS, context.signal);
+  }
+}
+
+/** Once lines have come, a daemon that starts again is waited for; each failure is told on standard error. */
+async function askAgain<T>(context: CtlContext, ask: () => Promise<T>, patient: boolean): Promise<T | null> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!patient || !isTransient(error)) throw error;
+    context.stderr.write(`${(error as CtlFailure).message}\n`);
+    return null;
+  }
+}
+
+function daemonLines({ value }: AdminAnswer): DaemonLines {
+  const parsed = REPORTS['daemon.logs'].answer.schema.safeParse(value);
+  if (parsed.success) return parsed.data.lines;
+  throw unreadable();
+}
+
+function taskLines({ value }: AdminAnswer): TaskLines {
+  const parsed = REPORTS['task.logs'].answer.schema.safeParse(value);
+  if (parsed.success) return parsed.data.lines;
+  throw unreadable();
+}
+
+function unreadable(): CtlFailure {
+  return new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent a log that cannot be read');
+}

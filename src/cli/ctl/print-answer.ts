@@ -1,0 +1,29 @@
+import type { z } from 'zod';
+import { indentJson, type AdminAnswer } from './admin-api.ts';
+import type { CtlContext } from './ctl-context.ts';
+
+const NEWLINE = 0x0a;
+
+/** Writes the bytes of an answer as they came, and a newline where there is none. */
+export function printRaw({ stdout }: Pick<CtlContext, 'stdout'>, body: Buffer): void {
+  stdout.write(body);
+  if (body.at(-1) !== NEWLINE) stdout.write('\n');
+}
+
+/**
+ * Writes an answer: its bytes for scripts, `render`'s text for people; JSON also for people where another version of
+ * the daemon sends something that this one cannot read.
+ *
+ * @returns the value where it could be read
+ */
+export function printAnswer<T extends z.ZodType>(
+  context: CtlContext,
+  answer: AdminAnswer,
+  schema: T,
+  render: (value: z.infer<T>) => string,
+): z.infer<T> | null {
+  const parsed = schema.safeParse(answer.value);
+  if (context.json) printRaw(context, answer.body);
+  else context.stdout.write(parsed.success ? render(parsed.data) : `${indentJson(answer)}\n`);
+  return parsed.success ? parsed.data : null;
+}

@@ -1,0 +1,206 @@
+import { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
+import { isReportName, REPORTS, type ReportName } from '../../contract/reports.ts';
+import { unixSeconds } from '../../platform/clock.ts';
+import { indentJson, type AdminAnswer } from './admin-api.ts';
+import type { CtlCommand, CtlContext } from './ctl-context.ts';
+import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
+import { numberOption, textOption } from './ctl-options.ts';
+import { printAnswer, printRaw } from './print-answer.ts';
+import { REPORT_PATHS, reportPath } from './report-path.ts';
+import {
+  renderDoctor,
+  renderReleases,
+  renderSchedules,
+  renderStatus,
+  renderTask,
+  renderTasks,
+} from './report-views.ts';
+
+/** Most tasks that task.list gives. */
+const MOST_TASKS = 500;
+
+/** The commands that only read, but for `logs`. */
+export const READ_COMMANDS: readonly CtlCommand[] = [
+  {
+    name: 'status',
+    synopsis: '',
+    summary: 'whether the official release is distributable, why not, and how the current releases are',
+    words: [0, 0],
+    options: [],
+    optionTexts: [],
+    run: async (context) => {
+      const readiness = await context.api.get('/readyz', { verbose: 'true' }, [503]);
+      const releases = await releaseStatusOf(context);
+      const now = unixSeconds(context.clock);
+      const parsed = ReadinessAnswer.schema.safeParse(readiness.value);
+      if (!parsed.success) {
+        throw new CtlFailure(CTL_EXITS.unreachable, 'the service answers /readyz, but not as Slipway does');
+      }
+      if (context.json) printRaw(context, joinStatus(readiness, releases));
+      else {
+        const report = REPORTS['release.status'].answer.schema.safeParse(releases?.value);
+        context.stdout.write(renderStatus(parsed.data, report.success ? report.data : null, now));
+      }
+      return parsed.data.distributable ? CTL_EXITS.ok : CTL_EXITS.failed;
+    },
+  },
+  {
+    name: 'releases',
+    synopsis: '[--channel official|localized]',
+    summary: 'releases, past and present',
+    words: [0, 0],
+    options: ['channel'],
+    optionTexts: [['--channel NAME', 'only this channel']],
+    run: async (context) => {
+      await show(
+        context,
+        'release.list',
+        given({ channel: textOption(context.args, 'channel') }),
+        renderReleases,
+      );
+      return CTL_EXITS.ok;
+    },
+  },
+  {
+    name: 'tasks',
+    synopsis: '[--status NAME] [--limit N]',
+    summary: 'tasks, the newest first',
+    words: [0, 0],
+    options: ['status', 'limit'],
+    optionTexts: [
+      ['--status NAME', 'only tasks in this state; not with -o json, which gives the whole report'],
+      ['--limit N', 'most tasks; 1 to 500, default 30; not with -o json'],
+    ],
+    run: async (context) => {
+      const { args, json } = context;
+      const status = textOption(args, 'status');
+      if (json && (status !== undefined || args.values.limit !== undefined)) {
+        throw new CtlFailure(
+          CTL_EXITS.usage,
+          '-o json gives the whole report: leave --status and --limit out',
+        );
+      }
+      const limit = numberOption(args, 'limit', { min: 1, max: MOST_TASKS, fallback: 30 });
+      await show(context, 'task.list', {}, ({ items }, now) =>
+        renderTasks(
+          items.filter((task) => status === undefined || task.status === status).slice(0, limit),
+          now,
+        ),
+      );
+      return CTL_EXITS.ok;
+    },
+  },
+  {
+    name: 'task show',
+    synopsis: 'ID',
+    summary: 'one task',
+    words: [1, 1],
+    options: [],
+    optionTexts: [],
+    run: async (context) => {
+      const [taskId = ''] = context.words;
+      await show(context, 'task.status', { task_id: taskId }, ({ task }, now) => renderTask(task, now));
+      return CTL_EXITS.ok;
+    },
+  },
+  {
+    name: 'schedules',
+    synopsis: '[--group res|parse|i18n]',
+    summary: 'schedules, when they run next and what became of the last run',
+    words: [0, 0],
+    options: ['group'],
+    optionTexts: [['--group NAME', 'only schedules of this group']],
+    run: async (context) => {
+      await show(
+        context,
+        'schedule.list',
+        given({ group: textOption(context.args, 'group') }),
+        renderSchedules,
+      );
+      return CTL_EXITS.ok;
+    },
+  },
+  {
+    name: 'doctor',
+    synopsis: '',
+    summary: 'everything the daemon checks of itself, the worst first',
+    words: [0, 0],
+    options: [],
+    optionTexts: [],
+    run: async (context) => {
+      const report = await show(context, 'daemon.doctor', {}, renderDoctor);
+      return report?.status === 'failing' ? CTL_EXITS.failed : CTL_EXITS.ok;
+    },
+  },
+  {
+    name: 'report',
+    synopsis: 'NAME [parameter=value ...]',
+    summary: 'any report of the daemon, as JSON',
+    words: [1, Infinity],
+    options: [],
+    optionTexts: [],
+    run: async (context) => {
+      const [name = '', ...words] = context.words;
+      if (!isReportName(name)) {
+        const names = [...REPORT_PATHS.keys()].join('\n  ');
+        throw new CtlFailure(CTL_EXITS.usage, `there is no report "${name}"; there are:\n  ${names}`);
+      }
+      const answer = await context.api.get(reportPath(name), parametersOf(words));
+      if (context.json) printRaw(context, answer.body);
+      else context.stdout.write(`${indentJson(answer)}\n`);
+      return CTL_EXITS.ok;
+    },
+  },
+];
+
+/** Reads a report and shows it. */
+async function show<N extends ReportName>(
+  context: CtlContext,
+  name: N,
+  query: Readonly<Record<string, string>>,
+  render: (report: ReturnType<(typeof REPORTS)[N]['answer']['schema']['parse']>, now: number) => string,
+): Promise<ReturnType<(typeof REPORTS)[N]['answer']['schema']['parse']> | null> {
+  const answer = await context.api.get(reportPath(name), query);
+  const now = unixSeconds(context.clock);
+  type Report = ReturnType<(typeof REPORTS)[N]['answer']['schema']['parse']>;
+  return printAnswer(context, answer, REPORTS[name].answer.schema, (value) =>
+    render(value as Report, now),
+  ) as Report | null;
+}
+
+/** What the daemon says; `null` when it cannot be asked now, which `status` can do without. */
+async function releaseStatusOf({ api }: CtlContext): Promise<AdminAnswer | null> {
+  try {
+    return await api.get(reportPath('release.status'));
+  } catch (error) {
+    if (error instanceof CtlFailure && error.exit === CTL_EXITS.unavailable) return null;
+    throw error;
+  }
+}
+
+/** One JSON text of both answers, each exactly as it came. */
+function joinStatus(readiness: AdminAnswer, releases: AdminAnswer | null): Buffer {
+  return Buffer.concat([
+    Buffer.from('{"readiness":'),
+    readiness.body,
+    Buffer.from(',"release_status":'),
+    releases?.body ?? Buffer.from('null'),
+    Buffer.from('}'),
+  ]);
+}
+
+function parametersOf(words: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    words.map((word) => {
+      const at = word.indexOf('=');
+      if (at <= 0) throw new CtlFailure(CTL_EXITS.usage, `"${word}" is no parameter=value`);
+      return [word.slice(0, at), word.slice(at + 1)];
+    }),
+  );
+}
+
+function given(query: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

@@ -1,0 +1,16 @@
+import { listOperations } from '../../contract/operations.ts';
+import type { ReportName } from '../../contract/reports.ts';
+
+/** Where the service answers each report, from the operation table; `/admin` alone, since public routes change reports. */
+export const REPORT_PATHS: ReadonlyMap<ReportName, string> = new Map(
+  listOperations().flatMap(({ auth, daemon, path }): Array<[ReportName, string]> =>
+    auth === 'admin' && daemon !== undefined && 'report' in daemon ? [[daemon.report, path]] : [],
+  ),
+);
+
+/** The path of one report. */
+export function reportPath(report: ReportName): string {
+  const path = REPORT_PATHS.get(report);
+  if (path === undefined) throw new Error(`no operation answers ${report}`);
+  return path;
+}

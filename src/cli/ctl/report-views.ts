@@ -1,0 +1,177 @@
+import type { z } from 'zod';
+import type { REPORTS } from '../../contract/reports.ts';
+import type { Accepted } from '../../contract/schemas/answers/admin.ts';
+import type { Readiness } from '../../contract/schemas/answers/verdict.ts';
+import { renderProgress } from '../dev/progress-line.ts';
+import { printable, textBytes, textClock, textFields, textTable, textTime } from './text-table.ts';
+
+/** A report as its schema gives it. */
+type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
+
+/** A task as task.status and task.list give it. */
+export type TaskView = ReportOf<'task.status'>['task'];
+
+/** Renders the verdict and how the current releases are. */
+export function renderStatus(
+  readiness: Readiness,
+  releases: ReportOf<'release.status'> | null,
+  now: number,
+): string {
+  const failed = (readiness.checks ?? []).filter(({ ok }) => !ok);
+  const { attestation } = readiness;
+  const fields: Array<[string, string]> = [
+    ['distributable', readiness.distributable ? 'yes' : `no: ${readiness.reason}`],
+    ['because', readiness.message],
+    ['since', textTime(readiness.since, now)],
+    ['release', readiness.release_id ?? '-'],
+    [
+      'attestation',
+      attestation === null
+        ? '-'
+        : `version ${attestation.version}, expires ${textTime(attestation.expires_at, now)}`,
+    ],
+    ...failed.map(({ name, reason, message }): [string, string] => [
+      `check ${name}`,
+      `${reason}: ${message}`,
+    ]),
+  ];
+  if (releases === null) return textFields([...fields, ['daemon', 'its release report is not available']]);
+  for (const channel of ['official', 'localized'] as const) {
+    const current = releases[channel];
+    const state =
+      current === null
+        ? '-'
+        : `${current.release_id}, ${current.state}, ${current.integrity}, verified ${textTime(current.verified_at, now)}`;
+    fields.push([channel, state]);
+    for (const destination of current?.damaged ?? []) fields.push(['damaged', destination]);
+  }
+  return textFields([...fields, ['relation', releases.relation]]);
+}
+
+/** Renders the history of releases. */
+export function renderReleases({ releases }: ReportOf<'release.list'>, now: number): string {
+  return textTable(
+    ['CHANNEL', 'RELEASE', 'STATE', 'ENTRIES', 'SIZE', 'PUBLISHED', 'VERIFIED', 'DAMAGED'],
+    releases.map(({ channel, release_id, state, manifest, published_at, artifact_integrity }) => [
+      channel,
+      release_id,
+      state,
+      String(manifest?.entry_count ?? '-'),
+      manifest === null ? '-' : textBytes(manifest.total_bytes),
+      textTime(published_at, now),
+      textTime(artifact_integrity.checked_at, now),
+      String(artifact_integrity.damaged),
+    ]),
+  );
+}
+
+/** Renders tasks, one a line. */
+export function renderTasks(tasks: readonly TaskView[], now: number): string {
+  return textTable(
+    ['TASK', 'KIND', 'STATUS', 'LANE', 'CREATED', 'DETAIL'],
+    tasks.map((task) => [
+      task.task_id,
+      task.kind,
+      task.status,
+      task.lane,
+      textTime(task.created_at, now),
+      detailOf(task),
+    ]),
+  );
+}
+
+/** Renders one task whole. */
+export function renderTask(task: TaskView, now: number): string {
+  const optional: Array<[string, string | null]> = [
+    ['progress', task.progress === null ? null : renderProgress(task.progress)],
+    [
+      'cancelled',
+      task.cancel_requested_at === null
+        ? null
+        : `${textTime(task.cancel_requested_at, now)} ${task.cancel_reason ?? ''}`,
+    ],
+    ['failure', task.failure_code === null ? null : `${task.failure_code}: ${task.failure_reason ?? ''}`],
+    ['result', task.result === null ? null : JSON.stringify(task.result, bigintAsText)],
+    ['schedule', task.schedule_id],
+    ['reviewer', task.reviewer],
+    ['reason', task.reason],
+    ['request', task.correlation_id],
+  ];
+  return textFields([
+    ['task', task.task_id],
+    ['kind', task.kind],
+    ['status', task.status],
+    ['attempt', `${task.attempt} of ${task.max_attempts}`],
+    ['arguments', JSON.stringify(task.args, bigintAsText)],
+    ['created', textTime(task.created_at, now)],
+    ['started', textTime(task.started_at, now)],
+    ['finished', textTime(task.finished_at, now)],
+    ...optional.filter((field): field is [string, string] => field[1] !== null),
+  ]);
+}
+
+/** Renders what became of an accepted action. */
+export function renderAccepted(accepted: Accepted): string {
+  const { action, task_id, status, deduplicated, ignored_fields, result } = accepted;
+  return textFields([
+    ['action', action],
+    ['task', deduplicated ? `${task_id} (it was there already)` : task_id],
+    ['status', status],
+    ...(ignored_fields.length === 0 ? [] : [['ignored fields', ignored_fields.join(', ')] as const]),
+    ...(result === undefined ? [] : [['result', JSON.stringify(result, bigintAsText)] as const]),
+  ]);
+}
+
+/** Renders schedules, one a line. */
+export function renderSchedules({ items }: ReportOf<'schedule.list'>, now: number): string {
+  return textTable(
+    ['ID', 'GROUP', 'ACTION', 'ENABLED', 'EVERY', 'NEXT', 'LAST', 'RUNS', 'ARGS'],
+    items.map((each) => [
+      each.id,
+      each.group,
+      each.action,
+      each.exhausted ? 'exhausted' : String(each.enabled),
+      each.every_seconds === null ? 'once' : `${each.every_seconds}s`,
+      textTime(each.next_run_unix_seconds, now),
+      each.last_status ?? '-',
+      each.max_runs === null ? String(each.run_count) : `${each.run_count}/${each.max_runs}`,
+      each.args.join(' '),
+    ]),
+  );
+}
+
+/** Renders the checks of the doctor, the worst first. */
+export function renderDoctor({ status, checks }: ReportOf<'daemon.doctor'>, now: number): string {
+  const order = ['failing', 'degraded', 'ok'];
+  const sorted = [...checks].sort((left, right) => order.indexOf(left.status) - order.indexOf(right.status));
+  return `${status}\n\n${textTable(
+    ['CHECK', 'STATUS', 'SINCE', 'FINDING'],
+    sorted.map((check) => [check.id, check.status, textTime(check.since, now), check.message]),
+  )}`;
+}
+
+/** Renders one line of a log. */
+export function renderLogLine(line: {
+  readonly ts: number;
+  readonly level: string;
+  readonly msg: string;
+  readonly task_id?: string | undefined;
+  readonly fields?: object | undefined;
+}): string {
+  const fields =
+    line.fields === undefined || Object.keys(line.fields).length === 0
+      ? ''
+      : ` ${JSON.stringify(line.fields, bigintAsText)}`;
+  const task = line.task_id === undefined ? '' : ` [${line.task_id}]`;
+  return `${textClock(line.ts)} ${line.level.padEnd(5)} ${printable(`${line.msg}${task}${fields}`)}\n`;
+}
+
+function detailOf(task: TaskView): string {
+  if (task.failure_code !== null) return `${task.failure_code}: ${task.failure_reason ?? ''}`;
+  if (task.status === 'running' && task.progress !== null) return renderProgress(task.progress);
+  return task.schedule_id === null ? '' : `schedule ${task.schedule_id}`;
+}
+
+function bigintAsText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}

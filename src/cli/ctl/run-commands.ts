@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import {
+  actionDefinition,
+  CONTROL_ACTIONS,
+  isControlAction,
+  type ControlAction,
+} from '../../contract/actions.ts';
+import { stringifyJsonExact } from '../../contract/json-exact.ts';
+import { AcceptedAnswer } from '../../contract/schemas/answers/admin.ts';
+import { unixSeconds } from '../../platform/clock.ts';
+import { renderActionBody, type BodyWords } from './action-body.ts';
+import type { CtlCommand, CtlContext } from './ctl-context.ts';
+import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
+import { numberOption, textOption } from './ctl-options.ts';
+import { printAnswer, printRaw } from './print-answer.ts';
+import { renderAccepted, renderTask } from './report-views.ts';
+import { exitOfTask, watchTask } from './task-watch.ts';
+
+/** Largest body that the service takes. */
+const BODY_MAX_BYTES = 1024 * 1024;
+const LONGEST_WAIT_SECONDS = 7 * 86_400;
+
+const WAIT_OPTIONS = ['wait', 'wait-timeout', 'idempotency-key'] as const;
+const WAIT_TEXTS: ReadonlyArray<readonly [string, string]> = [
+  ['--wait', 'waits until the task has ended, shows its progress, and ends as it does'],
+  ['--wait-timeout SECONDS', 'longest wait; the task goes on after it'],
+  [
+    '--idempotency-key KEY',
+    'sends the action again under the key of an earlier call, so that it is done once',
+  ],
+];
+
+/** The commands that start an action. */
+export const RUN_COMMANDS: readonly CtlCommand[] = [
+  {
+    name: 'run',
+    synopsis: 'ACTION [field=value ... | --body JSON | -]',
+    summary: 'starts a control action',
+    words: [1, Infinity],
+    options: ['body', ...WAIT_OPTIONS],
+    optionTexts: [
+      [
+        'field=value',
+        'a field of the body; again for the next item of a list; source.source_kind=manual for a member',
+      ],
+      ['--body JSON', 'the whole body; - as the last word reads it from standard input'],
+      ...WAIT_TEXTS,
+    ],
+    run: async (context) => {
+      const [action = ''] = context.words;
+      if (!isControlAction(action)) {
+        const list = CONTROL_ACTIONS.map((each) => `  ${each}: ${actionDefinition(each).summary}`).join('\n');
+        throw new CtlFailure(CTL_EXITS.usage, `there is no action "${action}"; there are:\n${list}`);
+      }
+      return await start(context, action, renderActionBody(action, await bodyWords(context)));
+    },
+  },
+  {
+    name: 'task cancel',
+    synopsis: 'ID [--reason TEXT]',
+    summary: 'cancels a task that is queued, asks one that runs to stop',
+    words: [1, 1],
+    options: ['reason', 'idempotency-key'],
+    optionTexts: [['--reason TEXT', 'is recorded on the task']],
+    run: async (context) => {
+      const [taskId = ''] = context.words;
+      const reason = textOption(context.args, 'reason');
+      const body = { task_id: taskId, ...(reason === undefined ? {} : { reason }) };
+      return await start(context, 'task-cancel', stringifyJsonExact(body));
+    },
+  },
+];
+
+async function start(context: CtlContext, action: ControlAction, body: string | null): Promise<CtlExit> {
+  const { api, args } = context;
+  const key = textOption(args, 'idempotency-key') ?? randomUUID();
+  const answer = await api.post(action, body, key).catch((error: unknown) => {
+    if (!(error instanceof CtlFailure) || !isUnclear(error)) throw error;
+    throw new CtlFailure(
+      error.exit,
+      `${error.message}\nTo send it again without doing it twice: --idempotency-key ${key}`,
+      { cause: error },
+    );
+  });
+  const parsed = AcceptedAnswer.schema.safeParse(answer.value);
+  if (args.values.wait !== true || !parsed.success) {
+    printAnswer(context, answer, AcceptedAnswer.schema, renderAccepted);
+    return CTL_EXITS.ok;
+  }
+  return await waitFor(context, parsed.data.task_id);
+}
+
+async function waitFor(context: CtlContext, taskId: string): Promise<CtlExit> {
+  const bounds = { min: 0, max: LONGEST_WAIT_SECONDS, fallback: -1 };
+  const seconds = numberOption(context.args, 'wait-timeout', bounds);
+  const { task, answer } = await watchTask(context, taskId, seconds < 0 ? null : seconds * 1000);
+  if (context.json) printRaw(context, answer.body);
+  else context.stdout.write(renderTask(task, unixSeconds(context.clock)));
+  return exitOfTask(task);
+}
+
+/** Whether the action may have been started all the same. */
+function isUnclear({ exit }: CtlFailure): boolean {
+  return exit === CTL_EXITS.unreachable || exit === CTL_EXITS.unavailable;
+}
+
+async function bodyWords(context: CtlContext): Promise<BodyWords> {
+  const [, ...words] = context.words;
+  const body = textOption(context.args, 'body');
+  const last = words.at(-1);
+  if (last !== '-') return { fields: words, json: body ?? null };
+  if (body !== undefined) throw new CtlFailure(CTL_EXITS.usage, 'give either --body or -, not both');
+  return { fields: words.slice(0, -1), json: await readStandardInput(context) };
+}
+
+async function readStandardInput({ stdin }: CtlContext): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stdin) {
+    size += chunk.length;
+    if (size > BODY_MAX_BYTES) {
+      throw new CtlFailure(CTL_EXITS.usage, `the body on standard input exceeds ${BODY_MAX_BYTES} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks, size));
+  } catch (cause) {
+    throw new CtlFailure(CTL_EXITS.usage, 'the body on standard input is not UTF-8', { cause });
+  }
+}

@@ -1,0 +1,240 @@
+import { createServer } from 'node:http';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { listen } from '../../../../src/platform/http/listen.ts';
+import { REPORTS, type ReportName } from '../../../../src/contract/reports.ts';
+import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
+import { ADMIN_TOKEN, startAdminServer, type AdminServer } from '../../../support/admin-client.ts';
+import { ctl, type CtlRun, type CtlRunOptions } from '../../../support/ctl.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+/** A service whose daemon answers what the test puts in, and a way to run commands against it. */
+async function service(): Promise<
+  AdminServer & { readonly run: (argv: readonly string[], options?: CtlRunOptions) => Promise<CtlRun> }
+> {
+  const server = await startAdminServer({ daemonTimeoutMs: 10_000 });
+  return {
+    ...server,
+    run: async (argv, options) =>
+      await ctl(['--url', server.url, '--token-file', server.tokenFile, ...argv], options),
+  };
+}
+
+function example(report: ReportName): Record<string, unknown> {
+  return REPORTS[report].answer.example;
+}
+
+function finishedTask(status: string): Record<string, unknown> {
+  const report = example('task.status');
+  return { ...report, task: { ...(report['task'] as object), status, finished_at: 1_763_683_300 } };
+}
+
+describe('reads', () => {
+  it.each([
+    [['releases'], 'release.list', 'r90_', 'CHANNEL'],
+    [['tasks'], 'task.list', 'running', 'TASK'],
+    [['task', 'show', 'x'], 'task.status', 'download', 'status'],
+    [['schedules'], 'schedule.list', 'nightly-verify', 'EVERY'],
+    [['doctor'], 'daemon.doctor', 'store.writable', 'CHECK'],
+    [['logs'], 'daemon.logs', 'sync finished', 'info'],
+    [['logs', '--task', 'x'], 'task.logs', '{"entries":8123}', 'catalog fetched'],
+    [['report', 'translation.handoff'], 'translation.handoff', '"report": "translation.handoff"', '{\n'],
+  ] as const)(
+    '%j is a table for people and the bytes of the daemon for scripts',
+    async (argv, report, ...texts) => {
+      const { run, daemon } = await service();
+      const bytes = JSON.stringify(example(report)).replace('{', '{ "huge":9223372036854775807,');
+      daemon.setAnswer(`/v1/reports/${report}`, { status: 200, body: bytes });
+      const shown = await run(argv);
+      expect([shown.code, shown.err]).toEqual([0, '']);
+      for (const text of texts) if (text !== 'r90_') expect(shown.out).toContain(text);
+      expect(await run([...argv, '-o', 'json'])).toEqual({ code: 0, out: `${bytes}\n`, err: '' });
+    },
+  );
+
+  it('shows JSON where a daemon of another version sends what cannot be read', async () => {
+    const { run, daemon } = await service();
+    daemon.setAnswer('/v1/reports/release.list', {
+      status: 200,
+      body: '{"releases":5,"n":9007199254740993}',
+    });
+    expect(await run(['releases'])).toMatchObject({
+      code: 0,
+      out: '{\n  "releases": 5,\n  "n": 9007199254740993\n}\n',
+    });
+  });
+
+  it('status ends with 1 and names the failed checks, also when the daemon is silent', async () => {
+    const { run } = await service();
+    const shown = await run(['status']);
+    expect(shown.code).toBe(1);
+    expect(shown.out).toContain('no: AttestationUnavailable');
+    expect(shown.out).toContain('its release report is not available');
+    const { code, out } = await run(['status', '-o', 'json']);
+    expect([code, JSON.parse(out)]).toMatchObject([
+      1,
+      { readiness: { distributable: false }, release_status: null },
+    ]);
+  });
+
+  it('doctor ends with 1 only when something is failing, the worst first', async () => {
+    const { run, daemon } = await service();
+    const check = (id: string, status: string) => ({ id, status, message: `m-${id}`, since: 1 });
+    const report = { ...example('daemon.doctor'), status: 'failing' };
+    daemon.setReport('daemon.doctor', {
+      ...report,
+      checks: [check('a', 'ok'), check('b', 'failing'), check('c', 'degraded')],
+    });
+    const { code, out } = await run(['doctor']);
+    expect(code).toBe(1);
+    expect([out.indexOf('m-b') < out.indexOf('m-c'), out.indexOf('m-c') < out.indexOf('m-a')]).toEqual([
+      true,
+      true,
+    ]);
+    daemon.setReport('daemon.doctor', { ...report, status: 'degraded', checks: [] });
+    expect((await run(['doctor'])).code).toBe(0);
+  });
+
+  it('logs -f tells each line once, and ends with Ctrl-C', async () => {
+    const { run, daemon } = await service();
+    const line = (msg: string) => ({ ts: 1_763_683_200.5, level: 'info', msg });
+    const setLines = (...lines: object[]): void =>
+      daemon.setReport('daemon.logs', { ...example('daemon.logs'), lines });
+    setLines(line('first'), line('second'));
+    const interrupted = new AbortController();
+    const { code, out } = await run(['logs', '-f', '--tail', '1'], {
+      signal: interrupted.signal,
+      onOutput: (text) => {
+        if (text.includes('third')) interrupted.abort(new Error('SIGINT'));
+        else setLines(line('first'), line('second'), line('third'));
+      },
+    });
+    expect([code, out.split('\n').map((each) => each.slice(-6))]).toEqual([130, ['second', ' third', '']]);
+  });
+});
+
+describe('actions', () => {
+  it('are sent with an idempotency key, and --wait ends as the task does', async () => {
+    const { run, daemon } = await service();
+    daemon.setAnswer('/v1/control/sync', { status: 202, body: AcceptedAnswer.example });
+    expect(await run(['run', 'sync', 'force=true'])).toMatchObject({ code: 0, err: '' });
+    const [first] = daemon.received;
+    expect([first?.body, typeof first?.headers['idempotency-key']]).toEqual(['{"force":true}', 'string']);
+    daemon.setReport('task.status', finishedTask('succeeded'));
+    expect(await run(['run', 'sync', '--wait'])).toMatchObject({ code: 0 });
+    daemon.setReport('task.status', finishedTask('failed'));
+    const failed = await run(['run', 'sync', '--wait', '-o', 'json']);
+    expect([failed.code, JSON.parse(failed.out)]).toMatchObject([1, { task: { status: 'failed' } }]);
+    daemon.setReport('task.status', example('task.status'));
+    expect(await run(['run', 'sync', '--wait', '--wait-timeout', '0'])).toMatchObject({ code: 6, out: '' });
+  });
+
+  it('take a body from --body and from standard input, byte for byte in its numbers', async () => {
+    const { run, daemon } = await service();
+    daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: AcceptedAnswer.example });
+    const body = '{"count":9223372036854775807}';
+    await run(['run', 'release-cleanup', '--body', body]);
+    await run(['run', 'release-cleanup', '-'], { stdin: body });
+    expect(daemon.received.map((each) => each.body)).toEqual([body, body]);
+    expect((await run(['run', 'release-cleanup', '-', '--body', body])).code).toBe(2);
+  });
+
+  it('cancel a task with a reason', async () => {
+    const { run, daemon } = await service();
+    daemon.setAnswer('/v1/control/task-cancel', { status: 202, body: AcceptedAnswer.example });
+    await run(['task', 'cancel', 'T1', '--reason', 'enough']);
+    expect(daemon.received[0]?.body).toBe('{"task_id":"T1","reason":"enough"}');
+  });
+
+  it.each([
+    [409, 'release_protected', 1],
+    [501, 'not_implemented', 5],
+    [400, 'invalid_request', 2],
+    [503, 'internal_error', 5],
+  ])('a daemon that answers %d %s gives exit code %d', async (status, code, exit) => {
+    const { run, daemon } = await service();
+    daemon.setAnswer('/v1/control/sync', { status, body: { code, detail: 'said so' } });
+    const { err, ...rest } = await run(['run', 'sync']);
+    expect(rest).toEqual({ code: exit, out: '' });
+    expect(err.includes('--idempotency-key')).toBe(exit === 5);
+  });
+});
+
+describe('what goes wrong on the way', () => {
+  it('a wrong token is 4, a service that is down 3, and something else that listens 3', async () => {
+    const { url } = await service();
+    const wrong = { env: { SLIPWAY_CTL_TOKEN: 'wrong-token' } };
+    const denied = await ctl(['--url', url, 'tasks'], wrong);
+    expect([denied.code, denied.err.includes('wrong-token')]).toEqual([4, false]);
+    expect((await ctl(['--url', url, 'tasks'])).code).toBe(4);
+    const other = await listen(
+      createServer((_request, response) =>
+        response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end('<html>'),
+      ),
+      { host: '127.0.0.1', port: 0 },
+    );
+    onTestFinished(async () => await other.close(AbortSignal.abort()));
+    expect(await ctl(['--url', other.url, 'tasks'], wrong)).toMatchObject({ code: 3 });
+    await other.close();
+    const down = await ctl(['--url', other.url, 'tasks']);
+    expect([down.code, down.err]).toEqual([3, expect.stringContaining('ECONNREFUSED')]);
+  });
+
+  it('takes the token from the environment, a file named there, or an option, in this order of weight', async () => {
+    const server = await startAdminServer({ daemonTimeoutMs: 10_000 });
+    server.daemon.setReport('task.list', example('task.list'));
+    const ask = async (argv: string[], env: Record<string, string>): Promise<number> =>
+      (await ctl(['--url', server.url, ...argv, 'tasks'], { env })).code;
+    expect(await ask([], { SLIPWAY_CTL_TOKEN: ADMIN_TOKEN })).toBe(0);
+    expect(await ask([], { SLIPWAY_CTL_TOKEN: 'wrong', SLIPWAY_CTL_TOKEN_FILE: server.tokenFile })).toBe(0);
+    expect(await ask(['--token-file', server.tokenFile], { SLIPWAY_CTL_TOKEN_FILE: '/nowhere' })).toBe(0);
+    expect(await ask([], { SLIPWAY_CTL_TOKEN_FILE: '/nowhere' })).toBe(2);
+    const bad = join(await temporaryDirectory(), 'token');
+    await writeFile(bad, 'two words');
+    expect(await ask(['--token-file', bad], {})).toBe(2);
+  });
+
+  it.each([
+    [['tasks', '--token', 'secret-word'], 'can be read by every user'],
+    [['tasks', '--token=secret-word'], 'can be read by every user'],
+    [[], 'no command'],
+    [['taks'], 'no command "taks"'],
+    [['tasks', 'extra'], 'usage: tasks'],
+    [['tasks', '--follow'], 'tasks has no option --follow'],
+    [['tasks', '--limit', '0'], '--limit 0: must be a whole number'],
+    [['tasks', '-o', 'yaml'], 'must be table or json'],
+    [['tasks', '-o', 'json', '--status', 'failed'], 'leave --status'],
+    [['logs', '-f', '-o', 'json'], 'cannot be used with'],
+    [['run', 'snyc'], 'there is no action "snyc"'],
+    [['report', 'nothing'], 'there is no report "nothing"'],
+    [['report', 'task.status', 'task_id'], 'no parameter=value'],
+    [['tasks', '--url', 'http://u:secret-word@h/'], 'without a user'],
+    [['tasks', '--url', 'http://h/', '-n', 'ns'], 'not both'],
+    [['tasks', '--frobnicate'], 'frobnicate'],
+  ])('%j is a usage error', async (argv, message) => {
+    const { code, out, err } = await ctl(argv);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain(message);
+    expect(err).not.toContain('secret-word');
+  });
+
+  it('warns before a token goes over http to another machine', async () => {
+    const env = { SLIPWAY_CTL_TOKEN: ADMIN_TOKEN };
+    const { code, err } = await ctl(['--url', 'http://slipway.invalid', '--timeout', '5', 'tasks'], { env });
+    expect([code, err]).toEqual([
+      3,
+      expect.stringContaining('warning: the token goes to slipway.invalid over http'),
+    ]);
+  });
+
+  it('has help for itself and for every command', async () => {
+    for (const argv of [['--help'], ['help'], ['run', '--help'], ['help', 'task', 'cancel']]) {
+      expect(await ctl(argv)).toMatchObject({
+        code: 0,
+        err: '',
+        out: expect.stringContaining('Usage: ') as string,
+      });
+    }
+  });
+});
