@@ -1,10 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import process from 'node:process';
 import packageManifest from '../../package.json' with { type: 'json' };
-import { loadSigningKeys } from '../../src/attestation/keys.ts';
-import { daemonConfigurationSchema, type DaemonConfiguration } from '../../src/daemon/config.ts';
+import { daemonConfigurationSchema } from '../../src/daemon/config.ts';
 import { createDaemon } from '../../src/daemon/daemon.ts';
 import { createLogRing } from '../../src/daemon/reports/log-ring.ts';
+import type { SettingsLoader } from '../../src/daemon/settings/daemon-settings.ts';
+import { createSettingsLoader } from '../../src/daemon/settings/load-settings.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { ConfigurationProblems, runConfigured } from '../../src/platform/config/run-configured.ts';
 import { noFailpoints } from '../../src/platform/failpoints.ts';
@@ -17,34 +18,34 @@ const SHUTDOWN_MS = 35_000;
 /** Log lines that wait for a slow reader of standard output. */
 const MAX_WAITING_LOG_BYTES = 4 * 1024 * 1024;
 
-async function start(config: DaemonConfiguration): Promise<void> {
+async function start(loadSettings: SettingsLoader): Promise<void> {
   const { version } = packageManifest;
-  const keys = await loadSigningKeys(config.attestation.signingKeyFiles);
-  if (!keys.ok) {
-    throw new ConfigurationProblems(keys.error.map((problem) => `attestation.signingKeyFiles: ${problem}`));
-  }
+  const settings = await loadSettings();
+  if (!settings.ok) throw new ConfigurationProblems(settings.error);
+  const { configuration, signingKeys, warnings } = settings.value;
   const logRing = createLogRing(createLogOutput({ fd: 1, maxWaitingBytes: MAX_WAITING_LOG_BYTES }));
   const logger = createLogger({
     name: 'slipway-daemon',
     version,
-    level: config.log.level,
+    level: configuration.log.level,
     destination: logRing,
   });
-  for (const warning of keys.value.warnings) logger.warn(warning);
+  for (const warning of warnings) logger.warn(warning);
   const lifecycle = createLifecycle({
     logger,
     clock: systemClock,
     exit: (code) => process.exit(code),
     deadlineMs: SHUTDOWN_MS,
   });
-  const daemon = createDaemon(config, {
+  const daemon = createDaemon(configuration, {
     clock: systemClock,
     random: Math.random,
     randomBytes,
     logger,
     logRing,
     failpoints: noFailpoints,
-    signingKeys: keys.value.keys,
+    signingKeys,
+    loadSettings,
     version,
     bootId: randomUUID(),
     requestShutdown: (reason) => {
@@ -73,6 +74,6 @@ export async function runDaemon(): Promise<number | null> {
     env: process.env,
     stdout: process.stdout,
     stderr: process.stderr,
-    start: async ({ config }) => start(config),
+    start: async (_loaded, read) => start(createSettingsLoader(read)),
   });
 }

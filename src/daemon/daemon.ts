@@ -12,17 +12,21 @@ import type { DaemonConfiguration } from './config.ts';
 import { acquireDataLock } from './database/data-lock.ts';
 import { openDatabase } from './database/database.ts';
 import type { Database } from './database/sqlite-database.ts';
-import { createReleases, type Releases } from './releases/releases.ts';
-import { clockCheck, databaseCheck, laneCheck, storeChecks } from './reports/doctor-checks.ts';
+import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
+import { clockCheck, dataChecks, databaseCheck, laneCheck, storeChecks } from './reports/doctor-checks.ts';
 import { createDoctorReport, type DoctorCheck } from './reports/doctor-report.ts';
 import { createLogReport } from './reports/log-report.ts';
 import type { LogRing } from './reports/log-ring.ts';
 import { createTaskReports } from './reports/task-reports.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
+import { createSettingsHolder, type SettingsLoader } from './settings/daemon-settings.ts';
+import { createReload } from './settings/reload.ts';
 import { createTaskEngine } from './tasks/create-task-engine.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
-import { createDownloader } from './upstream/downloader.ts';
-import { createUpstreamAdapter } from './upstream/create-upstream-adapter.ts';
+import type { TaskResult } from './tasks/task.ts';
+import { connectUpstream } from './upstream/connect-upstream.ts';
+import type { UpstreamConfiguration } from './upstream/upstream-config.ts';
+import { createUpstreamSource, type OwnedUpstream } from './upstream/upstream-source.ts';
 
 /** What {@link createDaemon} needs beside its configuration. */
 export interface DaemonDependencies {
@@ -35,6 +39,8 @@ export interface DaemonDependencies {
   readonly logRing: Pick<LogRing, 'tail'>;
   readonly failpoints: Failpoints;
   readonly signingKeys: readonly SigningKey[];
+  /** Reads configuration and keys again, for the reload action. */
+  readonly loadSettings: SettingsLoader;
   readonly version: string;
   /** Different for every start of the process. */
   readonly bootId: string;
@@ -63,6 +69,7 @@ const TASK_MAX_ATTEMPTS = 5;
 /** Creates the daemon; nothing is opened before `start`. */
 export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDependencies): Daemon {
   const { clock, logger, bootId, version } = deps;
+  const settings = createSettingsHolder({ configuration, signingKeys: deps.signingKeys });
   const closers: Array<readonly [string, (signal?: AbortSignal) => Promise<void> | void]> = [];
   const createId = createUlidFactory({ clock, randomBytes: deps.randomBytes });
   let readiness = { ready: false, message: 'recovery has not ended' };
@@ -73,9 +80,12 @@ export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDep
   const createParts = (database: Database, writer: SnapshotWriter): Parts => {
     const pool = createHashPool({ threads: configuration.hashing.threads });
     closers.push(['hash pool', async () => await pool.close()]);
-    const adapter = createUpstreamAdapter(configuration.upstream, { clock });
-    closers.push(['upstream', async () => await adapter.close()]);
-    const usable = configuration.upstream.kind === 'none' ? null : adapter;
+    const connect = (wanted: UpstreamConfiguration): OwnedUpstream | null =>
+      connectUpstream(wanted, { clock, logger, pool, random: deps.random });
+    const upstream = createUpstreamSource(connect(configuration.upstream), (error) => {
+      logger.warn({ err: error }, 'connections to the former upstream could not be closed');
+    });
+    closers.push(['upstream', async () => await upstream.close()]);
     const engine = createTaskEngine({ database, clock, random: deps.random, createId, logger, bootId });
     const releases = createReleases({
       ...deps,
@@ -83,29 +93,22 @@ export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDep
       root: configuration.snapshot.root,
       writer,
       pool,
-      adapter: usable,
-      downloader:
-        usable === null
-          ? null
-          : createDownloader({
-              adapter: usable,
-              pool,
-              clock,
-              logger,
-              limits: configuration.upstream,
-              random: deps.random,
-            }),
+      upstream,
       engine,
-      configuration: releasesConfiguration(configuration),
+      signingKeys: () => settings.current().signingKeys,
+      configuration: () => releasesConfiguration(settings.current().configuration),
     });
     for (const handler of releases.handlers) engine.register(handler);
     const schedules = createSchedules({ ...deps, database, engine, plans: releases.plans, createId });
-    return { database, writer, engine, releases, schedules };
+    const { attestor } = releases;
+    const reload = createReload({ load: deps.loadSettings, settings, upstream, connect, attestor, logger });
+    return { database, writer, engine, releases, schedules, reload };
   };
 
-  const createApi = ({ database, writer, engine, releases, schedules }: Parts): DaemonApi => {
+  const createApi = ({ database, writer, engine, releases, schedules, reload }: Parts): DaemonApi => {
     const checks: readonly DoctorCheck[] = [
       databaseCheck('database.main', database, clock),
+      ...dataChecks(configuration.data.dir, bootId),
       ...storeChecks(configuration.snapshot.root, writer, bootId),
       ...releases.diagnostics().map(({ id }): DoctorCheck => ({
         id,
@@ -132,7 +135,8 @@ export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDep
         ...schedules.actions,
         ...createDaemonActions({
           engine,
-          supervised: configuration.supervised,
+          reload,
+          supervised: () => settings.current().configuration.supervised,
           requestRestart: (drain) => {
             if (!drain) graceMs = 0;
             deps.requestShutdown('the restart action');
@@ -146,7 +150,7 @@ export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDep
       version,
       bootId,
       createId,
-      tokenFile: configuration.tokenFile ?? null,
+      tokenFile: () => settings.current().configuration.tokenFile ?? null,
     });
   };
 
@@ -213,6 +217,7 @@ interface Parts {
   readonly engine: TaskEngine;
   readonly releases: Releases;
   readonly schedules: Schedules;
+  readonly reload: () => Promise<TaskResult>;
 }
 
 function releasesConfiguration({
@@ -221,7 +226,7 @@ function releasesConfiguration({
   upstream,
   verify,
   snapshot,
-}: DaemonConfiguration): Parameters<typeof createReleases>[0]['configuration'] {
+}: DaemonConfiguration): ReleasesConfiguration {
   return {
     attestationTtlSeconds: attestation.ttlSeconds,
     maxVerifyAgeSeconds: attestation.maxVerifyAgeSeconds,

@@ -2,7 +2,7 @@ import { isChannel, type Channel } from '../../domain/channel.ts';
 import type { ActionHandler } from '../api/ports.ts';
 import { TaskError, type TaskArguments } from '../tasks/task.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
-import type { UpstreamAdapter } from '../upstream/upstream.ts';
+import type { UpstreamSource } from '../upstream/upstream-source.ts';
 import { planRequestedCleanup } from './cleanup-request.ts';
 import type { ReleaseRepository } from './release-repository.ts';
 import { isKept } from './release-row.ts';
@@ -12,10 +12,10 @@ import type { RetentionLimits } from './retention-rules.ts';
 export interface ReleaseActionDependencies {
   readonly engine: TaskEngine;
   readonly releases: ReleaseRepository;
-  readonly adapter: UpstreamAdapter | null;
-  readonly retention: RetentionLimits;
+  readonly upstream: Pick<UpstreamSource, 'current'>;
+  readonly retention: () => RetentionLimits;
   /** Releases that a cleanup keeps of each channel when the request does not say. */
-  readonly keep: number;
+  readonly keep: () => number;
   /** Unix seconds. */
   readonly now: () => number;
 }
@@ -31,7 +31,7 @@ const RECENT_TASKS = 500;
  *
  * @param keep releases that a cleanup keeps of each channel when the body does not say
  */
-export function createReleasePlans(keep: number): ReadonlyMap<string, (body: Body) => TaskArguments> {
+export function createReleasePlans(keep: () => number): ReadonlyMap<string, (body: Body) => TaskArguments> {
   const forced = (body: Body): TaskArguments => ({ force: body['force'] === true });
   return new Map<string, (body: Body) => TaskArguments>([
     ['sync', forced],
@@ -39,7 +39,7 @@ export function createReleasePlans(keep: number): ReadonlyMap<string, (body: Bod
     ['verify', releaseArguments],
     ['repair', releaseArguments],
     ['refresh', forced],
-    ['release-cleanup', (body) => cleanupArguments(body, keep)],
+    ['release-cleanup', (body) => cleanupArguments(body, keep())],
   ]);
 }
 
@@ -59,7 +59,7 @@ export function createReleaseActions(deps: ReleaseActionDependencies): ReadonlyM
         ...textField(body, 'reason'),
       });
   const withUpstream = (body: Body): TaskArguments => {
-    if (deps.adapter === null) {
+    if (deps.upstream.current() === null) {
       throw new TaskError(
         'upstream_not_configured',
         'no upstream is configured: set upstream.kind and its options',
@@ -101,8 +101,8 @@ export function createReleaseActions(deps: ReleaseActionDependencies): ReadonlyM
     [
       'release-cleanup',
       queued('release-cleanup', (body) => {
-        const args = cleanupArguments(body, deps.keep);
-        planRequestedCleanup(releases, deps.retention, args, deps.now());
+        const args = cleanupArguments(body, deps.keep());
+        planRequestedCleanup(releases, deps.retention(), args, deps.now());
         return args;
       }),
     ],

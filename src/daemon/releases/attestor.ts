@@ -26,15 +26,16 @@ export interface AttestorDependencies {
   readonly releases: ReleaseRepository;
   readonly attestations: AttestationRepository;
   readonly writer: Pick<SnapshotWriter, 'storeId' | 'publishAttestation'>;
-  readonly signingKeys: readonly SigningKey[];
+  /** The keys that sign now. */
+  readonly signingKeys: () => readonly SigningKey[];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
   readonly bootId: string;
   readonly version: string;
-  readonly limits: StatementLimits;
+  readonly limits: () => StatementLimits;
   /** How long an attestation is good for, in seconds. */
-  readonly ttlSeconds: number;
+  readonly ttlSeconds: () => number;
   /** Called with every attestation issued: version, and expiry in Unix seconds. */
   readonly onIssued?: ((version: number, expiresAt: number) => void) | undefined;
 }
@@ -63,6 +64,8 @@ export interface Attestor extends AttestationSource {
   switchTo(channel: Channel, releaseId: string): Promise<number>;
   /** Renews at a third of the validity until `stop`. */
   startRenewal(): void;
+  /** Counts a third of the validity anew from now on, because the validity may have changed. */
+  reschedule(): void;
   stop(): Promise<void>;
   /** The newest statement, or `null` when this process issued none yet. */
   attested(): AttestationStatement | null;
@@ -92,6 +95,7 @@ export function createAttestor(deps: AttestorDependencies): Attestor {
   let issued: Issued | null = null;
   let trouble: string | null = 'no attestation was issued since the daemon started';
   let renewal: Promise<void> = Promise.resolve();
+  let rescheduled = new AbortController();
 
   const seconds = (): number => Math.floor(clock.now() / 1000);
   const hit = (name: ReleaseFailpoint): void => {
@@ -105,7 +109,7 @@ export function createAttestor(deps: AttestorDependencies): Attestor {
   /** Signs and publishes a statement over `of`, then runs `record` in the transaction that stores the envelope. */
   const publish = async (of: ReleaseSituation, cause: string, record: () => void): Promise<number | null> => {
     const now = seconds();
-    const plan = planStatement(of, deps.limits, now);
+    const plan = planStatement(of, deps.limits(), now);
     if (!plan.ok) {
       if (trouble !== plan.message) logger.warn({ cause }, plan.message);
       trouble = plan.message;
@@ -119,13 +123,13 @@ export function createAttestor(deps: AttestorDependencies): Attestor {
     const statement: AttestationStatement = {
       version: highestVersion,
       issued_at: now,
-      expires_at: now + deps.ttlSeconds,
+      expires_at: now + deps.ttlSeconds(),
       store_id: writer.storeId,
       verifier: { id: VERIFIER_ID, version: deps.version, boot_id: deps.bootId },
       ...plan.content,
       previous_payload_sha256: previousPayload,
     };
-    const envelope = signStatement(statement, deps.signingKeys, manifestDigests(of));
+    const envelope = signStatement(statement, deps.signingKeys(), manifestDigests(of));
     hit('release.attestation.signed');
     try {
       await writer.publishAttestation(envelope, statement.version);
@@ -169,17 +173,21 @@ export function createAttestor(deps: AttestorDependencies): Attestor {
     serial(() => publish(situation(), cause, () => undefined));
 
   const renewForever = async (): Promise<void> => {
-    const regular = (deps.ttlSeconds * 1000) / 3;
-    let wait = regular;
+    let failed = false;
     while (!stopping.signal.aborted) {
-      await clock.sleep(wait, stopping.signal).catch(() => undefined);
+      const regular = (deps.ttlSeconds() * 1000) / 3;
+      rescheduled = new AbortController();
+      const woken = AbortSignal.any([stopping.signal, rescheduled.signal]);
+      await clock.sleep(failed ? regular / 4 : regular, woken).catch(() => undefined);
       if (stopping.signal.aborted) return;
+      // The validity changed: the wait begins anew.
+      if (rescheduled.signal.aborted) continue;
       try {
         await issue('renewal');
-        wait = regular;
+        failed = false;
       } catch (error) {
         logger.error({ err: error }, 'the attestation could not be renewed; trying again soon');
-        wait = regular / 4;
+        failed = true;
       }
     }
   };
@@ -221,6 +229,9 @@ export function createAttestor(deps: AttestorDependencies): Attestor {
       }),
     startRenewal: () => {
       renewal = renewForever();
+    },
+    reschedule: () => {
+      rescheduled.abort();
     },
     stop: async () => {
       stopping.abort();

@@ -30,6 +30,10 @@ export interface CleanupDependencies {
   readonly graceMs: number;
 }
 
+/** Damaged objects that stay for diagnosis; a forced cleanup keeps none. */
+const QUARANTINE_KEPT = { objects: 100, bytes: 1024 ** 3, ageMs: 30 * 86_400_000 };
+const QUARANTINE_GIVEN_UP = { objects: 0, bytes: 0, ageMs: 0 };
+
 /**
  * The task `release-cleanup`: deletes releases beyond those to keep, then the objects that nothing refers to. What
  * refers goes before what is referred to: the attestation, the record, the manifest, and only then objects.
@@ -89,13 +93,18 @@ async function cleanUp(deps: CleanupDependencies, context: TaskContext): Promise
   );
   const swept = await writer.sweepObjects((blake3) => releases.isReferenced(blake3), graceMs, context.signal);
   deps.objects.forgetUnreferenced();
+  const quarantined = await writer.sweepQuarantine(
+    force ? QUARANTINE_GIVEN_UP : QUARANTINE_KEPT,
+    context.signal,
+  );
   const staging = await removeDeadStaging(deps);
   return {
     dry_run: false,
     deleted: plan.remove.map((release) => release.release_id),
     kept,
-    freed_bytes: swept.bytes + manifests.bytes,
+    freed_bytes: swept.bytes + manifests.bytes + quarantined.bytes,
     removed_objects: swept.removed,
+    removed_quarantined: quarantined.removed,
     removed_staging: staging,
   };
 }

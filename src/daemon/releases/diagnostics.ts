@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { UpstreamAdapter } from '../upstream/upstream.ts';
+import type { UpstreamSource } from '../upstream/upstream-source.ts';
 import type { Attestor } from './attestor.ts';
 import type { ProbeRepository } from './probe-repository.ts';
 import type { ReleaseRepository } from './release-repository.ts';
@@ -19,15 +20,15 @@ export function createReleaseDiagnostics(deps: {
   readonly releases: ReleaseRepository;
   readonly attestor: Pick<Attestor, 'status'>;
   readonly probes: ProbeRepository;
-  readonly adapter: Pick<UpstreamAdapter, 'label'> | null;
+  readonly upstream: Pick<UpstreamSource, 'current'>;
   readonly clock: Clock;
-  readonly configuration: { readonly maxVerifyAgeSeconds: number };
+  readonly configuration: () => { readonly maxVerifyAgeSeconds: number };
 }): ReleaseDiagnostics {
   return () => {
     const attestation = deps.attestor.status();
     return [
       { id: 'attestation', status: attestation.ok ? 'ok' : 'failing', message: attestation.message },
-      upstreamDiagnosis(deps.adapter, deps.probes),
+      upstreamDiagnosis(deps.upstream.current()?.adapter ?? null, deps.probes),
       verificationDiagnosis(deps),
     ];
   };
@@ -59,7 +60,7 @@ function upstreamDiagnosis(
 function verificationDiagnosis(deps: {
   readonly releases: ReleaseRepository;
   readonly clock: Clock;
-  readonly configuration: { readonly maxVerifyAgeSeconds: number };
+  readonly configuration: () => { readonly maxVerifyAgeSeconds: number };
 }): ReleaseDiagnosis {
   const official = deps.releases.current('official');
   if (official === null) {
@@ -77,7 +78,7 @@ function verificationDiagnosis(deps: {
     };
   }
   const age = Math.floor(deps.clock.now() / 1000) - (official.verified_at ?? 0);
-  const old = age > deps.configuration.maxVerifyAgeSeconds / 2;
+  const old = age > deps.configuration().maxVerifyAgeSeconds / 2;
   return {
     id: 'verification',
     status: old ? 'degraded' : 'ok',

@@ -27,7 +27,7 @@ export interface PublisherDependencies {
   readonly clock: Clock;
   readonly failpoints: Failpoints;
   /** Seconds after which an object is hashed again before a release that holds it becomes current. */
-  readonly reverifyAfterSeconds: number;
+  readonly reverifyAfterSeconds: () => number;
 }
 
 /** Registers releases and makes them current, in the order of the write protocol. */
@@ -128,7 +128,7 @@ export function createPublisher(deps: PublisherDependencies): Publisher {
       hit('release.record.written');
       await deps.check.presence(whole, context.signal);
       const soundSince =
-        verifiedAt <= now() - deps.reverifyAfterSeconds || held.state === 'damaged'
+        verifiedAt <= now() - deps.reverifyAfterSeconds() || held.state === 'damaged'
           ? await deps.check.fully(whole, context)
           : verifiedAt;
       if (deps.objects.hasDamaged(draft.revisionId)) {

@@ -40,7 +40,7 @@ export interface ReleaseCheckDependencies {
   readonly pool: HashPool;
   readonly clock: Clock;
   /** Objects hashed at once. */
-  readonly concurrency: number;
+  readonly concurrency: () => number;
 }
 
 /** Compares releases with what is on the volume. */
@@ -93,7 +93,7 @@ export function createReleaseCheck(deps: ReleaseCheckDependencies): ReleaseCheck
       root: deps.root,
       index: loaded.index,
       pool: deps.pool,
-      concurrency: deps.concurrency,
+      concurrency: deps.concurrency(),
       onProgress: (progress) => {
         context.progress(
           progress.bytes,

@@ -1,19 +1,9 @@
 import type { Channel } from '../../domain/channel.ts';
 import type { Blake3Hex, SnapshotId } from '../../domain/digest.ts';
+import type { RELEASE_STATES } from '../../contract/schemas/vocabulary.ts';
 import type { ReleaseId } from '../../domain/release-id.ts';
 
-/** The states of a release. `damaged` is a side state of those that have bytes; a repair leaves it. */
-export const RELEASE_STATES = [
-  'staging',
-  'verified',
-  'current',
-  'superseded',
-  'damaged',
-  'deleted',
-  'failed',
-] as const;
-
-/** One of {@link RELEASE_STATES}. */
+/** The state of a release. `damaged` is a side state of those that have bytes; a repair leaves it. */
 export type ReleaseState = (typeof RELEASE_STATES)[number];
 
 /** A release as the database has it. Times are Unix seconds. */

@@ -7,8 +7,7 @@ import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import type { ActionHandler, AttestationSource, ReportHandler } from '../api/ports.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { TaskArguments, TaskHandler } from '../tasks/task.ts';
-import type { Downloader } from '../upstream/downloader.ts';
-import type { UpstreamAdapter } from '../upstream/upstream.ts';
+import type { ConnectedUpstream, UpstreamSource } from '../upstream/upstream-source.ts';
 import { createReleaseActions, createReleasePlans } from './actions.ts';
 import { createAttestationRepository } from './attestation-repository.ts';
 import { createAttestor, type Attestor } from './attestor.ts';
@@ -28,6 +27,7 @@ import { createReleaseCheck, type ReleaseCheck } from './release-check.ts';
 import { createReleaseRepository, type ReleaseRepository } from './release-repository.ts';
 import { createRepairTask } from './repair-task.ts';
 import { createReleaseReports } from './reports.ts';
+import type { RetentionLimits } from './retention-rules.ts';
 import type { SqlDatabase } from './sql.ts';
 import { createSyncTask } from './sync-task.ts';
 import { createVerifyTask } from './verify-task.ts';
@@ -74,15 +74,14 @@ export interface ReleasesDependencies {
   readonly root: string;
   readonly writer: SnapshotWriter;
   readonly pool: HashPool;
-  /** `null` when no upstream is configured. */
-  readonly adapter: UpstreamAdapter | null;
-  /** `null` exactly when there is no adapter. */
-  readonly downloader: Downloader | null;
+  readonly upstream: UpstreamSource;
   readonly engine: TaskEngine;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly signingKeys: readonly SigningKey[];
-  readonly configuration: ReleasesConfiguration;
+  /** The keys that sign now; they can change while the daemon runs. */
+  readonly signingKeys: () => readonly SigningKey[];
+  /** The settings that count now; but for `maxAttempts` they can change while the daemon runs. */
+  readonly configuration: () => ReleasesConfiguration;
   readonly metrics?: ReleaseMetrics;
   readonly failpoints: Failpoints;
   readonly bootId: string;
@@ -120,16 +119,17 @@ export interface Releases {
 
 /** Puts the release rooms together. */
 export function createReleases(deps: ReleasesDependencies): Releases {
-  const { database, configuration, clock, writer, pool, adapter, downloader, engine, failpoints, logger } =
-    deps;
-  const { retention } = configuration;
+  const { database, configuration, clock, writer, pool, upstream, engine, failpoints, logger } = deps;
   const releases = createReleaseRepository(database);
   const catalogs = createCatalogStore(database);
   const objects = createObjectRegistry(database);
   const attestations = createAttestationRepository(database);
   const probes = createProbeRepository(database);
   const damage = createDamageBook({ database, releases, objects, clock });
-  const retentionLimits = { count: retention.retained, maxAgeSeconds: retention.maxAgeSeconds };
+  const retention = (): RetentionLimits => {
+    const { retained, maxAgeSeconds } = configuration().retention;
+    return { count: retained, maxAgeSeconds };
+  };
   const common = {
     database,
     releases,
@@ -139,7 +139,6 @@ export function createReleases(deps: ReleasesDependencies): Releases {
     clock,
     failpoints,
     pool,
-    adapter,
     probes,
     logger,
   };
@@ -147,7 +146,7 @@ export function createReleases(deps: ReleasesDependencies): Releases {
     ...common,
     root: deps.root,
     damage,
-    concurrency: configuration.verifyConcurrency,
+    concurrency: () => configuration().verifyConcurrency,
   });
   const attestor = createAttestor({
     ...common,
@@ -155,40 +154,52 @@ export function createReleases(deps: ReleasesDependencies): Releases {
     signingKeys: deps.signingKeys,
     bootId: deps.bootId,
     version: deps.version,
-    limits: { retention: retentionLimits, maxVerifyAgeSeconds: configuration.maxVerifyAgeSeconds },
-    ttlSeconds: configuration.attestationTtlSeconds,
+    limits: () => ({
+      retention: retention(),
+      maxVerifyAgeSeconds: configuration().maxVerifyAgeSeconds,
+    }),
+    ttlSeconds: () => configuration().attestationTtlSeconds,
     onIssued: deps.metrics === undefined ? undefined : deps.metrics.attestationIssued.bind(deps.metrics),
   });
   const publisher = createPublisher({
     ...common,
     attestor,
     check,
-    reverifyAfterSeconds: Math.floor(configuration.maxVerifyAgeSeconds / 2),
+    reverifyAfterSeconds: () => Math.floor(configuration().maxVerifyAgeSeconds / 2),
   });
-  const working = {
+  /** What tasks are made of, with the settings of this moment. */
+  const workingWith = (connected: ConnectedUpstream | null) => ({
     ...common,
+    adapter: connected?.adapter ?? null,
+    downloader: connected?.downloader ?? null,
     attestor,
     check,
     publisher,
     damage,
     engine,
-    downloader,
-    maxAttempts: configuration.maxAttempts,
-    concurrency: configuration.downloadConcurrency,
-    reserveBytes: configuration.reserveBytes,
+    maxAttempts: configuration().maxAttempts,
+    concurrency: configuration().downloadConcurrency,
+    reserveBytes: configuration().reserveBytes,
     onDownloaded: deps.metrics === undefined ? undefined : deps.metrics.downloaded.bind(deps.metrics),
     rebuildEntry: deps.rebuildEntry,
-  };
+    retention: retention(),
+    graceMs: configuration().retention.graceSeconds * 1000,
+  });
+  /** A handler that is made again for each run, with the upstream and the settings that count when it begins. */
+  const perRun = (create: (working: ReturnType<typeof workingWith>) => TaskHandler): TaskHandler => ({
+    ...create(workingWith(null)),
+    run: async (context) =>
+      await upstream.use(async (connected) => await create(workingWith(connected)).run(context)),
+  });
   const recovery = createRecoveryRun({
     recover: (signal) =>
       recoverReleases(
         {
-          ...working,
+          ...workingWith(null),
           root: deps.root,
           attestations,
-          signingKeys: deps.signingKeys,
-          retention: retentionLimits,
-          verifyAfterSeconds: configuration.verifyAtBootAfterSeconds,
+          signingKeys: deps.signingKeys(),
+          verifyAfterSeconds: configuration().verifyAtBootAfterSeconds,
         },
         signal,
       ),
@@ -197,23 +208,23 @@ export function createReleases(deps: ReleasesDependencies): Releases {
   });
   return {
     handlers: [
-      createSyncTask(working),
-      createCatalogRefreshTask(working),
-      createVerifyTask(working),
-      createRepairTask(working),
-      createRefreshTask(working),
-      createCleanupTask({ ...working, retention: retentionLimits, graceMs: retention.graceSeconds * 1000 }),
-    ].map((handler) => afterRecovery(handler, recovery)),
+      createSyncTask,
+      createCatalogRefreshTask,
+      createVerifyTask,
+      createRepairTask,
+      createRefreshTask,
+      createCleanupTask,
+    ].map((create) => afterRecovery(perRun(create), recovery)),
     reports: createReleaseReports({ releases, attestor }),
     actions: createReleaseActions({
       engine,
       releases,
-      adapter,
-      retention: retentionLimits,
-      keep: retention.keep,
+      upstream,
+      retention,
+      keep: () => configuration().retention.keep,
       now: () => Math.floor(clock.now() / 1000),
     }),
-    plans: createReleasePlans(retention.keep),
+    plans: createReleasePlans(() => configuration().retention.keep),
     attestation: attestor,
     repository: releases,
     catalogs,
@@ -221,7 +232,7 @@ export function createReleases(deps: ReleasesDependencies): Releases {
     publisher,
     check,
     attestor,
-    diagnostics: createReleaseDiagnostics({ releases, attestor, probes, adapter, clock, configuration }),
+    diagnostics: createReleaseDiagnostics({ releases, attestor, probes, upstream, clock, configuration }),
     recovered: (signal) => recovery.done(signal),
     start: async () => {
       await recovery.start(() => {

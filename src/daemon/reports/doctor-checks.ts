@@ -1,4 +1,5 @@
-import { open, rm, stat } from 'node:fs/promises';
+import type { StatsFs } from 'node:fs';
+import { open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readStoreFormat } from '../../snapshot/snapshot-store.ts';
 import { stagingRoot } from '../../snapshot/layout.ts';
@@ -14,6 +15,19 @@ const SPACE_GONE = 64 * MEBIBYTE;
 const WAL_LARGE = 256 * MEBIBYTE;
 /** Checking the structure reads the whole file, so one finding is good for a while. */
 const QUICK_CHECK_EVERY_MS = 3_600_000;
+/**
+ * File systems of other machines, by the `f_type` of statfs(2): the log of a database needs memory that all its readers
+ * share, and locks that hold. Source: statfs(2), linux/magic.h; sqlite.org/wal.html, "Overview".
+ */
+const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB'],
+  [0x01021997, '9P'],
+  [0x00c36400, 'Ceph'],
+  [0x5346414f, 'AFS'],
+]);
 const QUEUE_LONG = 100;
 const CLOCK_TOLERANCE_MS = 5000;
 
@@ -67,14 +81,7 @@ export function storeChecks(
     {
       id: 'store.writable',
       run: async () => {
-        const path = join(stagingRoot(root), `.doctor-${bootId}`);
-        const handle = await open(path, 'w', 0o600);
-        try {
-          await handle.writeFile('doctor\n');
-        } finally {
-          await handle.close();
-          await rm(path, { force: true });
-        }
+        await writeProbe(stagingRoot(root), bootId);
         return ok('the snapshot store is writable');
       },
     },
@@ -85,6 +92,42 @@ export function storeChecks(
         const message = `${toMebibytes(free)} MiB are free`;
         if (free < SPACE_GONE) return failing(`${message}; run release-cleanup or enlarge the volume`);
         if (free < SPACE_LOW) return degraded(`${message}; a large release may not fit`);
+        return ok(message);
+      },
+    },
+  ];
+}
+
+/**
+ * Looks at the folder of the databases: whether it can be written, lies on this machine, and has room.
+ *
+ * @param look asks the file system of a folder; default statfs(2)
+ */
+export function dataChecks(
+  directory: string,
+  bootId: string,
+  look: (path: string) => Promise<Pick<StatsFs, 'type' | 'bavail' | 'bsize'>> = statfs,
+): readonly DoctorCheck[] {
+  return [
+    {
+      id: 'data.writable',
+      run: async () => {
+        await writeProbe(directory, bootId);
+        return ok('the folder of the databases is writable');
+      },
+    },
+    {
+      id: 'data.volume',
+      run: async () => {
+        const { type, bavail, bsize } = await look(directory);
+        const network = NETWORK_FILE_SYSTEMS.get(type);
+        if (network !== undefined) {
+          return failing(
+            `data.dir is on ${network}, where databases get damaged; move it to a local file system`,
+          );
+        }
+        const message = `${toMebibytes(bavail * bsize)} MiB are free for the databases`;
+        if (bavail * bsize < SPACE_GONE) return failing(`${message}; enlarge the volume of data.dir`);
         return ok(message);
       },
     },
@@ -120,6 +163,18 @@ export function clockCheck(clock: Clock): DoctorCheck {
       );
     },
   };
+}
+
+/** Writes a file and takes it away again. @throws what the file system says */
+async function writeProbe(directory: string, bootId: string): Promise<void> {
+  const path = join(directory, `.doctor-${bootId}`);
+  const handle = await open(path, 'w', 0o600);
+  try {
+    await handle.writeFile('doctor\n');
+  } finally {
+    await handle.close();
+    await rm(path, { force: true });
+  }
 }
 
 function toMebibytes(bytes: number): number {

@@ -57,7 +57,7 @@ describe('routing', () => {
     ['GET', '//evil.invalid/healthz', 404, 'not_found'],
     ['POST', '/v1/control/__proto__', 404, 'unknown_action'],
     ['POST', '/v1/control/explode', 404, 'unknown_action'],
-    ['POST', '/v1/control/reload', 501, 'not_implemented'],
+    ['POST', '/v1/control/sync', 501, 'not_implemented'],
     ['POST', '/v1/control/sync?force=true', 400, 'invalid_request'],
     ['GET', '/v1/reports/parse.status', 503, 'backend_unavailable'],
     ['GET', '/v1/reports/task.status', 400, 'invalid_request'],
@@ -190,7 +190,10 @@ describe('the token', () => {
   it('is asked for everywhere but health, and follows its file', async () => {
     const tokenFile = join(await temporaryDirectory(), 'token');
     await writeFile(tokenFile, 'first-token\n');
-    const api = await startTestApi({ tokenFile, reports: new Map([['release.list', () => ({})]]) });
+    const api = await startTestApi({
+      tokenFile: () => tokenFile,
+      reports: new Map([['release.list', () => ({})]]),
+    });
     const status = async (authorization?: string): Promise<number> =>
       (
         await api.ask('/v1/reports/release.list', {

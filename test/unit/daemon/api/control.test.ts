@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
 import { createDaemonActions } from '../../../../src/daemon/api/daemon-actions.ts';
 import { TaskError } from '../../../../src/daemon/tasks/task.ts';
@@ -18,6 +21,15 @@ interface Fixture extends TestEngine {
   readonly post: (action: string, body?: string, headers?: Record<string, string>) => Promise<RawAnswer>;
 }
 
+/** Sends spaces until the request ends. */
+async function writeForEver(request: ClientRequest): Promise<never> {
+  const piece = Buffer.alloc(64 * 1024, 0x20);
+  for (;;) {
+    if (request.write(piece)) await new Promise(setImmediate);
+    else await once(request, 'drain');
+  }
+}
+
 async function fixture(supervised = true): Promise<Fixture> {
   const test = createTestEngine();
   const restarts: boolean[] = [];
@@ -28,7 +40,8 @@ async function fixture(supervised = true): Promise<Fixture> {
     actions: new Map([
       ...createDaemonActions({
         engine: test.engine,
-        supervised,
+        supervised: () => supervised,
+        reload: async () => ({ changed: [] }),
         requestRestart: (drain) => restarts.push(drain),
       }),
       [
@@ -138,6 +151,26 @@ describe('a body', () => {
     expect((await post('sync', '{}', { 'content-type': 'Application/JSON; charset=UTF-8' })).status).toBe(
       202,
     );
+  });
+
+  it('that goes on beyond the limit is answered 413 all the same, not cut off', async () => {
+    const { api } = await fixture();
+    const { port } = api.listening;
+    const request = httpRequest({
+      host: '127.0.0.1',
+      port,
+      path: '/v1/control/sync',
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
+      agent: false,
+    });
+    onTestFinished(() => void request.destroy());
+    const answered = once(request, 'response') as Promise<[IncomingMessage]>;
+    const [response] = await Promise.race([answered, writeForEver(request)]);
+    expect([response.statusCode, ((await json(response)) as { code: string }).code]).toEqual([
+      413,
+      'body_too_large',
+    ]);
   });
 });
 

@@ -45,6 +45,23 @@ describe('release-cleanup', () => {
     expect((await world.act('verify', { force: true })).result).toMatchObject({ damaged: 0 });
   });
 
+  test('keeps what was quarantined for a while, unless forced', async () => {
+    const world = await withReleases(1);
+    await world.damage('shared', 'bad');
+    await world.act('verify');
+    await world.act('repair');
+    const quarantined = async (): Promise<number> => (await readdir(join(world.root, 'quarantine'))).length;
+    expect(await quarantined()).toBe(1);
+    expect((await world.act('release-cleanup', { args: ['dry_run=true'], force: true })).status).toBe(
+      'succeeded',
+    );
+    expect((await world.act('release-cleanup')).result).toMatchObject({ removed_quarantined: 0 });
+    expect(await quarantined()).toBe(1);
+    const forced = await world.act('release-cleanup', { force: true });
+    expect(forced.result).toMatchObject({ removed_quarantined: 1, freed_bytes: 3 });
+    expect(await quarantined()).toBe(0);
+  });
+
   test('refuses at once what is protected or unknown', async () => {
     const world = await withReleases(3);
     expect(await refused(world, 'release-cleanup', { id: '3.0' })).toBe('release_protected');

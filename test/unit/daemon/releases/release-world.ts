@@ -11,6 +11,7 @@ import type { ReleasesConfiguration } from '../../../../src/daemon/releases/rele
 import { createTaskEngine } from '../../../../src/daemon/tasks/create-task-engine.ts';
 import type { TaskEngine, TaskRow } from '../../../../src/daemon/tasks/task-engine.ts';
 import { createDownloader } from '../../../../src/daemon/upstream/downloader.ts';
+import { createUpstreamSource } from '../../../../src/daemon/upstream/upstream-source.ts';
 import type { AttestationStatement } from '../../../../src/domain/attestation.ts';
 import { manifestDigestOf } from '../../../../src/domain/digest.ts';
 import type { ManifestEntry } from '../../../../src/domain/manifest.ts';
@@ -129,21 +130,27 @@ export async function createWorld(
       root,
       writer,
       pool,
-      adapter: withUpstream ? upstream : null,
-      downloader: withUpstream
-        ? createDownloader({
-            adapter: upstream,
-            pool,
-            clock,
-            logger: createSilentLogger(),
-            limits: { maxAttempts: 1, backoffBaseMs: 1, backoffCapMs: 1, maxFileBytes: 1e9 },
-          })
-        : null,
+      upstream: createUpstreamSource(
+        withUpstream
+          ? {
+              adapter: upstream,
+              downloader: createDownloader({
+                adapter: upstream,
+                pool,
+                clock,
+                logger: createSilentLogger(),
+                limits: { maxAttempts: 1, backoffBaseMs: 1, backoffCapMs: 1, maxFileBytes: 1e9 },
+              }),
+              close: async () => undefined,
+            }
+          : null,
+        () => undefined,
+      ),
       engine,
       clock,
       logger: createSilentLogger(),
-      signingKeys,
-      configuration: { ...CONFIGURATION, ...configuration },
+      signingKeys: () => signingKeys,
+      configuration: () => ({ ...CONFIGURATION, ...configuration }),
       failpoints,
       bootId: `boot-${boot}`,
       version: '0.1.0-test',

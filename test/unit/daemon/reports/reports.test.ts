@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { REPORTS } from '../../../../src/contract/reports.ts';
@@ -6,6 +6,7 @@ import {
   clockCheck,
   databaseCheck,
   laneCheck,
+  dataChecks,
   storeChecks,
 } from '../../../../src/daemon/reports/doctor-checks.ts';
 import { createDoctorReport, type DoctorCheck } from '../../../../src/daemon/reports/doctor-report.ts';
@@ -144,6 +145,23 @@ describe('the doctor', () => {
     await rm(join(root, 'FORMAT'));
     await mkdir(join(root, 'elsewhere'));
     expect(await look()).toEqual(['threw', 'threw', 'ok']);
+  });
+
+  it('looks at the folder of the databases', async () => {
+    const directory = await temporaryDirectory();
+    const look = async (type: number, freeMebibytes: number): Promise<string[]> => {
+      const found = { type, bavail: freeMebibytes, bsize: 1024 * 1024 };
+      const checks = dataChecks(directory, 'boot', async () => found);
+      return await Promise.all(checks.map(async (check) => (await check.run(never)).status));
+    };
+    const ext4 = 0xef53;
+    const nfs = 0x6969;
+    expect(await look(ext4, 5000)).toEqual(['ok', 'ok']);
+    expect(await look(ext4, 10)).toEqual(['ok', 'failing']);
+    expect(await look(nfs, 5000)).toEqual(['ok', 'failing']);
+    expect(await readdir(directory)).toEqual([]);
+    const [writable] = dataChecks(join(directory, 'gone'), 'boot');
+    await expect(writable?.run(never)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('looks at database, lanes and clock', async () => {

@@ -1,0 +1,35 @@
+import type { SigningKey } from '../../attestation/keys.ts';
+import type { Result } from '../../domain/result.ts';
+import type { DaemonConfiguration } from '../config.ts';
+
+/** Everything the daemon is told from outside: its configuration and the keys that it names. */
+export interface DaemonSettings {
+  readonly configuration: DaemonConfiguration;
+  readonly signingKeys: readonly SigningKey[];
+}
+
+/** Settings that were read again, and what about their files deserves a word. */
+export interface LoadedSettings extends DaemonSettings {
+  readonly warnings: readonly string[];
+}
+
+/** Reads the configuration and the keys again: the settings, or every problem of theirs. */
+export type SettingsLoader = () => Promise<Result<LoadedSettings, readonly string[]>>;
+
+/** The settings that count now. */
+export interface SettingsHolder {
+  current(): DaemonSettings;
+  /** Swaps all of them at once: whoever asks from now on gets the new ones. */
+  replace(next: DaemonSettings): void;
+}
+
+/** Creates a holder. */
+export function createSettingsHolder(first: DaemonSettings): SettingsHolder {
+  let settings = first;
+  return {
+    current: () => settings,
+    replace: (next) => {
+      settings = next;
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { ServiceError } from '../../contract/service-error.ts';
+import { failure, success, type Result } from '../../domain/result.ts';
+import type { Logger } from '../../platform/logging.ts';
+import type { Attestor } from '../releases/attestor.ts';
+import type { TaskResult } from '../tasks/task.ts';
+import type { UpstreamConfiguration } from '../upstream/upstream-config.ts';
+import type { OwnedUpstream, ReplaceableUpstream } from '../upstream/upstream-source.ts';
+import type { DaemonSettings, LoadedSettings, SettingsHolder, SettingsLoader } from './daemon-settings.ts';
+import { compareSettings } from './settings-changes.ts';
+
+/** What {@link createReload} needs. */
+export interface ReloadDependencies {
+  readonly load: SettingsLoader;
+  readonly settings: SettingsHolder;
+  readonly upstream: Pick<ReplaceableUpstream, 'replace'>;
+  /** Connects to the upstream of a configuration; `null` for none. Throws when it names what does not exist. */
+  readonly connect: (configuration: UpstreamConfiguration) => OwnedUpstream | null;
+  readonly attestor: Pick<Attestor, 'issue' | 'reschedule'>;
+  readonly logger: Logger;
+}
+
+/** Sections whose change is a reason to attest anew. */
+const ATTESTED_SECTIONS = ['attestation.', 'retention.'];
+
+/**
+ * The action `reload`: reads configuration and keys again and swaps all of it at once. Whatever is wrong with the new
+ * ones is found before anything changes, and everything that is wrong is told.
+ *
+ * @returns a function that gives what changed, what needs a restart, and the attestation issued with the new keys
+ */
+export function createReload(deps: ReloadDependencies): () => Promise<TaskResult> {
+  const { settings, upstream, attestor, logger } = deps;
+  return async () => {
+    const before = settings.current();
+    const loaded = await deps.load();
+    if (!loaded.ok) throw invalid(loaded.error);
+    const { effective, changed, restartRequired } = compareSettings(
+      before.configuration,
+      loaded.value.configuration,
+    );
+    const upstreamChanged = changed.some((name) => name.startsWith('upstream.'));
+    const connected = upstreamChanged ? connect(deps, effective.upstream) : success(null);
+    if (!connected.ok) throw invalid([connected.error]);
+
+    // From here on nothing fails.
+    settings.replace({ configuration: effective, signingKeys: loaded.value.signingKeys });
+    if (upstreamChanged) upstream.replace(connected.value);
+    logger.level = effective.log.level;
+    for (const warning of loaded.value.warnings) logger.warn(warning);
+    const keys = compareKeys(before, loaded.value);
+    const attest =
+      keys.added.length + keys.removed.length > 0 ||
+      changed.some((name) => ATTESTED_SECTIONS.some((section) => name.startsWith(section)));
+    const warnings = [...loaded.value.warnings];
+    const version = attest ? await reattest(deps, warnings) : null;
+    if (attest) attestor.reschedule();
+    logger.info(
+      { changed, restart_required: restartRequired, signing_keys: keys, attestation_version: version },
+      'settings reloaded',
+    );
+    return {
+      changed,
+      restart_required: restartRequired,
+      signing_keys: keys,
+      attestation_version: version,
+      warnings,
+    };
+  };
+}
+
+/** Attests with what counts now. That it cannot be done does not undo the reload: the renewal goes on trying. */
+async function reattest(
+  { attestor, logger }: ReloadDependencies,
+  warnings: string[],
+): Promise<number | null> {
+  try {
+    const version = await attestor.issue('reload');
+    if (version === null)
+      warnings.push('nothing may be attested now; see the attestation check of the doctor');
+    return version;
+  } catch (error) {
+    logger.error({ err: error }, 'the new settings count, but no attestation could be issued with them yet');
+    warnings.push('no attestation could be issued with the new settings yet; it is tried again');
+    return null;
+  }
+}
+
+function connect(
+  deps: ReloadDependencies,
+  configuration: UpstreamConfiguration,
+): Result<OwnedUpstream | null, string> {
+  try {
+    return success(deps.connect(configuration));
+  } catch (error) {
+    return failure(`upstream: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Keys by id: the files may be the same and hold others. */
+function compareKeys(
+  before: DaemonSettings,
+  after: LoadedSettings,
+): { readonly added: readonly string[]; readonly removed: readonly string[] } {
+  const [old, next] = [before, after].map(({ signingKeys }) => signingKeys.map(({ keyId }) => keyId));
+  return {
+    added: (next ?? []).filter((keyId) => old?.includes(keyId) !== true),
+    removed: (old ?? []).filter((keyId) => next?.includes(keyId) !== true),
+  };
+}
+
+function invalid(problems: readonly string[]): ServiceError {
+  return new ServiceError(
+    'config_invalid',
+    `the new configuration is refused, the old one still counts: ${problems.join('; ')}`,
+    { errors: problems.map((message) => ({ pointer: '', message })) },
+  );
+}

@@ -1,0 +1,57 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { DaemonConfiguration } from '../config.ts';
+
+/** What was opened when the daemon started and stays so until it ends. */
+const FIXED_SETTINGS = [
+  'listen.host',
+  'listen.port',
+  'listen.socketPath',
+  'snapshot.root',
+  'data.dir',
+  'hashing.threads',
+] as const;
+
+/** What a new configuration means for a daemon that runs. */
+export interface SettingsChanges {
+  /** The new configuration, but for what cannot change while the daemon runs. */
+  readonly effective: DaemonConfiguration;
+  /** Settings that change now, by name. */
+  readonly changed: readonly string[];
+  /** Settings that differ from what the daemon runs with and need a restart, by name. */
+  readonly restartRequired: readonly string[];
+}
+
+/**
+ * Compares a configuration with the one that the daemon runs with.
+ *
+ * @param running what counts now; its fixed settings are those of the start
+ */
+export function compareSettings(running: DaemonConfiguration, next: DaemonConfiguration): SettingsChanges {
+  const [before, after] = [flatten(running), flatten(next)];
+  const names = [...new Set([...before.keys(), ...after.keys()])].sort();
+  const differing = names.filter((name) => !isDeepStrictEqual(before.get(name), after.get(name)));
+  const isFixed = (name: string): boolean => FIXED_SETTINGS.some((fixed) => fixed === name);
+  return {
+    effective: {
+      ...next,
+      listen: running.listen,
+      data: running.data,
+      hashing: running.hashing,
+      snapshot: { ...next.snapshot, root: running.snapshot.root },
+    },
+    changed: differing.filter((name) => !isFixed(name)),
+    restartRequired: differing.filter(isFixed),
+  };
+}
+
+/** Values by their names with dots; a list is one value. */
+function flatten(value: object, path: readonly string[] = []): Map<string, unknown> {
+  const flat = new Map<string, unknown>();
+  for (const [key, member] of Object.entries(value) as Array<[string, unknown]>) {
+    const at = [...path, key];
+    if (typeof member === 'object' && member !== null && !Array.isArray(member)) {
+      for (const [name, inner] of flatten(member, at)) flat.set(name, inner);
+    } else if (member !== undefined) flat.set(at.join('.'), member);
+  }
+  return flat;
+}

@@ -1,0 +1,212 @@
+import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { runKeygen } from '../../src/cli/keygen.ts';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { startSystem, type Readyz, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { until } from '../support/until.ts';
+
+/** A served release whose server trusts the keys of a folder. */
+interface Rotating extends TestSystem {
+  readonly upstream: string;
+  /** Makes a key pair; returns its folder. */
+  readonly keygen: () => Promise<string>;
+  readonly trusted: string;
+  /** Changes the configuration file of the daemon. */
+  readonly configure: (change: (config: Record<string, Record<string, unknown>>) => void) => Promise<void>;
+  readonly reload: () => Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
+}
+
+async function servedSystem(): Promise<Rotating> {
+  const upstream = await temporaryDirectory();
+  await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+  const trusted = await temporaryDirectory();
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    server: { attestation: { publicKeyFiles: [trusted] } },
+    startNothing: true,
+  });
+  await copyFile(join(system.directory, 'keys/signing.pub'), join(trusted, 'first.pub'));
+  await Promise.all([system.startDaemon(), system.startServer()]);
+  await system.untilReady(true);
+  const discard = { write: () => true };
+  return {
+    ...system,
+    upstream,
+    trusted,
+    keygen: async () => {
+      const directory = join(await temporaryDirectory(), 'keys');
+      await runKeygen(['--out', directory], { stdout: discard, stderr: discard });
+      return directory;
+    },
+    configure: async (change) => {
+      const config = parse(await readFile(system.daemonConfiguration, 'utf8')) as Record<
+        string,
+        Record<string, unknown>
+      >;
+      change(config);
+      await writeFile(system.daemonConfiguration, stringify(config));
+    },
+    reload: async () => {
+      const response = await fetch(`${system.daemon?.url ?? ''}/v1/control/reload`, { method: 'POST' });
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    },
+  };
+}
+
+async function readyz({
+  serverUrl,
+}: TestSystem): Promise<Readyz & { attestation: { version: number } | null }> {
+  return (await (await fetch(`${serverUrl}/readyz`)).json()) as Readyz & {
+    attestation: { version: number } | null;
+  };
+}
+
+describe('a change of settings without a restart', () => {
+  it('rotates the signing key on both sides, and is ready all the time', async () => {
+    const system = await servedSystem();
+    const next = await system.keygen();
+    const first = join(system.directory, 'keys/signing.key');
+    const untilVersion = async (version: unknown): Promise<void> => {
+      await until(async () => (await readyz(system)).attestation?.version === version, 30_000);
+      expect((await readyz(system)).distributable).toBe(true);
+    };
+
+    await copyFile(join(next, 'signing.pub'), join(system.trusted, 'second.pub'));
+    await system.configure((config) => {
+      config['attestation']!['signingKeyFiles'] = [first, join(next, 'signing.key')];
+    });
+    const both = await system.reload();
+    expect(both).toMatchObject({
+      status: 202,
+      body: {
+        result: {
+          changed: ['attestation.signingKeyFiles'],
+          restart_required: [],
+          signing_keys: { added: [expect.stringMatching(/^[0-9a-f]{64}$/)], removed: [] },
+        },
+      },
+    });
+    await untilVersion((both.body['result'] as { attestation_version: number }).attestation_version);
+
+    await rm(join(system.trusted, 'first.pub'));
+    await until(
+      () =>
+        system.server.lines.some(
+          (line) => line.includes('other public keys are trusted now') && line.includes('"removed":["'),
+        ),
+      30_000,
+    );
+    expect((await readyz(system)).distributable).toBe(true);
+    await system.configure((config) => {
+      config['attestation']!['signingKeyFiles'] = [join(next, 'signing.key')];
+    });
+    const last = await system.reload();
+    await untilVersion((last.body['result'] as { attestation_version: number }).attestation_version);
+  });
+
+  it('takes back the trust in a leaked key at once, and serves again with the next one', async () => {
+    const system = await servedSystem();
+    const next = await system.keygen();
+    await copyFile(join(next, 'signing.pub'), join(system.trusted, 'second.pub'));
+    await rm(join(system.trusted, 'first.pub'));
+    expect((await system.untilReady(false)).reason).toBe('AttestationInvalid');
+    expect((await fetch(system.cdn('empty.bytes'))).status).toBe(503);
+    await system.configure((config) => {
+      config['attestation']!['signingKeyFiles'] = [join(next, 'signing.key')];
+    });
+    expect((await system.reload()).status).toBe(202);
+    await system.untilReady(true);
+    expect((await fetch(system.cdn('empty.bytes'))).status).toBe(200);
+  });
+
+  it('moves to another upstream, another log level and a token, and names what needs a restart', async () => {
+    const system = await servedSystem();
+    const other = await temporaryDirectory();
+    await writeReleaseTree(other, { id: 'r91_two', files: sampleFiles() });
+    const tokenFile = join(other, '..', 'daemon-token');
+    await writeFile(tokenFile, 'shared-canary\n');
+    await system.configure((config) => {
+      config['upstream'] = { kind: 'directory', directory: { path: other } };
+      config['log'] = { level: 'error' };
+      config['hashing'] = { threads: 3 };
+      config['attestation']!['ttlSeconds'] = 30;
+    });
+    const lines = system.daemon.lines.length;
+    const { status, body } = await system.reload();
+    expect([status, body['result']]).toEqual([
+      202,
+      {
+        changed: ['attestation.ttlSeconds', 'log.level', 'upstream.directory.path'],
+        restart_required: ['hashing.threads'],
+        signing_keys: { added: [], removed: [] },
+        attestation_version: expect.any(Number) as number,
+        warnings: [],
+      },
+    ]);
+    expect(await system.run('sync')).toMatchObject({
+      status: 'succeeded',
+      result: { release_id: 'r91_two' },
+    });
+    // Renewed at a third of the new validity, not of the old one.
+    const issued = body['result'] as { attestation_version: number };
+    const version = (await readyz(system)).attestation?.version ?? issued.attestation_version;
+    await until(async () => ((await readyz(system)).attestation?.version ?? 0) > version + 1, 60_000);
+    await system.configure((config) => Object.assign(config, { tokenFile, log: { level: 'info' } }));
+    expect((await system.reload()).status).toBe(202);
+    await until(() =>
+      system.daemon.lines.some((line, at) => at >= lines && line.includes('settings reloaded')),
+    );
+    expect(system.daemon.lines[lines]).toContain('settings reloaded');
+    expect((await system.reload()).status).toBe(401);
+  });
+
+  it('that is wrong changes nothing, and says every problem', async () => {
+    const system = await servedSystem();
+    const good = await readFile(system.daemonConfiguration, 'utf8');
+    const before = (await readyz(system)).attestation?.version;
+    await system.configure((config) => {
+      config['attestation']!['ttlSeconds'] = 1;
+      config['log'] = { level: 'loud' };
+      Object.assign(config, { colour: 'blue' });
+    });
+    const refused = await system.reload();
+    expect([refused.status, refused.body['code']]).toEqual([422, 'config_invalid']);
+    const { errors } = refused.body as { errors: { message: string }[] };
+    expect(errors.map(({ message }) => message).join('\n')).toMatch(
+      /(?=[^]*ttlSeconds)(?=[^]*log\.level)(?=[^]*colour)/,
+    );
+
+    await writeFile(system.daemonConfiguration, good);
+    await system.configure((config) => {
+      config['attestation']!['signingKeyFiles'] = [
+        '/nowhere/a.key',
+        join(system.directory, 'keys/signing.pub'),
+      ];
+      config['log'] = { level: 'debug' };
+    });
+    const keys = await system.reload();
+    expect([keys.status, (keys.body['errors'] as unknown[]).length]).toEqual([422, 2]);
+
+    await writeFile(system.daemonConfiguration, good);
+    expect(await system.reload()).toMatchObject({
+      status: 202,
+      body: { result: { changed: [], restart_required: [], attestation_version: null } },
+    });
+    expect((await readyz(system)).attestation?.version).toBe(before);
+    const tasks = (await (await fetch(`${system.daemon.url}/v1/reports/task.list`)).json()) as {
+      items: { kind: string; status: string; failure_code: string | null }[];
+    };
+    expect(
+      tasks.items
+        .filter(({ kind }) => kind === 'reload')
+        .map(({ status, failure_code }) => [status, failure_code]),
+    ).toEqual([
+      ['succeeded', null],
+      ['failed', 'config_invalid'],
+      ['failed', 'config_invalid'],
+    ]);
+  });
+});
