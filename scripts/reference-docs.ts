@@ -1,5 +1,5 @@
 /**
- * Writes docs/reference from the contract, or with `--check` says what differs and exits with 1.
+ * Writes docs/reference and the chart's CustomResourceDefinition from the contract, or with `--check` says what differs and exits with 1.
  *
  *   node scripts/reference-docs.ts [--check]
  */
@@ -9,13 +9,19 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { renderConfigurationPage } from './reference/configuration.ts';
+import { renderCtlPage } from './reference/ctl.ts';
+import { renderOperationStatuses } from './reference/operation-statuses.ts';
 import { renderProtocol } from './reference/protocol.ts';
+import { renderReleaseChannelPage } from './reference/release-channel.ts';
 import { renderSchemas } from './reference/schemas.ts';
 import { renderActions, renderOperations, renderProblems, renderReasons } from './reference/tables.ts';
+import { renderReleaseChannelDefinition } from '../src/contract/crd/custom-resource-definition.ts';
 import { renderOpenApiYaml } from '../src/contract/openapi.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const REFERENCE = join(ROOT, 'docs/reference');
+/** A template of the chart puts it in, so that an upgrade brings it along; in `crds/` Helm would never touch it again. */
+const DEFINITION = 'charts/slipway/files/slipway.dev_releasechannels.yaml';
 
 function renderAll(): Map<string, string> {
   const protocol = readFileSync(join(REFERENCE, 'daemon-protocol.md'), 'utf8');
@@ -24,9 +30,12 @@ function renderAll(): Map<string, string> {
     ['problems.md', renderProblems()],
     ['reasons.md', renderReasons()],
     ['operations.md', renderOperations()],
+    ['operation-statuses.md', renderOperationStatuses()],
     ['actions.md', renderActions()],
+    ['ctl.md', renderCtlPage()],
     ['configuration.md', renderConfigurationPage()],
     ['daemon-protocol.md', renderProtocol(protocol)],
+    ['releasechannel.md', renderReleaseChannelPage()],
     ...renderSchemas(),
   ]);
 }
@@ -54,20 +63,25 @@ function write(path: string, text: string): void {
 }
 
 function main(check: boolean): number {
-  const files = format(renderAll());
-  const orphans = globSync('schemas/**/*.json', { cwd: REFERENCE }).filter((name) => !files.has(name));
+  const pages = format(renderAll());
+  const orphans = globSync('schemas/**/*.json', { cwd: REFERENCE })
+    .filter((name) => !pages.has(name))
+    .map((name) => `docs/reference/${name}`);
+  // By path below the repository; a chart's files are not formatted.
+  const files = new Map([...pages].map(([name, text]) => [`docs/reference/${name}`, text]));
+  files.set(DEFINITION, renderReleaseChannelDefinition());
   const stale = [...files].filter(([name, text]) => {
-    const path = join(REFERENCE, name);
+    const path = join(ROOT, name);
     return !existsSync(path) || readFileSync(path, 'utf8') !== text;
   });
   if (check) {
-    for (const [name] of stale) console.error(`docs/reference/${name} differs from the contract`);
-    for (const name of orphans) console.error(`docs/reference/${name} is not in the contract any more`);
+    for (const [name] of stale) console.error(`${name} differs from the contract`);
+    for (const name of orphans) console.error(`${name} is not in the contract any more`);
     if (stale.length + orphans.length > 0) console.error('run: make docs');
     return stale.length + orphans.length > 0 ? 1 : 0;
   }
-  for (const [name, text] of stale) write(join(REFERENCE, name), text);
-  for (const name of orphans) rmSync(join(REFERENCE, name));
+  for (const [name, text] of stale) write(join(ROOT, name), text);
+  for (const name of orphans) rmSync(join(ROOT, name));
   console.log(`${files.size} files, ${stale.length} written, ${orphans.length} removed`);
   return 0;
 }

@@ -22,15 +22,24 @@ interface Stage {
   readonly run: (workDirectory: string) => Promise<Outcome>;
 }
 
+/** What test/cluster runs. */
+const CONTROL_PLANE =
+  'etcd kube-apiserver helm kubectl kube-score httproutes.yaml servicemonitors.yaml'.split(' ');
+/** What test/e2e/cluster runs, as root only. */
+const WHOLE_NODE = process.getuid?.() === 0 ? ['all'] : [];
+
 const STAGES: readonly Stage[] = [
   { name: 'format', run: () => check('oxfmt', ['--check', '.']) },
   { name: 'lint', run: () => check('oxlint', ['--deny-warnings']) },
-  { name: 'types', run: () => check('tsc', ['--noEmit']) },
+  { name: 'types', run: () => types() },
   { name: 'dead-code', run: () => check('knip', []) },
   { name: 'docs', run: () => check('node', ['scripts/reference-docs.ts', '--check']) },
+  { name: 'chart', run: () => check('node', ['scripts/chart.ts', '--check']) },
   { name: 'unit', run: (directory) => tier('unit', directory) },
   { name: 'arch', run: (directory) => tier('arch', directory) },
   { name: 'integration', run: (directory) => tier('integration', directory) },
+  { name: 'cluster', run: (directory) => clusterTier('cluster', directory, CONTROL_PLANE) },
+  { name: 'e2e', run: (directory) => clusterTier('e2e', directory, WHOLE_NODE) },
 ];
 
 async function main(): Promise<number> {
@@ -70,9 +79,28 @@ async function main(): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
+/** One program a world: Node, the dashboard in the browser, and the tests of the latter that run in Node. */
+async function types(): Promise<Outcome> {
+  const projects = ['.', 'src/server/dashboard/assets', 'test/unit/server/dashboard/assets'];
+  const outcomes = [];
+  for (const project of projects) outcomes.push(await check('tsc', ['--noEmit', '-p', project]));
+  const failed = outcomes.some((outcome) => outcome.failed > 0) ? 1 : 0;
+  return { passed: 1 - failed, failed, skipped: 0 };
+}
+
 async function check(command: string, args: readonly string[]): Promise<Outcome> {
   const code = await execute(command, args);
   return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+}
+
+/** A tier that needs Kubernetes: what is missing of it is built first, where it can be seen and nothing waits in vain. */
+async function clusterTier(
+  project: string,
+  workDirectory: string,
+  programs: readonly string[],
+): Promise<Outcome> {
+  if (programs.length > 0) await execute('scripts/kube-tools.sh', programs);
+  return await tier(project, workDirectory);
 }
 
 async function tier(project: string, workDirectory: string): Promise<Outcome> {

@@ -3,6 +3,7 @@ import { describeConfiguration } from '../../src/platform/config/configuration-k
 import { renderConfigurationReference } from '../../src/platform/config/render-configuration.ts';
 import { EXIT_CONFIGURATION } from '../../src/platform/config/run-configured.ts';
 import { daemonConfigurationSchema } from '../../src/daemon/config.ts';
+import { operatorConfigurationSchema } from '../../src/operator/config.ts';
 import { serverConfigurationSchema } from '../../src/server/config.ts';
 
 /** docs/reference/configuration.md. @throws Error that names every setting without a description */
@@ -32,7 +33,8 @@ treated alike.
   replaced by \`[redacted]\`. Keys and tokens are files, so they are not part of a configuration.
 
 ${reference(daemonConfigurationSchema, 'slipway-daemon')}
-${reference(serverConfigurationSchema, 'slipway-server')}`;
+${reference(serverConfigurationSchema, 'slipway-server')}
+${reference(operatorConfigurationSchema, 'slipway-operator')}`;
 }
 
 function reference(schema: z.ZodType, program: string): string {

@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import type { OperationDefinition } from '../../src/contract/operation-definition.ts';
@@ -8,6 +6,7 @@ import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TaskBody, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { writeTokenFile } from '../support/token-file.ts';
 import { until } from '../support/until.ts';
 
 const ADMIN_TOKEN = 'canary-admin-9d2b';
@@ -17,10 +16,7 @@ const DAEMON_TOKEN = 'canary-daemon-51c7';
 async function adminSystem(): Promise<TestSystem> {
   const upstream = await temporaryDirectory();
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
-  const secrets = await temporaryDirectory();
-  const [adminFile, daemonFile] = [join(secrets, 'admin'), join(secrets, 'daemon')];
-  await writeFile(adminFile, `${ADMIN_TOKEN}\n`);
-  await writeFile(daemonFile, `${DAEMON_TOKEN}\n`);
+  const [adminFile, daemonFile] = [await writeTokenFile(ADMIN_TOKEN), await writeTokenFile(DAEMON_TOKEN)];
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     daemon: { sync: { onStart: false }, tokenFile: daemonFile as unknown as object },

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { startSlipway, StartError } from '../support/process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-async function failedStart(program: 'daemon' | 'server', text: string): Promise<StartError> {
+async function failedStart(program: 'daemon' | 'operator' | 'server', text: string): Promise<StartError> {
   const file = join(await temporaryDirectory(), 'config.yaml');
   await writeFile(file, text);
   return await startSlipway(program, ['--config', file]).then(
@@ -63,5 +63,23 @@ snapshot: {}
     ]) {
       expect(failed.lines.filter((line) => line.includes(key))).toHaveLength(1);
     }
+  });
+
+  it('of the operator gives every problem at once and exit code 78, also without a cluster', async () => {
+    const { failed } = await failedStart(
+      'operator',
+      `
+watch: { namespaces: [Bad_Name] }
+election: { leaseSeconds: 5, renewSeconds: 5 }
+probes: { port: 70000 }
+`,
+    );
+    expect(failed.code).toBe(78);
+    for (const key of ['watch.namespaces', 'election.renewSeconds', 'probes.port']) {
+      expect(failed.lines.filter((line) => line.includes(key))).toHaveLength(1);
+    }
+    const nowhere = await failedStart('operator', 'kubernetes: { kubeconfig: /nonexistent }');
+    expect(nowhere.failed.code).toBe(78);
+    expect(nowhere.failed.lines.join('\n')).toContain('/nonexistent is no usable kubeconfig');
   });
 });

@@ -8,6 +8,7 @@ import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSlipway, StartError, type SlipwayProcess } from '../support/process.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { writeTokenFile } from '../support/token-file.ts';
 
 async function daemonSystem(daemon: Record<string, object> = {}): Promise<TestSystem> {
   const upstream = await temporaryDirectory();
@@ -74,8 +75,7 @@ describe('the daemon as a process', () => {
   it('listens on a Unix socket that others cannot open, with a token', async () => {
     const system = await daemonSystem();
     const socketPath = join(await temporaryDirectory(), 'daemon.sock');
-    const tokenFile = join(await temporaryDirectory(), 'token');
-    await writeFile(tokenFile, 'shared-token\n');
+    const tokenFile = await writeTokenFile('shared-token');
     await startWith(system, `--listen.socketPath=${socketPath}`, `--tokenFile=${tokenFile}`);
     expect((await stat(socketPath)).mode & 0o007).toBe(0);
     const ask = async (path: string, token?: string): Promise<number | undefined> => {

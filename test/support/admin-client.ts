@@ -1,8 +1,6 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Problem } from '../../src/contract/problem-schema.ts';
 import { startTestServer, type TestServer } from './start-test-server.ts';
-import { temporaryDirectory } from './temporary-directory.ts';
+import { writeTokenFile } from './token-file.ts';
 
 /** The token of {@link startAdminServer}. */
 export const ADMIN_TOKEN = 'canary-4f1d0c-admin-token';
@@ -21,8 +19,7 @@ export interface AdminServer extends TestServer {
 export async function startAdminServer(
   options: Parameters<typeof startTestServer>[0] & { readonly exposeControl?: boolean } = {},
 ): Promise<AdminServer> {
-  const tokenFile = join(await temporaryDirectory(), 'token');
-  await writeFile(tokenFile, `${ADMIN_TOKEN}\n`);
+  const tokenFile = await writeTokenFile(ADMIN_TOKEN);
   const server = await startTestServer({
     refresh: false,
     ...options,

@@ -41,7 +41,7 @@ export async function startTestApi(overrides: Partial<DaemonApiDependencies> = {
     version: '0.0.0-test',
     bootId: 'boot-test',
     createId: () => `request-${(ids += 1)}`,
-    tokenFile: null,
+    tokenFile: () => null,
     ...overrides,
   });
   const listening = await api.listen({ host: '127.0.0.1', port: 0 });

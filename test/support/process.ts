@@ -45,7 +45,7 @@ export class StartError extends Error {
  * @throws StartError when it ends before
  */
 export async function startSlipway(
-  program: 'daemon' | 'server',
+  program: 'daemon' | 'operator' | 'server',
   args: readonly string[],
   options: { readonly env?: Readonly<Record<string, string>>; readonly wrapper?: readonly string[] } = {},
 ): Promise<SlipwayProcess> {

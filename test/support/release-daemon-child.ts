@@ -13,9 +13,9 @@ import { loadSigningKeys } from '../../src/attestation/keys.ts';
 import { openDatabase } from '../../src/daemon/database/database.ts';
 import { createReleases } from '../../src/daemon/releases/releases.ts';
 import { createTaskEngine } from '../../src/daemon/tasks/create-task-engine.ts';
-import { createUpstreamAdapter } from '../../src/daemon/upstream/create-upstream-adapter.ts';
-import { createDownloader } from '../../src/daemon/upstream/downloader.ts';
+import { connectUpstream } from '../../src/daemon/upstream/connect-upstream.ts';
 import { upstreamConfigurationSchema } from '../../src/daemon/upstream/upstream-config.ts';
+import { createUpstreamSource } from '../../src/daemon/upstream/upstream-source.ts';
 import { parseEnvelope } from '../../src/contract/formats/attestation-format.ts';
 import { systemClock as clock } from '../../src/platform/clock.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
@@ -38,9 +38,12 @@ const configuration = upstreamConfigurationSchema.parse({
   kind: 'directory',
   directory: { path: join(folder, 'upstream') },
 });
-const adapter = createUpstreamAdapter(configuration, { clock });
 const database = openDatabase(join(folder, 'main.db'));
 const pool = createHashPool({ threads: 1 });
+const upstream = createUpstreamSource(
+  connectUpstream(configuration, { clock, pool, logger }),
+  () => undefined,
+);
 const root = join(folder, 'store');
 const engine = createTaskEngine({
   database,
@@ -55,13 +58,12 @@ const releases = createReleases({
   root,
   writer: await openSnapshotWriter({ root, failpoints, clock }),
   pool,
-  adapter,
-  downloader: createDownloader({ adapter, pool, clock, logger, limits: configuration }),
+  upstream,
   engine,
   clock,
   logger,
-  signingKeys: keys.value.keys,
-  configuration: {
+  signingKeys: () => keys.value.keys,
+  configuration: () => ({
     attestationTtlSeconds: 600,
     maxVerifyAgeSeconds: 86_400,
     verifyAtBootAfterSeconds: 43_200,
@@ -70,7 +72,7 @@ const releases = createReleases({
     verifyConcurrency: 1,
     reserveBytes: 0,
     maxAttempts: 1,
-  },
+  }),
   failpoints,
   bootId,
   version: '0.1.0',
@@ -103,6 +105,6 @@ await ended.promise;
 printAttested();
 await engine.stop(1000);
 await releases.stop();
-await adapter.close();
+await upstream.close();
 await pool.close();
 database.close();

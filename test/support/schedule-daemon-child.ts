@@ -37,7 +37,7 @@ createScheduleRuns({
   database,
   repository: createScheduleRepository(database),
   engine,
-  plans: createReleasePlans(3),
+  plans: createReleasePlans(() => 3),
   clock,
   logger,
   failpoints: {

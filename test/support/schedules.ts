@@ -40,7 +40,7 @@ export function createTestSchedules(
   const schedules = createSchedules({
     database,
     engine,
-    plans: createReleasePlans(3),
+    plans: createReleasePlans(() => 3),
     clock,
     logger: createSilentLogger(),
     failpoints: options.failpoints ?? noFailpoints,

@@ -56,7 +56,7 @@ describe('ManifestIndex', () => {
             expect(index.find(text)).toBe(expected.get(text) ?? -1);
           }
           for (const [position, entry] of entries.entries()) {
-            expect(index.findDigest(entry.blake3)).toEqual([position]);
+            expect(index.findDigests([entry.blake3]).get(entry.blake3)).toEqual([position]);
           }
         },
       ),
@@ -73,13 +73,13 @@ describe('ManifestIndex', () => {
     expect(index.find('')).toBe(-1);
   });
 
-  it('finds every position of a digest', () => {
+  it('finds every position of some digests', () => {
     const blake3 = sampleDigest('shared');
     const entries = ['a', 'b', 'c', 'd'].map((name) =>
       sampleEntry(name, { size: 7, ...(name === 'b' ? {} : { blake3 }) }),
     );
-    expect(indexOf(entries).findDigest(blake3)).toEqual([0, 2, 3]);
-    expect(indexOf(entries).findDigest(sampleDigest('absent'))).toEqual([]);
+    const found = indexOf(entries).findDigests([sampleDigest('absent'), blake3, entries[1]!.blake3]);
+    expect([...found.values()]).toEqual([[], [0, 2, 3], [1]]);
   });
 
   it('finds every entry by the first byte of its digest, in parts of the manifest', () => {

@@ -15,6 +15,7 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { sampleFiles } from '../../support/release-tree.ts';
 import { sampleDigest, sampleEntry, sampleHeader, sortEntries } from '../../support/sample-entries.ts';
 import { commitBytes, storeRelease } from '../../support/store-release.ts';
+import { until } from '../../support/until.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const pool = createHashPool({ threads: 1 });
@@ -282,6 +283,39 @@ describe('the sweep', () => {
     await writeFile(join(root, 'objects', other.blake3.startsWith('00') ? '01' : '00'), '');
     const swept = await writer.sweepObjects(isLive, 60_000);
     expect([swept.removed, swept.failures.count]).toEqual([1, 1]);
+  });
+
+  it('keeps the newest of the quarantine within every bound', async () => {
+    const { root, writer, clock } = await openWriter();
+    const put = async (text: string): Promise<string> => {
+      const { blake3 } = await commitBytes(writer, pool, Buffer.from(text));
+      await writer.quarantine(blake3, 'task');
+      return `${blake3}.task`;
+    };
+    const large = await commitBytes(writer, pool, Buffer.alloc(BLOCK_SIZE + 1, 3));
+    await writer.quarantine(large.blake3, 'task');
+    const kept = async (): Promise<string[]> => (await readdir(join(root, 'quarantine'))).sort();
+    expect(await kept()).toEqual([`${large.blake3}.task`, `${large.blake3}.task.blocks`]);
+    const all = { objects: 10, bytes: 1e9, ageMs: 60_000 };
+    expect((await writer.sweepQuarantine(all)).removed).toBe(0);
+    // The file system's clock is coarse: what comes next has to be newer.
+    const { ctimeMs } = await lstat(join(root, 'quarantine', `${large.blake3}.task.blocks`));
+    const probe = join(root, 'probe');
+    await until(async () => {
+      await writeFile(probe, '');
+      return (await lstat(probe)).ctimeMs > ctimeMs;
+    });
+    const names = [await put('one'), await put('two')].sort();
+    expect(await writer.sweepQuarantine({ ...all, bytes: 6 })).toMatchObject({
+      removed: 1,
+      bytes: BLOCK_SIZE + 1 + 64,
+    });
+    expect(await kept()).toEqual(names);
+    expect(await writer.sweepQuarantine({ ...all, objects: 1 })).toMatchObject({ removed: 1, bytes: 3 });
+    expect(await kept()).toHaveLength(1);
+    await clock.advance(120_000);
+    expect((await writer.sweepQuarantine(all)).removed).toBe(1);
+    expect(await kept()).toEqual([]);
   });
 
   it('removes manifests by the same rule, and ends with the signal', async () => {

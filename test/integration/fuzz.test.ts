@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { listOperations } from '../../src/contract/operations.ts';
+import { schemathesisProgram } from '../support/schemathesis.ts';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { startSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { writeTokenFile } from '../support/token-file.ts';
+
+const TOKEN = 'canary-fuzz-token-58';
+/** The same cases in every run; another number tries others. */
+const SEED = process.env['FUZZ_SEED'] ?? '1';
+const EXAMPLES = 5;
+/** Some three thousand requests: twenty seconds where nothing else runs, minutes where everything does. */
+const DEADLINE_MS = 600_000;
+/** Of its output when it fails; a body that it tells of may be a mebibyte. */
+const MAX_SHOWN = 20_000;
+
+/**
+ * Checks of Schemathesis that do not fit the interface: it declares 503 and 502 where they belong, an unknown task is a
+ * bad parameter, and operations that never need a token are declared with one.
+ */
+const UNFIT_CHECKS = ['not_a_server_error', 'positive_data_acceptance', 'ignored_auth'];
+
+/** The configuration of Schemathesis: every other check is on. */
+function configuration(): string {
+  // Probes and launchers are answered whatever they send.
+  const open = listOperations().filter(
+    ({ auth, tolerateUnknownQuery }) => auth === 'none' && tolerateUnknownQuery,
+  );
+  return [
+    `[auth.openapi.bearerToken]\nbearer = "${TOKEN}"`,
+    ['[checks]', ...UNFIT_CHECKS.map((check) => `${check}.enabled = false`)].join('\n'),
+    // A body that breaks a bound may be larger than the largest body, and what may not be asked is not looked at.
+    '[checks.negative_data_rejection]\nexpected-statuses = [400, 401, 403, 404, 405, 413, 415, 416]',
+    ...open.map(({ id }) =>
+      [
+        '[[operations]]',
+        `include-operation-id = "${id}"`,
+        'checks.negative_data_rejection.enabled = false',
+      ].join('\n'),
+    ),
+  ].join('\n\n');
+}
+
+const program = schemathesisProgram();
+
+describe.skipIf(program === null)('the whole interface, from the document that is served', () => {
+  it(
+    'answers whatever is sent as it says it does',
+    async () => {
+      const upstream = await temporaryDirectory();
+      await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+      const system = await startSystem({
+        upstream: { kind: 'directory', directory: { path: upstream } },
+        server: {
+          admin: { tokenFiles: [await writeTokenFile(TOKEN)], exposeControl: true },
+          auth: { public: 'token' as unknown as object },
+          // A parameter at its bound, percent-encoded, does not fit into the default.
+          limits: { maxHeaderBytes: 1024 * 1024 },
+        },
+      });
+      await system.untilReady(true);
+      const directory = await temporaryDirectory();
+      const file = join(directory, 'schemathesis.toml');
+      await writeFile(file, configuration());
+      const options = {
+        header: `Authorization: Bearer ${TOKEN}`,
+        phases: 'examples,coverage,fuzzing',
+        'max-examples': String(EXAMPLES),
+        seed: SEED,
+        workers: '2',
+        warnings: 'off',
+        'output-truncate': 'true',
+      };
+      const args = ['--config-file', file, 'run', `${system.serverUrl}/openapi.yaml`, '--no-color'].concat(
+        Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
+      );
+      const { code, output } = await promisify(execFile)(program ?? '', args, {
+        cwd: directory,
+        maxBuffer: 64 * 1024 * 1024,
+      }).then(
+        ({ stdout }) => ({ code: 0, output: stdout }),
+        (error: { code?: number; stdout?: string; stderr?: string }) => ({
+          code: error.code ?? 1,
+          output: `${error.stdout ?? ''}\n${error.stderr ?? ''}`,
+        }),
+      );
+      expect(code, output.slice(0, MAX_SHOWN)).toBe(0);
+      // All but the one that gave the document.
+      expect(output).toContain(`Tested: ${listOperations().length - 1}`);
+      // What came through is what left the service in order.
+      expect((await fetch(`${system.serverUrl}/healthz`)).status).toBe(200);
+      const written = [...system.server.lines, ...system.daemon.lines].join('\n');
+      expect(written).not.toContain(TOKEN);
+      expect(written).not.toMatch(/"level":"fatal"|unhandled|internal_error/i);
+    },
+    DEADLINE_MS,
+  );
+});

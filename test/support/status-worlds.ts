@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { CONTROL_ACTIONS } from '../../src/contract/actions.ts';
+import { REPORTS, type ReportName } from '../../src/contract/reports.ts';
+import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
+import type { DaemonFault } from './fake-daemon.ts';
+import {
+  STATUS_CDN_HOST,
+  STATUS_FILE,
+  STATUS_RELEASE_ID,
+  type StatusWorld,
+} from './operation-status-cases.ts';
+import { sampleFiles, writeReleaseTree } from './release-tree.ts';
+import { startTestServer } from './start-test-server.ts';
+import { startSystem } from './system.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+import { writeTokenFile } from './token-file.ts';
+import { until } from './until.ts';
+
+/** A server in one state of things. */
+export interface RunningWorld {
+  readonly url: string;
+  /** The admin token, whether or not the server knows it. */
+  readonly token: string;
+  /** A task that exists. */
+  readonly taskId: string;
+}
+
+/** Daemons that never end an answer cost their whole deadline; the others have time, however slow the machine is. */
+const HASTY_MS = 500;
+const PATIENT_MS = 10_000;
+const TOKEN = 'canary-status-token-31';
+const SERVER_INFO = {
+  ConnectionGroups: [
+    { OverrideConnectionGroups: [{ Name: '1.0', AddressablesCatalogUrlRoot: 'https://a.example/b' }] },
+  ],
+};
+
+/** Brings a world up; it ends with the running test. */
+export async function startWorld(world: StatusWorld): Promise<RunningWorld> {
+  return world === 'released' || world === 'unsynced' ? await realWorld(world) : await scriptedWorld(world);
+}
+
+async function realWorld(world: 'released' | 'unsynced'): Promise<RunningWorld> {
+  const upstream = await temporaryDirectory();
+  await writeReleaseTree(upstream, { id: STATUS_RELEASE_ID, files: sampleFiles(), serverInfo: SERVER_INFO });
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    daemon: { sync: { onStart: false } },
+    server: { admin: { tokenFiles: [await writeTokenFile(TOKEN)], exposeControl: true } },
+  });
+  if (world === 'unsynced') return { url: system.serverUrl, token: TOKEN, taskId: 'none' };
+  const { task_id } = await system.run('sync');
+  await system.untilReady(true);
+  return { url: system.serverUrl, token: TOKEN, taskId: task_id };
+}
+
+async function scriptedWorld(world: Exclude<StatusWorld, 'released' | 'unsynced'>): Promise<RunningWorld> {
+  const config = {
+    cdn: { host: STATUS_CDN_HOST },
+    ...(world === 'locked' ? { auth: { public: 'token' } } : {}),
+    admin: {
+      tokenFiles: world === 'no admin token' ? [] : [await writeTokenFile(TOKEN)],
+      exposeControl: world !== 'control closed',
+    },
+  };
+  const isEndless = world === 'hang' || world === 'drip' || world === 'huge';
+  const server = await startTestServer({
+    config,
+    refresh: false,
+    daemonTimeoutMs: isEndless ? HASTY_MS : PATIENT_MS,
+    ...(world === 'absent' ? { daemonUrl: await nobody() } : {}),
+  });
+  const { daemon, store, parts } = server;
+  if (world === 'scripted' || world === 'locked') {
+    const official = await store.addRelease({
+      releaseId: STATUS_RELEASE_ID,
+      files: { [STATUS_FILE]: 'bytes' },
+    });
+    daemon.setEnvelope(store.attest({ version: 1, issuedAt: Math.floor(Date.now() / 1000), official }));
+    parts.room.refresher.start();
+    await until(() => parts.room.serving.verdict('official').distributable, 30_000);
+  }
+  const answer = ANSWERS[world];
+  for (const report of Object.keys(REPORTS) as ReportName[]) {
+    if (answer === undefined) daemon.setReport(report, REPORTS[report].answer.example);
+    else daemon.setAnswer(`/v1/reports/${report}`, answer);
+  }
+  for (const action of CONTROL_ACTIONS) {
+    daemon.setAnswer(
+      `/v1/control/${action}`,
+      answer ?? { status: 202, body: { ...AcceptedAnswer.example, action } },
+    );
+  }
+  if (isFault(world)) daemon.setFault(world);
+  return { url: server.url, token: TOKEN, taskId: 'none' };
+}
+
+/** What the daemon of a world answers everything with. */
+const ANSWERS: Partial<Record<StatusWorld, { readonly status: number; readonly body: object }>> = {
+  unavailable: { status: 503, body: { code: 'backend_unavailable', detail: 'down' } },
+  unimplemented: { status: 501, body: { code: 'not_implemented', detail: 'not here' } },
+  rejecting: { status: 409, body: { code: 'release_protected', detail: 'no' } },
+  'bad query': {
+    status: 400,
+    body: { code: 'invalid_request', detail: 'bad', errors: [{ pointer: 'x', message: 'bad' }] },
+  },
+};
+
+const FAULTS: ReadonlySet<StatusWorld> = new Set([
+  'hang',
+  'drip',
+  'reset',
+  'truncated',
+  'garbage',
+  'html',
+  'coded',
+  'huge',
+  'refuse',
+]);
+
+function isFault(world: StatusWorld): world is StatusWorld & NonNullable<DaemonFault> {
+  return FAULTS.has(world);
+}
+
+/** An origin that nobody listens on. */
+async function nobody(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return `http://127.0.0.1:${port}`;
+}
