@@ -14,6 +14,12 @@ const tier = (name: string, testTimeout: number): object => ({
 
 export default defineConfig({
   test: {
-    projects: [tier('unit', 20_000), tier('arch', 60_000), tier('integration', 180_000)],
+    projects: [
+      tier('unit', 20_000),
+      tier('arch', 60_000),
+      tier('integration', 180_000),
+      tier('cluster', 300_000),
+      tier('e2e', 300_000),
+    ],
   },
 });

@@ -8,6 +8,12 @@ export interface BenchOptions {
   readonly workDirectory: string;
 }
 
+/** What one side of a comparison did, medians of the rounds. */
+export interface BenchPeer {
+  readonly peer: string;
+  readonly figures: Readonly<Record<string, number>>;
+}
+
 /** What one case gave. */
 export interface BenchRow {
   readonly case: string;
@@ -20,6 +26,10 @@ export interface BenchRow {
   readonly pass: boolean | null;
   readonly rounds: readonly number[];
   readonly note: string;
+  /** Rounds that stayed noisy after repeats; absent where rounds are not watched one by one. */
+  readonly noisyRounds?: number;
+  /** All sides, for machines. */
+  readonly peers?: readonly BenchPeer[];
 }
 
 /** What every bench file exports. */

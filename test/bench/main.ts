@@ -1,7 +1,7 @@
 /**
  * Measures Slipway against peers in the same run and prints a table; `--json FILE` also writes the numbers.
  *
- *   node test/bench/main.ts [--rounds 7] [--only bytes,hashing,manifest,sync,scale] [--quick] [--json FILE]
+ *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,sync,scale,admin,operator,image] [--quick] [--json FILE]
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, release, tmpdir, totalmem } from 'node:os';
@@ -13,16 +13,20 @@ import { watchNoise } from './noise.ts';
 
 const MODULES: Readonly<Record<string, () => Promise<BenchModule>>> = {
   bytes: async () => await import('./bytes.ts'),
+  connections: async () => await import('./connections.ts'),
   hashing: async () => await import('./hashing.ts'),
   manifest: async () => await import('./manifest.ts'),
   sync: async () => await import('./sync.ts'),
   scale: async () => await import('./scale.ts'),
+  admin: async () => await import('./admin.ts'),
+  operator: async () => await import('./operator.ts'),
+  image: async () => await import('./image.ts'),
 };
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
-      rounds: { type: 'string', default: '7' },
+      rounds: { type: 'string' },
       only: { type: 'string' },
       quick: { type: 'boolean', default: false },
       json: { type: 'string', default: 'bench-results/bench.json' },
@@ -34,6 +38,8 @@ async function main(): Promise<number> {
     console.error(`no bench ${unknown.join(', ')}; there are ${Object.keys(MODULES).join(', ')}`);
     return 2;
   }
+  // One round proves that the bench works.
+  const rounds = Number(values.rounds ?? (values.quick ? 1 : 7));
   const workDirectory = await mkdtemp(join(tmpdir(), 'slipway-bench-'));
   const rows: BenchRow[] = [];
   const noise = watchNoise();
@@ -42,7 +48,7 @@ async function main(): Promise<number> {
       console.error(`-- ${name}`);
       const module = await MODULES[name]?.();
       if (module !== undefined) {
-        const options = { rounds: Number(values.rounds), quick: values.quick, workDirectory };
+        const options = { rounds, quick: values.quick, workDirectory };
         for (const row of await module.run(options)) {
           rows.push(row);
           console.error(renderRow(row));

@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
+import { machineTime, ownProcessorSeconds } from './processor-time.ts';
+
+/** More than this makes a round a noisy one; shares of what all processors could do. */
+const MOST_STEAL = 0.12;
+const MOST_FOREIGN = 0.2;
 
 /** Watches how much of the machine others used while a bench ran. */
 export interface NoiseWatch {
@@ -9,27 +14,46 @@ export interface NoiseWatch {
 
 /** Begins to watch. Reads `/proc/stat`, so it says nothing where there is none. */
 export function watchNoise(): NoiseWatch {
-  const before = readCpu();
+  if (process.platform !== 'linux') return { summary: () => 'unknown on this system' };
+  const round = beginRound();
   return {
     summary: () => {
-      const after = readCpu();
-      if (before === null || after === null) return 'unknown on this system';
-      const total = after.total - before.total;
-      const steal = total === 0 ? 0 : (after.steal - before.steal) / total;
-      return `steal ${(steal * 100).toFixed(1)} %, load ${loadAverage()}`;
+      const { steal, foreign } = round.end();
+      return `steal ${percent(steal)}, other programs ${percent(foreign)}, load ${loadAverage()}`;
     },
   };
 }
 
-function readCpu(): { readonly total: number; readonly steal: number } | null {
-  try {
-    const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n');
-    const ticks = line.trim().split(/\s+/).slice(1, 9).map(Number);
-    return { total: ticks.reduce((sum, each) => sum + each, 0), steal: ticks[7] ?? 0 };
-  } catch (error) {
-    if (process.platform === 'linux') throw error;
-    return null;
-  }
+/** How much of the machine others used, 0 to 1. */
+export interface Noise {
+  readonly steal: number;
+  readonly foreign: number;
+}
+
+/** Begins a round; its end says what others used meanwhile. Linux only. */
+export function beginRound(): { end(): Noise } {
+  const before = machineTime();
+  const ownBefore = ownProcessorSeconds();
+  return {
+    end: () => {
+      const after = machineTime();
+      const own = ownProcessorSeconds() - ownBefore;
+      const total = Math.max(after.total - before.total, Number.EPSILON);
+      return {
+        steal: (after.steal - before.steal) / total,
+        foreign: Math.max(0, after.programs - before.programs - own) / total,
+      };
+    },
+  };
+}
+
+/** Whether a round says little because others were at work. */
+export function isNoisy({ steal, foreign }: Noise): boolean {
+  return steal > MOST_STEAL || foreign > MOST_FOREIGN;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
 }
 
 function loadAverage(): string {

@@ -8,7 +8,7 @@ import { runKeygen } from '../../src/cli/keygen.ts';
 import { startLargeUpstream } from '../support/large-upstream.ts';
 import { startSlipway, type SlipwayProcess } from '../support/process.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
-import { quantile } from './statistics.ts';
+import { largest, quantile } from './statistics.ts';
 
 const MIB = 1024 * 1024;
 
@@ -156,11 +156,6 @@ async function measureRequests(server: SlipwayProcess, work: () => Promise<unkno
     longest: largest(all),
     longestSwitch: largest(around.map((sample) => sample.ms)),
   };
-}
-
-/** The largest number; there may be more than a call takes arguments. */
-function largest(values: readonly number[]): number {
-  return values.reduce((most, value) => Math.max(most, value), 0);
 }
 
 async function request(url: string, agent: Agent): Promise<void> {

@@ -1,0 +1,107 @@
+import type { CorpusFile } from './corpus.ts';
+
+const MEBIBYTE = 1024 * 1024;
+/** Bytes of one range. */
+const RANGE_BYTES = 64 * 1024;
+/** Where a range begins in its block. */
+const RANGE_OFFSET = 128 * 1024;
+
+/** One kind of request that is measured against nginx. */
+export interface ByteCase {
+  readonly name: string;
+  readonly file: CorpusFile;
+  /** `head`: a HEAD; `unchanged`: a GET with If-None-Match; `hot`: always the same range; `cold`: another block each time. */
+  readonly kind: 'get' | 'head' | 'unchanged' | 'hot' | 'cold';
+  readonly client: 'wrk' | 'sockets';
+  readonly connections: number;
+  /** Whether the server has one processor and the client another, or both have all. */
+  readonly where: 'one' | 'all';
+  /** What is compared: requests a second, or bytes a second. */
+  readonly figure: 'requests' | 'bytes';
+  /** Whether the server keeps blocks in memory. */
+  readonly cache: 'default' | 'none';
+  /** Smallest ratio to nginx. */
+  readonly target: number;
+  /** Most seconds of processor time for 10^9 bytes. */
+  readonly mostCpuSecondsPerGigabyte?: number;
+  /** Whether the other Node servers are measured too. */
+  readonly withOthers: boolean;
+}
+
+const SMALL = {
+  kind: 'get',
+  client: 'wrk',
+  connections: 32,
+  where: 'one',
+  figure: 'requests',
+  cache: 'default',
+} as const;
+const LARGE = { ...SMALL, client: 'sockets', connections: 4, where: 'all', figure: 'bytes' } as const;
+const RANGE = { ...SMALL, file: '100m.bin', client: 'sockets' } as const;
+
+/** All of them. wrk reads 8 KB at a time and waits for the body that a HEAD announces: the rest is for the sockets client. */
+export const BYTE_CASES: readonly ByteCase[] = [
+  { ...SMALL, name: '1 KB GET', file: '1k.bin', target: 1.3, withOthers: true },
+  { ...SMALL, name: '16 KB GET', file: '16k.bin', target: 1.1, withOthers: true },
+  { ...SMALL, name: '256 KB GET', file: '256k.bin', client: 'sockets', target: 1.6, withOthers: true },
+  { ...LARGE, name: '4 MB from the cache', file: '4m.bin', target: 1.5, withOthers: false },
+  { ...LARGE, name: '100 MB from the cache', file: '100m.bin', target: 1.4, withOthers: true },
+  {
+    ...LARGE,
+    name: '100 MB uncached',
+    file: '100m.bin',
+    cache: 'none',
+    target: 1,
+    mostCpuSecondsPerGigabyte: 1.3,
+    withOthers: false,
+  },
+  { ...RANGE, name: '64 KB range of 100 MB, hot block', kind: 'hot', target: 0.9, withOthers: true },
+  {
+    ...RANGE,
+    name: '64 KB range of 100 MB, cold block',
+    kind: 'cold',
+    cache: 'none',
+    target: 0.5,
+    withOthers: false,
+  },
+  { ...SMALL, name: 'HEAD', file: '1k.bin', kind: 'head', client: 'sockets', target: 0.95, withOthers: true },
+  { ...SMALL, name: '304', file: '1k.bin', kind: 'unchanged', target: 0.9, withOthers: true },
+];
+
+/** One request of a case and the answer that it must get. */
+export interface CaseRequest {
+  readonly method: 'GET' | 'HEAD';
+  readonly fields: Readonly<Record<string, string>>;
+  readonly status: 200 | 206 | 304;
+  /** What the body must be. */
+  readonly body: Buffer;
+  /** The bytes of the file that are asked for, when it is a range. */
+  readonly range: { readonly start: number; readonly end: number } | null;
+}
+
+/**
+ * The requests of a case, in turn.
+ *
+ * @param bytes of its file
+ * @param etag that the peer gave to the file
+ */
+export function caseRequests({ kind }: ByteCase, bytes: Buffer, etag: string): readonly CaseRequest[] {
+  const nothing = Buffer.alloc(0);
+  const plain = { method: 'GET', fields: {}, status: 200, body: bytes, range: null } as const;
+  if (kind === 'get') return [plain];
+  if (kind === 'head') return [{ ...plain, method: 'HEAD', body: nothing }];
+  if (kind === 'unchanged')
+    return [{ ...plain, fields: { 'If-None-Match': etag }, status: 304, body: nothing }];
+  const blocks = kind === 'hot' ? [1] : Array.from({ length: bytes.length / MEBIBYTE }, (_, block) => block);
+  return blocks.map((block) => {
+    const start = block * MEBIBYTE + RANGE_OFFSET;
+    const end = start + RANGE_BYTES;
+    return {
+      method: 'GET',
+      fields: { Range: `bytes=${start}-${end - 1}` },
+      status: 206,
+      body: bytes.subarray(start, end),
+      range: { start, end },
+    };
+  });
+}

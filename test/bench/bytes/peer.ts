@@ -1,0 +1,19 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+
+/** A server under measurement. */
+export interface Peer {
+  readonly name: string;
+  readonly pid: number;
+  /** Where a file of the corpus, or another path, is. */
+  url(path: string): string;
+  stop(): Promise<void>;
+}
+
+/** Ends a child that was started for a bench. */
+export async function endChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}

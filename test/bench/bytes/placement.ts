@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { processFamily } from '../processor-time.ts';
+
+/** A program and the beginning of its arguments. */
+export type Command = readonly [program: string, ...args: string[]];
+
+/** Which processors servers and clients may use. */
+export interface Placement {
+  /** Puts a running server on one processor, or lets it have all of them. */
+  place(pid: number, where: 'one' | 'all'): void;
+  /** The command in front of a client: on another processor than a server that is on one. */
+  client(where: 'one' | 'all'): Command;
+}
+
+/**
+ * Finds out which processors this process may use.
+ *
+ * @returns `null` when there are fewer than two: server and client would take turns
+ */
+export function findPlacement(): Placement | null {
+  const list = /Cpus_allowed_list:\s+(\S+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '';
+  const [first, second] = list.split(',').flatMap((part) => {
+    const [from = 0, to = from] = part.split('-').map(Number);
+    return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  });
+  if (first === undefined || second === undefined) return null;
+  return {
+    place: (pid, where) => {
+      for (const member of processFamily(pid)) {
+        execFileSync('taskset', ['-a', '-c', '-p', where === 'one' ? String(first) : list, String(member)]);
+      }
+    },
+    client: (where) => ['taskset', '-c', where === 'one' ? String(second) : list],
+  };
+}

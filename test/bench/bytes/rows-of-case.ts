@@ -1,0 +1,57 @@
+import type { BenchRow } from '../bench-row.ts';
+import type { PairedRounds } from '../paired-rounds.ts';
+import { median } from '../statistics.ts';
+import type { ByteCase } from './byte-case.ts';
+import type { Measured } from './measure-peer.ts';
+import { costNote, figuresOf } from './peer-figures.ts';
+
+/** What a peer did that is only reported. */
+export interface OtherPeer {
+  readonly name: string;
+  readonly measured: readonly Measured[];
+}
+
+/** The rows of one case: what is compared with the peer, and what it cost where that has a bound of its own. */
+export function rowsOfCase(
+  each: ByteCase,
+  { pairs, noisyRounds, isConclusive }: PairedRounds<Measured>,
+  names: { readonly ours: string; readonly theirs: string; readonly others: readonly OtherPeer[] },
+): BenchRow[] {
+  const rate = ({ bytesPerSecond, requestsPerSecond }: Measured): number =>
+    each.figure === 'bytes' ? bytesPerSecond : requestsPerSecond;
+  const [ours, theirs] = [pairs.map((pair) => pair.ours), pairs.map((pair) => pair.theirs)];
+  const [mine, its] = [figuresOf(names.ours, ours), figuresOf(names.theirs, theirs)];
+  const others = names.others.map(({ name, measured }) => figuresOf(name, measured));
+  const reported = others.map(
+    ({ peer, figures }) => `${peer} ${(rate(figures) / rate(its.figures)).toFixed(2)}`,
+  );
+  const client = `${each.client === 'wrk' ? 'wrk' : 'sockets client'}, ${each.connections} connections`;
+  const common = { noisyRounds, peers: [mine, its, ...others] };
+  const ratios = pairs.map((pair) => rate(pair.ours) / rate(pair.theirs));
+  const compared: BenchRow = {
+    case: `bytes: ${each.name}`,
+    value: median(ratios),
+    unit: `x ${names.theirs}`,
+    target: `>= ${each.target}`,
+    pass: isConclusive ? median(ratios) >= each.target : null,
+    rounds: ratios,
+    note: [client, costNote(each.figure, mine, its), ...reported].join('; '),
+    ...common,
+  };
+  const most = each.mostCpuSecondsPerGigabyte;
+  if (most === undefined) return [compared];
+  const costs = ours.map(({ cpuSecondsPerGigabyte }) => cpuSecondsPerGigabyte);
+  return [
+    compared,
+    {
+      case: `bytes: ${each.name}, processor time`,
+      value: median(costs),
+      unit: 's/GB',
+      target: `<= ${most}`,
+      pass: isConclusive ? median(costs) <= most : null,
+      rounds: costs,
+      note: `${client}; the same rounds`,
+      ...common,
+    },
+  ];
+}

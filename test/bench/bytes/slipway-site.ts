@@ -1,0 +1,135 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { runKeygen } from '../../../src/cli/keygen.ts';
+import { startSlipway, type SlipwayProcess } from '../../support/process.ts';
+import { until } from '../../support/until.ts';
+import type { Peer } from './peer.ts';
+
+const CDN_HOST = 'cdn.bench.invalid';
+/** Generous: the machine may be busy with something else. */
+const READY_MS = 300_000;
+
+/** A real server process of a site. */
+export interface SlipwayServer extends Peer {
+  readonly port: number;
+  /** The request target of a file in the release that is current now, by its immutable path. */
+  target(path: string): string;
+  /** The value of a metric, summed over its labels; 0 when it is not there. */
+  metric(name: string): Promise<number>;
+  signal(name: NodeJS.Signals): void;
+  /** Waits until a release other than this one is served, and returns its id. */
+  untilServes(other: string): Promise<string>;
+}
+
+/** A real daemon that syncs a directory into a real store, and as many real servers of it as are wanted. */
+export interface SlipwaySite {
+  /** Starts a server with these whole sections in its configuration, and waits until it serves. */
+  startServer(name: string, config?: Readonly<Record<string, unknown>>): Promise<SlipwayServer>;
+  /** Changes the directory, so that the next sync finds another release, and begins that sync. */
+  publish(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts the daemon of a site whose upstream is a directory of files. */
+export async function startSlipwaySite(directory: string, files: string): Promise<SlipwaySite> {
+  const snapshot = { root: join(directory, 'snapshot') };
+  const keys = join(directory, 'keys');
+  await mkdir(snapshot.root, { recursive: true });
+  const discard = { write: () => true };
+  await runKeygen(['--out', keys], { stdout: discard, stderr: discard });
+  const daemonFile = join(directory, 'daemon.yaml');
+  await writeFile(
+    daemonFile,
+    stringify({
+      listen: { host: '127.0.0.1', port: 0 },
+      snapshot,
+      data: { dir: join(directory, 'data') },
+      attestation: { signingKeyFiles: [join(keys, 'signing.key')] },
+      upstream: { kind: 'directory', directory: { path: files } },
+    }),
+  );
+  const daemon = await startSlipway('daemon', ['--config', daemonFile]);
+  const servers = new Set<SlipwayProcess>();
+  let generation = 0;
+  return {
+    startServer: async (name, config = {}) => {
+      const file = join(directory, `${name.replaceAll(/\W+/g, '-')}.yaml`);
+      await writeFile(
+        file,
+        stringify({
+          listen: { host: '127.0.0.1', port: 0 },
+          metrics: { host: '127.0.0.1', port: 0 },
+          publicBaseUrl: 'https://resources.bench.invalid',
+          cdn: { host: CDN_HOST },
+          snapshot,
+          daemon: { url: daemon.url },
+          attestation: { publicKeyFiles: [join(keys, 'signing.pub')] },
+          shutdown: { propagationDelaySeconds: 0 },
+          fastPath: { enabled: true },
+          log: { access: 'none' },
+          scrub: { enabled: false },
+          ...config,
+        }),
+      );
+      const started = await startSlipway('server', ['--config', file]);
+      servers.add(started);
+      void started.exited.then(() => servers.delete(started));
+      const server = asServer(name, started);
+      await server.untilServes('');
+      return server;
+    },
+    publish: async () => {
+      generation += 1;
+      await writeFile(join(files, 'generation.txt'), `generation ${generation}\n`);
+      const answer = await fetch(`${daemon.url}/v1/control/sync`, { method: 'POST' });
+      if (answer.status !== 202) throw new Error(`sync: ${answer.status} ${await answer.text()}`);
+    },
+    stop: async () => {
+      await Promise.all([daemon, ...servers].map(async (each) => await each.kill()));
+    },
+  };
+}
+
+function asServer(name: string, started: SlipwayProcess): SlipwayServer {
+  const { url, pid } = started;
+  let releaseId = '';
+  const target = (path: string): string => `/${CDN_HOST}/${releaseId}/${path}`;
+  return {
+    name,
+    pid,
+    port: Number(new URL(url).port),
+    target,
+    // Probes are at the root; whatever else is a file.
+    url: (path) => (path.startsWith('/') ? `${url}${path}` : `${url}${target(path)}`),
+    metric: async (metric) => {
+      const text = await (await fetch(metricsUrl(started))).text();
+      return text
+        .split('\n')
+        .filter((line) => line.startsWith(`${metric} `) || line.startsWith(`${metric}{`))
+        .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+    },
+    signal: (signal) => {
+      started.signal(signal);
+    },
+    untilServes: async (other) => {
+      releaseId = await until(async () => {
+        const body = (await (await fetch(`${url}/readyz`)).json()) as {
+          distributable: boolean;
+          release_id: string | null;
+        };
+        return body.distributable && body.release_id !== other ? body.release_id : null;
+      }, READY_MS);
+      return releaseId;
+    },
+    stop: async () => {
+      await started.kill();
+    },
+  };
+}
+
+function metricsUrl({ lines }: SlipwayProcess): string {
+  const line = lines.find((text) => text.includes('"server listening"'));
+  if (line === undefined) throw new Error('the server has not said where its metrics are');
+  return `${(JSON.parse(line) as { metrics_url: string }).metrics_url}/metrics`;
+}

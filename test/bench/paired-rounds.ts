@@ -1,0 +1,76 @@
+import { beginRound, isNoisy } from './noise.ts';
+import { median } from './statistics.ts';
+
+/** Fewer rounds than this without noise decide nothing. */
+const FEWEST_CLEAN = 5;
+/** Noisy rounds are made again at most this often in one case, so that a run ends. */
+const MOST_REPEATS = 3;
+
+/** One round: both sides measured one after the other. */
+export interface Pair<T> {
+  readonly ours: T;
+  readonly theirs: T;
+}
+
+/** All rounds of one case. */
+export interface PairedRounds<T> {
+  /** Those that count: the clean ones, or all of them when too few are clean. */
+  readonly pairs: readonly Pair<T>[];
+  /** How many stayed noisy after the repeats. */
+  readonly noisyRounds: number;
+  /** Whether enough of them are clean for a verdict. */
+  readonly isConclusive: boolean;
+}
+
+/** What {@link runPairedRounds} needs. */
+export interface PairedRoundsOptions<T> {
+  readonly rounds: number;
+  /** Proves that the case works: no warm-up, no repeats, and nothing is conclusive. */
+  readonly quick: boolean;
+  readonly ours: () => Promise<T>;
+  readonly theirs: () => Promise<T>;
+}
+
+/** Measures two sides in turn, in the other order in every second round, and repeats rounds in which others were at work. */
+export async function runPairedRounds<T>(options: PairedRoundsOptions<T>): Promise<PairedRounds<T>> {
+  const { rounds, quick } = options;
+  const clean: Pair<T>[] = [];
+  const noisy: Pair<T>[] = [];
+  if (!quick) {
+    await options.theirs();
+    await options.ours();
+  }
+  const most = rounds + (quick ? 0 : MOST_REPEATS);
+  for (let round = 0; clean.length < rounds && round < most; round += 1) {
+    const noise = beginRound();
+    const pair = await measurePair(options, round % 2 === 0);
+    (isNoisy(noise.end()) ? noisy : clean).push(pair);
+  }
+  const isConclusive = !quick && clean.length >= FEWEST_CLEAN;
+  return {
+    pairs: isConclusive ? clean : [...clean, ...noisy],
+    noisyRounds: Math.max(0, rounds - clean.length),
+    isConclusive,
+  };
+}
+
+/** The median of what each side was, by one of its figures. */
+export function medianOf<T>(
+  pairs: readonly Pair<T>[],
+  side: keyof Pair<T>,
+  figure: (each: T) => number,
+): number {
+  return median(pairs.map((pair) => figure(pair[side])));
+}
+
+async function measurePair<T>(
+  { ours, theirs }: PairedRoundsOptions<T>,
+  theirsFirst: boolean,
+): Promise<Pair<T>> {
+  if (theirsFirst) {
+    const first = await theirs();
+    return { ours: await ours(), theirs: first };
+  }
+  const first = await ours();
+  return { ours: first, theirs: await theirs() };
+}
