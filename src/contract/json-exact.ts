@@ -69,13 +69,23 @@ export function parseJsonExact(text: string, limits: JsonLimits = {}): unknown {
  * @throws TypeError when the value has no JSON form or refers to itself
  */
 export function stringifyJsonExact(value: unknown, indent = 0): string {
-  const text = JSON.stringify(
-    value,
-    (_key, member: unknown) => (typeof member === 'bigint' ? ExactJson.rawJSON(member.toString()) : member),
-    indent,
-  ) as string | undefined;
+  const text = stringify(value, indent);
   if (text === undefined) throw new TypeError(`a value of type ${typeof value} has no JSON form`);
   return text;
+}
+
+function stringify(value: unknown, indent: number): string | undefined {
+  try {
+    return JSON.stringify(value, undefined, indent);
+  } catch (error) {
+    // Mostly there is no bigint, and looking at each member takes several times as long.
+    if (!(error instanceof TypeError)) throw error;
+    return JSON.stringify(
+      value,
+      (_key, member: unknown) => (typeof member === 'bigint' ? ExactJson.rawJSON(member.toString()) : member),
+      indent,
+    );
+  }
 }
 
 function reviveInteger(

@@ -14,9 +14,25 @@ export const TOKEN_PARAMETER = 'svc_token';
  *
  * @param schema the operation's query schema
  * @param parameters as received; the token parameter is skipped
- * @returns the typed values, or every rejected parameter by name
+ * @returns the typed values, which must not be changed, or every rejected parameter by name
  */
 export function parseQuery<T extends QuerySchema>(
+  schema: T,
+  parameters: URLSearchParams,
+): Result<z.infer<T>, FieldError[]> {
+  if (parameters.size > 0) return parseParameters(schema, parameters);
+  // Probes and polls have none, and what none means is the same each time.
+  let result = withoutParameters.get(schema);
+  if (result === undefined) {
+    result = parseParameters(schema, parameters);
+    withoutParameters.set(schema, result);
+  }
+  return result as Result<z.infer<T>, FieldError[]>;
+}
+
+const withoutParameters = new WeakMap<QuerySchema, Result<unknown, FieldError[]>>();
+
+function parseParameters<T extends QuerySchema>(
   schema: T,
   parameters: URLSearchParams,
 ): Result<z.infer<T>, FieldError[]> {

@@ -33,7 +33,9 @@ export function createUlidFactory({ clock, randomBytes }: UlidDependencies): () 
       lastTime += 1;
       digits = randomDigits(randomBytes);
     }
-    return encodeTime(lastTime) + digits.map((digit) => CROCKFORD.charAt(digit)).join('');
+    let id = encodeTime(lastTime);
+    for (const digit of digits) id += CROCKFORD.charAt(digit);
+    return id;
   };
 }
 

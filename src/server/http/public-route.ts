@@ -51,7 +51,7 @@ export function publicRoute<Schema extends QuerySchema>(
 
 /** Of a parameter that is repeated only the last one. */
 function lastOfEach(parameters: URLSearchParams): URLSearchParams {
-  return new URLSearchParams(Object.fromEntries(parameters));
+  return parameters.size < 2 ? parameters : new URLSearchParams(Object.fromEntries(parameters));
 }
 
 /** One request on its way through the server. */
