@@ -204,13 +204,14 @@ describe.skipIf(programs === null)('the chart', () => {
       ['daemon', 'Always'],
     ]);
     expect(writable(initContainers[0]?.volumeMounts ?? [])).toEqual(['snapshot', 'data', 'tmp']);
-    expect(writable(containers[0]?.volumeMounts ?? [])).toEqual([]);
+    expect(writable(containers[0]?.volumeMounts ?? [])).toEqual(['state']);
     // The private key and the databases are not even there.
     expect(containers[0]?.volumeMounts.map(({ name }) => name)).toEqual([
       'config',
       'trusted',
       'admin',
       'snapshot',
+      'state',
     ]);
   });
 

@@ -88,7 +88,8 @@ export async function answerPublicRoute(
     if (!route.isOpen) await requireToken(tokens, request, query);
     const gone = new AbortController();
     response.once('close', () => {
-      gone.abort();
+      // Making the reason of an abort takes longer than answering a probe.
+      if (!response.writableFinished) gone.abort();
     });
     const answer = await route.answer(query, gone.signal);
     if (!response.destroyed) await sendAnswer(request, response, answer, gone.signal);
