@@ -177,18 +177,23 @@ export async function startOperator(
     if (synced) queue.start();
   };
 
-  const probes = await createProbeServer(config.probes, {
-    live: () => (election === null || isElectionAlive(election, config) ? [] : ['the election stands still']),
-    ready: () => {
-      const state = view.state();
-      return [
-        ...(state.synced ? [] : ['the caches are not filled yet']),
-        ...state.troubles,
-        ...permissions.troubles(),
-        ...(lifecycle.signal.aborted ? ['shutting down'] : []),
-      ];
+  const probes = await createProbeServer(
+    config.probes,
+    {
+      live: () =>
+        election === null || isElectionAlive(election, config) ? [] : ['the election stands still'],
+      ready: () => {
+        const state = view.state();
+        return [
+          ...(state.synced ? [] : ['the caches are not filled yet']),
+          ...state.troubles,
+          ...permissions.troubles(),
+          ...(lifecycle.signal.aborted ? ['shutting down'] : []),
+        ];
+      },
     },
-  });
+    logger,
+  );
   lifecycle.onShutdown('probes', async (signal) => probes.close(signal));
   const metricsServer = await createMetricsServer({ registry, ...config.metrics, logger });
   lifecycle.onShutdown('metrics', async (signal) => metricsServer.close(signal));

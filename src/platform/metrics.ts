@@ -1,9 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { randomUUID } from 'node:crypto';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { ServiceError } from '../contract/service-error.ts';
-import { listen, type Listening } from './http/listen.ts';
-import { renderProblem, sendProblem } from './http/problem.ts';
+import type { Listening } from './http/listen.ts';
+import { createSideServer } from './http/side-server.ts';
 import type { Logger } from './logging.ts';
 
 export type { Registry };
@@ -16,12 +13,6 @@ export interface MetricsServerOptions {
   readonly port: number;
   readonly logger: Logger;
 }
-
-const METHODS = 'GET, HEAD';
-const MAX_CONNECTIONS = 64;
-const MAX_HEADER_BYTES = 8 * 1024;
-const HEADERS_TIMEOUT_MS = 5_000;
-const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
  * Makes a registry of its own, never the global one, with the metrics of the process: CPU, memory, file descriptors,
@@ -51,45 +42,20 @@ export function createRegistry(build: { readonly name: string; readonly version:
  * Source: Prometheus text exposition format 0.0.4.
  */
 export async function createMetricsServer(options: MetricsServerOptions): Promise<Listening> {
-  const server = createServer(
-    {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+  const { registry, host, port, logger } = options;
+  return await createSideServer({
+    host,
+    port,
+    paths: {
+      '/metrics': async () => ({
+        status: 200,
+        contentType: registry.contentType,
+        body: await registry.metrics(),
+      }),
     },
-    (request, response) => {
-      answer(request, response, options).catch((error: unknown) => {
-        const problem = renderProblem(error, randomUUID());
-        options.logger.error({ err: error }, 'metrics could not be rendered');
-        sendProblem(response, problem);
-      });
+    subject: '/metrics answers',
+    onError: (error) => {
+      logger.error({ err: error }, 'metrics could not be rendered');
     },
-  );
-  server.maxConnections = MAX_CONNECTIONS;
-  return await listen(server, { host: options.host, port: options.port });
-}
-
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { registry }: MetricsServerOptions,
-): Promise<void> {
-  const [path] = (request.url ?? '').split('?', 1);
-  if (path !== '/metrics') {
-    const error = new ServiceError('not_found', 'This port serves /metrics only.');
-    sendProblem(response, renderProblem(error, randomUUID()));
-    return;
-  }
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    const error = new ServiceError('method_not_allowed', `/metrics answers ${METHODS}.`);
-    sendProblem(response, renderProblem(error, randomUUID(), { allow: METHODS }));
-    return;
-  }
-  const body = Buffer.from(await registry.metrics());
-  response.writeHead(200, {
-    'content-type': registry.contentType,
-    'content-length': body.length,
-    'cache-control': 'no-store',
   });
-  response.end(request.method === 'HEAD' ? undefined : body);
 }

@@ -1,6 +1,7 @@
 import { JsonError } from '../../contract/json-error.ts';
 import { parseJsonExact, stringifyJsonExact } from '../../contract/json-exact.ts';
 import { ProblemSchema } from '../../contract/problem-schema.ts';
+import { collectBounded } from '../../platform/collect-bounded.ts';
 import { CTL_EXITS, CtlFailure, failureOfProblem } from './ctl-exits.ts';
 
 /** Largest answer that is read: that of the largest report. */
@@ -61,7 +62,11 @@ export function createAdminApi({ url, token, timeoutMs, signal }: AdminApiOption
         redirect: 'manual',
         signal: AbortSignal.any([signal, deadline]),
       });
-      const body = await readBounded(response);
+      const body = await collectBounded(
+        response.body ?? [],
+        ANSWER_MAX_BYTES,
+        () => new Error(`the answer exceeds ${ANSWER_MAX_BYTES} bytes`),
+      );
       return answerOf(base, response, body, accept);
     } catch (error) {
       if (error instanceof CtlFailure) throw error;
@@ -107,17 +112,6 @@ function answerOf(base: string, response: Response, body: Buffer, accept: readon
   const problem = ProblemSchema.safeParse(value);
   if (problem.success && problem.data.status === status) throw failureOfProblem(problem.data);
   throw unreachable(base, `it answers ${status}, but not as Slipway does`, undefined);
-}
-
-async function readBounded(response: Response): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > ANSWER_MAX_BYTES) throw new Error(`the answer exceeds ${ANSWER_MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size);
 }
 
 /** `undefined` for what is not JSON. */

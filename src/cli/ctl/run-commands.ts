@@ -10,6 +10,7 @@ import { AcceptedAnswer } from '../../contract/schemas/answers/admin.ts';
 import { unixSeconds } from '../../platform/clock.ts';
 import { renderActionBody, type BodyWords } from './action-body.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
+import { collectBounded } from '../../platform/collect-bounded.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
 import { numberOption, textOption } from './ctl-options.ts';
 import { printAnswer, printRaw } from './print-answer.ts';
@@ -114,17 +115,13 @@ async function bodyWords(context: CtlContext): Promise<BodyWords> {
 }
 
 async function readStandardInput({ stdin }: CtlContext): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stdin) {
-    size += chunk.length;
-    if (size > BODY_MAX_BYTES) {
-      throw new CtlFailure(CTL_EXITS.usage, `the body on standard input exceeds ${BODY_MAX_BYTES} bytes`);
-    }
-    chunks.push(chunk);
-  }
+  const bytes = await collectBounded(
+    stdin,
+    BODY_MAX_BYTES,
+    () => new CtlFailure(CTL_EXITS.usage, `the body on standard input exceeds ${BODY_MAX_BYTES} bytes`),
+  );
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks, size));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     throw new CtlFailure(CTL_EXITS.usage, 'the body on standard input is not UTF-8', { cause });
   }

@@ -1,5 +1,6 @@
 import { request as requestPlain, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as requestSecure, type RequestOptions as SecureOptions } from 'node:https';
+import { collectBounded } from '../../platform/collect-bounded.ts';
 
 /** One request whose answer is read whole. */
 export interface BoundedRequest {
@@ -44,7 +45,10 @@ export async function exchange(options: BoundedRequest): Promise<BoundedResponse
     return {
       status: response.statusCode ?? 0,
       headers: response.headers,
-      body: await readBody(response, options.maxBytes),
+      body: await collectBounded(response as AsyncIterable<Buffer>, options.maxBytes, () => {
+        response.destroy();
+        return new ExchangeFailed(`the answer exceeds ${options.maxBytes} bytes`);
+      }),
     };
   } catch (error) {
     if (error instanceof ExchangeFailed) throw error;
@@ -79,20 +83,6 @@ export async function openResponse(
     request.once('error', reject);
     request.end(body);
   });
-}
-
-async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes) {
-      response.destroy();
-      throw new ExchangeFailed(`the answer exceeds ${maxBytes} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size);
 }
 
 /** Words for an error of the network. */

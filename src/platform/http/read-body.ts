@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../contract/service-error.ts';
+import { collectBounded } from '../collect-bounded.ts';
 
 /**
  * Reads the body of a request whole.
@@ -11,14 +12,9 @@ import { ServiceError } from '../../contract/service-error.ts';
  */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   try {
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(chunk);
-    }
+    return await collectBounded(chunks, maxBytes, () => tooLarge(maxBytes));
   } catch (cause) {
     if (cause instanceof ServiceError) {
       request.resume();
@@ -26,7 +22,6 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
     }
     throw new ServiceError('invalid_request', 'The body ended before it was complete.', { cause });
   }
-  return Buffer.concat(chunks, size);
 }
 
 function tooLarge(maxBytes: number): ServiceError {

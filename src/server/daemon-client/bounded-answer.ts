@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
+import { collectBounded } from '../../platform/collect-bounded.ts';
 import { DaemonUnavailable } from './daemon-unavailable.ts';
 
 /** One answer, read whole and no longer than allowed. */
@@ -22,24 +23,18 @@ export async function readAnswer(answer: IncomingMessage, maxBytes: number): Pro
     discard(answer);
     throw new DaemonUnavailable('answer_type', 'the daemon sent an answer with a content coding', { status });
   }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes) {
-      discard(answer);
-      throw new DaemonUnavailable('answer_too_large', `the daemon's answer exceeds ${maxBytes} bytes`, {
-        status,
-      });
-    }
-    chunks.push(chunk);
-  }
+  const body = await collectBounded(answer as AsyncIterable<Buffer>, maxBytes, () => {
+    discard(answer);
+    return new DaemonUnavailable('answer_too_large', `the daemon's answer exceeds ${maxBytes} bytes`, {
+      status,
+    });
+  });
   const etag = single(answer.headers['etag']);
   return {
     status,
     contentType: single(answer.headers['content-type']),
     etag: etag === '' ? null : etag,
-    body: Buffer.concat(chunks, size),
+    body,
   };
 }
 
