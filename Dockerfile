@@ -37,7 +37,7 @@ LABEL org.opencontainers.image.title="Slipway" \
   org.opencontainers.image.revision="${REVISION}"
 # As root's, so that no program can change it.
 COPY --from=compiled --chown=0:0 /compile-cache /compile-cache
-# Memory that a thread gave back goes back to the system: some 15 MiB a release less (mallopt(3); of no effect but with glibc).
+# Threads share their memory, so that one takes up what another gave back (mallopt(3); of no effect but with glibc).
 ENV NODE_COMPILE_CACHE=/compile-cache MALLOC_ARENA_MAX=2
 # No name is needed: any user without rights will do, and Kubernetes checks for a number.
 USER 65532:65532

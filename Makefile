@@ -7,8 +7,8 @@ DATA ?= .slipway
 UPSTREAM ?=
 ROUNDS ?= 7
 
-# The compile cache spares every process the stripping of types: it starts sooner and is about 20 MiB smaller. The rest
-# makes glibc give memory back (mallopt(3)); the image sets the same.
+# The compile cache spares every process the stripping of types: it starts sooner and is about 20 MiB smaller. With the
+# rest threads share their memory (mallopt(3)); the image sets the same.
 paths = PATH="$$bin:$$PWD/node_modules/.bin:$$PATH" NODE_COMPILE_CACHE="$$PWD/.tools/compile-cache" \
 	MALLOC_ARENA_MAX=2
 run_tools = bin=$$(scripts/setup.sh production) && export $(paths)

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { stringify } from 'yaml';
-import { runKeygen } from '../../src/cli/keygen.ts';
+import { makeKeys } from '../support/make-keys.ts';
 import { startSlipway } from '../support/process.ts';
 import { hasTool } from '../support/tools.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
@@ -201,8 +201,7 @@ async function startAdminServer(directory: string, tokenFile: string, daemonUrl:
   const keys = join(directory, 'keys');
   const snapshot = join(directory, 'empty-snapshot');
   await mkdir(snapshot, { recursive: true });
-  const discard = { write: () => true };
-  await runKeygen(['--out', keys], { stdout: discard, stderr: discard });
+  await makeKeys(keys);
   const file = join(directory, 'server.yaml');
   await writeFile(
     file,

@@ -4,7 +4,7 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { findFreePorts } from '../../src/cli/dev/free-port.ts';
-import { runKeygen } from '../../src/cli/keygen.ts';
+import { makeKeys } from '../support/make-keys.ts';
 import { startLargeUpstream } from '../support/large-upstream.ts';
 import { startSlipway, type SlipwayProcess } from '../support/process.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
@@ -78,8 +78,7 @@ async function startPair(
   url: string,
 ): Promise<{ daemon: SlipwayProcess; server: SlipwayProcess }> {
   await mkdir(join(directory, 'snapshot'), { recursive: true });
-  const discard = { write: () => true };
-  await runKeygen(['--out', join(directory, 'keys')], { stdout: discard, stderr: discard });
+  await makeKeys(join(directory, 'keys'));
   const daemonFile = join(directory, 'daemon.yaml');
   await writeFile(
     daemonFile,

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { stringify } from 'yaml';
 import { findFreePorts } from '../../src/cli/dev/free-port.ts';
 import { createRandom } from '../../src/cli/dev/seeded-random.ts';
-import { runKeygen } from '../../src/cli/keygen.ts';
+import { makeKeys } from '../support/make-keys.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { startSlipway } from '../support/process.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
@@ -150,8 +150,7 @@ async function timeCurl(corpus: Corpus, directory: string): Promise<number> {
 
 async function timeSlipway(corpus: Corpus, directory: string): Promise<number> {
   await mkdir(join(directory, 'snapshot'), { recursive: true });
-  const discard = { write: () => true };
-  await runKeygen(['--out', join(directory, 'keys')], { stdout: discard, stderr: discard });
+  await makeKeys(join(directory, 'keys'));
   const configuration = join(directory, 'daemon.yaml');
   await writeFile(
     configuration,

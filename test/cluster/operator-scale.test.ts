@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { startFakeSlipway } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { startOperatorWorld } from '../support/operator-world.ts';
+import { requireOperatorWorld } from '../support/operator-world.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { until } from '../support/until.ts';
 
@@ -13,11 +13,7 @@ const MANY_MS = 240_000;
 const RESIDENT_MAX_MIB = 160;
 
 describe.skipIf(missing)('a thousand ReleaseChannels', () => {
-  const world = sharedFixture(async (atEnd) => {
-    const started = await startOperatorWorld(atEnd);
-    if (started === null) throw new Error('the programs are missing');
-    return started;
-  });
+  const world = sharedFixture(requireOperatorWorld);
 
   it('converge, each with its schedule once, and are deleted again', async () => {
     const namespace = await world().createNamespace();

@@ -1,16 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { kubeTools } from '../support/kube-tools.ts';
-import { startOperatorWorld } from '../support/operator-world.ts';
+import { requireOperatorWorld } from '../support/operator-world.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 
 const missing = kubeTools('etcd', 'kube-apiserver') === null;
 
 describe.skipIf(missing)('the definition of ReleaseChannel', () => {
-  const world = sharedFixture(async (atEnd) => {
-    const started = await startOperatorWorld(atEnd);
-    if (started === null) throw new Error('the programs are missing');
-    return started;
-  });
+  const world = sharedFixture(requireOperatorWorld);
 
   /** What the API server says to a spec; empty when it takes it. */
   async function refusal(spec: object, name = 'refused'): Promise<string> {

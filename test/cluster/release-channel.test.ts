@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FAKE_TOKEN, releaseRow, type FakeSlipway } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { endpointSlice, PATIENCE_MS, startFakes, startOperatorWorld } from '../support/operator-world.ts';
+import { endpointSlice, PATIENCE_MS, startFakes, requireOperatorWorld } from '../support/operator-world.ts';
 import type { SlipwayProcess } from '../support/process.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { until } from '../support/until.ts';
@@ -9,11 +9,7 @@ import { until } from '../support/until.ts';
 const missing = kubeTools('etcd', 'kube-apiserver') === null;
 
 describe.skipIf(missing)('a ReleaseChannel', () => {
-  const world = sharedFixture(async (atEnd) => {
-    const started = await startOperatorWorld(atEnd);
-    if (started === null) throw new Error('the programs are missing');
-    return started;
-  });
+  const world = sharedFixture(requireOperatorWorld);
 
   interface Scene {
     readonly namespace: string;

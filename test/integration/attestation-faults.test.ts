@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadSigningKeys, type SigningKey } from '../../src/attestation/keys.ts';
 import { signStatement } from '../../src/attestation/sign.ts';
-import { runKeygen } from '../../src/cli/keygen.ts';
+import { makeKeys } from '../support/make-keys.ts';
 import { parseEnvelope, parseStatement } from '../../src/contract/formats/attestation-format.ts';
 import type { AttestationStatement } from '../../src/domain/attestation.ts';
 import type { SnapshotId } from '../../src/domain/digest.ts';
@@ -71,7 +71,7 @@ async function signingKeys(file: string): Promise<readonly SigningKey[]> {
 
 async function otherKey(): Promise<string> {
   const directory = join(await temporaryDirectory(), 'other');
-  await runKeygen(['--out', directory], { stdout: { write: () => true }, stderr: { write: () => true } });
+  await makeKeys(directory);
   return join(directory, 'signing.key');
 }
 

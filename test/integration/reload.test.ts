@@ -2,7 +2,7 @@ import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { runKeygen } from '../../src/cli/keygen.ts';
+import { makeKeys } from '../support/make-keys.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type Readyz, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -31,14 +31,13 @@ async function servedSystem(): Promise<Rotating> {
   await copyFile(join(system.directory, 'keys/signing.pub'), join(trusted, 'first.pub'));
   await Promise.all([system.startDaemon(), system.startServer()]);
   await system.untilReady(true);
-  const discard = { write: () => true };
   return {
     ...system,
     upstream,
     trusted,
     keygen: async () => {
       const directory = join(await temporaryDirectory(), 'keys');
-      await runKeygen(['--out', directory], { stdout: discard, stderr: discard });
+      await makeKeys(directory);
       return directory;
     },
     configure: async (change) => {

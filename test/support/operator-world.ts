@@ -259,3 +259,10 @@ function renderKubeconfig(server: string, ca: string, tokenFile: string, namespa
     'current-context': 'test',
   });
 }
+
+/** As {@link startOperatorWorld}, for tests that were skipped if its programs were missing. */
+export async function requireOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld> {
+  const started = await startOperatorWorld(atEnd);
+  if (started === null) throw new Error('the programs are missing');
+  return started;
+}

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import { runKeygen } from '../../src/cli/keygen.ts';
+import { makeKeys } from './make-keys.ts';
 import { findFreePorts } from '../../src/cli/dev/free-port.ts';
 import { startSlipway, type SlipwayProcess } from './process.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -70,8 +70,7 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
   const snapshotRoot = options.snapshotRoot ?? join(directory, 'snapshot');
   const keys = join(directory, 'keys');
   await mkdir(snapshotRoot, { recursive: true });
-  const discard = { write: () => true };
-  await runKeygen(['--out', keys], { stdout: discard, stderr: discard });
+  await makeKeys(keys);
   const [port = 0, metricsPort = 0, daemonPort = 0] = await findFreePorts(3);
   const daemonConfiguration = join(directory, 'daemon.yaml');
   const serverConfiguration = join(directory, 'server.yaml');

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { runKeygen } from '../../../src/cli/keygen.ts';
+import { makeKeys } from '../../support/make-keys.ts';
 import { startSlipway, type SlipwayProcess } from '../../support/process.ts';
 import { until } from '../../support/until.ts';
 import type { Peer } from './peer.ts';
@@ -36,8 +36,7 @@ export async function startSlipwaySite(directory: string, files: string): Promis
   const snapshot = { root: join(directory, 'snapshot') };
   const keys = join(directory, 'keys');
   await mkdir(snapshot.root, { recursive: true });
-  const discard = { write: () => true };
-  await runKeygen(['--out', keys], { stdout: discard, stderr: discard });
+  await makeKeys(keys);
   const daemonFile = join(directory, 'daemon.yaml');
   await writeFile(
     daemonFile,

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { runKeygen } from '../../../src/cli/keygen.ts';
+import { makeKeys } from '../../support/make-keys.ts';
 import { buildImage, makeBaseImage } from '../../support/container-image.ts';
 import { startDocker, type Docker } from '../../support/docker.ts';
 import { writeReleaseTree } from '../../support/release-tree.ts';
@@ -119,8 +119,7 @@ describe.skipIf(docker === null)('the image', () => {
       ]),
     });
     const keys = join(directory, 'keys');
-    const discard = { write: () => true };
-    await runKeygen(['--out', keys], { stdout: discard, stderr: discard });
+    await makeKeys(keys);
     await chmod(join(keys, 'signing.key'), 0o644);
     await mkdir(join(directory, 'config'));
     await writeFile(

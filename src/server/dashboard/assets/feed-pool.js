@@ -8,7 +8,7 @@ import { createFeed, EMPTY_FEED } from './live-feed.js';
  * @typedef {object} FeedRequest
  * @property {string} key names the feed; one with a colon is forgotten when it is no longer wanted
  * @property {(signal: AbortSignal) => Promise<unknown>} load
- * @property {(value: any) => number} pauseAfter milliseconds
+ * @property {(value: any) => number} pauseAfter milliseconds; a pool holds feeds of every kind
  *
  * @typedef {object} FeedPool
  * @property {(requests: readonly FeedRequest[]) => void} want keeps exactly these going
