@@ -50,8 +50,14 @@ export function parseHttpDate(text: string, nowSeconds: number): number | null {
  * Source: RFC 9110, section 5.6.7.
  */
 export function renderHttpDate(unixSeconds: number): string {
-  return new Date(unixSeconds * 1000).toUTCString();
+  if (unixSeconds !== rendered.unixSeconds) {
+    rendered = { unixSeconds, text: new Date(unixSeconds * 1000).toUTCString() };
+  }
+  return rendered.text;
 }
+
+/** The last date: nearly every answer has that of the release, and rendering it takes as long as finding the bytes. */
+let rendered = { unixSeconds: 0, text: new Date(0).toUTCString() };
 
 interface YearlessDate {
   /** 0 to 11. */

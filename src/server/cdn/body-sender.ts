@@ -6,6 +6,7 @@ import { ChunkCursor } from './chunk-cursor.ts';
 import { SLICE_BYTES, type InFlightBudget } from './in-flight-budget.ts';
 import { Outflow, type PendingBytes } from './outflow.ts';
 import { READ_BYTES } from './verified-object.ts';
+import type { ReadBuffers } from './read-buffers.ts';
 import type { EntryReader } from './verified-reader.ts';
 
 // A client that takes a chunk faster than the first gets larger ones, slower than the second smaller ones.
@@ -18,6 +19,7 @@ const CROWDED = 0.5;
 export interface BodySenderDeps {
   readonly budget: InFlightBudget;
   readonly cache: BlockCache;
+  readonly buffers: ReadBuffers;
   readonly clock: Clock;
 }
 
@@ -47,7 +49,7 @@ export interface BodySender {
  * Makes the sender. Large chunks, two on the way, while the client keeps up and the budget lasts; small ones, one on
  * the way, otherwise. So a fast client gets the volume's speed and a stalled one holds little memory.
  */
-export function createBodySender({ budget, cache, clock }: BodySenderDeps): BodySender {
+export function createBodySender({ budget, cache, buffers, clock }: BodySenderDeps): BodySender {
   const readNext = async (
     cursor: ChunkCursor,
     { reader }: BodyTransfer,
@@ -72,7 +74,10 @@ export function createBodySender({ budget, cache, clock }: BodySenderDeps): Body
   return {
     send: async (transfer) => {
       const { response, plan, reader, begin, onSent } = transfer;
-      const outflow = new Outflow(response, budget, onSent);
+      const outflow = new Outflow(response, budget, (bytes) => {
+        buffers.giveBack(bytes);
+        onSent(bytes.length);
+      });
       const cursor = new ChunkCursor(plan.parts, reader.entry.size);
       // Who comes when much is on its way begins small: clients that never read cannot use up what fast ones need.
       const memory = { length: budget.load < CROWDED ? READ_BYTES : SLICE_BYTES, keep: false };

@@ -24,8 +24,12 @@ import { createDrainWatch, type DrainWatch } from './drain-watch.ts';
 import { createEntrySelector, type SelectedEntry } from './entry-selector.ts';
 import { InFlightBudget } from './in-flight-budget.ts';
 import { createObjectSource, type ObjectSource } from './object-source.ts';
+import { ReadBuffers } from './read-buffers.ts';
 import { VerifiedMemory } from './verified-memory.ts';
 import { createVerifiedReader, type VerifiedReader } from './verified-reader.ts';
+
+/** Most bytes of {@link ReadBuffers} that wait for the next read: enough for a handful of fast downloads. */
+const SPARE_BYTES = 8 * 1024 * 1024;
 
 /** What {@link createCdnHandler} needs. */
 export interface CdnHandlerDeps {
@@ -53,6 +57,7 @@ export interface CdnParts {
   readonly select: (target: string) => SelectedEntry;
   readonly reader: VerifiedReader;
   readonly cache: BlockCache;
+  readonly buffers: ReadBuffers;
   readonly budget: InFlightBudget;
   readonly metrics: CdnMetrics;
   readonly drainWatch: DrainWatch;
@@ -88,6 +93,7 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
   });
   const budget = new InFlightBudget(limits.inFlightBytes);
   const cache = new BlockCache(limits.blockCacheBytes);
+  const buffers = new ReadBuffers(SPARE_BYTES);
   const metrics = createCdnMetrics(deps.registry, {
     inFlightBytes: () => budget.used,
     openDescriptors: () => reader.openDescriptors,
@@ -97,6 +103,7 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
     source: deps.source ?? createObjectSource(root),
     pool,
     cache,
+    buffers,
     metrics,
     logger,
     memory: new VerifiedMemory(limits.verifiedObjects),
@@ -109,7 +116,7 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
   serving.watchDamage(({ blake3 }) => {
     reader.forget(blake3);
   });
-  const sender = createBodySender({ budget, cache, clock });
+  const sender = createBodySender({ budget, cache, buffers, clock });
   const drainWatch = createDrainWatch({
     clock,
     minimumBytesPerSecond: limits.minimumBytesPerSecond,
@@ -140,8 +147,8 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
         // The verdict may have changed while the first bytes were read.
         selector.requireServable(release);
         response.writeHead(answer.status, [...answer.headers, 'X-Content-Type-Options', 'nosniff']);
-        metrics.responses.inc({ channel, status: answer.status });
-        if (answer.status === 206) metrics.ranges.inc({ kind: answer.tail === '' ? 'single' : 'multiple' });
+        metrics.answered(channel, answer.status);
+        if (answer.status === 206) metrics.ranges[answer.tail === '' ? 'single' : 'multiple'].add(1);
       };
       if (response.headersSent || response.closed) return;
       if (answer.parts.length === 0) {
@@ -155,7 +162,7 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
         reader: opened,
         begin,
         onSent: (bytes) => {
-          metrics.sentBytes.inc({ channel }, bytes);
+          metrics.sentBytes[channel].add(bytes);
         },
       });
     } finally {
@@ -188,7 +195,7 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
     if (planned.status === 304) {
       response.writeHead(304, [...planned.headers]);
       response.end();
-      metrics.responses.inc({ channel: selected.release.channel, status: 304 });
+      metrics.answered(selected.release.channel, 304);
       return;
     }
     drainWatch.watch(response, () => {
@@ -216,7 +223,7 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
       );
     }
     if (response.closed) return;
-    if (!response.headersSent) metrics.responses.inc({ channel: 'none', status: problem.status });
+    if (!response.headersSent) metrics.answered('none', problem.status);
     sendProblem(response, problem);
   };
 
@@ -229,7 +236,15 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
   };
 
   return {
-    parts: { select: (target) => selector.select(target), reader, cache, budget, metrics, drainWatch },
+    parts: {
+      select: (target) => selector.select(target),
+      reader,
+      cache,
+      buffers,
+      budget,
+      metrics,
+      drainWatch,
+    },
     accepts: (target) => target.startsWith(prefix),
     handle: (request, response, target) => {
       void run(request, response, target);

@@ -17,8 +17,8 @@ export interface ObjectSource {
   blockList(entry: ManifestEntry): Promise<Uint8Array>;
   /** What identifies the state of the file behind a descriptor now. */
   identity(fd: number): Promise<FileIdentity>;
-  /** The bytes `[start, end)` of a descriptor; fewer when the file ends before. */
-  read(fd: number, start: number, end: number): Promise<Buffer>;
+  /** Fills `memory` with the bytes from `start` on and returns it; what could be read when the file ends before. */
+  read(fd: number, start: number, memory: Buffer): Promise<Buffer>;
 }
 
 const readAt = promisify(read);
@@ -29,16 +29,14 @@ export function createObjectSource(root: string): ObjectSource {
     open: async ({ blake3, size }) => openObject({ root, blake3, size }),
     blockList: async (entry) => readBlockList({ root, entry }),
     identity: async (fd) => fileIdentity(fd),
-    read: async (fd, start, end) => {
-      // A buffer of its own: a slice of the shared pool would keep that pool alive as long as the slowest client.
-      const bytes = Buffer.allocUnsafeSlow(end - start);
+    read: async (fd, start, memory) => {
       let length = 0;
-      while (length < bytes.length) {
-        const { bytesRead } = await readAt(fd, bytes, length, bytes.length - length, start + length);
+      while (length < memory.length) {
+        const { bytesRead } = await readAt(fd, memory, length, memory.length - length, start + length);
         if (bytesRead === 0) break;
         length += bytesRead;
       }
-      return length === bytes.length ? bytes : bytes.subarray(0, length);
+      return length === memory.length ? memory : memory.subarray(0, length);
     },
   };
 }

@@ -15,13 +15,13 @@ export interface PendingBytes {
 export class Outflow {
   readonly #response: ServerResponse;
   readonly #budget: InFlightBudget;
-  readonly #onSent: (bytes: number) => void;
+  readonly #onSent: (bytes: Buffer) => void;
   #unflushed: number[] = [];
   #closed = false;
   #wake: (() => void) | null = null;
 
-  /** @param onSent told of body bytes that the network took */
-  constructor(response: ServerResponse, budget: InFlightBudget, onSent: (bytes: number) => void) {
+  /** @param onSent gets the body bytes that the network took, which nobody here reads any more */
+  constructor(response: ServerResponse, budget: InFlightBudget, onSent: (bytes: Buffer) => void) {
     this.#response = response;
     this.#budget = budget;
     this.#onSent = onSent;
@@ -56,7 +56,7 @@ export class Outflow {
       }
       this.#unflushed.shift();
       this.#budget.giveBack(granted);
-      this.#onSent(bytes.length);
+      this.#onSent(bytes);
       this.#awaken();
     };
     if (isLast) {

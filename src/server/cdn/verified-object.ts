@@ -1,11 +1,12 @@
 import { BLOCK_DIGEST_BYTES, BLOCK_SIZE, blockCount, blockSpan, hasBlockList } from '../../domain/blocks.ts';
 import type { ManifestEntry } from '../../domain/manifest.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
-import { sameIdentity, type OpenObject } from '../../snapshot/object-reader.ts';
+import { sameIdentity, type FileIdentity, type OpenObject } from '../../snapshot/object-reader.ts';
 import type { BlockCache } from './block-cache.ts';
 import { ByteFault, byteFaultOf } from './byte-fault.ts';
 import type { CdnMetrics } from './cdn-metrics.ts';
 import type { ObjectSource } from './object-source.ts';
+import type { ReadBuffers } from './read-buffers.ts';
 import type { VerifiedBlocks, VerifiedMemory } from './verified-memory.ts';
 
 /** What the objects of one reader share. */
@@ -14,6 +15,7 @@ export interface VerifiedObjectDeps {
   readonly pool: Pick<HashPool, 'hashBlock'>;
   readonly memory: VerifiedMemory;
   readonly cache: BlockCache;
+  readonly buffers: ReadBuffers;
   readonly metrics: CdnMetrics;
 }
 
@@ -41,6 +43,7 @@ export class VerifiedObject {
   readonly #loading = new Map<number, Promise<Buffer>>();
   #verified: VerifiedBlocks;
   #blockList: Promise<Uint8Array> | null = null;
+  #asking: Promise<FileIdentity> | null = null;
 
   /** @param object open, of the size that the entry states; this takes it over */
   constructor(deps: VerifiedObjectDeps, entry: ManifestEntry, object: OpenObject) {
@@ -51,27 +54,29 @@ export class VerifiedObject {
   }
 
   /**
-   * Reads verified bytes. The caller must not change them: they may be shared.
+   * Reads verified bytes. The caller must not change them: they may be shared. Those that are not lie in memory of the
+   * `buffers`, which tell them apart: give back whatever was read once nobody reads it any more.
    *
    * @param span inside one block of the object, not empty
    * @param keep whether the whole block should be kept in memory
    * @throws ByteFault `missing` or `damaged` when the bytes on the volume are not those of the manifest
    */
   async read(span: BlockSpan, keep: boolean): Promise<Buffer> {
-    const { cache, metrics, source } = this.#deps;
+    const { cache, buffers, metrics, source } = this.#deps;
     const { block, start, end } = span;
     const offset = blockSpan(block, this.#entry.size).start;
     const cached = cache.get(this.#entry.blake3, block);
     if (cached !== undefined) {
-      metrics.cacheHits.inc();
+      metrics.cacheHits.add(1);
       return cached.subarray(start - offset, end - offset);
     }
-    metrics.cacheMisses.inc();
+    metrics.cacheMisses.add(1);
     const verified = this.#verified;
     if (!keep && verified.has(block)) {
-      const bytes = await this.#guard(source.read(this.#object.fd, start, end));
+      const bytes = await this.#guard(source.read(this.#object.fd, start, buffers.take(end - start)));
       if (bytes.length < end - start) throw this.#endedEarly();
       if (await this.#isUnchanged(verified)) return bytes;
+      buffers.giveBack(bytes);
     }
     const whole = await this.#load(block);
     if (keep) cache.put(this.#entry.blake3, block, whole);
@@ -107,7 +112,9 @@ export class VerifiedObject {
     const { start, end } = blockSpan(block, this.#entry.size);
     const verified = this.#verified;
     if (verified.has(block)) {
-      const bytes = await this.#guard(source.read(this.#object.fd, start, end));
+      // Several may wait for it and the cache may keep it, so it is never used again.
+      const memory = Buffer.allocUnsafeSlow(end - start);
+      const bytes = await this.#guard(source.read(this.#object.fd, start, memory));
       if (bytes.length < end - start) throw this.#endedEarly();
       if (await this.#isUnchanged(verified)) return bytes;
     }
@@ -127,8 +134,8 @@ export class VerifiedObject {
         `bytes ${start} to ${end - 1} of object ${this.#entry.blake3} do not have the digest of the manifest`,
       );
     }
-    metrics.verifiedBlocks.inc();
-    metrics.verifiedBytes.inc(bytes.length);
+    metrics.verifiedBlocks.add(1);
+    metrics.verifiedBytes.add(bytes.length);
     // The bytes in hand are good in any case; that the next read may trust the file needs the file to be unchanged.
     if (await this.#isUnchanged(verified)) verified.add(block);
     return bytes;
@@ -150,8 +157,8 @@ export class VerifiedObject {
 
   /** Whether the file is still in the state that `verified` speaks of; when not, what was verified is forgotten. */
   async #isUnchanged(verified: VerifiedBlocks): Promise<boolean> {
-    const { source, memory } = this.#deps;
-    const identity = await this.#guard(source.identity(this.#object.fd));
+    const { memory } = this.#deps;
+    const identity = await this.#identityFromNowOn();
     if (sameIdentity(identity, verified.identity)) return true;
     if (identity.size !== BigInt(this.#entry.size)) {
       throw new ByteFault(
@@ -164,6 +171,17 @@ export class VerifiedObject {
       this.#verified = memory.recall(this.#entry.blake3, identity, blockCount(this.#entry.size));
     }
     return false;
+  }
+
+  /** The state of the file at some instant after the call; all who ask in one turn of the event loop share an answer. */
+  #identityFromNowOn(): Promise<FileIdentity> {
+    this.#asking ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#asking = null;
+        resolve(this.#guard(this.#deps.source.identity(this.#object.fd)));
+      });
+    });
+    return this.#asking;
   }
 
   #endedEarly(): ByteFault {

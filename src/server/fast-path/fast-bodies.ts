@@ -23,7 +23,7 @@ export function bodiesInMemory(
   const { entry } = prepared;
   const body = start === end ? null : answers.body(prepared);
   if (body !== null) {
-    metrics.cacheHits.inc();
+    metrics.cacheHits.add(1);
     return { bodies: [body.subarray(start, end)], heldBytes: body.length };
   }
   const bodies: Buffer[] = [];
@@ -36,7 +36,7 @@ export function bodiesInMemory(
     // A view keeps its whole block, also when the cache lets go of it.
     heldBytes += block.length;
   }
-  if (bodies.length > 0) metrics.cacheHits.inc(bodies.length);
+  if (bodies.length > 0) metrics.cacheHits.add(bodies.length);
   return { bodies, heldBytes };
 }
 

@@ -43,8 +43,12 @@ interface Exchange {
   bytes: number;
   readonly channel: Channel;
   granted: number;
+  /** What was read for this answer alone. */
+  read: readonly Buffer[];
   watched: EventEmitter | null;
 }
+
+const NOTHING: readonly Buffer[] = [];
 
 /** One connection for as long as it asks for nothing out of the ordinary. */
 export class FastConnection {
@@ -97,7 +101,7 @@ export class FastConnection {
     const ready = answers.ready(prepared, head);
     if (ready !== null) {
       const { kind, status, bytes, bodyBytes } = ready;
-      if (kind === 'whole') cdn.metrics.cacheHits.inc();
+      if (kind === 'whole') cdn.metrics.cacheHits.add(1);
       const exchange = this.#begin(head, prepared, status, bodyBytes);
       exchange.bytes = bytes.length;
       this.#socket.write(bytes, this.#onFlushed);
@@ -161,6 +165,7 @@ export class FastConnection {
       return;
     }
     prepared.isOpenable = true;
+    exchange.read = bodies;
     this.#send(exchange, plan, bodies);
   }
 
@@ -173,6 +178,7 @@ export class FastConnection {
       bytes: 0,
       channel: release.channel,
       granted: 0,
+      read: NOTHING,
       watched: null,
     };
     return this.#exchange;
@@ -200,8 +206,8 @@ export class FastConnection {
   #afterWrite(exchange: Exchange): void {
     const { metrics } = this.#deps.cdn;
     const { channel, status } = exchange;
-    metrics.responses.inc({ channel, status });
-    if (status === 206) metrics.ranges.inc({ kind: 'single' });
+    metrics.answered(channel, status);
+    if (status === 206) metrics.ranges.single.add(1);
     const socket = this.#socket;
     if (socket.writableLength === 0) return;
     socket.pause();
@@ -225,7 +231,8 @@ export class FastConnection {
     // After a failure comes the close, which writes it down.
     if (exchange === null || (error !== undefined && error !== null)) return;
     const { cdn, isDraining, idleTimeoutMs } = this.#deps;
-    if (exchange.bodyBytes > 0) cdn.metrics.sentBytes.inc({ channel: exchange.channel }, exchange.bodyBytes);
+    if (exchange.bodyBytes > 0) cdn.metrics.sentBytes[exchange.channel].add(exchange.bodyBytes);
+    for (const bytes of exchange.read) cdn.buffers.giveBack(bytes);
     this.#end(exchange);
     this.#finishedBytes += exchange.bytes;
     this.#record(exchange, exchange.bytes, true);

@@ -52,16 +52,18 @@ export function installFastPath(server: Server, deps: FastPathDeps): FastPath {
     headersTimeoutMs: server.headersTimeout,
     idleTimeoutMs: server.keepAliveTimeout + server.keepAliveTimeoutBuffer,
     isDraining: () => draining,
-    record: ({
-      requestId: received,
-      ...finished
-    }: Omit<FinishedRequest, 'requestId' | 'route'> & {
-      readonly requestId: string | undefined;
-    }) => {
+    // Member by member: rest and spread take a microsecond, and this is a path of some fifteen.
+    record: (
+      finished: Omit<FinishedRequest, 'requestId' | 'route'> & { readonly requestId: string | undefined },
+    ) => {
       deps.record({
-        ...finished,
+        method: finished.method,
+        status: finished.status,
+        bytes: finished.bytes,
+        seconds: finished.seconds,
+        completed: finished.completed,
         route: deps.route,
-        requestId: () => requestId(received, deps.createRequestId),
+        requestId: () => requestId(finished.requestId, deps.createRequestId),
       });
     },
     onLeave: (connection: FastConnection, socket: Socket | null) => {

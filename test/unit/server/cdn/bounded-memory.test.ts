@@ -7,6 +7,7 @@ import type { ManifestEntry } from '../../../../src/domain/manifest.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { BlockCache } from '../../../../src/server/cdn/block-cache.ts';
 import { createBodySender } from '../../../../src/server/cdn/body-sender.ts';
+import { ReadBuffers } from '../../../../src/server/cdn/read-buffers.ts';
 import { DescriptorCache } from '../../../../src/server/cdn/descriptor-cache.ts';
 import { InFlightBudget, SLICE_BYTES } from '../../../../src/server/cdn/in-flight-budget.ts';
 import { VerifiedMemory } from '../../../../src/server/cdn/verified-memory.ts';
@@ -76,7 +77,12 @@ async function sendAll(budget: InFlightBudget, bytes: Buffer): Promise<Buffer[]>
     return true;
   };
   const response = Object.assign(new EventEmitter(), { write: take, end: take });
-  const sender = createBodySender({ budget, cache: new BlockCache(0), clock: systemClock });
+  const sender = createBodySender({
+    budget,
+    cache: new BlockCache(0),
+    buffers: new ReadBuffers(0),
+    clock: systemClock,
+  });
   await sender.send({
     response: response as unknown as ServerResponse,
     plan: { status: 200, headers: [], parts: [{ start: 0, end: bytes.length, head: '' }], tail: '' },

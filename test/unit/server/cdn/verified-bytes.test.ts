@@ -23,6 +23,7 @@ import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { fakeRelease } from '../../../fakes/fake-serving.ts';
 import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';
 import {
+  CDN_HOST,
   patternBytes,
   serveFiles,
   startCdn,
@@ -296,9 +297,9 @@ test('bytes that change between hashing and the next read never leave', async ()
       const source = createObjectSource(root);
       return {
         ...source,
-        read: async (fd, start, end) => {
+        read: async (fd, start, memory) => {
           await overwrite(path, 0, Buffer.from('evil'));
-          return await source.read(fd, start, end);
+          return await source.read(fd, start, memory);
         },
       };
     },
@@ -306,6 +307,28 @@ test('bytes that change between hashing and the next read never leave', async ()
   path = cdn.smallPath;
   expect((await cdn.request('GET', 'small.bin')).body.equals(small)).toBe(true);
   await expectRefused(cdn, 'small.bin', 'EntryDamaged');
+});
+
+test('memory that is used again is never overwritten before its bytes are on their way', async () => {
+  const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+  const fileSize = large.length;
+  const request = async (order: number): Promise<void> => {
+    if (order % 4 === 3) {
+      // Gone in the middle: its buffers must not come back while the network may still read them.
+      const socket = await openSocket(cdn.port);
+      socket.write(`GET /${CDN_HOST}/large.bin HTTP/1.1\r\nHost: a\r\n\r\n`);
+      await once(socket, 'data');
+      socket.destroy();
+      return;
+    }
+    const start = order % 4 === 0 ? 0 : (order * 97_003) % (fileSize - 70_000);
+    const end = order % 4 === 0 ? fileSize : start + 65_536;
+    const { body } = await cdn.request('GET', 'large.bin', { range: `bytes=${start}-${end - 1}` });
+    expect(body.equals(large.subarray(start, end))).toBe(true);
+  };
+  for (let round = 0; round < 4; round += 1) {
+    await Promise.all(Array.from({ length: 24 }, async (_, order) => await request(order + 24 * round)));
+  }
 });
 
 test('popular blocks come from memory, from their second request on', async () => {
