@@ -12,6 +12,7 @@ import { noFailpoints } from '../../src/platform/failpoints.ts';
 import { createLifecycle } from '../../src/platform/lifecycle.ts';
 import { createLogOutput } from '../../src/platform/log-output.ts';
 import { createLogger } from '../../src/platform/logging.ts';
+import { collectHeapLess } from '../../src/platform/process-memory.ts';
 
 /** Tasks get 20 seconds to stop; the rest takes little. */
 const SHUTDOWN_MS = 35_000;
@@ -40,6 +41,7 @@ async function start(loadSettings: SettingsLoader): Promise<void> {
   const daemon = createDaemon(configuration, {
     clock: systemClock,
     random: Math.random,
+    onDownloading: collectHeapLess,
     randomBytes,
     logger,
     logRing,

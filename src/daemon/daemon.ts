@@ -33,6 +33,8 @@ export interface DaemonDependencies {
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
+  /** Called when a download begins, and what it returns when that one has ended. */
+  readonly onDownloading?: (() => () => void) | undefined;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly logger: Logger;
   /** The newest lines of the log, for daemon.logs. */
@@ -81,7 +83,7 @@ export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDep
     const pool = createHashPool({ threads: configuration.hashing.threads });
     closers.push(['hash pool', async () => await pool.close()]);
     const connect = (wanted: UpstreamConfiguration): OwnedUpstream | null =>
-      connectUpstream(wanted, { clock, logger, pool, random: deps.random });
+      connectUpstream(wanted, { clock, logger, pool, random: deps.random, onBusy: deps.onDownloading });
     const upstream = createUpstreamSource(connect(configuration.upstream), (error) => {
       logger.warn({ err: error }, 'connections to the former upstream could not be closed');
     });

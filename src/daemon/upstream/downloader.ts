@@ -1,13 +1,16 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { ExtraDigest, HashPool } from '../../platform/hashing/digests.ts';
+import { SpareBuffers } from '../../platform/spare-buffers.ts';
 import { PartFile } from './part-file.ts';
 import { receiveInto } from './receive-into.ts';
 import { SMALL_FILE_BYTES, SmallFile, type SmallFileTools } from './small-file.ts';
-import { createSpareBuffers } from './spare-buffers.ts';
 import type { StagedDigests, StagedFile } from './staged-file.ts';
 import type { UpstreamConfiguration } from './upstream-config.ts';
 import { quoteText } from './upstream-location.ts';
 import { UpstreamError, type UpstreamAdapter, type UpstreamEntry } from './upstream.ts';
+
+/** Most bytes of buffers kept for the next small files: as much as a default number of downloads at once can use. */
+const SPARE_BYTES = 16 * 1024 * 1024;
 
 /** Fetches files from an upstream into a staging directory, verified. */
 export interface Downloader {
@@ -41,28 +44,34 @@ export interface DownloaderDeps {
     UpstreamConfiguration,
     'maxAttempts' | 'backoffBaseMs' | 'backoffCapMs' | 'maxFileBytes'
   >;
+  /** Called when a download begins, and what it returns when that one has ended. */
+  readonly onBusy?: (() => () => void) | undefined;
   /** 0 to 1, for the jitter; `Math.random` when absent. */
   readonly random?: () => number;
 }
 
 /** Creates a downloader. */
 export function createDownloader(deps: DownloaderDeps): Downloader {
-  const tools: SmallFileTools = { pool: deps.pool, buffers: createSpareBuffers(SMALL_FILE_BYTES) };
+  const tools: SmallFileTools = { pool: deps.pool, buffers: new SpareBuffers(SPARE_BYTES) };
   return {
     async download(entry, stagedPath, signal, onBytes) {
       signal.throwIfAborted();
-      const small = entry.size !== null && entry.size <= SMALL_FILE_BYTES;
-      const part = small
-        ? new SmallFile(stagedPath, tools)
-        : await PartFile.open(stagedPath, entry, deps.pool);
+      const { size } = entry;
+      const part =
+        size !== null && size <= SMALL_FILE_BYTES
+          ? new SmallFile(stagedPath, size, tools)
+          : await PartFile.open(stagedPath, entry, deps.pool);
       if (part.length > 0) onBytes(part.length);
       let digests: StagedDigests;
+      const end = deps.onBusy?.();
       try {
         digests = await fetchVerified(deps, entry, part, { signal, onBytes });
       } catch (error) {
         const useless = error instanceof UpstreamError && isMismatch(error);
         await (useless ? part.discard() : part.keep());
         throw error;
+      } finally {
+        end?.();
       }
       await part.finish();
       return digests;

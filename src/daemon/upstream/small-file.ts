@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { ExtraDigest, HashPool } from '../../platform/hashing/digests.ts';
+import type { SpareBuffers } from '../../platform/spare-buffers.ts';
 import { releaseChunk } from './release-chunk.ts';
-import type { SpareBuffers } from './spare-buffers.ts';
 import type { StagedDigests, StagedFile } from './staged-file.ts';
 
 /** Largest file that is gathered in memory: one trip to a worker, and no part to look after. */
@@ -10,7 +10,6 @@ export const SMALL_FILE_BYTES = 1024 * 1024;
 /** What small files are made with. */
 export interface SmallFileTools {
   readonly pool: Pick<HashPool, 'stageFile'>;
-  /** Buffers of {@link SMALL_FILE_BYTES}. */
   readonly buffers: SpareBuffers;
 }
 
@@ -21,14 +20,17 @@ export interface SmallFileTools {
  */
 export class SmallFile implements StagedFile {
   readonly #stagedPath: string;
+  readonly #size: number;
   readonly #tools: SmallFileTools;
   #buffer: ArrayBuffer | null = null;
   #length = 0;
   #validator: string | null = null;
   #written = false;
 
-  constructor(stagedPath: string, tools: SmallFileTools) {
+  /** @param size bytes that the file will have at most, no more than {@link SMALL_FILE_BYTES} */
+  constructor(stagedPath: string, size: number, tools: SmallFileTools) {
     this.#stagedPath = stagedPath;
+    this.#size = size;
     this.#tools = tools;
   }
 
@@ -45,7 +47,7 @@ export class SmallFile implements StagedFile {
   }
 
   async append(chunks: readonly Uint8Array[]): Promise<void> {
-    this.#buffer ??= this.#tools.buffers.take();
+    this.#buffer ??= this.#tools.buffers.take(this.#size);
     const bytes = new Uint8Array(this.#buffer);
     for (const chunk of chunks) {
       bytes.set(chunk, this.#length);
@@ -59,7 +61,7 @@ export class SmallFile implements StagedFile {
   }
 
   async hash(extra: readonly ExtraDigest[], signal: AbortSignal): Promise<StagedDigests> {
-    const buffer = this.#buffer ?? this.#tools.buffers.take();
+    const buffer = this.#buffer ?? this.#tools.buffers.take(this.#size);
     this.#buffer = null;
     const staged = await this.#tools.pool.stageFile(this.#stagedPath, buffer, this.#length, {
       extra,

@@ -9,6 +9,7 @@ import type { BoundedAnswer } from '../daemon-client/bounded-answer.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { backendUnavailable, reportBodyOf } from './daemon-answers.ts';
 import type { ReportForwarder } from './report-forwarder.ts';
+import { shareReads } from './shared-reads.ts';
 
 /** Longest `Via` header of a client that is added to; a longer one is dropped. */
 const MAX_VIA_LENGTH = 512;
@@ -42,12 +43,13 @@ export function createReportRoute({
   // Checking a report costs more than all the rest. Where many ask often the daemon's answers repeat, and bytes that were
   // found good are good.
   const lastGood = new Map<ReportName, BoundedAnswer>();
+  const forward = shareReads(async (read) => await forwarder.forward(read));
 
   return async ({ request, report, query, requestId, signal }) => {
     const begun = clock.monotonic();
     const seconds = (): number => (clock.monotonic() - begun) / 1000;
     try {
-      const answer = await forwarder.forward({
+      const answer = await forward({
         report,
         query: renderQuery(query),
         requestId,

@@ -1,26 +1,23 @@
-/** Classes of buffers: the smallest, doubled up to the largest. */
-const SMALLEST_BYTES = 64 * 1024;
-const LARGEST_BYTES = 1024 * 1024;
+import { SpareBuffers } from '../../platform/spare-buffers.ts';
 
-/**
- * Memory for reads that is used again as soon as the network has taken what was read. The garbage collector would find
- * such buffers too late: they are large and outside of its heap, and at a gigabyte a second it would do nothing else.
- */
+/** Reads of fewer bytes get a buffer of their own: small ones are cheap, and rounded up they would hold too much. */
+const FEWEST_BYTES = 32 * 1024;
+const MOST_BYTES = 1024 * 1024;
+
+/** Memory for reads that is used again as soon as the network has taken what was read. */
 export class ReadBuffers {
-  readonly #mostSpareBytes: number;
-  readonly #spare = new Map<number, ArrayBuffer[]>();
+  readonly #spare: SpareBuffers;
   /** Those that are out. Weak: one that never comes back is left to the garbage collector. */
   readonly #out = new WeakSet<ArrayBufferLike>();
-  #spareBytes = 0;
 
   /** @param mostSpareBytes bytes kept while nobody uses them */
   constructor(mostSpareBytes: number) {
-    this.#mostSpareBytes = mostSpareBytes;
+    this.#spare = new SpareBuffers(mostSpareBytes);
   }
 
   /** Bytes kept for the next reads. */
   get spareBytes(): number {
-    return this.#spareBytes;
+    return this.#spare.bytes;
   }
 
   /**
@@ -29,12 +26,9 @@ export class ReadBuffers {
    * @param length bytes, more than 0
    */
   take(length: number): Buffer {
-    const size = classOf(length);
-    // One of its own, never of the shared pool, which would stay in memory as long as the slowest client.
-    if (size === null) return Buffer.allocUnsafeSlow(length);
-    const kept = this.#spare.get(size)?.pop();
-    if (kept !== undefined) this.#spareBytes -= size;
-    const memory = kept ?? Buffer.allocUnsafeSlow(size).buffer;
+    // Never of the shared pool of Node, which would stay in memory as long as the slowest client.
+    if (length < FEWEST_BYTES || length > MOST_BYTES) return Buffer.allocUnsafeSlow(length);
+    const memory = this.#spare.take(length);
     this.#out.add(memory);
     return Buffer.from(memory, 0, length);
   }
@@ -44,20 +38,6 @@ export class ReadBuffers {
    * ones, are left alone, and so are those that came back before.
    */
   giveBack({ buffer }: Buffer): void {
-    if (!this.#out.delete(buffer) || !(buffer instanceof ArrayBuffer)) return;
-    const size = buffer.byteLength;
-    if (this.#spareBytes + size > this.#mostSpareBytes) return;
-    const spare = this.#spare.get(size);
-    if (spare === undefined) this.#spare.set(size, [buffer]);
-    else spare.push(buffer);
-    this.#spareBytes += size;
+    if (this.#out.delete(buffer) && buffer instanceof ArrayBuffer) this.#spare.put(buffer);
   }
-}
-
-/** The size of the buffers that `length` bytes are read into; `null` for those that are not kept. */
-function classOf(length: number): number | null {
-  if (length > LARGEST_BYTES || length * 2 <= SMALLEST_BYTES) return null;
-  let size = SMALLEST_BYTES;
-  while (size < length) size *= 2;
-  return size;
 }

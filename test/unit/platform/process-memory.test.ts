@@ -28,6 +28,26 @@ it('keeps the space for new objects from growing', () => {
   expect(small).toBeLessThan(youngBytes('') / 2);
 });
 
+it('lets the heap grow more between two collections while asked to, by however many', () => {
+  const collections = (prepare: string): number =>
+    Number(
+      run(`
+      import { GCProfiler } from 'node:v8';
+      const memory = await import(${MODULE});
+      memory.keepProcessSmall();
+      ${prepare}
+      const profiler = new GCProfiler();
+      profiler.start();
+      const kept = [];
+      for (let i = 0; i < 3_000_000; i += 1) kept[i % 300_000] = { i };
+      const { statistics } = profiler.stop();
+      console.log(statistics.filter(({ gcType }) => gcType === 'MarkSweepCompact').length);`),
+    );
+  const ended = 'const ends = [memory.collectHeapLess(), memory.collectHeapLess()]; ends[0](); ends[0](); ';
+  const often = collections(`${ended} ends[1]();`);
+  expect(often).toBeGreaterThan(collections(ended));
+});
+
 it('keeps the WHATWG client from being loaded with node:http, and the globals as they are', () => {
   const loaded = (prepare: string): unknown =>
     JSON.parse(

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { releaseChunk } from '../../../../src/daemon/upstream/release-chunk.ts';
-import { createSpareBuffers } from '../../../../src/daemon/upstream/spare-buffers.ts';
 
 describe('releaseChunk', () => {
   test('frees a chunk that has its memory to itself', () => {
@@ -18,18 +17,5 @@ describe('releaseChunk', () => {
     releaseChunk(across);
     expect(across.byteLength).toBe(4);
     releaseChunk(new Uint8Array(0));
-  });
-});
-
-describe('spare buffers', () => {
-  test('are used again, and never handed out twice', () => {
-    const buffers = createSpareBuffers(16);
-    const first = buffers.take();
-    const second = buffers.take();
-    expect([first.byteLength, second === first]).toEqual([16, false]);
-    buffers.put(first);
-    expect(buffers.take()).toBe(first);
-    buffers.put(new ArrayBuffer(8));
-    expect(buffers.take().byteLength).toBe(16);
   });
 });

@@ -1,0 +1,53 @@
+/** Sizes of the buffers: the smallest, doubled up to the largest. */
+const SMALLEST_BYTES = 64 * 1024;
+const LARGEST_BYTES = 1024 * 1024;
+
+/**
+ * Memory for file contents that is used again. Left to the garbage collector, gigabytes of such buffers keep it at work
+ * all the time: they are small objects with large memory outside of its heap.
+ */
+export class SpareBuffers {
+  readonly #mostBytes: number;
+  readonly #bySize = new Map<number, ArrayBuffer[]>();
+  #bytes = 0;
+
+  /** @param mostBytes kept while nobody uses them */
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Bytes that wait for their next use. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * A buffer with undefined content. The caller owns it until it puts it back, or forever.
+   *
+   * @param length bytes, 0 to 1 MiB
+   * @returns one of at least that length, not much longer unless that is short
+   */
+  take(length: number): ArrayBuffer {
+    let size = SMALLEST_BYTES;
+    while (size < length) size *= 2;
+    const kept = this.#bySize.get(size)?.pop();
+    // Unlike `new ArrayBuffer` this does not fill it with zeros.
+    if (kept === undefined) return Buffer.allocUnsafeSlow(size).buffer;
+    this.#bytes -= size;
+    return kept;
+  }
+
+  /** Gives a buffer back that nobody reads or writes any more. One that did not come from here is let go. */
+  put(buffer: ArrayBuffer): void {
+    const size = buffer.byteLength;
+    if (!isSize(size) || this.#bytes + size > this.#mostBytes) return;
+    const kept = this.#bySize.get(size);
+    if (kept === undefined) this.#bySize.set(size, [buffer]);
+    else kept.push(buffer);
+    this.#bytes += size;
+  }
+}
+
+function isSize(bytes: number): boolean {
+  return bytes >= SMALLEST_BYTES && bytes <= LARGEST_BYTES && (bytes & (bytes - 1)) === 0;
+}

@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { expect, it } from 'vitest';
+import { startSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+/** What Node says of a module that has to be compiled; a thread that strips types keeps some 17 MiB for it. */
+const NOT_COMPILED = /reading cache from .* for \S+ (\S+)\.\.\. ?no such file/;
+
+it('compiles beforehand whatever a daemon, a server and their threads load', async () => {
+  const directory = await temporaryDirectory();
+  const cache = join(directory, 'cache');
+  const files = join(directory, 'upstream');
+  await mkdir(files);
+  await writeFile(join(files, 'table.bytes'), 'the bytes of a table');
+  const env = { ...process.env, NODE_COMPILE_CACHE: cache };
+  // As the image is built.
+  for (const program of ['daemon', 'operator', 'server']) {
+    execFileSync(process.execPath, [`cmd/${program}.ts`, '--help'], { cwd: ROOT, env });
+  }
+  execFileSync(process.execPath, ['cmd/compile-modules.ts'], { cwd: ROOT, env });
+
+  const wrapper = ['env', `NODE_COMPILE_CACHE=${cache}`, 'NODE_DEBUG_NATIVE=COMPILE_CACHE'];
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: files } },
+    server: { scrub: { enabled: true } },
+    startNothing: true,
+  });
+  const daemon = await system.startDaemon(wrapper);
+  const server = await system.startServer(wrapper);
+  await system.untilReady(true);
+  const lines = [...daemon.lines, ...server.lines];
+  expect(lines.filter((line) => line.includes('hash-worker.ts')).length).toBeGreaterThan(0);
+  expect(lines.filter((line) => line.includes('manifest-worker.ts')).length).toBeGreaterThan(0);
+  expect(lines.map((line) => NOT_COMPILED.exec(line)?.[1]).filter((path) => path !== undefined)).toEqual([]);
+});
