@@ -116,6 +116,8 @@ async function comparePolling(
   try {
     const server = await site.startServer('operators', { admin: { tokenFiles: [tokenFile] } });
     placement.place(server.pid, 'one');
+    // What it takes of the server's own processor would be the daemon's doing, not the admin surface's.
+    placement.place(site.daemonPid, 'client');
     const seconds = quick ? 2 : 5;
     const client = placement.client('one');
     const tasks = await fetch(server.url(TASKS_PATH), { headers: AUTHORIZATION });
@@ -140,7 +142,8 @@ async function comparePolling(
           bodyBytes: BYTE_LOAD.bytes,
           requestsPerSecond: BYTE_LOAD.requestsPerSecond,
         },
-        client,
+        // It shares its processor with the operators and the daemon and must measure the server, not the wait for these.
+        ['nice', '-n', '-15', ...client],
       ).result;
       return p99Milliseconds ?? Number.NaN;
     };

@@ -7,8 +7,8 @@ export type Command = readonly [program: string, ...args: string[]];
 
 /** Which processors servers and clients may use. */
 export interface Placement {
-  /** Puts a running server on one processor, or lets it have all of them. */
-  place(pid: number, where: 'one' | 'all'): void;
+  /** Puts a running process on the processor of the server, on that of the client, or lets it have all of them. */
+  place(pid: number, where: 'one' | 'client' | 'all'): void;
   /** The command in front of a client: on another processor than a server that is on one. */
   client(where: 'one' | 'all'): Command;
 }
@@ -25,10 +25,11 @@ export function findPlacement(): Placement | null {
     return Array.from({ length: to - from + 1 }, (_, i) => from + i);
   });
   if (first === undefined || second === undefined) return null;
+  const processors = { one: String(first), client: String(second), all: list };
   return {
     place: (pid, where) => {
       for (const member of processFamily(pid)) {
-        execFileSync('taskset', ['-a', '-c', '-p', where === 'one' ? String(first) : list, String(member)]);
+        execFileSync('taskset', ['-a', '-c', '-p', processors[where], String(member)]);
       }
     },
     client: (where) => ['taskset', '-c', where === 'one' ? String(second) : list],

@@ -24,6 +24,8 @@ export interface SlipwayServer extends Peer {
 
 /** A real daemon that syncs a directory into a real store, and as many real servers of it as are wanted. */
 export interface SlipwaySite {
+  /** Process id of the daemon. */
+  readonly daemonPid: number;
   /** Starts a server with these whole sections in its configuration, and waits until it serves. */
   startServer(name: string, config?: Readonly<Record<string, unknown>>): Promise<SlipwayServer>;
   /** Changes the directory, so that the next sync finds another release, and begins that sync. */
@@ -52,6 +54,7 @@ export async function startSlipwaySite(directory: string, files: string): Promis
   const servers = new Set<SlipwayProcess>();
   let generation = 0;
   return {
+    daemonPid: daemon.pid,
     startServer: async (name, config = {}) => {
       const file = join(directory, `${name.replaceAll(/\W+/g, '-')}.yaml`);
       await writeFile(
