@@ -19,6 +19,8 @@ export interface PublicRoute {
   readonly path: string;
   /** Answered without a token whatever the configuration says. */
   readonly isOpen: boolean;
+  /** Whether a query that is not valid is answered 400; otherwise what can be read of it counts. */
+  readonly canRefuse: boolean;
   /** Parses the query and answers; throws ServiceError. */
   readonly answer: (query: URLSearchParams, signal: AbortSignal) => Answer | Promise<Answer>;
 }
@@ -37,6 +39,7 @@ export function publicRoute<Schema extends QuerySchema>(
   return {
     path: operation.path,
     isOpen: operation.auth === 'none',
+    canRefuse,
     answer: (parameters, signal) => {
       const query = parseQuery(operation.query, canRefuse ? parameters : lastOfEach(parameters));
       if (!query.ok) {
@@ -83,7 +86,7 @@ export async function answerPublicRoute(
       throw new ServiceError('method_not_allowed', `${route.path} answers ${PUBLIC_METHODS}.`);
     }
     // A plus sign is a space in a query; it needs no decoding to be judged.
-    if (!isWellEncoded(context.target.query)) throw badEncoding('query');
+    if (route.canRefuse && !isWellEncoded(context.target.query)) throw badEncoding('query');
     const query = new URLSearchParams(context.target.query);
     if (!route.isOpen) await requireToken(tokens, request, query);
     const gone = new AbortController();

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startIngress, type IngressRule } from '../../support/e2e-ingress.ts';
 import { LOAD_SCRIPT, outsideObjects } from '../../support/e2e-outside.ts';
 import { startE2eCluster, type E2eCluster } from '../../support/e2e-cluster.ts';
+import { createTranscript } from '../../support/transcript.ts';
 import { until } from '../../support/until.ts';
 
 const NAMESPACE = `slipway-e2e-${randomUUID().slice(0, 8)}`;
@@ -263,7 +265,29 @@ describe.skipIf(cluster === null)('in a cluster', () => {
   );
 
   it('the operator says what is served, and why when it is not', async () => {
-    await serve('operated', { operator: { enabled: true }, crds: { install: true } });
+    const transcript = createTranscript(process.env['E2E_TRANSCRIPT'], {
+      [NAMESPACE]: 'slipway',
+      'operated-': 'slipway-',
+    });
+    const say = (typed: string): string => {
+      const printed = kubectl(['-n', NAMESPACE, ...typed.split(' ')]);
+      transcript.command(`kubectl -n ${NAMESPACE} ${typed}`, printed);
+      return printed;
+    };
+    const wide = (): string => say('get releasechannels -o wide');
+    const operated = { operator: { enabled: true }, crds: { install: true } };
+
+    transcript.part('Install, and the first sync');
+    uninstallAtEnd('operated');
+    openUpstream('operated');
+    transcript.command(
+      `helm upgrade --install operated charts/slipway -n ${NAMESPACE} --values values.yaml`,
+      helm(['upgrade', '--install', 'operated', '-n', NAMESPACE], { ...valuesOf('operated'), ...operated }),
+    );
+    await eventually('the release is served', () => readyPods('operated') === 1);
+    say('get pods --selector app.kubernetes.io/instance=operated');
+
+    transcript.part('A ReleaseChannel');
     const channel = {
       apiVersion: 'slipway.dev/v1alpha1',
       kind: 'ReleaseChannel',
@@ -274,8 +298,11 @@ describe.skipIf(cluster === null)('in a cluster', () => {
         adminTokenSecretRef: { name: 'operated-admin', key: 'token' },
       },
     };
-    kubectl(['apply', '-f', '-'], JSON.stringify(channel));
-    const ready = (): string =>
+    transcript.command(
+      'kubectl apply -f releasechannel.yaml',
+      kubectl(['apply', '-f', '-'], JSON.stringify(channel)),
+    );
+    const condition = (type: string): string =>
       kubectl([
         '-n',
         NAMESPACE,
@@ -283,17 +310,73 @@ describe.skipIf(cluster === null)('in a cluster', () => {
         'releasechannel',
         'operated',
         '-o',
-        'jsonpath={.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].reason}',
+        `jsonpath={.status.conditions[?(@.type=="${type}")].status} {.status.conditions[?(@.type=="${type}")].reason}`,
       ]);
+    const ready = (): string => condition('Ready');
     await eventually('the channel is ready', () => ready().startsWith('True '));
+    expect(wide()).toContain('R-operated');
+
+    transcript.part('Pin a release');
+    const pin = (release: string | null): void => {
+      say(`patch releasechannel operated --type merge -p {"spec":{"release":${JSON.stringify(release)}}}`);
+    };
+    const observed = (): boolean => {
+      const generations = '{.metadata.generation} {.status.observedGeneration}';
+      const [is, seen] = kubectl([
+        '-n',
+        NAMESPACE,
+        'get',
+        'releasechannel',
+        'operated',
+        '-o',
+        `jsonpath=${generations}`,
+      ]).split(' ');
+      return is === seen;
+    };
+    pin('R-operated');
+    await eventually('the pin is reached', () => observed() && ready().startsWith('True '));
+    pin('R-unheard-of');
+    await eventually('a release that nobody has is told of', () => ready().startsWith('False '));
+    wide();
+    pin(null);
+    await eventually('the channel is ready without it', () => observed() && ready().startsWith('True '));
+
+    transcript.part('Damage on the volume, and its repair');
     const url = `http://operated.${NAMESPACE}.svc/${CDN_HOST}/film.mp4`;
     damageFilm('operated');
+    transcript.command(
+      '# one byte of an object is changed on the volume; the next reader, or the scrub, finds it',
+      '',
+    );
     client(`await fetch(process.argv[1]).then((r) => r.bytes()).catch(() => {})`, url);
     await eventually('the operator tells of the damage', () => ready() === 'False EntryDamaged');
+    wide();
+    await eventually('the pod has left the Service', () => readyPods('operated') === 0);
     expect(control('operated', 'repair')).toBe('202');
+    transcript.command('# POST /admin/control/repair', '202');
     await eventually('the channel is ready again', () => ready().startsWith('True '));
+    wide();
+
+    transcript.part('Upgrade');
+    const before = podOf('operated');
+    const upgraded = { ...valuesOf('operated'), ...operated, commonLabels: { upgraded: 'yes' } };
+    helm(['upgrade', 'operated', '-n', NAMESPACE], upgraded);
+    transcript.command(`helm upgrade operated charts/slipway -n ${NAMESPACE} --values values.yaml`, '');
+    await eventually('another pod serves it', () => {
+      const now = podOf('operated');
+      return now !== '' && now !== before && readyPods('operated') === 1 && ready().startsWith('True ');
+    });
+    wide();
+
+    transcript.part('Uninstall');
     // Only a running operator lets it go.
-    kubectl(['-n', NAMESPACE, 'delete', 'releasechannel', 'operated', '--timeout=120s']);
+    say('delete releasechannel operated --timeout=120s');
+    transcript.command(
+      `helm uninstall operated -n ${NAMESPACE}`,
+      helm(['uninstall', 'operated', '-n', NAMESPACE, '--wait']),
+    );
+    expect(say('get secrets -o name')).toContain('secret/operated-signing');
+    expect(say('get customresourcedefinitions -o name')).toContain('releasechannels.slipway.dev');
   });
 
   it('a daemon that ends is started again, and the server goes on serving', async () => {

@@ -6,8 +6,9 @@ import { expect, it } from 'vitest';
 const MODULE = JSON.stringify(resolve(import.meta.dirname, '../../../src/platform/process-memory.ts'));
 const KEEP_SMALL = `(await import(${MODULE})).keepProcessSmall();`;
 
-function run(script: string): string {
-  return spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stdout;
+function run(script: string, options: readonly string[] = []): string {
+  return spawnSync(process.execPath, [...options, '--input-type=module', '-e', script], { encoding: 'utf8' })
+    .stdout;
 }
 
 /** Bytes of the space for new objects after many of them were made, in a process of its own. */
@@ -46,6 +47,20 @@ it('lets the heap grow more between two collections while asked to, by however m
   const ended = 'const ends = [memory.collectHeapLess(), memory.collectHeapLess()]; ends[0](); ends[0](); ';
   const often = collections(`${ended} ends[1]();`);
   expect(often).toBeGreaterThan(collections(ended));
+});
+
+it('compiles nothing to machine code where size counts more than speed', () => {
+  const compiled = (prepare: string): boolean =>
+    run(
+      `
+      const memory = await import(${MODULE});
+      ${prepare}
+      const sum = (n) => { let all = 0; for (let i = 0; i < n; i += 1) all += i; return all; };
+      for (let i = 0; i < 2000; i += 1) sum(1000);`,
+      ['--trace-opt'],
+    ).includes('completed optimizing');
+  expect(compiled('')).toBe(true);
+  expect(compiled('memory.preferSizeToSpeed();')).toBe(false);
 });
 
 it('keeps the WHATWG client from being loaded with node:http, and the globals as they are', () => {

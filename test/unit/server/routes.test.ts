@@ -179,6 +179,16 @@ describe('methods, paths and queries', () => {
     }
   });
 
+  it('answer whatever the query is where no 400 is declared', async () => {
+    const server = await ready();
+    for (const [name, { answers }] of Object.entries(PUBLIC_OPERATIONS)) {
+      const operation = name as keyof typeof PUBLIC_OPERATIONS;
+      if (operation === 'getResource' || answers[200]?.kind !== 'json' || 400 in answers) continue;
+      // Holds the status to those of the operation.
+      expect((await ask(server, operation, '?verbose=%zz&%ff')).status).toBeLessThan(400);
+    }
+  });
+
   it('refuse what is not served, malformed escapes and bad parameters', async () => {
     const server = await ready();
     const problem = async (path: string): Promise<[number, string]> => {
