@@ -1,12 +1,10 @@
 #!/usr/bin/env node
 import process from 'node:process';
-import { collectHeapLess, keepProcessSmall, saveCompiledModules } from '../src/platform/process-memory.ts';
+import { keepProcessSmall, saveCompiledModules } from '../src/platform/process-memory.ts';
 
 // Before the program is loaded: reading its modules alone would let the heap grow by some 30 MiB.
 keepProcessSmall();
 const { runServer } = await import('./compose/server.ts');
 const code = await runServer();
 saveCompiledModules();
-// Bytes and reports pass through memory outside of the heap for as long as it runs.
-collectHeapLess();
 if (code !== null) process.exit(code);
