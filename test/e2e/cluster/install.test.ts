@@ -265,12 +265,10 @@ describe.skipIf(cluster === null)('in a cluster', () => {
   );
 
   it('the operator says what is served, and why when it is not', async () => {
-    const transcript = createTranscript(process.env['E2E_TRANSCRIPT'], {
-      [NAMESPACE]: 'slipway',
-      'operated-': 'slipway-',
-    });
+    const transcript = createTranscript(process.env['E2E_TRANSCRIPT'], { [NAMESPACE]: 'slipway' });
     const say = (typed: string): string => {
-      const printed = kubectl(['-n', NAMESPACE, ...typed.split(' ')]);
+      // As in a shell, without what it takes quotes away from.
+      const printed = kubectl(['-n', NAMESPACE, ...typed.replaceAll("'", '').split(' ')]);
       transcript.command(`kubectl -n ${NAMESPACE} ${typed}`, printed);
       return printed;
     };
@@ -318,7 +316,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
 
     transcript.part('Pin a release');
     const pin = (release: string | null): void => {
-      say(`patch releasechannel operated --type merge -p {"spec":{"release":${JSON.stringify(release)}}}`);
+      say(`patch releasechannel operated --type merge -p '{"spec":{"release":${JSON.stringify(release)}}}'`);
     };
     const observed = (): boolean => {
       const generations = '{.metadata.generation} {.status.observedGeneration}';
@@ -375,7 +373,8 @@ describe.skipIf(cluster === null)('in a cluster', () => {
       `helm uninstall operated -n ${NAMESPACE}`,
       helm(['uninstall', 'operated', '-n', NAMESPACE, '--wait']),
     );
-    expect(say('get secrets -o name')).toContain('secret/operated-signing');
+    const kept = say('get secrets --selector app.kubernetes.io/instance=operated -o name').split('\n');
+    expect(kept).toEqual(expect.arrayContaining(['secret/operated-admin', 'secret/operated-signing']));
     expect(say('get customresourcedefinitions -o name')).toContain('releasechannels.slipway.dev');
   });
 
