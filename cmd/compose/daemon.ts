@@ -20,14 +20,13 @@ const SHUTDOWN_MS = 35_000;
 const MAX_WAITING_LOG_BYTES = 4 * 1024 * 1024;
 
 async function start(loadSettings: SettingsLoader): Promise<void> {
-  const { version } = packageManifest;
   const settings = await loadSettings();
   if (!settings.ok) throw new ConfigurationProblems(settings.error);
   const { configuration, signingKeys, warnings } = settings.value;
   const logRing = createLogRing(createLogOutput({ fd: 1, maxWaitingBytes: MAX_WAITING_LOG_BYTES }));
   const logger = createLogger({
     name: 'slipway-daemon',
-    version,
+    version: packageManifest.version,
     level: configuration.log.level,
     destination: logRing,
   });
@@ -48,7 +47,7 @@ async function start(loadSettings: SettingsLoader): Promise<void> {
     failpoints: noFailpoints,
     signingKeys,
     loadSettings,
-    version,
+    version: packageManifest.version,
     bootId: randomUUID(),
     requestShutdown: (reason) => {
       void lifecycle.shutdown(reason);

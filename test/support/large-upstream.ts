@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
 
 const BATCH = 1000;
+const PIECE = Buffer.alloc(1024 * 1024, 'film ');
 
 /** A `manifest` upstream of many tiny entries, made as they are asked for. */
 export interface LargeUpstream {
@@ -23,20 +24,26 @@ export function largeUpstreamDestination(index: number): string {
   return `dir${index % 997}/entry-${index}.bin`;
 }
 
-/** Starts the upstream with `count` entries at generation 1. */
-export async function startLargeUpstream(count: number): Promise<LargeUpstream> {
+/** The destination of the one large entry. */
+export const LARGE_UPSTREAM_FILM = 'film.bin';
+
+/** Starts the upstream with `count` entries at generation 1, and one of `filmMebibytes` beside them unless that is 0. */
+export async function startLargeUpstream(count: number, filmMebibytes = 0): Promise<LargeUpstream> {
   let generation = 1;
+  const film = filmMebibytes === 0 ? null : filmEntry(filmMebibytes);
   const server = createServer((request, response) => {
     const index = /\/entry-(\d+)\.bin$/.exec(request.url ?? '')?.[1];
     if (index !== undefined) {
       response.end(largeUpstreamEntry(Number(index), generation));
+    } else if (request.url === `/${LARGE_UPSTREAM_FILM}`) {
+      sendFilm(response, filmMebibytes);
     } else if (request.url !== '/release.json') {
       response.writeHead(404).end();
     } else if (request.headers['if-none-match'] === `"${generation}"`) {
       response.writeHead(304, { etag: `"${generation}"` }).end();
     } else {
       response.setHeader('etag', `"${generation}"`);
-      sendCatalog(response, count, generation);
+      sendCatalog(response, film, count, generation);
     }
   });
   server.listen(0, '127.0.0.1');
@@ -53,8 +60,31 @@ export async function startLargeUpstream(count: number): Promise<LargeUpstream> 
   };
 }
 
-function sendCatalog(response: ServerResponse, count: number, generation: number): void {
-  response.write(`{"release_id":"scale-${generation}","entries":[`);
+function filmEntry(mebibytes: number): string {
+  let digest = 0;
+  for (let piece = 0; piece < mebibytes; piece += 1) digest = crc32(PIECE, digest);
+  const size = mebibytes * PIECE.length;
+  return JSON.stringify({ destination: LARGE_UPSTREAM_FILM, size, digests: { crc32: String(digest) } });
+}
+
+function sendFilm(response: ServerResponse, mebibytes: number): void {
+  let left = mebibytes;
+  const pump = (): void => {
+    while (left > 0) {
+      left -= 1;
+      if (!response.write(PIECE)) {
+        response.once('drain', pump);
+        return;
+      }
+    }
+    response.end();
+  };
+  response.setHeader('content-length', mebibytes * PIECE.length);
+  pump();
+}
+
+function sendCatalog(response: ServerResponse, film: string | null, count: number, generation: number): void {
+  response.write(`{"release_id":"scale-${generation}","entries":[${film === null ? '' : `${film},`}`);
   let next = 0;
   const pump = (): void => {
     while (next < count) {
