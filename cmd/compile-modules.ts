@@ -2,22 +2,22 @@
 import { globSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import process from 'node:process';
-import { snapshotIdOf } from '../src/domain/digest.ts';
-import { blake3Hex } from '../src/platform/hashing/blake3.ts';
-import { createHashPool } from '../src/platform/hashing/hash-pool.ts';
 import { collectHeapLess, keepProcessSmall, saveCompiledModules } from '../src/platform/process-memory.ts';
-import { loadManifest } from '../src/snapshot/manifest-loader.ts';
-import { SnapshotFault } from '../src/snapshot/snapshot-fault.ts';
 
 // Loads every module that a program or one of its threads loads, and saves what was compiled (NODE_COMPILE_CACHE). Run it
 // where programs cannot save that themselves, as the user that they will run as: the image is built so.
 
 async function startThreads(): Promise<void> {
+  const { createHashPool } = await import('../src/platform/hashing/hash-pool.ts');
   const pool = createHashPool({ threads: 1 });
   const file = await open(import.meta.filename);
   await pool.hashFile(file.fd, { blocks: false, extra: [] });
   await file.close();
   await pool.close();
+  const { snapshotIdOf } = await import('../src/domain/digest.ts');
+  const { blake3Hex } = await import('../src/platform/hashing/blake3.ts');
+  const { loadManifest } = await import('../src/snapshot/manifest-loader.ts');
+  const { SnapshotFault } = await import('../src/snapshot/snapshot-fault.ts');
   const snapshotId = snapshotIdOf(blake3Hex(Buffer.from('no manifest has this digest')));
   try {
     await loadManifest({ root: import.meta.dirname, snapshotId, checkObjects: false });
@@ -27,12 +27,13 @@ async function startThreads(): Promise<void> {
   }
 }
 
+// As in the programs, before anything else is loaded: what is compiled counts for processes with the same flags of V8.
 keepProcessSmall();
 for (const name of globSync('*.ts', { cwd: `${import.meta.dirname}/compose` })) {
   await import(`./compose/${name}`);
 }
 await startThreads();
-// What is compiled counts for processes with the same flags of V8 only, and a daemon that downloads has others.
+// A daemon that downloads has other flags, and so have the threads that it starts meanwhile.
 const end = collectHeapLess();
 await startThreads();
 end();
