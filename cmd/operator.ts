@@ -4,8 +4,8 @@ import { keepProcessSmall, preferSizeToSpeed, saveCompiledModules } from '../src
 
 // Before the program is loaded: reading its modules alone would let the heap grow by some 30 MiB.
 keepProcessSmall();
-const { runOperator } = await import('./compose/operator.ts');
 preferSizeToSpeed();
+const { runOperator } = await import('./compose/operator.ts');
 const code = await runOperator();
 saveCompiledModules();
 if (code !== null) process.exit(code);

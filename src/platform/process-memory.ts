@@ -28,8 +28,8 @@ export function keepProcessSmall(): void {
 
 /**
  * For a process that waits nearly all the time: its code is interpreted and never compiled to machine code, which saves
- * that code, what is noted for it, and the pages of the compilers themselves, some 20 MiB. Call it when the modules of the
- * program are loaded: what was compiled beforehand is only taken by processes with the flags that it was compiled with.
+ * that code, what is noted for it, and the pages of the compilers themselves, some 20 MiB. Call it before the modules
+ * of the program are loaded. Of a compile cache that others have filled such a process takes the stripped types alone.
  * Source: V8 flags `opt`, `maglev`, `sparkplug` and `optimize_for_size`.
  */
 export function preferSizeToSpeed(): void {

@@ -86,7 +86,9 @@ describe.skipIf(docker === null)('the image', () => {
       const trace = inImage(`NODE_DEBUG_NATIVE=COMPILE_CACHE node cmd/${program}.ts --help 2>&1 >/dev/null`);
       const lines = trace.split('\n').filter((line) => line.includes('/app/src/'));
       expect(lines.filter((line) => /accepted|success/.test(line)).length).toBeGreaterThan(10);
-      expect(lines.filter((line) => /not initialized|rejected/.test(line))).toEqual([]);
+      // The operator is interpreted: of what others compiled it takes the stripped types alone.
+      const misses = program === 'operator' ? /no such file/ : /no such file|not initialized|rejected/;
+      expect(lines.filter((line) => misses.test(line))).toEqual([]);
     }
   });
 
