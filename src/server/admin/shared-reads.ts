@@ -22,15 +22,21 @@ export function shareReads(
 
   const begin = (key: string, read: ForwardedRead): Flight => {
     const controller = new AbortController();
-    const answer = new Promise<BoundedAnswer>((resolve) => {
+    const { signal } = controller;
+    const answer = new Promise<BoundedAnswer>((resolve, reject) => {
       setImmediate(() => {
-        open.delete(key);
-        resolve(forward({ ...read, signal: controller.signal }));
+        close(key, flight);
+        if (signal.aborted) reject(signal.reason as Error);
+        else resolve(forward({ ...read, signal }));
       });
     });
     const flight = { answer, controller, members: 0 };
     open.set(key, flight);
     return flight;
+  };
+
+  const close = (key: string, flight: Flight): void => {
+    if (open.get(key) === flight) open.delete(key);
   };
 
   return async (read) => {
@@ -43,7 +49,11 @@ export function shareReads(
       return await new Promise<BoundedAnswer>((resolve, reject) => {
         leave = () => {
           flight.members -= 1;
-          if (flight.members === 0) flight.controller.abort(signal.reason);
+          if (flight.members === 0) {
+            // Who asks later in this turn must not share what was given up.
+            close(key, flight);
+            flight.controller.abort(signal.reason);
+          }
           reject(signal.reason as Error);
         };
         flight.answer.then(resolve, reject);

@@ -99,6 +99,20 @@ test('a failure is told to all, and who asks next is asked for again', async () 
   expect(forwarded).toHaveLength(2);
 });
 
+test('who asks in the turn in which all others left is asked for, and only he', async () => {
+  const { ask, forwarded, settle } = shared();
+  const gone = new Error('gone');
+  const client = new AbortController();
+  const left = expect(ask(read({ signal: client.signal }))).rejects.toBe(gone);
+  client.abort(gone);
+  const stayed = ask(read({ requestId: 'request-0002' }));
+  await left;
+  await nextTurn();
+  expect(forwarded.map(({ requestId }) => requestId)).toEqual(['request-0002']);
+  settle[0]?.resolve(ANSWER);
+  await expect(stayed).resolves.toBe(ANSWER);
+});
+
 test('who goes away takes nobody along; when all have gone the daemon is let go', async () => {
   const { ask, forwarded } = shared();
   const clients = [new AbortController(), new AbortController()];
