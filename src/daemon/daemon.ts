@@ -83,7 +83,13 @@ export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDep
     const pool = createHashPool({ threads: configuration.hashing.threads });
     closers.push(['hash pool', async () => await pool.close()]);
     const connect = (wanted: UpstreamConfiguration): OwnedUpstream | null =>
-      connectUpstream(wanted, { clock, logger, pool, random: deps.random, onBusy: deps.onDownloading });
+      connectUpstream(wanted, {
+        clock,
+        logger,
+        pool,
+        random: deps.random,
+        onDownloading: deps.onDownloading,
+      });
     const upstream = createUpstreamSource(connect(configuration.upstream), (error) => {
       logger.warn({ err: error }, 'connections to the former upstream could not be closed');
     });

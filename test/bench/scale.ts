@@ -52,7 +52,7 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
         target: 'none',
         pass: null,
         rounds: [serverNow / MIB],
-        note: `${2 * entryCount} entries in two manifests`,
+        note: `${2 * entryCount} entries in two manifests; the block cache is full`,
       },
       bounded(
         'longest stall of a request while the release switches',

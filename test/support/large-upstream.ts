@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 
 const BATCH = 1000;
@@ -68,19 +69,8 @@ function filmEntry(mebibytes: number): string {
 }
 
 function sendFilm(response: ServerResponse, mebibytes: number): void {
-  let left = mebibytes;
-  const pump = (): void => {
-    while (left > 0) {
-      left -= 1;
-      if (!response.write(PIECE)) {
-        response.once('drain', pump);
-        return;
-      }
-    }
-    response.end();
-  };
   response.setHeader('content-length', mebibytes * PIECE.length);
-  pump();
+  Readable.from(Array.from({ length: mebibytes }, () => PIECE)).pipe(response);
 }
 
 function sendCatalog(response: ServerResponse, film: string | null, count: number, generation: number): void {

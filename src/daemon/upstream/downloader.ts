@@ -45,7 +45,7 @@ export interface DownloaderDeps {
     'maxAttempts' | 'backoffBaseMs' | 'backoffCapMs' | 'maxFileBytes'
   >;
   /** Called when a download begins, and what it returns when that one has ended. */
-  readonly onBusy?: (() => () => void) | undefined;
+  readonly onDownloading?: (() => () => void) | undefined;
   /** 0 to 1, for the jitter; `Math.random` when absent. */
   readonly random?: () => number;
 }
@@ -63,7 +63,7 @@ export function createDownloader(deps: DownloaderDeps): Downloader {
           : await PartFile.open(stagedPath, entry, deps.pool);
       if (part.length > 0) onBytes(part.length);
       let digests: StagedDigests;
-      const end = deps.onBusy?.();
+      const end = deps.onDownloading?.();
       try {
         digests = await fetchVerified(deps, entry, part, { signal, onBytes });
       } catch (error) {

@@ -6,7 +6,7 @@ export interface CdnLimits {
   readonly openDescriptors: number;
   /** Bytes of verified blocks kept in memory. */
   readonly blockCacheBytes: number;
-  /** Bytes read but not yet taken by the network, over all clients; beyond it, clients get small slices. */
+  /** Bytes read but not yet taken by the network, over all clients; near it, clients get small slices. */
   readonly inFlightBytes: number;
   /** Most objects of which it is remembered which blocks were verified. */
   readonly verifiedObjects: number;

@@ -62,7 +62,7 @@ export class VerifiedObject {
    * @throws ByteFault `missing` or `damaged` when the bytes on the volume are not those of the manifest
    */
   async read(span: BlockSpan, keep: boolean): Promise<Buffer> {
-    const { cache, buffers, metrics, source } = this.#deps;
+    const { cache, buffers, metrics } = this.#deps;
     const { block, start, end } = span;
     const offset = blockSpan(block, this.#entry.size).start;
     const cached = cache.get(this.#entry.blake3, block);
@@ -73,10 +73,10 @@ export class VerifiedObject {
     metrics.cacheMisses.add(1);
     const verified = this.#verified;
     if (!keep && verified.has(block)) {
-      const bytes = await this.#guard(source.read(this.#object.fd, start, buffers.take(end - start)));
-      if (bytes.length < end - start) throw this.#endedEarly();
-      if (await this.#isUnchanged(verified)) return bytes;
-      buffers.giveBack(bytes);
+      const memory = buffers.take(end - start);
+      const bytes = await this.#readAgain(start, memory, verified);
+      if (bytes !== null) return bytes;
+      buffers.giveBack(memory);
     }
     const whole = await this.#load(block);
     if (keep) cache.put(this.#entry.blake3, block, whole);
@@ -108,17 +108,21 @@ export class VerifiedObject {
   }
 
   async #readBlock(block: number): Promise<Buffer> {
-    const { source } = this.#deps;
     const { start, end } = blockSpan(block, this.#entry.size);
     const verified = this.#verified;
     if (verified.has(block)) {
       // Several may wait for it and the cache may keep it, so it is never used again.
-      const memory = Buffer.allocUnsafeSlow(end - start);
-      const bytes = await this.#guard(source.read(this.#object.fd, start, memory));
-      if (bytes.length < end - start) throw this.#endedEarly();
-      if (await this.#isUnchanged(verified)) return bytes;
+      const bytes = await this.#readAgain(start, Buffer.allocUnsafeSlow(end - start), verified);
+      if (bytes !== null) return bytes;
     }
     return await this.#hashBlock(block);
+  }
+
+  /** Fills `memory` with bytes that were verified before; `null` when the file has changed since. */
+  async #readAgain(start: number, memory: Buffer, verified: VerifiedBlocks): Promise<Buffer | null> {
+    const bytes = await this.#guard(this.#deps.source.read(this.#object.fd, start, memory));
+    if (bytes.length < memory.length) throw this.#endedEarly();
+    return (await this.#isUnchanged(verified)) ? bytes : null;
   }
 
   async #hashBlock(block: number): Promise<Buffer> {

@@ -300,17 +300,12 @@ describe.skipIf(cluster === null)('in a cluster', () => {
       'kubectl apply -f releasechannel.yaml',
       kubectl(['apply', '-f', '-'], JSON.stringify(channel)),
     );
-    const condition = (type: string): string =>
-      kubectl([
-        '-n',
-        NAMESPACE,
-        'get',
-        'releasechannel',
-        'operated',
-        '-o',
-        `jsonpath={.status.conditions[?(@.type=="${type}")].status} {.status.conditions[?(@.type=="${type}")].reason}`,
-      ]);
-    const ready = (): string => condition('Ready');
+    const fieldsOfChannel = (jsonpath: string): string =>
+      kubectl(['-n', NAMESPACE, 'get', 'releasechannel', 'operated', '-o', `jsonpath=${jsonpath}`]);
+    const ready = (): string => {
+      const condition = '.status.conditions[?(@.type=="Ready")]';
+      return fieldsOfChannel(`{${condition}.status} {${condition}.reason}`);
+    };
     await eventually('the channel is ready', () => ready().startsWith('True '));
     expect(wide()).toContain('R-operated');
 
@@ -319,16 +314,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
       say(`patch releasechannel operated --type merge -p '{"spec":{"release":${JSON.stringify(release)}}}'`);
     };
     const observed = (): boolean => {
-      const generations = '{.metadata.generation} {.status.observedGeneration}';
-      const [is, seen] = kubectl([
-        '-n',
-        NAMESPACE,
-        'get',
-        'releasechannel',
-        'operated',
-        '-o',
-        `jsonpath=${generations}`,
-      ]).split(' ');
+      const [is, seen] = fieldsOfChannel('{.metadata.generation} {.status.observedGeneration}').split(' ');
       return is === seen;
     };
     pin('R-operated');
