@@ -40,7 +40,7 @@ export class SpareBuffers {
   /** Gives a buffer back that nobody reads or writes any more. One that did not come from here is let go. */
   put(buffer: ArrayBuffer): void {
     const size = buffer.byteLength;
-    if (!isSize(size) || this.#bytes + size > this.#mostBytes) return;
+    if (!isSpareSize(size) || this.#bytes + size > this.#mostBytes) return;
     const kept = this.#bySize.get(size);
     if (kept === undefined) this.#bySize.set(size, [buffer]);
     else kept.push(buffer);
@@ -48,6 +48,7 @@ export class SpareBuffers {
   }
 }
 
-function isSize(bytes: number): boolean {
+/** Whether a buffer of that length has no room to spare. @param bytes its length */
+export function isSpareSize(bytes: number): boolean {
   return bytes >= SMALLEST_BYTES && bytes <= LARGEST_BYTES && (bytes & (bytes - 1)) === 0;
 }

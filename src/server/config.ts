@@ -266,7 +266,9 @@ export const serverConfigurationSchema = z.strictObject({
         .int()
         .min(0)
         .default(256 * MEBIBYTE)
-        .describe('Memory for verified blocks of resource bytes, bytes.'),
+        .describe(
+          'Memory for verified blocks of resource bytes, with buffers that wait for the next read, bytes; 0: keep no block.',
+        ),
     })
     .prefault({})
     .describe('Memory budgets.'),

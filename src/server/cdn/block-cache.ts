@@ -1,3 +1,5 @@
+import type { ReadBuffers } from './read-buffers.ts';
+
 /** Two sets of this many keys remember what was asked for once. */
 const SEEN_LIMIT = 32_768;
 
@@ -18,6 +20,7 @@ const PROTECTED_SHARE = 0.8;
  */
 export class BlockCache {
   readonly #budget: number;
+  readonly #buffers: ReadBuffers;
   readonly #probation = new Map<string, Buffer>();
   readonly #protected = new Map<string, Buffer>();
   #protectedCost = 0;
@@ -25,9 +28,13 @@ export class BlockCache {
   #seen = new Set<number>();
   #seenBefore = new Set<number>();
 
-  /** @param budget most bytes kept, what keeping them costs included; 0 keeps nothing */
-  constructor(budget: number) {
+  /**
+   * @param budget most bytes kept, what keeping them costs included; 0 keeps nothing
+   * @param buffers where the memory of blocks goes that are let go of
+   */
+  constructor(budget: number, buffers: ReadBuffers) {
     this.#budget = budget;
+    this.#buffers = buffers;
   }
 
   /** Bytes kept now. */
@@ -35,8 +42,19 @@ export class BlockCache {
     return this.#cost - OVERHEAD_BYTES * (this.#probation.size + this.#protected.size);
   }
 
-  get(owner: string, block: number): Buffer | undefined {
-    const key = keyOf(owner, block);
+  /**
+   * Finds bytes and notes their use.
+   *
+   * @param start first byte, counted in the block
+   * @param end one past the last; default: the end of the block
+   * @returns a view to give back to the buffers once nobody reads it any more, or `undefined`
+   */
+  get(owner: string, block: number, start = 0, end?: number): Buffer | undefined {
+    const bytes = this.#find(keyOf(owner, block));
+    return bytes === undefined ? undefined : this.#buffers.share(bytes, start, end);
+  }
+
+  #find(key: string): Buffer | undefined {
     const known = this.#protected.get(key);
     if (known !== undefined) {
       this.#protected.delete(key);
@@ -76,16 +94,16 @@ export class BlockCache {
     return false;
   }
 
-  /** Puts a whole verified block in; the bytes must not change any more. */
+  /** Puts a whole verified block in; the bytes must not change any more. The caller still gives back its own view. */
   put(owner: string, block: number, bytes: Buffer): void {
     const key = keyOf(owner, block);
     if (costOf(bytes) > this.#budget || this.#probation.has(key) || this.#protected.has(key)) return;
-    this.#probation.set(key, bytes);
+    this.#probation.set(key, this.#buffers.share(bytes));
     this.#cost += costOf(bytes);
     for (const [oldest, evicted] of this.#probation) {
       if (this.#cost <= this.#budget) return;
       this.#probation.delete(oldest);
-      this.#cost -= costOf(evicted);
+      this.#letGo(evicted);
     }
   }
 
@@ -96,9 +114,9 @@ export class BlockCache {
     if (kept !== undefined) this.#protectedCost -= costOf(kept);
     const bytes = kept ?? this.#probation.get(key);
     if (bytes === undefined) return;
-    this.#cost -= costOf(bytes);
     this.#protected.delete(key);
     this.#probation.delete(key);
+    this.#letGo(bytes);
   }
 
   /** Lets go of everything. */
@@ -107,6 +125,11 @@ export class BlockCache {
     this.#protected.clear();
     this.#protectedCost = 0;
     this.#cost = 0;
+  }
+
+  #letGo(bytes: Buffer): void {
+    this.#cost -= costOf(bytes);
+    this.#buffers.giveBack(bytes);
   }
 }
 

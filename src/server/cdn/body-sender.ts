@@ -63,7 +63,7 @@ export function createBodySender({ budget, cache, buffers, clock }: BodySenderDe
       if (!chunk.continuesBlock) memory.keep = cache.wants(reader.entry.blake3, chunk.block);
       const read = await reader.read(chunk, memory.keep);
       // Who gets a slice keeps it for long; a view would keep the block behind it, which the budget does not know of.
-      const bytes = granted < wanted || chunk.continuesBlock ? withoutBlock(read) : read;
+      const bytes = granted < wanted || chunk.continuesBlock ? withoutBlock(read, buffers) : read;
       return { bytes, granted, head: chunk.head };
     } catch (error) {
       budget.giveBack(granted);
@@ -102,10 +102,11 @@ export function createBodySender({ budget, cache, buffers, clock }: BodySenderDe
   };
 }
 
-function withoutBlock(bytes: Buffer): Buffer {
+function withoutBlock(bytes: Buffer, buffers: ReadBuffers): Buffer {
   if (bytes.buffer.byteLength < bytes.length * 2) return bytes;
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
+  buffers.giveBack(bytes);
   return copy;
 }
 

@@ -28,8 +28,12 @@ import { ReadBuffers } from './read-buffers.ts';
 import { VerifiedMemory } from './verified-memory.ts';
 import { createVerifiedReader, type VerifiedReader } from './verified-reader.ts';
 
-/** Most bytes of {@link ReadBuffers} that wait for the next read: enough for a handful of fast downloads. */
+/**
+ * Most bytes of {@link ReadBuffers} that wait for the next read: enough for a handful of fast downloads. They count
+ * against the budget of the cache, up to a share of it.
+ */
 const SPARE_BYTES = 8 * 1024 * 1024;
+const SPARE_SHARE = 1 / 8;
 
 /** What {@link createCdnHandler} needs. */
 export interface CdnHandlerDeps {
@@ -92,8 +96,9 @@ export function createCdnHandler(deps: CdnHandlerDeps): CdnHandler {
     retryAfterSeconds: limits.retryAfterSeconds,
   });
   const budget = new InFlightBudget(limits.inFlightBytes);
-  const cache = new BlockCache(limits.blockCacheBytes);
   const buffers = new ReadBuffers(SPARE_BYTES);
+  const spareBytes = Math.min(SPARE_BYTES, limits.blockCacheBytes * SPARE_SHARE);
+  const cache = new BlockCache(limits.blockCacheBytes - spareBytes, buffers);
   const metrics = createCdnMetrics(deps.registry, {
     inFlightBytes: () => budget.used,
     openDescriptors: () => reader.openDescriptors,

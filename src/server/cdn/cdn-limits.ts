@@ -4,7 +4,7 @@ const MEBIBYTE = 1024 * 1024;
 export interface CdnLimits {
   /** Most descriptors kept open for objects that nobody reads just now. */
   readonly openDescriptors: number;
-  /** Bytes of verified blocks kept in memory. */
+  /** Bytes for verified blocks kept in memory, with buffers that wait for the next read. */
   readonly blockCacheBytes: number;
   /** Bytes read but not yet taken by the network, over all clients; near it, clients get small slices. */
   readonly inFlightBytes: number;

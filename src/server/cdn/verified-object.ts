@@ -28,6 +28,12 @@ export interface BlockSpan {
   readonly end: number;
 }
 
+/** A block on its way from the volume, and how many wait for it. */
+interface LoadingBlock {
+  readonly bytes: Promise<Buffer>;
+  readers: number;
+}
+
 /**
  * An open object that gives out verified bytes only.
  *
@@ -40,7 +46,7 @@ export class VerifiedObject {
   readonly #deps: VerifiedObjectDeps;
   readonly #entry: ManifestEntry;
   readonly #object: OpenObject;
-  readonly #loading = new Map<number, Promise<Buffer>>();
+  readonly #loading = new Map<number, LoadingBlock>();
   #verified: VerifiedBlocks;
   #blockList: Promise<Uint8Array> | null = null;
   #asking: Promise<FileIdentity> | null = null;
@@ -54,8 +60,8 @@ export class VerifiedObject {
   }
 
   /**
-   * Reads verified bytes. The caller must not change them: they may be shared. Those that are not lie in memory of the
-   * `buffers`, which tell them apart: give back whatever was read once nobody reads it any more.
+   * Reads verified bytes. The caller must not change them: they may be shared. They lie in memory of the `buffers`, to
+   * which the caller gives them back once nobody reads them any more.
    *
    * @param span inside one block of the object, not empty
    * @param keep whether the whole block should be kept in memory
@@ -65,24 +71,25 @@ export class VerifiedObject {
     const { cache, buffers, metrics } = this.#deps;
     const { block, start, end } = span;
     const offset = blockSpan(block, this.#entry.size).start;
-    const cached = cache.get(this.#entry.blake3, block);
+    const cached = cache.get(this.#entry.blake3, block, start - offset, end - offset);
     if (cached !== undefined) {
       metrics.cacheHits.add(1);
-      return cached.subarray(start - offset, end - offset);
+      return cached;
     }
     metrics.cacheMisses.add(1);
     const verified = this.#verified;
     if (!keep && verified.has(block)) {
       const memory = buffers.take(end - start);
-      const bytes = await this.#readAgain(start, memory, verified);
-      if (bytes !== null) return bytes;
+      if (await this.#readAgain(start, memory, verified)) return memory;
       buffers.giveBack(memory);
     }
-    const whole = await this.#load(block);
-    if (keep) cache.put(this.#entry.blake3, block, whole);
-    const bytes = whole.subarray(start - offset, end - offset);
-    // A view keeps its whole block in memory for as long as the client takes; a small one is worth a copy.
-    return keep || bytes.length * 2 > whole.length ? bytes : Buffer.from(bytes);
+    return await this.#load(block, (whole) => {
+      if (keep) cache.put(this.#entry.blake3, block, whole);
+      // A view keeps its whole block in memory for as long as the client takes; a small one is worth a copy.
+      return keep || (end - start) * 2 > whole.length
+        ? buffers.share(whole, start - offset, end - offset)
+        : Buffer.from(whole.subarray(start - offset, end - offset));
+    });
   }
 
   /** Closes the descriptor. */
@@ -90,13 +97,21 @@ export class VerifiedObject {
     await this.#object.close();
   }
 
-  /** One whole verified block; concurrent readers of it share one read. */
-  #load(block: number): Promise<Buffer> {
-    const loading = this.#loading.get(block);
-    if (loading !== undefined) return loading;
-    const loaded = this.#loadAndForget(block);
-    this.#loading.set(block, loaded);
-    return loaded;
+  /**
+   * Loads one whole verified block; concurrent readers of it share one read.
+   *
+   * @param use takes what it needs of the block, whose memory is used again afterwards
+   */
+  async #load<T>(block: number, use: (whole: Buffer) => T): Promise<T> {
+    const loading = this.#loading.get(block) ?? { bytes: this.#loadAndForget(block), readers: 0 };
+    this.#loading.set(block, loading);
+    loading.readers += 1;
+    // Nobody joins any more once it is loaded, so the last reader is known then. When it fails there is nothing to use.
+    const whole = await loading.bytes;
+    const used = use(whole);
+    loading.readers -= 1;
+    if (loading.readers === 0) this.#deps.buffers.giveBack(whole);
+    return used;
   }
 
   async #loadAndForget(block: number): Promise<Buffer> {
@@ -111,22 +126,23 @@ export class VerifiedObject {
     const { start, end } = blockSpan(block, this.#entry.size);
     const verified = this.#verified;
     if (verified.has(block)) {
-      // Several may wait for it and the cache may keep it, so it is never used again.
-      const bytes = await this.#readAgain(start, Buffer.allocUnsafeSlow(end - start), verified);
-      if (bytes !== null) return bytes;
+      const { buffers } = this.#deps;
+      const memory = buffers.takeExactly(end - start);
+      if (await this.#readAgain(start, memory, verified)) return memory;
+      buffers.giveBack(memory);
     }
     return await this.#hashBlock(block);
   }
 
-  /** Fills `memory` with bytes that were verified before; `null` when the file has changed since. */
-  async #readAgain(start: number, memory: Buffer, verified: VerifiedBlocks): Promise<Buffer | null> {
+  /** Fills `memory` with bytes that were verified before, unless the file has changed since; then it says `false`. */
+  async #readAgain(start: number, memory: Buffer, verified: VerifiedBlocks): Promise<boolean> {
     const bytes = await this.#guard(this.#deps.source.read(this.#object.fd, start, memory));
     if (bytes.length < memory.length) throw this.#endedEarly();
-    return (await this.#isUnchanged(verified)) ? bytes : null;
+    return await this.#isUnchanged(verified);
   }
 
   async #hashBlock(block: number): Promise<Buffer> {
-    const { pool, metrics } = this.#deps;
+    const { buffers, pool, metrics } = this.#deps;
     const { start, end } = blockSpan(block, this.#entry.size);
     const verified = this.#verified;
     const expected = await this.#expectedDigest(block);
@@ -142,6 +158,7 @@ export class VerifiedObject {
     metrics.verifiedBytes.add(bytes.length);
     // The bytes in hand are good in any case; that the next read may trust the file needs the file to be unchanged.
     if (await this.#isUnchanged(verified)) verified.add(block);
+    buffers.adopt(bytes);
     return bytes;
   }
 

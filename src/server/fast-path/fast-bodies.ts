@@ -13,13 +13,13 @@ export interface MemoryBodies {
   readonly heldBytes: number;
 }
 
-/** The bytes of a plan when all of them are in memory, else `null`. */
+/** The bytes of a plan when all of them are in memory, else `null`. Give them back to the buffers when they are sent. */
 export function bodiesInMemory(
   { answers, cdn }: { readonly answers: PreparedAnswers; readonly cdn: CdnParts },
   prepared: Prepared,
   { start, end }: FastPlan,
 ): MemoryBodies | null {
-  const { cache, metrics } = cdn;
+  const { cache, buffers, metrics } = cdn;
   const { entry } = prepared;
   const body = start === end ? null : answers.body(prepared);
   if (body !== null) {
@@ -29,18 +29,21 @@ export function bodiesInMemory(
   const bodies: Buffer[] = [];
   let heldBytes = 0;
   for (const piece of blockPieces(start, end, entry.size)) {
-    const block = cache.get(entry.blake3, piece.block);
-    if (block === undefined) return null;
     const offset = piece.block * READ_BYTES;
-    bodies.push(block.subarray(piece.start - offset, piece.end - offset));
+    const bytes = cache.get(entry.blake3, piece.block, piece.start - offset, piece.end - offset);
+    if (bytes === undefined) {
+      for (const found of bodies) buffers.giveBack(found);
+      return null;
+    }
+    bodies.push(bytes);
     // A view keeps its whole block, also when the cache lets go of it.
-    heldBytes += block.length;
+    heldBytes += bytes.buffer.byteLength;
   }
   if (bodies.length > 0) metrics.cacheHits.add(bodies.length);
   return { bodies, heldBytes };
 }
 
-/** Reads the verified bytes of a plan. @throws ByteFault */
+/** Reads the verified bytes of a plan. Give them back to the buffers when they are sent. @throws ByteFault */
 export async function readBodies(
   { reader, cache }: CdnParts,
   { entry, generation, release }: Prepared,

@@ -43,8 +43,8 @@ interface Exchange {
   bytes: number;
   readonly channel: Channel;
   granted: number;
-  /** What was read for this answer alone. */
-  read: readonly Buffer[];
+  /** Views of memory to give back to the buffers. */
+  bodies: readonly Buffer[];
   watched: EventEmitter | null;
 }
 
@@ -125,6 +125,7 @@ export class FastConnection {
     if (granted < heldBytes && heldBytes > SLICE_BYTES) {
       // Too many clients are slow: the full server sends slice by slice.
       cdn.budget.giveBack(granted);
+      for (const body of bodies) cdn.buffers.giveBack(body);
       return false;
     }
     answers.keep(prepared, head, { plan, body: bodies[0] });
@@ -165,7 +166,6 @@ export class FastConnection {
       return;
     }
     prepared.isOpenable = true;
-    exchange.read = bodies;
     this.#send(exchange, plan, bodies);
   }
 
@@ -178,7 +178,7 @@ export class FastConnection {
       bytes: 0,
       channel: release.channel,
       granted: 0,
-      read: NOTHING,
+      bodies: NOTHING,
       watched: null,
     };
     return this.#exchange;
@@ -187,6 +187,7 @@ export class FastConnection {
   #send(exchange: Exchange, plan: FastPlan, bodies: readonly Buffer[]): void {
     const socket = this.#socket;
     const head = this.#deps.answers.renderHead(plan);
+    exchange.bodies = bodies;
     exchange.bytes = head.length + exchange.bodyBytes;
     const last = bodies.length - 1;
     if (last === -1) {
@@ -232,7 +233,7 @@ export class FastConnection {
     if (exchange === null || (error !== undefined && error !== null)) return;
     const { cdn, isDraining, idleTimeoutMs } = this.#deps;
     if (exchange.bodyBytes > 0) cdn.metrics.sentBytes[exchange.channel].add(exchange.bodyBytes);
-    for (const bytes of exchange.read) cdn.buffers.giveBack(bytes);
+    for (const body of exchange.bodies) cdn.buffers.giveBack(body);
     this.#end(exchange);
     this.#finishedBytes += exchange.bytes;
     this.#record(exchange, exchange.bytes, true);

@@ -24,7 +24,7 @@ const identity = (ino: number, ctimeNs = 1n): FileIdentity => ({
 });
 
 test('the block cache keeps to its budget and lets go of what was used longest ago', () => {
-  const cache = new BlockCache(33_000);
+  const cache = new BlockCache(33_000, new ReadBuffers(0));
   for (const name of ['a', 'b', 'c']) cache.put(digest(name), 0, Buffer.alloc(10_000));
   expect(cache.get(digest('a'), 0)).toBeDefined();
   cache.put(digest('d'), 0, Buffer.alloc(10_000));
@@ -41,8 +41,28 @@ test('the block cache keeps to its budget and lets go of what was used longest a
   expect(cache.bytes).toBe(0);
 });
 
+test('the memory of a block that had to go is used again once nobody sends it any more', () => {
+  const buffers = new ReadBuffers(1024 * 1024);
+  const cache = new BlockCache(80_000, buffers);
+  const first = buffers.take(65_536);
+  cache.put(digest('a'), 0, first);
+  buffers.giveBack(first);
+  const sent = cache.get(digest('a'), 0, 100, 200) ?? Buffer.alloc(0);
+  expect(sent).toHaveLength(100);
+  cache.put(digest('b'), 0, Buffer.alloc(70_000));
+  expect(cache.get(digest('a'), 0)).toBeUndefined();
+  expect(buffers.spareBytes).toBe(0);
+  buffers.giveBack(sent);
+  expect(buffers.spareBytes).toBe(65_536);
+  const dropped = buffers.take(65_536);
+  cache.put(digest('c'), 0, dropped);
+  buffers.giveBack(dropped);
+  cache.drop(digest('c'), 0);
+  expect(buffers.spareBytes).toBe(65_536);
+});
+
 test('passes over a whole release push out nothing that is popular', () => {
-  const cache = new BlockCache(20 * 10_512);
+  const cache = new BlockCache(20 * 10_512, new ReadBuffers(0));
   const ask = (name: string, block: number): boolean => {
     const wanted = cache.wants(digest(name), block);
     if (cache.get(digest(name), block) !== undefined) return true;
@@ -63,7 +83,7 @@ test('passes over a whole release push out nothing that is popular', () => {
 });
 
 test('tiny blocks are counted with what keeping them costs', () => {
-  const cache = new BlockCache(1_000_000);
+  const cache = new BlockCache(1_000_000, new ReadBuffers(0));
   for (let block = 0; block < 10_000; block += 1) cache.put(digest('a'), block, Buffer.alloc(1));
   expect(cache.bytes).toBeLessThan(2000);
 });
@@ -79,7 +99,7 @@ async function sendAll(budget: InFlightBudget, bytes: Buffer): Promise<Buffer[]>
   const response = Object.assign(new EventEmitter(), { write: take, end: take });
   const sender = createBodySender({
     budget,
-    cache: new BlockCache(0),
+    cache: new BlockCache(0, new ReadBuffers(0)),
     buffers: new ReadBuffers(0),
     clock: systemClock,
   });
@@ -114,14 +134,14 @@ test('while much is on its way a client begins with a slice, and gets more as it
 });
 
 test('a block is wanted from its second request on, also when many others came between', () => {
-  const cache = new BlockCache(30);
+  const cache = new BlockCache(30, new ReadBuffers(0));
   expect(cache.wants(digest('a'), 1)).toBe(false);
   expect(cache.wants(digest('a'), 2)).toBe(false);
   for (let block = 0; block < 30_000; block += 1) cache.wants(digest('b'), block);
   expect(cache.wants(digest('a'), 1)).toBe(true);
   for (let block = 0; block < 100_000; block += 1) cache.wants(digest('c'), block);
   expect(cache.wants(digest('a'), 2)).toBe(false);
-  expect(new BlockCache(0).wants(digest('a'), 1)).toBe(false);
+  expect(new BlockCache(0, new ReadBuffers(0)).wants(digest('a'), 1)).toBe(false);
 });
 
 test('near the budget only slices are granted, and what is given back can be had again', () => {

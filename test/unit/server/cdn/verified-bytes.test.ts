@@ -12,6 +12,7 @@ import {
   truncate,
   writeFile,
 } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { blockSpan } from '../../../../src/domain/blocks.ts';
@@ -309,27 +310,33 @@ test('bytes that change between hashing and the next read never leave', async ()
   await expectRefused(cdn, 'small.bin', 'EntryDamaged');
 });
 
-test('memory that is used again is never overwritten before its bytes are on their way', async () => {
-  const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
-  const fileSize = large.length;
-  const request = async (order: number): Promise<void> => {
-    if (order % 4 === 3) {
-      // Gone in the middle: its buffers must not come back while the network may still read them.
-      const socket = await openSocket(cdn.port);
-      socket.write(`GET /${CDN_HOST}/large.bin HTTP/1.1\r\nHost: a\r\n\r\n`);
-      await once(socket, 'data');
-      socket.destroy();
-      return;
+test.each([
+  ['without a cache', 0],
+  ['with a cache that has to let go all the time', 2.5 * MIB],
+])(
+  'memory that is used again is never overwritten before its bytes are sent, %s',
+  async (_name, cacheBytes) => {
+    const cdn = await startWithFiles({ limits: { blockCacheBytes: cacheBytes } });
+    const fileSize = large.length;
+    const request = async (order: number): Promise<void> => {
+      if (order % 4 === 3) {
+        // Gone in the middle: its buffers must not come back while the network may still read them.
+        const socket = await openSocket(cdn.port);
+        socket.write(`GET /${CDN_HOST}/large.bin HTTP/1.1\r\nHost: a\r\n\r\n`);
+        await once(socket, 'data');
+        socket.destroy();
+        return;
+      }
+      const start = order % 4 === 0 ? 0 : (order * 97_003) % (fileSize - 70_000);
+      const end = order % 4 === 0 ? fileSize : start + 65_536;
+      const { body } = await cdn.request('GET', 'large.bin', { range: `bytes=${start}-${end - 1}` });
+      expect(body.equals(large.subarray(start, end))).toBe(true);
+    };
+    for (let round = 0; round < 4; round += 1) {
+      await Promise.all(Array.from({ length: 24 }, async (_, order) => await request(order + 24 * round)));
     }
-    const start = order % 4 === 0 ? 0 : (order * 97_003) % (fileSize - 70_000);
-    const end = order % 4 === 0 ? fileSize : start + 65_536;
-    const { body } = await cdn.request('GET', 'large.bin', { range: `bytes=${start}-${end - 1}` });
-    expect(body.equals(large.subarray(start, end))).toBe(true);
-  };
-  for (let round = 0; round < 4; round += 1) {
-    await Promise.all(Array.from({ length: 24 }, async (_, order) => await request(order + 24 * round)));
-  }
-});
+  },
+);
 
 test('popular blocks come from memory, from their second request on', async () => {
   const cdn = await startWithFiles();
@@ -426,6 +433,29 @@ describe('clients that go or stall', () => {
     cdn.handler.close();
     await until(async () => (await cdn.metric('slipway_cdn_open_descriptors')) === 0);
     expect(cdn.serving.reports).toEqual([]);
+  });
+
+  test('a client that rests in the middle gets the right bytes, whatever was read and let go of meanwhile', async () => {
+    const cdn = await startCdn({ limits: { blockCacheBytes: 4 * MIB } });
+    const entry = await storeObject(cdn.root, 'huge.bin', huge);
+    cdn.serving.serve([fakeRelease({ releaseId: 'r1', entries: [entry] })]);
+    for (let round = 0; round < 2; round += 1) await cdn.request('GET', 'huge.bin');
+    const resting = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const socket = await openSocket(cdn.port);
+        socket.write(`GET /${CDN_HOST}/huge.bin HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+        await once(socket, 'readable');
+        return socket;
+      }),
+    );
+    await until(async () => (await cdn.metric('slipway_cdn_in_flight_bytes')) >= 4 * MIB);
+    for (let round = 0; round < 3; round += 1) {
+      expect((await cdn.request('GET', 'huge.bin')).body.equals(huge)).toBe(true);
+    }
+    for (const socket of resting) {
+      const received = await buffer(socket);
+      expect(received.subarray(received.indexOf('\r\n\r\n') + 4).equals(huge)).toBe(true);
+    }
   });
 
   test('a client that takes nothing is cut off in the end, holding two blocks at most', async () => {
