@@ -40,7 +40,7 @@ docs: ## Writes the generated reference again
 
 .PHONY: bench
 bench: ## Measures ratios against peers: make bench [ROUNDS=7] [ONLY=sync,hashing]
-	@$(dev_tools) && exec node test/bench/main.ts --rounds $(ROUNDS) $(if $(ONLY),--only "$(ONLY)")
+	@$(dev_tools) && node cmd/compile-modules.ts && exec node test/bench/main.ts --rounds $(ROUNDS) $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: kube-tools
 kube-tools: ## Builds the Kubernetes programs that the tests run, and prints where: make kube-tools [PROGRAMS="etcd kube-apiserver"]

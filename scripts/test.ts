@@ -24,7 +24,7 @@ interface Stage {
 
 /** What test/cluster runs. */
 const CONTROL_PLANE =
-  'etcd kube-apiserver helm kubectl kube-score httproutes.yaml servicemonitors.yaml'.split(' ');
+  'etcd kube-apiserver helm kubectl kubeconform kube-score httproutes.yaml servicemonitors.yaml'.split(' ');
 /** What test/e2e/cluster runs, as root only. */
 const WHOLE_NODE = process.getuid?.() === 0 ? ['all'] : [];
 

@@ -30,7 +30,6 @@ const programs = kubeTools(
   'kube-apiserver',
   'helm',
   'kubectl',
-  'kube-score',
   'httproutes.yaml',
   'servicemonitors.yaml',
 );
@@ -43,16 +42,6 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   'daemon.yaml': daemonConfigurationSchema,
   'server.yaml': serverConfigurationSchema,
   'operator.yaml': operatorConfigurationSchema,
-};
-
-/** What kube-score dislikes and we want, each with the reason. */
-const ACCEPTED: Readonly<Record<string, string>> = {
-  'container-image-pull-policy':
-    'releases are pinned by tag or digest, and a node must start a pod without the registry',
-  'container-resources': 'a limit on CPU throttles hashing and downloads; memory and disk are limited',
-  'deployment-strategy': 'a volume has one writer, so the old pod must be gone first; several pods roll',
-  'deployment-replicas': 'one pod is right for one volume; several pods have volumes of their own',
-  'pod-networkpolicy': 'the pod of helm test lives for seconds and is not reachable',
 };
 
 describe.skipIf(programs === null)('the chart', () => {
@@ -321,24 +310,6 @@ describe.skipIf(programs === null)('the chart', () => {
     release('upgrade', 'kept', CHART, ...set);
     expect(await shortNames()).toEqual(['relch']);
     release('uninstall', 'kept');
-  });
-
-  it('has nothing that kube-score dislikes but what we accepted', () => {
-    const found = new Set<string>();
-    for (const values of Object.values(CHART_VALUES)) {
-      const run = spawnSync(programs?.['kube-score'] ?? '', ['score', '--output-format', 'json', '-'], {
-        encoding: 'utf8',
-        input: render(values).stdout,
-      });
-      const objects = JSON.parse(run.stdout) as Array<{
-        checks: Array<{ check: { id: string }; grade: number; skipped: boolean }>;
-      }>;
-      expect(objects.length).toBeGreaterThan(0);
-      for (const { checks } of objects) {
-        for (const { check, grade, skipped } of checks) if (!skipped && grade < 10) found.add(check.id);
-      }
-    }
-    expect([...found].sort()).toEqual(Object.keys(ACCEPTED).sort());
   });
 
   it.each(['scripts/chart.ts', 'scripts/manifests.ts'])('is what %s writes', (script) => {

@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { CHART_VALUES } from '../support/chart-values.ts';
+import { CHART, runHelm } from '../support/helm.ts';
+import { startKubeControlPlane } from '../support/kube-control-plane.ts';
+import { kubeTools } from '../support/kube-tools.ts';
+import { runKubeconform, writeKindSchemas } from '../support/kubeconform.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const CRD_FILE = join(CHART, 'files/slipway.dev_releasechannels.yaml');
+
+const programs = kubeTools(
+  'etcd',
+  'kube-apiserver',
+  'helm',
+  'kubectl',
+  'kubeconform',
+  'kube-score',
+  'httproutes.yaml',
+  'servicemonitors.yaml',
+);
+
+/** What kube-score dislikes and we want, each with the reason. */
+const ACCEPTED: Readonly<Record<string, string>> = {
+  'container-image-pull-policy':
+    'releases are pinned by tag or digest, and a node must start a pod without the registry',
+  'container-resources': 'a limit on CPU throttles hashing and downloads; memory and disk are limited',
+  'deployment-strategy': 'a volume has one writer, so the old pod must be gone first; several pods roll',
+  'deployment-replicas': 'one pod is right for one volume; several pods have volumes of their own',
+  'pod-networkpolicy': 'the pod of helm test lives for seconds and is not reachable',
+};
+
+/** What kubeconform says of one object. */
+interface Conformity {
+  readonly kind: string;
+  readonly name: string;
+  readonly status: string;
+  readonly msg: string;
+}
+
+describe.skipIf(programs === null)('what the chart renders', () => {
+  let home = '';
+  let schemas = '';
+
+  const render = (values: object): string => {
+    const args = ['template', 'test', CHART, '--namespace', 'slipway', '--values', '-'];
+    const input = stringify({ publicBaseUrl: 'https://resources.example.org', ...values });
+    const run = runHelm(programs?.helm ?? '', args, { home, input });
+    expect(run.stderr).toBe('');
+    return run.stdout;
+  };
+  const conformityOf = (objects: string): Conformity[] => {
+    const { stdout, stderr } = runKubeconform(programs?.kubeconform ?? '', schemas, objects);
+    expect(stderr).toBe('');
+    // A document that holds a comment alone has no kind.
+    return (JSON.parse(stdout) as { resources: Conformity[] }).resources.filter(({ kind }) => kind !== '');
+  };
+  const expectConforming = (objects: string): void => {
+    const found = conformityOf(objects);
+    expect(found.length).toBeGreaterThan(1);
+    expect(found.filter(({ status }) => status !== 'statusValid')).toEqual([]);
+  };
+
+  beforeAll(async () => {
+    if (programs === null) throw new Error('the programs are missing');
+    home = await mkdtemp(join(tmpdir(), 'slipway-conformity-'));
+    schemas = join(home, 'schemas');
+    await mkdir(schemas);
+    const cluster = await startKubeControlPlane();
+    if (cluster === null) throw new Error('the control plane is missing');
+    try {
+      const files = [CRD_FILE, programs['httproutes.yaml'], programs['servicemonitors.yaml']];
+      const args = ['apply', '--server-side', ...files.flatMap((file) => ['-f', file])];
+      const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: home };
+      const run = spawnSync(programs.kubectl, args, { encoding: 'utf8', env });
+      expect(run.stderr).toBe('');
+      await writeKindSchemas(cluster, schemas, [
+        'dev.slipway.v1alpha1.ReleaseChannel',
+        'io.k8s.networking.gateway.v1.HTTPRoute',
+        'com.coreos.monitoring.v1.ServiceMonitor',
+      ]);
+    } finally {
+      await cluster.stop();
+    }
+  });
+
+  afterAll(async () => {
+    await rm(home, { recursive: true, force: true });
+  });
+
+  it.each(Object.entries(CHART_VALUES))('conforms to the schemas of Kubernetes with %s', (_, values) => {
+    expectConforming(render(values));
+  });
+
+  it.each(['manifests/install.yaml', 'manifests/samples/releasechannels.yaml'])('so does %s', (file) => {
+    expectConforming(readFileSync(join(ROOT, file), 'utf8'));
+  });
+
+  it.each([
+    ['a field that nobody knows', 'replicas:', 'replicaz:', 'replicaz'],
+    ['a text for a number', /replicas: \d+/, 'replicas: many', 'replicas'],
+    ['a kind that nobody knows', 'kind: Deployment', 'kind: Deploiment', 'could not find schema'],
+  ])('%s is found', (_, wanted, broken, message) => {
+    const rendered = render({});
+    const objects = rendered.replace(wanted, broken);
+    expect(objects).not.toBe(rendered);
+    const found = conformityOf(objects).filter(({ status }) => status !== 'statusValid');
+    expect(found).toHaveLength(1);
+    expect(found[0]?.msg).toContain(message);
+  });
+
+  it('has nothing that kube-score dislikes but what we accepted', () => {
+    const found = new Set<string>();
+    for (const values of Object.values(CHART_VALUES)) {
+      const run = spawnSync(programs?.['kube-score'] ?? '', ['score', '--output-format', 'json', '-'], {
+        encoding: 'utf8',
+        input: render(values),
+      });
+      const objects = JSON.parse(run.stdout) as Array<{
+        checks: Array<{ check: { id: string }; grade: number; skipped: boolean }>;
+      }>;
+      expect(objects.length).toBeGreaterThan(0);
+      for (const { checks } of objects) {
+        for (const { check, grade, skipped } of checks) if (!skipped && grade < 10) found.add(check.id);
+      }
+    }
+    expect([...found].sort()).toEqual(Object.keys(ACCEPTED).sort());
+  });
+});
