@@ -8,6 +8,7 @@ const LARGEST_BYTES = 1024 * 1024;
  */
 export class SpareBuffers {
   readonly #mostBytes: number;
+  /** Those of the size that was taken last come last. */
   readonly #bySize = new Map<number, ArrayBuffer[]>();
   #bytes = 0;
 
@@ -30,21 +31,36 @@ export class SpareBuffers {
   take(length: number): ArrayBuffer {
     let size = SMALLEST_BYTES;
     while (size < length) size *= 2;
-    const kept = this.#bySize.get(size)?.pop();
+    const kept = this.#bySize.get(size) ?? [];
+    this.#bySize.delete(size);
+    this.#bySize.set(size, kept);
+    const buffer = kept.pop();
     // Unlike `new ArrayBuffer` this does not fill it with zeros.
-    if (kept === undefined) return Buffer.allocUnsafeSlow(size).buffer;
+    if (buffer === undefined) return Buffer.allocUnsafeSlow(size).buffer;
     this.#bytes -= size;
-    return kept;
+    return buffer;
   }
 
-  /** Gives a buffer back that nobody reads or writes any more. One that did not come from here is let go. */
+  /**
+   * Gives a buffer back that nobody reads or writes any more. It takes the place of others whose size has not been asked
+   * for as lately; one of no size that is ever asked for is let go.
+   */
   put(buffer: ArrayBuffer): void {
     const size = buffer.byteLength;
-    if (!isSpareSize(size) || this.#bytes + size > this.#mostBytes) return;
+    if (!isSpareSize(size) || size > this.#mostBytes) return;
+    this.#makeRoom(size);
+    if (this.#bytes + size > this.#mostBytes) return;
     const kept = this.#bySize.get(size);
     if (kept === undefined) this.#bySize.set(size, [buffer]);
     else kept.push(buffer);
     this.#bytes += size;
+  }
+
+  #makeRoom(size: number): void {
+    for (const [other, kept] of this.#bySize) {
+      if (other === size) return;
+      while (this.#bytes + size > this.#mostBytes && kept.pop() !== undefined) this.#bytes -= other;
+    }
   }
 }
 

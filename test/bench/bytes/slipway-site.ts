@@ -26,6 +26,8 @@ export interface SlipwayServer extends Peer {
 export interface SlipwaySite {
   /** Process id of the daemon. */
   readonly daemonPid: number;
+  /** Origin of the daemon's API. */
+  readonly daemonUrl: string;
   /** Starts a server with these whole sections in its configuration, and waits until it serves. */
   startServer(name: string, config?: Readonly<Record<string, unknown>>): Promise<SlipwayServer>;
   /** Changes the directory, so that the next sync finds another release, and begins that sync. */
@@ -55,6 +57,7 @@ export async function startSlipwaySite(directory: string, files: string): Promis
   let generation = 0;
   return {
     daemonPid: daemon.pid,
+    daemonUrl: daemon.url,
     startServer: async (name, config = {}) => {
       const file = join(directory, `${name.replaceAll(/\W+/g, '-')}.yaml`);
       await writeFile(

@@ -26,3 +26,20 @@ test('no more is kept than allowed, and nothing of another size', () => {
   for (const size of [64, 128, 64, 100, 0, 32]) buffers.put(new ArrayBuffer(size * KIB));
   expect(buffers.bytes).toBe(192 * KIB);
 });
+
+test('a size that is asked for takes the place of one that is not', () => {
+  const buffers = new SpareBuffers(4 * KIB * KIB);
+  // Such as what a pass over a release leaves behind.
+  for (let at = 0; at < 4; at += 1) buffers.put(new ArrayBuffer(KIB * KIB));
+  const taken = [buffers.take(64 * KIB), buffers.take(64 * KIB)];
+  for (const each of taken) buffers.put(each);
+  expect(buffers.bytes).toBe(3 * KIB * KIB + 2 * 64 * KIB);
+  expect(taken).toContain(buffers.take(64 * KIB));
+  expect(taken).toContain(buffers.take(64 * KIB));
+  // And not the other way round.
+  for (const each of taken) buffers.put(each);
+  for (let at = 0; at < 4; at += 1) buffers.put(new ArrayBuffer(KIB * KIB));
+  expect(buffers.bytes).toBe(3 * KIB * KIB + 2 * 64 * KIB);
+  buffers.put(new ArrayBuffer(2 * 4 * KIB * KIB));
+  expect(buffers.bytes).toBe(3 * KIB * KIB + 2 * 64 * KIB);
+});
