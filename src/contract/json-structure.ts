@@ -1,12 +1,14 @@
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from './json-characters.ts';
 import { JsonError } from './json-error.ts';
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
 const NUMBER_TOKEN = /-?[0-9][0-9.eE+-]*/y;
 
 /** What {@link scanJsonStructure} holds a text to. */
@@ -46,8 +48,8 @@ export function scanJsonStructure(text: string, limits: StructureLimits): void {
 }
 
 function step(code: number, stack: Frame[], limits: StructureLimits, at: number): void {
-  if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-    const isObject = code === OPEN_BRACE;
+  if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+    const isObject = code === OPEN_OBJECT;
     stack.push({ keys: isObject && limits.strict ? new Set() : null, expectsKey: isObject });
     if (stack.length > limits.maxDepth) {
       throw new JsonError(
@@ -55,7 +57,7 @@ function step(code: number, stack: Frame[], limits: StructureLimits, at: number)
         `the JSON text nests deeper than ${limits.maxDepth} levels (offset ${at})`,
       );
     }
-  } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+  } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
     stack.pop();
   } else if (code === COMMA) {
     const frame = stack.at(-1);

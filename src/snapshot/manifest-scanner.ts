@@ -5,10 +5,9 @@ import {
   parseDestination,
 } from '../domain/destination.ts';
 import { isMediaType } from '../contract/formats/manifest-format.ts';
+import { BACKSLASH, QUOTE } from '../contract/json-characters.ts';
 import type { RawEntry } from './manifest-columns.ts';
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const SLASH = 0x2f;
 const DOT = 0x2e;
 const ZERO = 0x30;

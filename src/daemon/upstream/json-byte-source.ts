@@ -1,3 +1,14 @@
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from '../../contract/json-characters.ts';
+
 /** A document that is not the JSON that was expected; the message says where and why. */
 export class JsonMemberError extends Error {
   override readonly name = 'JsonMemberError';
@@ -10,14 +21,6 @@ export class JsonMemberError extends Error {
   }
 }
 
-export const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-export const COLON = 0x3a;
-export const OPEN_OBJECT = 0x7b;
-export const CLOSE_OBJECT = 0x7d;
-export const OPEN_ARRAY = 0x5b;
-export const CLOSE_ARRAY = 0x5d;
 const MAX_DEPTH = 64;
 /** Longest member name. */
 export const MAX_NAME_BYTES = 4096;

@@ -3,12 +3,11 @@ import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
   COLON,
-  JsonByteSource,
-  MAX_NAME_BYTES,
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-} from './json-byte-source.ts';
+} from '../../contract/json-characters.ts';
+import { JsonByteSource, MAX_NAME_BYTES } from './json-byte-source.ts';
 
 /** One thing that {@link readJsonMembers} found; things come in document order. */
 export type JsonMember =
