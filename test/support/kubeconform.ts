@@ -9,8 +9,8 @@ import { until } from './until.ts';
 interface Schema {
   readonly [keyword: string]: unknown;
   readonly $ref?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>> | undefined;
+  readonly items?: Schema | undefined;
   readonly additionalProperties?: Schema | boolean;
 }
 
@@ -72,7 +72,7 @@ function withAllItNeeds(root: string, known: Readonly<Record<string, Schema>>): 
 }
 
 function strict(schema: Schema, onReference: (reference: string) => void): Schema {
-  const { $ref, properties, items, additionalProperties: others, type, format, ...rest } = schema;
+  const { $ref, properties, items, additionalProperties: others, type, format } = schema;
   if ($ref !== undefined) {
     onReference($ref);
     return { $ref };
@@ -82,19 +82,15 @@ function strict(schema: Schema, onReference: (reference: string) => void): Schem
   }
   const isOpen = properties === undefined || schema['x-kubernetes-preserve-unknown-fields'] === true;
   return {
-    ...(Array.isArray(rest['enum']) ? { enum: rest['enum'] } : {}),
-    ...(Array.isArray(rest['required']) ? { required: rest['required'] } : {}),
-    ...(type === undefined ? {} : { type }),
-    ...(items === undefined ? {} : { items: strict(items, onReference) }),
-    ...(properties === undefined
-      ? {}
-      : {
-          properties: Object.fromEntries(
-            Object.entries(properties).map(([name, property]) => [name, strict(property, onReference)]),
-          ),
-        }),
-    ...(typeof others === 'object'
-      ? { additionalProperties: strict(others, onReference) }
-      : { additionalProperties: isOpen }),
+    type,
+    enum: schema['enum'],
+    required: schema['required'],
+    items: items && strict(items, onReference),
+    properties:
+      properties &&
+      Object.fromEntries(
+        Object.entries(properties).map(([name, property]) => [name, strict(property, onReference)]),
+      ),
+    additionalProperties: typeof others === 'object' ? strict(others, onReference) : isOpen,
   };
 }

@@ -79,9 +79,8 @@ export class VerifiedObject {
     metrics.cacheMisses.add(1);
     const verified = this.#verified;
     if (!keep && verified.has(block)) {
-      const memory = buffers.take(end - start);
-      if (await this.#readAgain(start, memory, verified)) return memory;
-      buffers.giveBack(memory);
+      const bytes = await this.#readAgain(start, buffers.take(end - start), verified);
+      if (bytes !== null) return bytes;
     }
     return await this.#load(block, (whole) => {
       if (keep) cache.put(this.#entry.blake3, block, whole);
@@ -126,19 +125,20 @@ export class VerifiedObject {
     const { start, end } = blockSpan(block, this.#entry.size);
     const verified = this.#verified;
     if (verified.has(block)) {
-      const { buffers } = this.#deps;
-      const memory = buffers.takeExactly(end - start);
-      if (await this.#readAgain(start, memory, verified)) return memory;
-      buffers.giveBack(memory);
+      const memory = this.#deps.buffers.takeExactly(end - start);
+      const bytes = await this.#readAgain(start, memory, verified);
+      if (bytes !== null) return bytes;
     }
     return await this.#hashBlock(block);
   }
 
-  /** Fills `memory` with bytes that were verified before, unless the file has changed since; then it says `false`. */
-  async #readAgain(start: number, memory: Buffer, verified: VerifiedBlocks): Promise<boolean> {
+  /** Fills `memory` with bytes that were verified before; gives it back when the file has changed since. */
+  async #readAgain(start: number, memory: Buffer, verified: VerifiedBlocks): Promise<Buffer | null> {
     const bytes = await this.#guard(this.#deps.source.read(this.#object.fd, start, memory));
     if (bytes.length < memory.length) throw this.#endedEarly();
-    return await this.#isUnchanged(verified);
+    if (await this.#isUnchanged(verified)) return memory;
+    this.#deps.buffers.giveBack(memory);
+    return null;
   }
 
   async #hashBlock(block: number): Promise<Buffer> {

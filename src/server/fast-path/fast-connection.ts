@@ -103,7 +103,6 @@ export class FastConnection {
   #handOver(chunk: Buffer | null): void {
     if (this.#left) return;
     this.#left = true;
-    this.#responder.leave();
     const socket = this.#socket;
     socket.setTimeout(0);
     socket.off('timeout', this.#onTimeout);

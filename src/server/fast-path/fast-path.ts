@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { requestId } from '../../platform/ids.ts';
 import type { CdnParts } from '../cdn/cdn-handler.ts';
 import { FastConnection } from './fast-connection.ts';
+import type { FinishedExchange } from './fast-responder.ts';
 import type { FinishedRequest } from '../http/observe-request.ts';
 import type { Serving } from '../serving/serving.ts';
 import { createPreparedAnswers } from './prepared-answers.ts';
@@ -53,9 +54,7 @@ export function installFastPath(server: Server, deps: FastPathDeps): FastPath {
     idleTimeoutMs: server.keepAliveTimeout + server.keepAliveTimeoutBuffer,
     isDraining: () => draining,
     // Member by member: rest and spread take a microsecond, and this is a path of some fifteen.
-    record: (
-      finished: Omit<FinishedRequest, 'requestId' | 'route'> & { readonly requestId: string | undefined },
-    ) => {
+    record: (finished: FinishedExchange) => {
       deps.record({
         method: finished.method,
         status: finished.status,

@@ -4,21 +4,16 @@ import type { Channel } from '../../domain/channel.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { CdnParts } from '../cdn/cdn-handler.ts';
 import { SLICE_BYTES } from '../cdn/in-flight-budget.ts';
+import type { FinishedRequest } from '../http/observe-request.ts';
 import type { Serving } from '../serving/serving.ts';
 import { bodiesInMemory, FAST_BODY_BYTES, readBodies } from './fast-bodies.ts';
 import type { FastPlan, Prepared, PreparedAnswers } from './prepared-answers.ts';
 import type { FastHead } from './request-head.ts';
 
-/** One answer, when it is finished or cut. */
-export interface FinishedExchange {
-  readonly method: string;
-  readonly status: number;
-  /** Head and body as far as they were written. */
-  readonly bytes: number;
-  readonly seconds: number;
-  readonly completed: boolean;
+/** One answer, when it is finished or cut, with the request id that the client sent, if it did. */
+export type FinishedExchange = Omit<FinishedRequest, 'requestId' | 'route'> & {
   readonly requestId: string | undefined;
-}
+};
 
 /** What the responders of one fast path share. */
 export interface FastResponderDeps {
@@ -62,7 +57,6 @@ export class FastResponder {
   /** Bytes of the answers that are finished. */
   #finishedBytes = 0;
   #exchange: Exchange | null = null;
-  #left = false;
 
   constructor(socket: Socket, deps: FastResponderDeps, events: FastResponderEvents) {
     this.#socket = socket;
@@ -75,14 +69,8 @@ export class FastResponder {
     return this.#exchange !== null;
   }
 
-  /** Begins nothing any more: the socket is another's. */
-  leave(): void {
-    this.#left = true;
-  }
-
   /** Writes down the answer that the end of the socket has cut. */
   close(): void {
-    this.#left = true;
     const exchange = this.#exchange;
     if (exchange === null) return;
     this.#end(exchange);
@@ -158,7 +146,8 @@ export class FastResponder {
       // The reader has reported what it found; the full server asks again and has the words for it.
       bodies = null;
     }
-    if (this.#left) return;
+    // It was closed, or handed over because the volume does not answer.
+    if (this.#exchange !== exchange) return;
     if (bodies === null || !serving.servable(release).ok || serving.state().generation !== generation) {
       this.#end(exchange);
       this.#events.onUnable(chunk);

@@ -22,7 +22,7 @@ import { button } from './elements.js';
  * @param {object} [options]
  * @param {string} [options.key] default the name of the report
  * @param {Readonly<Record<string, string>>} [options.query]
- * @param {number | ((value: any) => number)} [options.everyMs]
+ * @param {number | ((value: any) => number)} [options.everyMs] milliseconds, also told by the report, which can be any of them
  * @returns {FeedRequest}
  */
 export function reportFeed(app, name, { key = name, query = {}, everyMs = 10_000 } = {}) {
