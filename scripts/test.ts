@@ -8,14 +8,36 @@
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import process from 'node:process';
 
 interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** What failed and why, for who sees only the end of the output. */
+  readonly failures?: readonly string[];
 }
+
+/** What the JSON report of vitest says, as far as it is read here. */
+interface TestReport {
+  readonly numPassedTests?: number;
+  readonly numPendingTests?: number;
+  readonly numTodoTests?: number;
+  readonly testResults?: ReadonlyArray<{
+    readonly name: string;
+    readonly status: string;
+    readonly message?: string;
+    readonly assertionResults: ReadonlyArray<{
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages?: readonly string[];
+    }>;
+  }>;
+}
+
+/** How much of a failure's message is said again at the end. */
+const FAILURE_LINES = 12;
 
 interface Stage {
   readonly name: string;
@@ -70,7 +92,11 @@ async function main(): Promise<number> {
       `${row.name.padEnd(14)} ${pad(row.passed, 6)} ${pad(row.failed, 7)} ${pad(row.skipped, 8)} ${pad(row.seconds.toFixed(1), 8)}`,
     );
   }
-  const total = (key: keyof Outcome): number => rows.reduce((sum, row) => sum + row[key], 0);
+  for (const row of rows) {
+    for (const failure of row.failures ?? []) console.log(`\nFAILED in ${row.name}: ${failure}`);
+  }
+  const total = (key: 'passed' | 'failed' | 'skipped'): number =>
+    rows.reduce((sum, row) => sum + row[key], 0);
   const skipped = total('skipped');
   // A skipped test proves nothing: on a user's machine it is named, in CI it is a failure.
   const failed = total('failed') + (process.env['CI'] === 'true' ? skipped : 0);
@@ -114,14 +140,35 @@ async function tier(project: string, workDirectory: string): Promise<Outcome> {
     `--outputFile.json=${report}`,
   ]);
   const parsed = await readFile(report, 'utf8').then(
-    (text) => JSON.parse(text) as Record<string, number>,
-    (): Record<string, number> => ({}),
+    (text) => JSON.parse(text) as TestReport,
+    (): TestReport => ({}),
   );
-  const passed = parsed['numPassedTests'] ?? 0;
-  const failedTests = parsed['numFailedTests'] ?? 0;
-  // A file that does not load, or a run that dies, fails without a failed test.
-  const failed = code !== 0 && failedTests === 0 ? 1 : failedTests;
-  return { passed, failed, skipped: (parsed['numPendingTests'] ?? 0) + (parsed['numTodoTests'] ?? 0) };
+  const failures = failuresIn(parsed);
+  return {
+    passed: parsed.numPassedTests ?? 0,
+    // A run that dies fails without a failed test.
+    failed: code !== 0 && failures.length === 0 ? 1 : failures.length,
+    skipped: (parsed.numPendingTests ?? 0) + (parsed.numTodoTests ?? 0),
+    failures,
+  };
+}
+
+/** File, title and the beginning of the message of all that failed. */
+function failuresIn(report: TestReport): string[] {
+  return (report.testResults ?? []).flatMap((file) => {
+    const path = relative(process.cwd(), file.name);
+    const tests = file.assertionResults
+      .filter((test) => test.status === 'failed')
+      .map((test) => `${path}: ${test.fullName}\n${beginningOf(test.failureMessages?.join('\n') ?? '')}`);
+    return tests.length === 0 && file.status === 'failed'
+      ? [`${path}\n${beginningOf(file.message ?? '')}`]
+      : tests;
+  });
+}
+
+function beginningOf(text: string): string {
+  const lines = text.split('\n').filter((line) => !line.includes('/node_modules/'));
+  return lines.slice(0, FAILURE_LINES).join('\n');
 }
 
 async function execute(command: string, args: readonly string[]): Promise<number> {

@@ -52,8 +52,6 @@ export function outsideObjects(namespace: string, image: E2eCluster['image']): o
     spec: {
       enableServiceLinks: false,
       automountServiceAccountToken: false,
-      // Two questions from one port at once can meet in the translation of addresses, and one is lost for seconds.
-      dnsConfig: { options: [{ name: 'single-request-reopen' }] },
       securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
       containers: [
         {

@@ -211,9 +211,11 @@ class Node implements KubeNode {
   }
 
   #setUpNetwork(): void {
+    // With an address of its own: a bridge without one takes the lowest of its pods', and when that pod goes, the others send
+    // to an address that is no more until they ask for it again, some ten seconds later.
     const script = `set -e
 ip link set lo up
-ip link add cni0 type bridge
+ip link add cni0 address 0a:58:0a:f4:00:01 type bridge
 ip address add ${NODE_IP}/24 dev cni0
 ip link set cni0 up
 ip route add default dev cni0
