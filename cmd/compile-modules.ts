@@ -14,6 +14,24 @@ async function startThreads(): Promise<void> {
   await pool.hashFile(file.fd, { blocks: false, extra: [] });
   await file.close();
   await pool.close();
+  const { createReportThread } = await import('../src/server/admin/report-thread.ts');
+  const reports = createReportThread({
+    url: 'http://127.0.0.1:1',
+    socketPath: undefined,
+    tokenFile: undefined,
+    timeoutMs: 1_000,
+  });
+  const { signal } = new AbortController();
+  const read = {
+    report: 'task.list',
+    query: new URLSearchParams(),
+    requestId: 'compile',
+    via: '',
+    signal,
+  } as const;
+  // No daemon is there; that one was looked for is enough.
+  await reports.forward(read).catch(() => undefined);
+  await reports.close();
   const { snapshotIdOf } = await import('../src/domain/digest.ts');
   const { blake3Hex } = await import('../src/platform/hashing/blake3.ts');
   const { loadManifest } = await import('../src/snapshot/manifest-loader.ts');

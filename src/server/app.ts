@@ -10,6 +10,7 @@ import { findAdminRoute, isAdminPath } from './admin/admin-routes.ts';
 import type { AdminSurface } from './admin/admin-surface.ts';
 import type { CdnHandler } from './cdn/cdn-handler.ts';
 import { DASHBOARD_PATH, isDashboardPath, type DashboardRoute } from './dashboard/dashboard-route.ts';
+import { logFailure } from './http/log-failure.ts';
 import { messageProblem } from './http/message-rules.ts';
 import type { ObservedRequest } from './http/observe-request.ts';
 import {
@@ -184,21 +185,4 @@ function contextOf(
   const context = contexts.get(request);
   if (context === undefined) throw new Error('a request reached Express without its context');
   return context;
-}
-
-function logFailure(
-  logger: Logger,
-  error: unknown,
-  fields: { readonly route: string; readonly request_id: string },
-): void {
-  if (!(error instanceof ServiceError) || error.code === 'internal_error') {
-    logger.error({ ...fields, err: error, internal: internalOf(error) }, 'request failed');
-    return;
-  }
-  const { reason, internal } = error.options;
-  logger.debug({ ...fields, code: error.code, reason, internal }, 'request refused');
-}
-
-function internalOf(error: unknown): string | undefined {
-  return error instanceof ServiceError ? error.options.internal : undefined;
 }

@@ -10,6 +10,7 @@ import type { Registry } from '../platform/metrics.ts';
 import { createAdminMetrics } from './admin/admin-metrics.ts';
 import { createAdminSurface, type AdminSurface } from './admin/admin-surface.ts';
 import type { ReportForwarder } from './admin/report-forwarder.ts';
+import { assembleFastRoutes } from './assemble-fast-routes.ts';
 import { CDN_ROUTE, createServerApp } from './app.ts';
 import { createCdnHandler, type CdnHandler } from './cdn/cdn-handler.ts';
 import { DEFAULT_CDN_LIMITS } from './cdn/cdn-limits.ts';
@@ -95,11 +96,13 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   });
   const record = createRecorder(config, deps, metrics);
   const tokens = createTokenVerifier({ files: config.admin.tokenFiles, clock, logger });
+  const routes = assembleRoutes(config, deps, room);
+  const admin = assembleAdmin(config, deps, tokens);
   const listener = createServerApp({
-    routes: assembleRoutes(config, deps, room),
+    routes,
     cdn,
     cdnHost: config.cdn.host,
-    admin: assembleAdmin(config, deps, tokens),
+    admin,
     dashboard: createDashboardRoute(deps.dashboard),
     tokens: config.auth.public === 'open' ? null : tokens,
     createRequestId,
@@ -117,6 +120,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
             serving: room.serving,
             cdn: cdn.parts,
             clock,
+            routes: assembleFastRoutes({ routes, admin, logger }),
             record,
             route: CDN_ROUTE,
             createRequestId,

@@ -278,11 +278,11 @@ export const serverConfigurationSchema = z.strictObject({
         .boolean()
         .default(true)
         .describe(
-          'Whether plain requests for resource bytes are answered in front of the full HTTP server, with the same answers.',
+          'Whether plain requests for resource bytes, probes and admin reads are answered in front of the full HTTP server, with the same answers.',
         ),
     })
     .prefault({})
-    .describe('The short way of resource bytes.'),
+    .describe('The short way of plain requests.'),
   limits,
   shutdown: z
     .strictObject({

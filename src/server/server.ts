@@ -5,23 +5,22 @@ import { parseJsonExact } from '../contract/json-exact.ts';
 import type { Reason } from '../domain/reasons.ts';
 import type { Clock } from '../platform/clock.ts';
 import { ConfigurationProblems } from '../platform/config/run-configured.ts';
-import { readBoundedFile } from '../platform/files.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import { listen } from '../platform/http/listen.ts';
 import type { Lifecycle } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logging.ts';
 import { createMetricsServer, createRegistry } from '../platform/metrics.ts';
-import { createReportForwarder } from './admin/report-forwarder.ts';
+import { createReportThread } from './admin/report-thread.ts';
 import { assembleServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config.ts';
 import { createDaemonClient } from './daemon-client/daemon-client.ts';
+import { readDaemonToken } from './daemon-client/daemon-token.ts';
 import { readDashboardFiles } from './dashboard/dashboard-files.ts';
 import { readOpenApiDocument } from './http/openapi-document.ts';
 import { createServerScrub } from './scrub/create-server-scrub.ts';
 import { createTrustedKeyRing } from './serving/trusted-key-ring.ts';
 import type { SharedServing } from './workers/shared-serving.ts';
 
-const TOKEN_FILE_MAX_BYTES = 4_096;
 /** What a process says that has not yet looked at everything. */
 const NOT_YET: ReadonlySet<Reason | null> = new Set<Reason>(['AttestationUnavailable', 'SnapshotLoading']);
 /** Milliseconds between two looks at a verdict that is waited for. */
@@ -65,18 +64,15 @@ export async function startServer(
     throw new ConfigurationProblems(keys.error.map((text) => `attestation.publicKeyFiles: ${text}`));
   const registry = createRegistry({ name: 'slipway-server', version });
   const pool = createHashPool({ threads: config.verification.threads });
-  const { tokenFile } = config.daemon;
-  const daemon = {
-    url: config.daemon.url,
-    socketPath: config.daemon.socketPath,
-    timeoutMs: config.daemon.timeoutMs,
-    readToken: async (): Promise<string | null> =>
-      tokenFile === undefined
-        ? null
-        : (await readBoundedFile(tokenFile, TOKEN_FILE_MAX_BYTES)).toString('utf8').trim(),
-  };
-  const client = createDaemonClient({ ...daemon, parseJson: parseJsonExact });
-  const forwarder = createReportForwarder(daemon);
+  const { url, socketPath, timeoutMs, tokenFile } = config.daemon;
+  const client = createDaemonClient({
+    url,
+    socketPath,
+    timeoutMs,
+    readToken: async () => await readDaemonToken(tokenFile),
+    parseJson: parseJsonExact,
+  });
+  const forwarder = createReportThread({ url, socketPath, timeoutMs, tokenFile });
   const { listener, room, cdn, installFastPath } = assembleServer(config, {
     trustedKeys: createTrustedKeyRing({ first: keys.value, load: loadKeys, logger }),
     client,
@@ -135,7 +131,7 @@ export async function startServer(
   });
   lifecycle.onShutdown('refresh', async () => {
     await room.stop();
-    forwarder.close();
+    await forwarder.close();
     await client.close();
   });
   lifecycle.onShutdown('scrub', async () => scrub?.stop());

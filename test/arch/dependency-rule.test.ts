@@ -71,6 +71,23 @@ describe('the dependency rule', () => {
     expect(long).toEqual([]);
   });
 
+  it('keeps the proxy out of the thread that serves bytes', () => {
+    const seen = new Set<string>();
+    const load = (file: string): void => {
+      if (seen.has(file)) return;
+      seen.add(file);
+      const text = readFileSync(join(ROOT, file), 'utf8').replaceAll(/^(?:im|ex)port type [^;]*;/gm, '');
+      for (const [, to = ''] of text.matchAll(/\bfrom\s+'([^']+)'/g)) {
+        if (to.startsWith('.')) load(relative(ROOT, resolve(ROOT, dirname(file), to)));
+        else seen.add(to);
+      }
+    };
+    load('src/server/server.ts');
+    expect(seen).toContain('src/server/admin/report-thread.ts');
+    expect(seen).toContain('express');
+    expect([...seen].filter((each) => /proxy|report-forwarder/.test(each))).toEqual([]);
+  });
+
   it('imports TypeScript files by their own name', () => {
     expect(relativeImports.filter(({ to }) => !to.endsWith('.ts') && !to.endsWith('.json'))).toEqual([]);
   });

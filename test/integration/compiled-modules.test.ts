@@ -5,7 +5,9 @@ import process from 'node:process';
 import { expect, it } from 'vitest';
 import { startSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { writeTokenFile } from '../support/token-file.ts';
 
+const TOKEN = 'admin-token-of-the-test';
 const ROOT = resolve(import.meta.dirname, '../..');
 /** What Node says of a module that has to be compiled; a thread that strips types keeps some 17 MiB for it. */
 const NOT_COMPILED = /(?:reading cache from .* for \S+ (\S+)\.\.\. ?no such file|for \S+ (\S+) was rejected)/;
@@ -26,15 +28,18 @@ it('compiles beforehand whatever a daemon, a server and their threads load', asy
   const wrapper = ['env', `NODE_COMPILE_CACHE=${cache}`, 'NODE_DEBUG_NATIVE=COMPILE_CACHE'];
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: files } },
-    server: { scrub: { enabled: true } },
+    server: { scrub: { enabled: true }, admin: { tokenFiles: [await writeTokenFile(TOKEN)] } },
     startNothing: true,
   });
   const daemon = await system.startDaemon(wrapper);
   const server = await system.startServer(wrapper);
   await system.untilReady(true);
+  const read = await fetch(`${server.url}/admin/tasks`, { headers: { authorization: `Bearer ${TOKEN}` } });
+  expect(read.status).toBe(200);
   const lines = [...daemon.lines, ...server.lines];
   expect(lines.filter((line) => line.includes('hash-worker.ts')).length).toBeGreaterThan(0);
   expect(lines.filter((line) => line.includes('manifest-worker.ts')).length).toBeGreaterThan(0);
+  expect(lines.filter((line) => line.includes('report-worker.ts')).length).toBeGreaterThan(0);
   expect(
     lines.map((line) => NOT_COMPILED.exec(line)?.slice(1).join('')).filter((path) => path !== undefined),
   ).toEqual([]);

@@ -10,6 +10,7 @@ import { assembleServer, type AssembledServer } from '../../src/server/assemble-
 import { serverConfigurationSchema } from '../../src/server/config.ts';
 import { createDaemonClient } from '../../src/server/daemon-client/daemon-client.ts';
 import { readDashboardFiles } from '../../src/server/dashboard/dashboard-files.ts';
+import type { FastPath } from '../../src/server/fast-path/fast-path.ts';
 import { readOpenApiDocument } from '../../src/server/http/openapi-document.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
 import { startFakeDaemon, type FakeDaemon } from './fake-daemon.ts';
@@ -22,6 +23,7 @@ export interface TestServer {
   readonly store: TestStore;
   readonly daemon: FakeDaemon;
   readonly parts: AssembledServer;
+  readonly fastPath: FastPath | null;
   readonly registry: Registry;
   /** Every log line so far. */
   readonly log: string[];
@@ -46,6 +48,8 @@ export async function startTestServer(
     readonly logLevel?: LogLevel;
     /** Default true; false leaves the evidence to the test. */
     readonly refresh?: boolean;
+    /** Default true, as in the program; false leaves every request to the full server. */
+    readonly fast?: boolean;
   } = {},
 ): Promise<TestServer> {
   const store = await makeStore(await temporaryDirectory());
@@ -90,13 +94,15 @@ export async function startTestServer(
     version: '0.1.0',
   });
   const server = createServer(parts.listener);
+  const fastPath = options.fast === false ? null : parts.installFastPath(server);
   const listening = await listen(server, { host: '127.0.0.1', port: 0 });
   if (options.refresh !== false) parts.room.refresher.start();
   onTestFinished(async () => {
     await parts.room.stop();
-    forwarder.close();
+    await forwarder.close();
     await client.close();
     parts.cdn.close();
+    fastPath?.cut();
     await listening.close(AbortSignal.abort());
     await pool.close();
     registry.clear();
@@ -106,6 +112,7 @@ export async function startTestServer(
     store,
     daemon,
     parts,
+    fastPath,
     registry,
     log,
     setShuttingDown: () => {

@@ -1,11 +1,15 @@
-import type { IncomingMessage } from 'node:http';
-
 import { ServiceError } from '../../contract/service-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logging.ts';
-import type { TokenVerifier } from '../http/token-verifier.ts';
+import type { Credentials, TokenVerifier } from '../http/token-verifier.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { createFailedLogins } from './failed-logins.ts';
+
+/** Who wants to be let in. */
+export interface AdminVisitor extends Credentials {
+  /** Address that the request came from. */
+  readonly source: string;
+}
 
 /** Lets requests of the admin surface in. */
 export interface AdminGate {
@@ -16,7 +20,7 @@ export interface AdminGate {
    * @returns the id of the token, for audit
    * @throws ServiceError `not_authenticated` (401), `control_forbidden` (403)
    */
-  admit(request: IncomingMessage, query: URLSearchParams, surface: 'read' | 'control'): Promise<string>;
+  admit(visitor: AdminVisitor, surface: 'read' | 'control'): Promise<string>;
 }
 
 /** What {@link createAdminGate} needs. */
@@ -34,8 +38,7 @@ export interface AdminGateOptions {
 export function createAdminGate({ tokens, metrics, clock, logger }: AdminGateOptions): AdminGate {
   const failures = createFailedLogins();
 
-  const noteWrongToken = (request: IncomingMessage): number | null => {
-    const source = request.socket.remoteAddress ?? 'unknown';
+  const noteWrongToken = (source: string): number | null => {
     const { retryAfter, isFirstBeyond } = failures.record(source, clock.monotonic());
     metrics.loginFailed(retryAfter === null ? 'refused' : 'limited');
     if (isFirstBeyond) logger.warn({ source }, 'too many wrong admin tokens from one address');
@@ -43,8 +46,8 @@ export function createAdminGate({ tokens, metrics, clock, logger }: AdminGateOpt
   };
 
   return {
-    admit: async (request, query, surface) => {
-      const outcome = await tokens.verify(request, query);
+    admit: async (visitor, surface) => {
+      const outcome = await tokens.verify(visitor);
       if (outcome.ok) return outcome.tokenId;
       const { why } = outcome;
       if (why !== 'refused') metrics.loginFailed(why);
@@ -54,7 +57,7 @@ export function createAdminGate({ tokens, metrics, clock, logger }: AdminGateOpt
           'Control is not available: no admin token is configured on this server.',
         );
       }
-      const retryAfter = why === 'refused' ? noteWrongToken(request) : null;
+      const retryAfter = why === 'refused' ? noteWrongToken(visitor.source) : null;
       throw new ServiceError(
         'not_authenticated',
         'An admin token is needed: send one, and only one, as "Authorization: Bearer" or as the svc_token parameter.',

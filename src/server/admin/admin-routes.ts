@@ -24,6 +24,9 @@ export type AdminRoute =
       readonly action: string;
     };
 
+/** What a path of a read names. */
+export type ReadRoute = Exclude<AdminRoute, { kind: 'control' }>;
+
 const READ_METHODS = 'GET, HEAD';
 const CONTROL_METHODS = 'POST';
 const CONTROL_TEMPLATE = ADMIN_OPERATIONS.postControl.path;
@@ -34,7 +37,8 @@ export const READ_OPERATIONS: readonly ReadOperation[] = listOperations().filter
   ({ auth, method }) => auth === 'admin' && method === 'get',
 );
 
-const READ_ROUTES: ReadonlyMap<string, AdminRoute> = new Map(
+/** Their routes, by path. */
+export const READ_ROUTES: ReadonlyMap<string, ReadRoute> = new Map(
   READ_OPERATIONS.map((operation) => [operation.path, readRoute(operation)]),
 );
 
@@ -56,7 +60,7 @@ export function findAdminRoute(path: string): AdminRoute | null {
   return { kind: 'control', template: CONTROL_TEMPLATE, methods: CONTROL_METHODS, action };
 }
 
-function readRoute(operation: ReadOperation): AdminRoute {
+function readRoute(operation: ReadOperation): ReadRoute {
   const { daemon, path: template } = operation;
   return daemon !== undefined && 'report' in daemon
     ? { kind: 'report', template, methods: READ_METHODS, report: daemon.report, operation }

@@ -1,38 +1,39 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import type { OperationDefinition } from '../../contract/operation-definition.ts';
 import { ADMIN_OPERATIONS } from '../../contract/operations-admin.ts';
-import { parseQuery } from '../../contract/query-parser.ts';
 import { ServiceError } from '../../contract/service-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { renderProblem, sendProblem } from '../../platform/http/problem.ts';
+import { renderProblem } from '../../platform/http/problem.ts';
 import type { Logger } from '../../platform/logging.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
-import { jsonAnswer, NO_STORE, type Answer } from '../http/answer.ts';
-import { badEncoding, type RequestContext } from '../http/public-route.ts';
-import { isWellEncoded } from '../http/request-target.ts';
+import type { Answer } from '../http/answer.ts';
+import type { RequestContext } from '../http/public-route.ts';
 import { sendAnswer } from '../http/send-answer.ts';
 import type { TokenVerifier } from '../http/token-verifier.ts';
-import { createAdminGate } from './admin-gate.ts';
-import { renderAdminIndex } from './admin-index.ts';
+import { createAdminGate, type AdminVisitor } from './admin-gate.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
-import { findAdminRoute, READ_OPERATIONS, type AdminRoute } from './admin-routes.ts';
+import {
+  adminAnswer,
+  adminProblem,
+  checkAdminQuery,
+  createAdminReads,
+  type AdminRead,
+} from './admin-reads.ts';
+import { findAdminRoute, type AdminRoute } from './admin-routes.ts';
 import { beginControlAudit, createControlAuditLog } from './control-audit.ts';
 import { createControlRoute } from './control-route.ts';
 import type { ReportForwarder } from './report-forwarder.ts';
-import { createReportRoute } from './report-route.ts';
-
-/** Headers of every answer under `/admin`. */
-const ADMIN_HEADERS = {
-  'cache-control': NO_STORE,
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-} as const;
 
 /** The authenticated admin operations. */
 export interface AdminSurface {
   /** Answers one request whose path is under `/admin`; never throws. */
   handle(request: IncomingMessage, response: ServerResponse, context: RequestContext): void;
+  /**
+   * Answers one GET or HEAD without a body; never throws.
+   *
+   * @param onError called with what failed, for the log
+   */
+  read(read: AdminRead, onError: (error: unknown) => void): Promise<Answer>;
 }
 
 /** What {@link createAdminSurface} needs. */
@@ -54,7 +55,6 @@ interface AdminRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly context: RequestContext;
-  readonly query: URLSearchParams;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
 }
@@ -63,7 +63,7 @@ interface AdminRequest {
 export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
   const { metrics, clock, logger, publicBaseUrl } = options;
   const gate = createAdminGate({ tokens: options.tokens, metrics, clock, logger });
-  const answerReport = createReportRoute({ forwarder: options.forwarder, metrics, clock });
+  const answerRead = createAdminReads({ ...options, gate });
   const answerControl = createControlRoute({
     gate,
     client: options.client,
@@ -73,47 +73,17 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
     publicBaseUrl,
   });
   const writeAudit = createControlAuditLog(logger);
-  const index = renderAdminIndex(READ_OPERATIONS, {
-    exposed: options.exposeControl,
-    version: options.version,
-  });
 
-  const answerRead = async (
-    route: Exclude<AdminRoute, { kind: 'control' }>,
-    { request, query, context, signal }: AdminRequest,
-  ): Promise<Answer> => {
-    await gate.admit(request, query, 'read');
-    refuseBody(request);
-    if (route.kind === 'index') {
-      checkQuery(ADMIN_OPERATIONS.getAdminIndex, query, context);
-      return jsonAnswer(index, { cacheControl: NO_STORE });
-    }
-    const values = checkQuery(route.operation, query, context);
-    return await answerReport({
-      request,
-      report: route.report,
-      query: values,
-      requestId: context.requestId,
-      signal,
-    });
-  };
-
-  const answerAudited = async (action: string, exchange: AdminRequest): Promise<Answer> => {
-    const { request, query, context } = exchange;
-    const { requestId } = context;
+  const answerAudited = async (action: string, { request, context }: AdminRequest): Promise<Answer> => {
+    const { requestId, target } = context;
+    const query = new URLSearchParams(target.query);
     const audit = beginControlAudit();
     try {
-      const checkControlQuery = (): void => {
-        checkQuery(ADMIN_OPERATIONS.postControl, query, context);
+      const checkQuery = (): void => {
+        checkAdminQuery(ADMIN_OPERATIONS.postControl, query, target.query);
       };
-      const answer = await answerControl({
-        request,
-        action,
-        query,
-        requestId,
-        checkQuery: checkControlQuery,
-        audit,
-      });
+      const visitor = { ...visitorOf(request), query };
+      const answer = await answerControl({ request, visitor, action, requestId, checkQuery, audit });
       writeAudit(audit, { status: answer.status, code: null, requestId });
       return answer;
     } catch (error) {
@@ -123,28 +93,44 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
     }
   };
 
+  const answerRequest = async (route: AdminRoute | null, exchange: AdminRequest): Promise<Answer> => {
+    const { request, context, signal } = exchange;
+    if (route === null) {
+      throw new ServiceError('not_found', 'Nothing is served under this path; /admin/ lists every read.');
+    }
+    if (!route.methods.split(', ').includes(request.method ?? '')) {
+      throw new ServiceError('method_not_allowed', `${route.template} answers ${route.methods}.`);
+    }
+    if (route.kind === 'control') return await answerAudited(route.action, exchange);
+    return await answerRead({
+      route,
+      query: context.target.query,
+      ...visitorOf(request),
+      hasBody: hasBody(request),
+      via: request.headers.via,
+      httpVersion: request.httpVersion,
+      requestId: context.requestId,
+      signal,
+    });
+  };
+
   const answer = async (route: AdminRoute | null, exchange: AdminRequest): Promise<void> => {
     const { request, response, context, signal } = exchange;
-    for (const [name, value] of Object.entries(ADMIN_HEADERS)) response.setHeader(name, value);
-    response.setHeader('x-request-id', context.requestId);
+    const { requestId } = context;
+    let result: Answer;
     try {
-      if (route === null) {
-        throw new ServiceError('not_found', 'Nothing is served under this path; /admin/ lists every read.');
-      }
-      if (!route.methods.split(', ').includes(request.method ?? '')) {
-        throw new ServiceError('method_not_allowed', `${route.template} answers ${route.methods}.`);
-      }
-      const result =
-        route.kind === 'control'
-          ? await answerAudited(route.action, exchange)
-          : await answerRead(route, exchange);
-      if (!response.destroyed) await sendAnswer(request, response, result, signal);
+      result = adminAnswer(await answerRequest(route, exchange), requestId);
     } catch (error) {
       if (signal.aborted) return;
       context.onError(error);
-      const allow = isMethodError(error) && route !== null ? { allow: route.methods } : {};
-      const problem = renderProblem(error, context.requestId, allow);
-      sendProblem(Object.assign(response, { req: request }), problem);
+      result = adminProblem(error, requestId, route?.methods ?? null);
+    }
+    if (response.destroyed) return;
+    try {
+      await sendAnswer(request, response, result, signal);
+    } catch (error) {
+      context.onError(error);
+      response.destroy();
     }
   };
 
@@ -155,37 +141,28 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
         // A complete answer needs no abort, which costs an error with its stack.
         if (!response.writableFinished) gone.abort();
       });
-      void answer(findAdminRoute(context.target.path), {
-        request,
-        response,
-        context,
-        query: new URLSearchParams(context.target.query),
-        signal: gone.signal,
-      });
+      void answer(findAdminRoute(context.target.path), { request, response, context, signal: gone.signal });
+    },
+    read: async (read, onError) => {
+      const { requestId, signal } = read;
+      try {
+        return adminAnswer(await answerRead(read), requestId);
+      } catch (error) {
+        if (!signal.aborted) onError(error);
+        return adminProblem(error, requestId, null);
+      }
     },
   };
 }
 
-function isMethodError(error: unknown): boolean {
-  return error instanceof ServiceError && error.code === 'method_not_allowed';
+/** Who sent a request. */
+function visitorOf(request: IncomingMessage): Omit<AdminVisitor, 'query'> {
+  return {
+    authorization: request.headersDistinct['authorization'] ?? [],
+    source: request.socket.remoteAddress ?? 'unknown',
+  };
 }
 
-/** Nothing reads the body of a GET, so one that has any is not what its sender thinks it is. */
-function refuseBody({ headers }: IncomingMessage): void {
-  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return;
-  throw new ServiceError('invalid_request', 'Reads have no body; send the parameters in the query.');
-}
-
-/** The parsed query of an operation; the token is not part of it. */
-function checkQuery(
-  operation: Pick<OperationDefinition, 'query'>,
-  parameters: URLSearchParams,
-  { target }: RequestContext,
-): Readonly<Record<string, unknown>> {
-  if (!isWellEncoded(target.query)) throw badEncoding('query');
-  const query = parseQuery(operation.query, parameters);
-  if (query.ok) return query.value;
-  throw new ServiceError('invalid_request', 'The query is not valid; "errors" names each parameter.', {
-    errors: query.error,
-  });
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }

@@ -8,7 +8,7 @@ import { ServiceError } from '../../contract/service-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { jsonHeaders, NO_STORE, type Answer } from '../http/answer.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
-import type { AdminGate } from './admin-gate.ts';
+import type { AdminGate, AdminVisitor } from './admin-gate.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import type { ControlAudit } from './control-audit.ts';
 import { readControlRequestBody } from './control-request-body.ts';
@@ -32,9 +32,9 @@ export interface ControlRouteOptions {
 /** One control call. */
 export interface ControlRequest {
   readonly request: IncomingMessage;
+  readonly visitor: AdminVisitor;
   /** As it was sent. */
   readonly action: string;
-  readonly query: URLSearchParams;
   readonly requestId: string;
   /** Checks what is left of the query; throws ServiceError. */
   readonly checkQuery: () => void;
@@ -49,8 +49,8 @@ export interface ControlRequest {
 export function createControlRoute(options: ControlRouteOptions): (call: ControlRequest) => Promise<Answer> {
   const { gate, client, metrics, clock } = options;
 
-  const admit = async ({ request, query, audit }: ControlRequest): Promise<void> => {
-    audit.tokenId = await gate.admit(request, query, 'control');
+  const admit = async ({ request, visitor, audit }: ControlRequest): Promise<void> => {
+    audit.tokenId = await gate.admit(visitor, 'control');
     if (!options.exposed) {
       throw new ServiceError(
         'control_forbidden',

@@ -1,5 +1,4 @@
 import type { ControlAction } from '../../contract/actions.ts';
-import { parseJsonExact } from '../../contract/json-exact.ts';
 import { isProblemCode, PROBLEMS, type ProblemCode } from '../../contract/problems.ts';
 import { ProblemSchema } from '../../contract/problem-schema.ts';
 import { REPORTS, type ReportName } from '../../contract/reports.ts';
@@ -7,6 +6,7 @@ import { AcceptedAnswer, type Accepted } from '../../contract/schemas/answers/ad
 import { ServiceError, type ServiceErrorOptions } from '../../contract/service-error.ts';
 import type { BoundedAnswer } from '../daemon-client/bounded-answer.ts';
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
+import { readJsonObject } from '../daemon-client/json-answer.ts';
 
 /** Seconds after which a client may ask for a report again. */
 const RETRY_AFTER_SECONDS = 5;
@@ -14,7 +14,6 @@ const RETRY_AFTER_SECONDS = 5;
 const MAX_DETAIL = 1_000;
 /** Most rejected fields that are handed on. */
 const MAX_ERRORS = 50;
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i;
 
 /** What can be told from the body of a refusal; everything else of it is dropped. */
 const DaemonProblem = ProblemSchema.pick({ code: true, detail: true, errors: true }).partial();
@@ -22,18 +21,12 @@ const DaemonProblem = ProblemSchema.pick({ code: true, detail: true, errors: tru
 /**
  * Turns the daemon's answer to a read into that of this service.
  *
+ * @param answer from a `ReportForwarder`, which has looked at the body of a report
  * @returns the bytes of the report: one whole JSON object, exactly as the daemon sent it
  * @throws ServiceError 400 for a query that the daemon refused, 503 `backend_unavailable` for everything else
  */
 export function reportBodyOf(report: ReportName, answer: BoundedAnswer): Buffer {
-  if (answer.status === 200) {
-    try {
-      readJsonObject(answer);
-    } catch (error) {
-      throw backendUnavailable(report, error);
-    }
-    return answer.body;
-  }
+  if (answer.status === 200) return answer.body;
   const problem = readProblem(answer);
   const isUnknownTask = problem.code === 'unknown_task' && answer.status === 404;
   if (answer.status === 400 || isUnknownTask) throw badRequest(answer, problem);
@@ -162,19 +155,4 @@ function readProblem(answer: BoundedAnswer): ReadProblem {
   } catch {
     return nothing;
   }
-}
-
-/** @throws DaemonUnavailable for anything but one JSON object in UTF-8 without repeated keys */
-function readJsonObject({ status, contentType, body }: BoundedAnswer): object {
-  if (!JSON_TYPE.test(contentType)) {
-    throw new DaemonUnavailable('answer_type', `the daemon sent "${contentType.slice(0, 80)}"`, { status });
-  }
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-    const value = parseJsonExact(text, { strict: true });
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch (cause) {
-    throw new DaemonUnavailable('answer_invalid', 'the daemon sent no JSON', { status, cause });
-  }
-  throw new DaemonUnavailable('answer_invalid', 'the daemon sent no JSON object', { status });
 }

@@ -28,6 +28,8 @@ export function createForwardedExchange(
   request.httpVersionMajor = 1;
   request.httpVersionMinor = 1;
   request.headers = { ...headers };
+  // Else its end counts as that of a client that broke off, which makes an error with its stack.
+  request.complete = true;
   request.push(null);
   const response = new ServerResponse(request);
   return {

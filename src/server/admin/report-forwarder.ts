@@ -6,17 +6,15 @@ import type { ReportName } from '../../contract/reports.ts';
 import { readAnswer, type BoundedAnswer } from '../daemon-client/bounded-answer.ts';
 import { REPORT_MAX_BYTES } from '../daemon-client/daemon-client.ts';
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
+import { readJsonObject } from '../daemon-client/json-answer.ts';
 import { createForwardedExchange } from './forwarded-exchange.ts';
 
 /** Connections to the daemon, and with them answers in memory, at once. */
 const MAX_CONNECTIONS = 8;
-/**
- * Reads that may be under way or wait for a connection: a hundred operators whose pages ask at the same moment find
- * room. One that waits holds no answer.
- */
-const MAX_IN_FLIGHT = 512;
 /** Idle connections that are kept: all, since opening one costs more than an answer. */
 const MAX_IDLE = MAX_CONNECTIONS;
+/** Largest body that is remembered, and so the memory that a report can take. */
+const MAX_REMEMBERED_BYTES = 256 * 1024;
 
 /** One read on its way to the daemon. */
 export interface ForwardedRead {
@@ -35,12 +33,12 @@ export interface ReportForwarder {
   /**
    * Asks the daemon for a report and reads the whole answer before anything of it is sent on.
    *
-   * @returns whatever the daemon answered, of any status
+   * @returns what the daemon answered, of any status; one of 200 holds one JSON object
    * @throws DaemonUnavailable, or the signal's reason
    */
   forward(read: ForwardedRead): Promise<BoundedAnswer>;
   /** Closes the connections; reads under way fail. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** What {@link createReportForwarder} needs. */
@@ -67,7 +65,7 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
   const { host } = new URL(url);
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS, maxFreeSockets: MAX_IDLE });
   const pending = new WeakMap<IncomingMessage, Pending>();
-  let inFlight = 0;
+  const check = createReportCheck();
   const proxy = createProxyMiddleware({
     target: socketPath === undefined ? url : { protocol: 'http:', host: 'localhost', port: 80, socketPath },
     agent,
@@ -123,7 +121,11 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
         });
         pending.set(request, {
           onAnswer: (answer) => {
-            readAnswer(answer, REPORT_MAX_BYTES).then(resolve, fail);
+            readAnswer(answer, REPORT_MAX_BYTES)
+              .then((whole) => {
+                resolve(check(report, whole));
+              })
+              .catch(fail);
           },
           onError: fail,
         });
@@ -137,21 +139,28 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
   };
 
   return {
-    forward: async (read) => {
-      if (inFlight >= MAX_IN_FLIGHT) {
-        throw new DaemonUnavailable('unreachable', `${MAX_IN_FLIGHT} reads wait for the daemon already`);
-      }
-      inFlight += 1;
-      try {
-        return await exchange(read);
-      } finally {
-        inFlight -= 1;
-      }
-    },
-    close: () => {
+    forward: exchange,
+    close: async () => {
       agent.destroy();
     },
   };
+}
+
+/** Makes the function that lets through what can be passed on, and throws DaemonUnavailable for what cannot. */
+function createReportCheck(): (report: ReportName, answer: BoundedAnswer) => BoundedAnswer {
+  // Reading a report costs more than all the rest. Where many ask often the daemon's answers repeat, and bytes that were
+  // found good are good.
+  const lastGood = new Map<ReportName, BoundedAnswer>();
+  return (report, answer) => {
+    if (answer.status !== 200 || isSameAnswer(lastGood.get(report), answer)) return answer;
+    readJsonObject(answer);
+    if (answer.body.length <= MAX_REMEMBERED_BYTES) lastGood.set(report, answer);
+    return answer;
+  };
+}
+
+function isSameAnswer(known: BoundedAnswer | undefined, { contentType, body }: BoundedAnswer): boolean {
+  return known?.contentType === contentType && known.body.equals(body);
 }
 
 /** A time limit that leaves nothing behind once it is cleared. */

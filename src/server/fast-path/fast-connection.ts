@@ -1,10 +1,13 @@
 import type { Socket } from 'node:net';
 import { refuseLateRequest } from '../../platform/http/client-error.ts';
 import { FastResponder, type FastResponderDeps } from './fast-responder.ts';
+import { findFastRoute, type FastRoutes } from './fast-routes.ts';
 import { FAST_HEAD_BYTES, FastHeadReader } from './request-head.ts';
+import { RouteResponder, type RouteResponderDeps } from './route-responder.ts';
 
 /** What the connections of one fast path share. */
-export interface FastConnectionDeps extends FastResponderDeps {
+export interface FastConnectionDeps extends FastResponderDeps, RouteResponderDeps {
+  readonly routes: FastRoutes;
   /** Milliseconds that a client has for its first byte. */
   readonly headersTimeoutMs: number;
   /** Milliseconds that a connection may stay idle after an answer. */
@@ -20,6 +23,10 @@ export class FastConnection {
   readonly #deps: FastConnectionDeps;
   readonly #reader = new FastHeadReader();
   readonly #responder: FastResponder;
+  /** Made with the first request for a route: most connections ask for bytes alone. */
+  #routeResponder: RouteResponder | null = null;
+  /** What came while a route was being answered. */
+  #early: Buffer | null = null;
   #hasAnswered = false;
   #left = false;
 
@@ -42,7 +49,7 @@ export class FastConnection {
 
   /** Closes the connection when it is idle, or as soon as its answer is sent. */
   drain(): void {
-    if (this.#responder.isBusy) return;
+    if (this.#isBusy) return;
     if (this.#hasAnswered) this.#socket.destroy();
     else this.#handOver(null);
   }
@@ -52,15 +59,35 @@ export class FastConnection {
     this.#socket.destroy();
   }
 
+  get #isBusy(): boolean {
+    return this.#responder.isBusy || this.#isAnsweringRoute;
+  }
+
+  get #isAnsweringRoute(): boolean {
+    return this.#routeResponder?.isBusy === true;
+  }
+
   readonly #onData = (chunk: Buffer): void => {
-    const { answers, isDraining } = this.#deps;
-    // Paused while an answer is on its way, so bytes that come then are more than one request at a time.
+    const { answers, routes, isDraining } = this.#deps;
+    if (this.#isAnsweringRoute) {
+      // It reads on, to learn when the client goes; another request has to wait.
+      this.#early = chunk;
+      this.#socket.pause();
+      return;
+    }
+    // Paused while bytes are on their way, so those that come then are more than one request at a time.
     if (this.#responder.isBusy || isDraining() || chunk.length > FAST_HEAD_BYTES) {
       this.#handOver(chunk);
       return;
     }
     const head = this.#reader.read(chunk.toString('latin1'));
-    const prepared = head === null ? null : answers.find(head.target);
+    const found = head === null ? null : findFastRoute(routes, head.target);
+    if (head !== null && found !== null) {
+      this.#routeResponder ??= new RouteResponder(this.#socket, this.#deps, this.#onFinished);
+      this.#routeResponder.answer(head, found);
+      return;
+    }
+    const prepared = head === null || head.target.includes('?') ? null : answers.find(head.target);
     if (head === null || prepared === null || !this.#responder.answer(head, prepared, chunk)) {
       this.#handOver(chunk);
     }
@@ -73,13 +100,16 @@ export class FastConnection {
       this.#hasAnswered = true;
       this.#socket.setTimeout(this.#deps.idleTimeoutMs);
     }
+    const early = this.#early;
+    this.#early = null;
     if (this.#deps.isDraining()) this.#socket.destroySoon();
+    else if (early !== null) this.#handOver(early);
     else if (this.#socket.isPaused()) this.#socket.resume();
   };
 
   readonly #onTimeout = (): void => {
     // A client that takes its answer slowly is the drain watch's business.
-    if (this.#responder.isBusy) return;
+    if (this.#isBusy) return;
     if (this.#hasAnswered) this.#socket.destroy();
     else refuseLateRequest(this.#socket);
   };
@@ -89,13 +119,16 @@ export class FastConnection {
   };
 
   readonly #onEnd = (): void => {
-    this.#socket.end();
+    // As the full server does: who says no more is not waited for.
+    if (this.#isAnsweringRoute) this.#socket.destroySoon();
+    else this.#socket.end();
   };
 
   readonly #onClose = (): void => {
     if (this.#left) return;
     this.#left = true;
     this.#responder.close();
+    this.#routeResponder?.close();
     this.#deps.onLeave(this, null);
   };
 

@@ -7,13 +7,17 @@ import { FastConnection } from './fast-connection.ts';
 import type { FinishedExchange } from './fast-responder.ts';
 import type { FinishedRequest } from '../http/observe-request.ts';
 import type { Serving } from '../serving/serving.ts';
+import type { FastRoutes } from './fast-routes.ts';
 import { createPreparedAnswers } from './prepared-answers.ts';
+import { createResponseHeads } from './response-heads.ts';
 
 /** What {@link installFastPath} needs. */
 export interface FastPathDeps {
   readonly serving: Serving;
   readonly cdn: CdnParts;
   readonly clock: Clock;
+  /** What is answered beside resource bytes. */
+  readonly routes: FastRoutes;
   /** Counts a request and writes its line. */
   readonly record: (finished: FinishedRequest) => void;
   /** The route label of resource bytes. */
@@ -33,7 +37,7 @@ export interface FastPath {
 
 /**
  * Puts the fast path in front of a server: it sees the first bytes of every connection, answers plain requests for
- * verified bytes itself, and hands the connection over for good at the first request that is anything else.
+ * verified bytes and for a few routes itself, and hands the connection over for good at the first request that is anything else.
  *
  * @param server not listening yet, its timeouts set; every connection still counts as one of its own
  */
@@ -45,26 +49,32 @@ export function installFastPath(server: Server, deps: FastPathDeps): FastPath {
   const handOver = (socket: Socket): void => {
     for (const listener of listeners) Reflect.apply(listener, server, [socket]);
   };
+  const heads = createResponseHeads({ clock: deps.clock, keepAliveTimeoutMs: server.keepAliveTimeout });
+  const recordBytes = (finished: FinishedExchange): void => {
+    // Member by member: rest and spread take a microsecond, and this is a path of some fifteen.
+    deps.record({
+      method: finished.method,
+      status: finished.status,
+      bytes: finished.bytes,
+      seconds: finished.seconds,
+      completed: finished.completed,
+      route: deps.route,
+      requestId: () => requestId(finished.requestId, deps.createRequestId),
+    });
+  };
   const shared = {
-    answers: createPreparedAnswers({ ...deps, keepAliveTimeoutMs: server.keepAliveTimeout }),
+    answers: createPreparedAnswers({ ...deps, heads }),
+    heads,
+    routes: deps.routes,
+    requestId: (received: string | undefined) => requestId(received, deps.createRequestId),
     cdn: deps.cdn,
     clock: deps.clock,
     serving: deps.serving,
     headersTimeoutMs: server.headersTimeout,
     idleTimeoutMs: server.keepAliveTimeout + server.keepAliveTimeoutBuffer,
     isDraining: () => draining,
-    // Member by member: rest and spread take a microsecond, and this is a path of some fifteen.
-    record: (finished: FinishedExchange) => {
-      deps.record({
-        method: finished.method,
-        status: finished.status,
-        bytes: finished.bytes,
-        seconds: finished.seconds,
-        completed: finished.completed,
-        route: deps.route,
-        requestId: () => requestId(finished.requestId, deps.createRequestId),
-      });
-    },
+    record: deps.record,
+    recordBytes,
     onLeave: (connection: FastConnection, socket: Socket | null) => {
       connections.delete(connection);
       if (socket !== null) handOver(socket);

@@ -21,7 +21,7 @@ export interface FastResponderDeps {
   readonly cdn: CdnParts;
   readonly serving: Serving;
   readonly clock: Clock;
-  readonly record: (finished: FinishedExchange) => void;
+  readonly recordBytes: (finished: FinishedExchange) => void;
 }
 
 /** What a responder tells its connection. */
@@ -235,7 +235,7 @@ export class FastResponder {
   }
 
   #record({ head, begun, status }: Exchange, bytes: number, completed: boolean): void {
-    this.#deps.record({
+    this.#deps.recordBytes({
       method: head.method,
       status,
       bytes,

@@ -1,10 +1,10 @@
 import { planByteResponse, type ByteResponsePlan } from '../../domain/byte-response.ts';
-import { renderHttpDate } from '../../domain/http-date.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { CdnParts } from '../cdn/cdn-handler.ts';
 import type { SelectedEntry } from '../cdn/entry-selector.ts';
 import type { Serving, ServingState } from '../serving/serving.ts';
 import type { FastHead } from './request-head.ts';
+import type { ResponseHeads } from './response-heads.ts';
 
 /** Objects up to this size are kept together with the head of their answer. */
 const WHOLE_BYTES = 64 * 1024;
@@ -13,7 +13,6 @@ const MOST_TARGETS = 16_384;
 /** The answers that are kept as they go out, by their place among the blocks of an object. */
 const KEPT = { whole: -1, head: -2, notModified: -3 } as const;
 const ANSWER_KINDS = ['whole', 'head', 'notModified'] as const satisfies readonly AnswerKind[];
-const REASON_PHRASES = { 200: 'OK', 206: 'Partial Content', 304: 'Not Modified' } as const;
 
 /** What a target stands for while the same state is served. */
 export interface Prepared extends SelectedEntry {
@@ -81,21 +80,15 @@ export interface PreparedAnswersDeps {
   readonly serving: Serving;
   readonly cdn: CdnParts;
   readonly clock: Clock;
-  /** Milliseconds; 0 when connections have no limit. */
-  readonly keepAliveTimeoutMs: number;
+  readonly heads: ResponseHeads;
 }
 
 /** Makes an empty memory of answers; all of it is dropped whenever something else is served. */
 export function createPreparedAnswers(deps: PreparedAnswersDeps): PreparedAnswers {
-  const { serving, cdn, clock, keepAliveTimeoutMs } = deps;
+  const { serving, cdn, clock, heads } = deps;
   const { cache } = cdn;
   const targets = new Map<string, Prepared>();
   let served: ServingState | null = null;
-  let second = -1;
-  let date = '';
-  const connectionFields =
-    'Connection: keep-alive\r\n' +
-    (keepAliveTimeoutMs > 0 ? `Keep-Alive: timeout=${Math.floor(keepAliveTimeoutMs / 1000)}\r\n` : '');
 
   const drop = (prepared: Prepared, kind: AnswerKind): void => {
     if (prepared.kept[kind] === null) return;
@@ -130,25 +123,13 @@ export function createPreparedAnswers(deps: PreparedAnswersDeps): PreparedAnswer
     return prepared;
   };
 
-  const tick = (): void => {
-    const now = Math.floor(clock.now() / 1000);
-    if (now === second) return;
-    second = now;
-    date = renderHttpDate(now);
-  };
-
-  const renderHead = ({ status, fields }: FastPlan): string => {
-    tick();
-    let text = `HTTP/1.1 ${status} ${REASON_PHRASES[status]}\r\n`;
-    for (let at = 0; at + 1 < fields.length; at += 2) text += `${fields[at]}: ${fields[at + 1]}\r\n`;
-    return `${text}Date: ${date}\r\n${connectionFields}\r\n`;
-  };
+  const renderHead = ({ status, fields }: FastPlan): string => heads.render(status, fields);
 
   /** A kept answer with the date of now. Once a second the cache is asked whether it is still kept, and told of the use. */
   const current = (prepared: Prepared, kind: AnswerKind): { bytes: Buffer; headLength: number } | null => {
     const answer = prepared.kept[kind];
     if (answer === null) return null;
-    tick();
+    const { second, date } = heads.now();
     const bytes = answer.bytes.deref();
     if (
       bytes === undefined ||
@@ -230,7 +211,7 @@ export function createPreparedAnswers(deps: PreparedAnswersDeps): PreparedAnswer
         bytes: new WeakRef(bytes),
         headLength: text.length,
         dateAt: text.indexOf('\r\nDate: ') + '\r\nDate: '.length,
-        second,
+        second: heads.now().second,
       };
     },
   };

@@ -4,12 +4,14 @@ export interface FastFields {
   readonly ifRange: string | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly requestId: string | undefined;
+  readonly authorization: string | undefined;
+  readonly via: string | undefined;
 }
 
 /** What the fast path understands of a request. */
 export interface FastHead {
   readonly method: 'GET' | 'HEAD';
-  /** In origin form, as received. */
+  /** Path and query in origin form, as received. */
   readonly target: string;
   readonly fields: FastFields;
 }
@@ -17,7 +19,7 @@ export interface FastHead {
 /** Most bytes of a head that the fast path reads. */
 export const FAST_HEAD_BYTES = 8 * 1024;
 
-const TARGET = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$/;
+const TARGET = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*$/;
 const VERSION = ' HTTP/1.1\r\n';
 /** Longer field blocks are read anew each time, so that an idle connection holds little. */
 const REMEMBERED_CHARACTERS = 1024;
@@ -42,7 +44,16 @@ const FOREIGN = new Set([
 ]);
 
 /** Fields that are interpreted here; each may occur once. */
-const INTERPRETED = new Set(['host', 'connection', 'range', 'if-range', 'if-none-match', 'x-request-id']);
+const INTERPRETED = new Set([
+  'host',
+  'connection',
+  'range',
+  'if-range',
+  'if-none-match',
+  'x-request-id',
+  'authorization',
+  'via',
+]);
 
 /** Reads the request heads of one connection. A client mostly sends the same fields again; those are read once. */
 export class FastHeadReader {
@@ -93,6 +104,8 @@ function parseFieldBlock(block: string): FastFields | null {
     ifRange: fields['if-range'],
     ifNoneMatch: fields['if-none-match'],
     requestId: fields['x-request-id'],
+    authorization: fields['authorization'],
+    via: fields['via'],
   };
 }
 

@@ -1,4 +1,5 @@
 import { stringifyJsonExact } from '../../contract/json-exact.ts';
+import type { RenderedProblem } from '../../platform/http/problem.ts';
 
 /** What a handler gives back; the router writes it, without the body for HEAD. */
 export interface Answer {
@@ -38,4 +39,9 @@ export function jsonAnswer(
     headers: { ...jsonHeaders(options.cacheControl), ...options.headers },
     body: [Buffer.from(stringifyJsonExact(value))],
   };
+}
+
+/** An answer that tells of an error. */
+export function problemAnswer({ status, headers, body }: RenderedProblem): Answer {
+  return { status, headers, body: [body] };
 }

@@ -112,7 +112,8 @@ export async function requireToken(
   query: URLSearchParams,
 ): Promise<void> {
   if (tokens === null) return;
-  const outcome = await tokens.verify(request, query);
+  const authorization = request.headersDistinct['authorization'] ?? [];
+  const outcome = await tokens.verify({ authorization, query });
   if (outcome.ok) return;
   throw new ServiceError(
     'not_authenticated',

@@ -1,5 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 
 import { TOKEN_PARAMETER } from '../../contract/query-parser.ts';
@@ -23,13 +22,20 @@ export type TokenOutcome =
     }
   | { readonly ok: false; readonly why: 'unconfigured' | 'missing' | 'refused' };
 
+/** Where the credentials of a request are. */
+export interface Credentials {
+  /** Each `Authorization` field of the request. */
+  readonly authorization: readonly string[];
+  readonly query: URLSearchParams;
+}
+
 /** Checks credentials against token files. */
 export interface TokenVerifier {
   /**
-   * Looks at `Authorization: Bearer` and at `svc_token`. An `Authorization` header of another scheme is no credential:
+   * Looks at `Authorization: Bearer` and at `svc_token`. An `Authorization` field of another scheme is no credential:
    * launchers send one. More than one credential is refused, also when they are equal.
    */
-  verify(request: IncomingMessage, query: URLSearchParams): Promise<TokenOutcome>;
+  verify(credentials: Credentials): Promise<TokenOutcome>;
 }
 
 /** What {@link createTokenVerifier} needs. */
@@ -82,11 +88,10 @@ export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptio
   };
 
   return {
-    verify: async (request, query) => {
+    verify: async (credentials) => {
       await refresh();
       if (digests.size === 0) return { ok: false, why: 'unconfigured' };
-      const presented = credentialsOf(request, query);
-      const [token, ...others] = presented;
+      const [token, ...others] = tokensOf(credentials);
       if (token === undefined) return { ok: false, why: 'missing' };
       const digest = sha256(token);
       let matches = others.length === 0;
@@ -101,15 +106,14 @@ export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptio
   };
 }
 
-function credentialsOf(request: IncomingMessage, query: URLSearchParams): readonly string[] {
-  const headers = request.headersDistinct['authorization'] ?? [];
+function tokensOf({ authorization, query }: Credentials): readonly string[] {
   // A malformed bearer is a credential too: it matches no token, and must not be passed over for another one.
-  const bearers = headers
+  const bearers = authorization
     .filter((value) => BEARER.test(value))
     .map((value) => value.slice(SCHEME.length).trim());
   return [...bearers, ...query.getAll(TOKEN_PARAMETER)];
 }
 
 function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }

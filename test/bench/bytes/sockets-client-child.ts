@@ -140,7 +140,7 @@ function paced(rate: number): { readonly connections: Connection[]; start(): voi
         const now = performance.now();
         // A tick of this client that comes late is not the server's fault: what it asks now is due now.
         for (; asked < ((now - startedAt) / 1000) * rate; asked += 1) {
-          const connection = idle.pop();
+          const connection = idle.shift();
           if (connection === undefined) due.push(now);
           else connection.ask(now);
         }

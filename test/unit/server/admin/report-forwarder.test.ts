@@ -8,6 +8,9 @@ import {
   type ForwardedRead,
   type ReportForwarder,
 } from '../../../../src/server/admin/report-forwarder.ts';
+import type { ReportWorkerData } from '../../../../src/server/admin/report-messages.ts';
+import { createReportThread } from '../../../../src/server/admin/report-thread.ts';
+import { readDaemonToken } from '../../../../src/server/daemon-client/daemon-token.ts';
 import { DaemonUnavailable } from '../../../../src/server/daemon-client/daemon-unavailable.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
@@ -29,19 +32,20 @@ async function serve(
   return server;
 }
 
+const MAKERS: Readonly<Record<string, (data: ReportWorkerData) => ReportForwarder>> = {
+  'in this thread': ({ tokenFile, ...data }) =>
+    createReportForwarder({ ...data, readToken: async () => await readDaemonToken(tokenFile) }),
+  'in a thread of its own': createReportThread,
+};
+
 function forwarderTo(
   url: string,
-  options: Partial<Parameters<typeof createReportForwarder>[0]> = {},
+  options: Partial<ReportWorkerData> = {},
+  make: (data: ReportWorkerData) => ReportForwarder = createReportThread,
 ): ReportForwarder {
-  const forwarder = createReportForwarder({
-    url,
-    socketPath: undefined,
-    readToken: async () => null,
-    timeoutMs: 5_000,
-    ...options,
-  });
-  onTestFinished(() => {
-    forwarder.close();
+  const forwarder = make({ url, socketPath: undefined, tokenFile: undefined, timeoutMs: 5_000, ...options });
+  onTestFinished(async () => {
+    await forwarder.close();
   });
   return forwarder;
 }
@@ -58,11 +62,11 @@ function read(signal = new AbortController().signal): ForwardedRead {
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-describe('the report forwarder', () => {
+describe.each(Object.entries(MAKERS))('the report forwarder %s', (_where, make) => {
   it('reaches a daemon on a Unix socket', async () => {
     const socketPath = join(await temporaryDirectory(), 'daemon.sock');
     await serve(answerReport, { path: socketPath });
-    const forwarder = forwarderTo('http://127.0.0.1:1', { socketPath });
+    const forwarder = forwarderTo('http://127.0.0.1:1', { socketPath }, make);
     expect((await forwarder.forward(read())).body.toString()).toBe('{"report":"task.list"}');
   });
 
@@ -72,7 +76,7 @@ describe('the report forwarder', () => {
     server.on('connection', () => {
       connections += 1;
     });
-    const forwarder = forwarderTo(`http://127.0.0.1:${portOf(server)}`, { timeoutMs: 30_000 });
+    const forwarder = forwarderTo(`http://127.0.0.1:${portOf(server)}`, { timeoutMs: 30_000 }, make);
     for (let round = 0; round < 3; round += 1) {
       const answers = await Promise.all(
         Array.from({ length: 100 }, async () => await forwarder.forward(read())),
@@ -85,7 +89,7 @@ describe('the report forwarder', () => {
   it('reaches a daemon that was started again', async () => {
     const first = await serve(answerReport, { port: 0 });
     const port = portOf(first);
-    const forwarder = forwarderTo(`http://127.0.0.1:${port}`);
+    const forwarder = forwarderTo(`http://127.0.0.1:${port}`, {}, make);
     expect((await forwarder.forward(read())).status).toBe(200);
     const closed = once(first, 'close');
     first.closeAllConnections();
@@ -105,7 +109,9 @@ describe('the report forwarder', () => {
       { port: 0 },
     );
     const client = new AbortController();
-    const forwarded = forwarderTo(`http://127.0.0.1:${portOf(server)}`).forward(read(client.signal));
+    const forwarded = forwarderTo(`http://127.0.0.1:${portOf(server)}`, {}, make).forward(
+      read(client.signal),
+    );
     const { closed } = await arrived.promise;
     client.abort(new Error('the client has gone'));
     await expect(forwarded).rejects.toThrow('the client has gone');
@@ -121,7 +127,7 @@ describe('the report forwarder', () => {
       },
       { port: 0 },
     );
-    const forwarder = forwarderTo(`http://127.0.0.1:${portOf(server)}`, { timeoutMs: 100 });
+    const forwarder = forwarderTo(`http://127.0.0.1:${portOf(server)}`, { timeoutMs: 100 }, make);
     await expect(forwarder.forward(read())).rejects.toMatchObject({ code: 'timeout' });
     await (
       await arrived.promise
@@ -129,11 +135,80 @@ describe('the report forwarder', () => {
   });
 
   it('says that the token for the daemon cannot be read, and sends nothing', async () => {
-    const forwarder = forwarderTo('http://127.0.0.1:1', {
-      readToken: async () => await Promise.reject(new Error('gone')),
-    });
+    const tokenFile = join(await temporaryDirectory(), 'none');
+    const forwarder = forwarderTo('http://127.0.0.1:1', { tokenFile }, make);
     const error: unknown = await forwarder.forward(read()).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(DaemonUnavailable);
     expect(error).toMatchObject({ code: 'token_unreadable' });
+  });
+
+  it.each([
+    ['no JSON', 'application/json', '{"report":', 'answer_invalid'],
+    ['no object', 'application/json', '[]', 'answer_invalid'],
+    ['a key twice', 'application/json', '{"a":1,"a":2}', 'answer_invalid'],
+    ['another type', 'text/html', '{}', 'answer_type'],
+    ['too much', 'application/json', `{"a":"${'x'.repeat(8 * 1024 * 1024)}"}`, 'answer_too_large'],
+  ])('lets no report through that is %s', async (_what, type, body, code) => {
+    const server = await serve(
+      (_request, response) => {
+        response.writeHead(200, { 'content-type': type }).end(body);
+      },
+      { port: 0 },
+    );
+    const forwarder = forwarderTo(`http://127.0.0.1:${portOf(server)}`, {}, make);
+    const error: unknown = await forwarder.forward(read()).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(DaemonUnavailable);
+    expect(error).toMatchObject({ code, status: 200 });
+  });
+
+  it('gives what the daemon refused with its status', async () => {
+    const server = await serve(
+      (_request, response) => {
+        response
+          .writeHead(404, { 'content-type': 'application/problem+json' })
+          .end('{"code":"unknown_task"}');
+      },
+      { port: 0 },
+    );
+    const answer = await forwarderTo(`http://127.0.0.1:${portOf(server)}`, {}, make).forward(read());
+    expect(answer).toMatchObject({ status: 404, contentType: 'application/problem+json' });
+    expect(answer.body.toString()).toBe('{"code":"unknown_task"}');
+  });
+});
+
+describe('the thread that forwards reports', () => {
+  it('takes only its own reads along when a report is more than its heap can hold, and is started again', async () => {
+    const huge = `{"items":[${'[],'.repeat(2_000_000)}0]}`;
+    let body = huge;
+    const server = await serve(
+      (_request, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+      },
+      { port: 0 },
+    );
+    const data = { url: `http://127.0.0.1:${portOf(server)}`, socketPath: undefined, tokenFile: undefined };
+    const forwarder = createReportThread(
+      { ...data, timeoutMs: 30_000 },
+      { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 24 },
+    );
+    onTestFinished(async () => {
+      await forwarder.close();
+    });
+    const error: unknown = await forwarder.forward(read()).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'unreachable' });
+    expect(String(error)).toContain('the thread that forwards reports');
+    body = '{"items":[]}';
+    expect((await forwarder.forward(read())).body.toString()).toBe(body);
+  });
+
+  it('lets no more in than it has room for, and nobody when it is closed', async () => {
+    const server = await serve(() => undefined, { port: 0 });
+    const forwarder = forwarderTo(`http://127.0.0.1:${portOf(server)}`);
+    const reads = Array.from({ length: 513 }, async () => await forwarder.forward(read()));
+    await expect(reads[512]).rejects.toThrow('512 reads wait');
+    const ended = Promise.allSettled(reads);
+    await forwarder.close();
+    expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
+    await expect(forwarder.forward(read())).rejects.toThrow('shutting down');
   });
 });

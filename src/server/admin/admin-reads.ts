@@ -1,0 +1,111 @@
+import type { OperationDefinition } from '../../contract/operation-definition.ts';
+import { ADMIN_OPERATIONS } from '../../contract/operations-admin.ts';
+import { parseQuery } from '../../contract/query-parser.ts';
+import { ServiceError } from '../../contract/service-error.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { renderProblem } from '../../platform/http/problem.ts';
+import { jsonAnswer, NO_STORE, problemAnswer, type Answer } from '../http/answer.ts';
+import { badEncoding } from '../http/public-route.ts';
+import { isWellEncoded } from '../http/request-target.ts';
+import type { AdminGate } from './admin-gate.ts';
+import { renderAdminIndex } from './admin-index.ts';
+import type { AdminMetrics } from './admin-metrics.ts';
+import { READ_OPERATIONS, type ReadRoute } from './admin-routes.ts';
+import type { ReportForwarder } from './report-forwarder.ts';
+import { createReportRoute } from './report-route.ts';
+
+/** Headers of every answer under `/admin`. */
+const ADMIN_HEADERS = {
+  'cache-control': NO_STORE,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+} as const;
+
+/** One read as it came in, through whichever door; nothing of it is checked but the route. */
+export interface AdminRead {
+  readonly route: ReadRoute;
+  /** Not decoded, without the `?`. */
+  readonly query: string;
+  /** Each `Authorization` field. */
+  readonly authorization: readonly string[];
+  /** Address that it came from. */
+  readonly source: string;
+  readonly hasBody: boolean;
+  readonly via: string | undefined;
+  /** Such as `1.1`. */
+  readonly httpVersion: string;
+  readonly requestId: string;
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** Answers reads; throws ServiceError. */
+export type AdminReads = (read: AdminRead) => Promise<Answer>;
+
+/** What {@link createAdminReads} needs. */
+export interface AdminReadsOptions {
+  readonly gate: AdminGate;
+  readonly forwarder: ReportForwarder;
+  readonly metrics: AdminMetrics;
+  readonly clock: Clock;
+  readonly exposeControl: boolean;
+  /** Of the program. */
+  readonly version: string;
+}
+
+/** Makes the function that answers the index and the reports. */
+export function createAdminReads({
+  gate,
+  exposeControl,
+  version,
+  ...options
+}: AdminReadsOptions): AdminReads {
+  const answerReport = createReportRoute(options);
+  const index = renderAdminIndex(READ_OPERATIONS, { exposed: exposeControl, version });
+
+  return async ({ route, query: text, authorization, source, hasBody, ...read }) => {
+    const query = new URLSearchParams(text);
+    await gate.admit({ authorization, query, source }, 'read');
+    // Nothing reads the body of a GET, so one that has any is not what its sender thinks it is.
+    if (hasBody) {
+      throw new ServiceError('invalid_request', 'Reads have no body; send the parameters in the query.');
+    }
+    if (route.kind === 'index') {
+      checkAdminQuery(ADMIN_OPERATIONS.getAdminIndex, query, text);
+      return jsonAnswer(index, { cacheControl: NO_STORE });
+    }
+    const values = checkAdminQuery(route.operation, query, text);
+    return await answerReport({ ...read, report: route.report, query: values });
+  };
+}
+
+/**
+ * The parsed query of an operation; the token is not part of it.
+ *
+ * @param text the same query as it was sent
+ * @throws ServiceError `invalid_request` (400)
+ */
+export function checkAdminQuery(
+  operation: Pick<OperationDefinition, 'query'>,
+  parameters: URLSearchParams,
+  text: string,
+): Readonly<Record<string, unknown>> {
+  if (!isWellEncoded(text)) throw badEncoding('query');
+  const query = parseQuery(operation.query, parameters);
+  if (query.ok) return query.value;
+  throw new ServiceError('invalid_request', 'The query is not valid; "errors" names each parameter.', {
+    errors: query.error,
+  });
+}
+
+/** An answer with the headers that every one under `/admin` has. */
+export function adminAnswer(answer: Answer, requestId: string): Answer {
+  return { ...answer, headers: { ...ADMIN_HEADERS, 'x-request-id': requestId, ...answer.headers } };
+}
+
+/** The answer that tells of an error. @param allow methods of the path, when it is the method that is wrong */
+export function adminProblem(error: unknown, requestId: string, allow: string | null): Answer {
+  const isMethod = error instanceof ServiceError && error.code === 'method_not_allowed';
+  const headers = isMethod && allow !== null ? { allow } : {};
+  return adminAnswer(problemAnswer(renderProblem(error, requestId, headers)), requestId);
+}
