@@ -3,6 +3,8 @@ import type { Clock } from './clock.ts';
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const TIME_DIGITS = 10;
 const RANDOM_DIGITS = 16;
+/** Random bytes are drawn for so many ids at once: a few cost as much as many. */
+const DRAWN_IDS = 64;
 
 /** What a request id from outside may look like; it goes into logs and error bodies as it is. */
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
@@ -23,15 +25,25 @@ export interface UlidDependencies {
 export function createUlidFactory({ clock, randomBytes }: UlidDependencies): () => string {
   let lastTime = -1;
   let digits: number[] = [];
+  let drawn = new Uint8Array(0);
+  let used = 0;
+  const randomDigits = (): number[] => {
+    if (used === drawn.length) {
+      drawn = Uint8Array.from(randomBytes(RANDOM_DIGITS * DRAWN_IDS));
+      used = 0;
+    }
+    used += RANDOM_DIGITS;
+    return Array.from(drawn.subarray(used - RANDOM_DIGITS, used), (byte) => byte & 31);
+  };
   return () => {
     const now = clock.now();
     if (now > lastTime) {
       lastTime = now;
-      digits = randomDigits(randomBytes);
+      digits = randomDigits();
     } else if (!increment(digits)) {
       // 2^80 ids of one millisecond are used up: borrow the next one.
       lastTime += 1;
-      digits = randomDigits(randomBytes);
+      digits = randomDigits();
     }
     let id = encodeTime(lastTime);
     for (const digit of digits) id += CROCKFORD.charAt(digit);
@@ -48,10 +60,6 @@ export function createUlidFactory({ clock, randomBytes }: UlidDependencies): () 
  */
 export function requestId(received: string | readonly string[] | undefined, createId: () => string): string {
   return typeof received === 'string' && REQUEST_ID.test(received) ? received : createId();
-}
-
-function randomDigits(randomBytes: UlidDependencies['randomBytes']): number[] {
-  return Array.from(randomBytes(RANDOM_DIGITS), (byte) => byte & 31);
 }
 
 /** Adds one; `false` when every digit overflowed. */

@@ -79,7 +79,6 @@ export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptio
   };
 
   const refresh = async (): Promise<void> => {
-    if (clock.monotonic() - lookedAt < LOOK_AGAIN_AFTER_MS) return;
     looking ??= Promise.all(files.map(readToken)).then(() => {
       lookedAt = clock.monotonic();
       looking = null;
@@ -89,7 +88,7 @@ export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptio
 
   return {
     verify: async (credentials) => {
-      await refresh();
+      if (clock.monotonic() - lookedAt >= LOOK_AGAIN_AFTER_MS) await refresh();
       if (digests.size === 0) return { ok: false, why: 'unconfigured' };
       const [token, ...others] = tokensOf(credentials);
       if (token === undefined) return { ok: false, why: 'missing' };
