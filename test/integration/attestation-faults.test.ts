@@ -146,7 +146,7 @@ describe('an attestation', () => {
     async (_name, reason, make) => {
       const forged = await forge();
       forged.present(make(forged));
-      await expect.poll(async () => await lastError(forged.system), { timeout: 20_000 }).toBe(reason);
+      await expect.poll(async () => await lastError(forged.system), { timeout: 60_000 }).toBe(reason);
       expect((await fetch(`${forged.system.serverUrl}/readyz`)).status).toBe(200);
       expect((await fetch(forged.system.cdn('empty.bytes'))).status).toBe(200);
     },
@@ -160,7 +160,7 @@ describe('an attestation', () => {
       await forged.system.server.stop();
       await forged.system.startServer();
       await expect
-        .poll(async () => (await forged.system.untilReady(false)).reason, { timeout: 20_000 })
+        .poll(async () => (await forged.system.untilReady(false)).reason, { timeout: 60_000 })
         .toBe(reason);
       expect((await fetch(forged.system.cdn('empty.bytes'))).status).toBe(503);
     },

@@ -88,7 +88,7 @@ describe('a daemon that fails', () => {
     expect(await report.json()).toMatchObject({ code: 'backend_unavailable' });
     system.daemon.signal('SIGCONT');
     await expect
-      .poll(async () => (await fetch(`${system.serverUrl}/v1/releases`)).status, { timeout: 20_000 })
+      .poll(async () => (await fetch(`${system.serverUrl}/v1/releases`)).status, { timeout: 60_000 })
       .toBe(200);
   });
 
@@ -112,7 +112,7 @@ describe('a daemon that fails', () => {
                 refresh: { consecutive_failures: number };
               }
             ).refresh.consecutive_failures,
-          { timeout: 20_000 },
+          { timeout: 60_000 },
         )
         .toBeGreaterThan(0);
       expect((await rss(system.server.pid)) - before).toBeLessThan(64 * 1024 * 1024);

@@ -55,7 +55,7 @@ describe('the daemon as a process', () => {
       const answer = await fetch(`${second.url}/v1/reports/task.status?task_id=${task_id}`);
       return ((await answer.json()) as { task: { status: string } }).task.status;
     };
-    await expect.poll(status, { timeout: 20_000 }).toBe('succeeded');
+    await expect.poll(status, { timeout: 60_000 }).toBe('succeeded');
   });
 
   it('restarts when it is asked to and somebody starts it again', async () => {

@@ -173,7 +173,7 @@ describe('from upstream to client', () => {
     await writeReleaseTree(upstream, { id: 'r91_two', files: next });
     expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
     const path = `${system.serverUrl}/${CDN_HOST}/TableBundles/Excel.zip`;
-    await expect.poll(async () => await (await fetch(path)).text(), { timeout: 20_000 }).toBe('new bytes');
+    await expect.poll(async () => await (await fetch(path)).text(), { timeout: 60_000 }).toBe('new bytes');
     const retained = await fetch(old);
     expect(retained.status).toBe(200);
     expect(Buffer.from(await retained.arrayBuffer()).equals(files.get('TableBundles/Excel.zip')!)).toBe(true);

@@ -140,7 +140,7 @@ describe('damage on the volume', () => {
     await flipBit(join(directory, name!), 200);
     await system.startServer();
     await expect
-      .poll(async () => (await system.untilReady(false)).reason, { timeout: 20_000 })
+      .poll(async () => (await system.untilReady(false)).reason, { timeout: 60_000 })
       .toBe('ManifestDamaged');
     expect(await system.run('repair')).toMatchObject({ status: 'succeeded' });
     await system.untilReady(true);
@@ -154,7 +154,7 @@ describe('damage on the volume', () => {
     await rm(join(directory, name!));
     await system.startServer();
     await expect
-      .poll(async () => (await system.untilReady(false)).reason, { timeout: 20_000 })
+      .poll(async () => (await system.untilReady(false)).reason, { timeout: 60_000 })
       .toBe('SnapshotMissing');
     expect(await system.run('repair')).toMatchObject({ status: 'succeeded' });
     await system.untilReady(true);

@@ -84,7 +84,7 @@ describe.skipIf(!canMount())('the volume', () => {
     execFileSync('mount', ['-o', 'remount,rw', system.snapshotRoot]);
     expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
     await expect
-      .poll(async () => (await system.untilReady(true)).release_id, { timeout: 20_000 })
+      .poll(async () => (await system.untilReady(true)).release_id, { timeout: 60_000 })
       .toBe('r91_two');
   });
 });

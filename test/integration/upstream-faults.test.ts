@@ -55,7 +55,7 @@ async function expectFirstStillServed(system: TestSystem): Promise<void> {
 }
 
 async function expectSecondServed(system: TestSystem): Promise<void> {
-  await expect.poll(async () => (await system.untilReady(true)).release_id, { timeout: 20_000 }).toBe('r2');
+  await expect.poll(async () => (await system.untilReady(true)).release_id, { timeout: 60_000 }).toBe('r2');
   for (const [destination, bytes] of SECOND.files) {
     const response = await fetch(system.cdn(destination));
     expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);
