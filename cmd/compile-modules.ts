@@ -14,7 +14,7 @@ async function startThreads(): Promise<void> {
   await pool.hashFile(file.fd, { blocks: false, extra: [] });
   await file.close();
   await pool.close();
-  const { createReportThread } = await import('../src/server/admin/report-thread.ts');
+  const { createReportThread } = await import('../src/server/admin/reports/report-thread.ts');
   const reports = createReportThread({
     url: 'http://127.0.0.1:1',
     socketPath: undefined,

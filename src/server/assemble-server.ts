@@ -9,7 +9,7 @@ import type { Logger } from '../platform/logging.ts';
 import type { Registry } from '../platform/metrics.ts';
 import { createAdminMetrics } from './admin/admin-metrics.ts';
 import { createAdminSurface, type AdminSurface } from './admin/admin-surface.ts';
-import type { ReportForwarder } from './admin/report-forwarder.ts';
+import type { ReportForwarder } from './admin/reports/report-forwarder.ts';
 import { assembleFastRoutes } from './assemble-fast-routes.ts';
 import { CDN_ROUTE, createServerApp } from './app.ts';
 import { createCdnHandler, type CdnHandler } from './cdn/cdn-handler.ts';

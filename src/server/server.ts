@@ -10,7 +10,7 @@ import { listen } from '../platform/http/listen.ts';
 import type { Lifecycle } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logging.ts';
 import { createMetricsServer, createRegistry } from '../platform/metrics.ts';
-import { createReportThread } from './admin/report-thread.ts';
+import { createReportThread } from './admin/reports/report-thread.ts';
 import { assembleServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config.ts';
 import { createDaemonClient } from './daemon-client/daemon-client.ts';

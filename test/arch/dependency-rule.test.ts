@@ -83,7 +83,7 @@ describe('the dependency rule', () => {
       }
     };
     load('src/server/server.ts');
-    expect(seen).toContain('src/server/admin/report-thread.ts');
+    expect(seen).toContain('src/server/admin/reports/report-thread.ts');
     expect(seen).toContain('express');
     expect([...seen].filter((each) => /proxy|report-forwarder/.test(each))).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { systemClock, type Clock } from '../../src/platform/clock.ts';
 import { listen } from '../../src/platform/http/listen.ts';
 import { createLogger, type LogLevel } from '../../src/platform/logging.ts';
 import { createRegistry, type Registry } from '../../src/platform/metrics.ts';
-import { createReportForwarder } from '../../src/server/admin/report-forwarder.ts';
+import { createReportForwarder } from '../../src/server/admin/reports/report-forwarder.ts';
 import { assembleServer, type AssembledServer } from '../../src/server/assemble-server.ts';
 import { serverConfigurationSchema } from '../../src/server/config.ts';
 import { createDaemonClient } from '../../src/server/daemon-client/daemon-client.ts';

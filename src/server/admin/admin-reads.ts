@@ -11,8 +11,8 @@ import type { AdminGate } from './admin-gate.ts';
 import { renderAdminIndex } from './admin-index.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { READ_OPERATIONS, type ReadRoute } from './admin-routes.ts';
-import type { ReportForwarder } from './report-forwarder.ts';
-import { createReportRoute } from './report-route.ts';
+import type { ReportForwarder } from './reports/report-forwarder.ts';
+import { createReportRoute } from './reports/report-route.ts';
 
 /** Headers of every answer under `/admin`. */
 const ADMIN_HEADERS = {

@@ -22,7 +22,7 @@ import {
 import { findAdminRoute, type AdminRoute } from './admin-routes.ts';
 import { beginControlAudit, createControlAuditLog } from './control-audit.ts';
 import { createControlRoute } from './control-route.ts';
-import type { ReportForwarder } from './report-forwarder.ts';
+import type { ReportForwarder } from './reports/report-forwarder.ts';
 
 /** The authenticated admin operations. */
 export interface AdminSurface {

@@ -1,6 +1,6 @@
 import type { MetricObject } from 'prom-client';
 import type { Clock } from '../../platform/clock.ts';
-import type { WorkerProcess } from './supervisor.ts';
+import type { WorkerProcess } from './worker-process.ts';
 
 /** How long a worker may take to answer, milliseconds; one that hangs must not hide the others. */
 const ANSWER_MS = 2_000;

@@ -5,7 +5,8 @@ import type { Lifecycle } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/logging.ts';
 import { createMetricsServer, createRegistry, type Registry } from '../../platform/metrics.ts';
 import type { ServerConfiguration } from '../config.ts';
-import { createSupervisor, type Supervisor, type WorkerProcess } from './supervisor.ts';
+import { createSupervisor, type Supervisor } from './supervisor.ts';
+import type { WorkerProcess } from './worker-process.ts';
 import { isWorkerMessage, type PrimaryMessage } from './worker-messages.ts';
 
 /** What {@link startWorkers} needs beside the configuration. */

@@ -4,18 +4,8 @@ import type { Logger } from '../../platform/logging.ts';
 import type { ServerConfiguration } from '../config.ts';
 import type { DamageChange, DamageReport } from '../serving/serving.ts';
 import { MetricsCollection } from './metrics-collection.ts';
-import type { PrimaryMessage, SharedEnvelope, WorkerMessage } from './worker-messages.ts';
-
-/** A worker process as the supervisor sees it. */
-export interface WorkerProcess {
-  readonly pid: number | undefined;
-  /** Does nothing when the process is gone. */
-  send(message: PrimaryMessage): void;
-  kill(): void;
-  onMessage(listener: (message: WorkerMessage) => void): void;
-  /** Called once; also when the process could not be started. */
-  onExit(listener: (how: { readonly code: number | null; readonly signal: string | null }) => void): void;
-}
+import type { SharedEnvelope, WorkerMessage } from './worker-messages.ts';
+import type { WorkerProcess } from './worker-process.ts';
 
 /** What {@link createSupervisor} needs. */
 export interface SupervisorOptions {

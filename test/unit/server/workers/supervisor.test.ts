@@ -7,8 +7,8 @@ import {
   createSupervisor,
   WorkersFailedError,
   type Supervisor,
-  type WorkerProcess,
 } from '../../../../src/server/workers/supervisor.ts';
+import type { WorkerProcess } from '../../../../src/server/workers/worker-process.ts';
 import type { PrimaryMessage, WorkerMessage } from '../../../../src/server/workers/worker-messages.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 

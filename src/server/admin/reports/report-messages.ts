@@ -1,5 +1,5 @@
-import type { ReportName } from '../../contract/reports.ts';
-import type { DaemonFailureCode } from '../daemon-client/daemon-unavailable.ts';
+import type { ReportName } from '../../../contract/reports.ts';
+import type { DaemonFailureCode } from '../../daemon-client/daemon-unavailable.ts';
 
 /** What the thread that forwards reports is started with. */
 export interface ReportWorkerData {

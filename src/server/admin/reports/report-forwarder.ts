@@ -2,11 +2,11 @@ import { Agent, type IncomingMessage } from 'node:http';
 
 import { createProxyMiddleware } from 'http-proxy-middleware';
 
-import type { ReportName } from '../../contract/reports.ts';
-import { readAnswer, type BoundedAnswer } from '../daemon-client/bounded-answer.ts';
-import { REPORT_MAX_BYTES } from '../daemon-client/daemon-client.ts';
-import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
-import { readJsonObject } from '../daemon-client/json-answer.ts';
+import type { ReportName } from '../../../contract/reports.ts';
+import { readAnswer, type BoundedAnswer } from '../../daemon-client/bounded-answer.ts';
+import { REPORT_MAX_BYTES } from '../../daemon-client/daemon-client.ts';
+import { DaemonUnavailable } from '../../daemon-client/daemon-unavailable.ts';
+import { readJsonObject } from '../../daemon-client/json-answer.ts';
 import { createForwardedExchange } from './forwarded-exchange.ts';
 
 /** Connections to the daemon, and with them answers in memory, at once. */

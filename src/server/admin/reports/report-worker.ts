@@ -1,8 +1,8 @@
 import { setPriority, constants } from 'node:os';
 import process from 'node:process';
 import { parentPort, workerData } from 'node:worker_threads';
-import { readDaemonToken } from '../daemon-client/daemon-token.ts';
-import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
+import { readDaemonToken } from '../../daemon-client/daemon-token.ts';
+import { DaemonUnavailable } from '../../daemon-client/daemon-unavailable.ts';
 import { createReportForwarder } from './report-forwarder.ts';
 import type { ReportOrder, ReportOutcome, ReportWorkerData } from './report-messages.ts';
 

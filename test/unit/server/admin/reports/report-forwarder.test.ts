@@ -7,12 +7,12 @@ import {
   createReportForwarder,
   type ForwardedRead,
   type ReportForwarder,
-} from '../../../../src/server/admin/report-forwarder.ts';
-import type { ReportWorkerData } from '../../../../src/server/admin/report-messages.ts';
-import { createReportThread } from '../../../../src/server/admin/report-thread.ts';
-import { readDaemonToken } from '../../../../src/server/daemon-client/daemon-token.ts';
-import { DaemonUnavailable } from '../../../../src/server/daemon-client/daemon-unavailable.ts';
-import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+} from '../../../../../src/server/admin/reports/report-forwarder.ts';
+import type { ReportWorkerData } from '../../../../../src/server/admin/reports/report-messages.ts';
+import { createReportThread } from '../../../../../src/server/admin/reports/report-thread.ts';
+import { readDaemonToken } from '../../../../../src/server/daemon-client/daemon-token.ts';
+import { DaemonUnavailable } from '../../../../../src/server/daemon-client/daemon-unavailable.ts';
+import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 
 const answerReport: RequestListener = (_request, response) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end('{"report":"task.list"}');

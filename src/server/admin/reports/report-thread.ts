@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import type { BoundedAnswer } from '../daemon-client/bounded-answer.ts';
-import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
+import type { BoundedAnswer } from '../../daemon-client/bounded-answer.ts';
+import { DaemonUnavailable } from '../../daemon-client/daemon-unavailable.ts';
 import type { ForwardedRead, ReportForwarder } from './report-forwarder.ts';
 import type { ReportOrder, ReportOutcome, ReportWorkerData } from './report-messages.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { ForwardedRead } from '../../../../src/server/admin/report-forwarder.ts';
-import { shareReads } from '../../../../src/server/admin/shared-reads.ts';
-import type { BoundedAnswer } from '../../../../src/server/daemon-client/bounded-answer.ts';
-import { until } from '../../../support/until.ts';
+import type { ForwardedRead } from '../../../../../src/server/admin/reports/report-forwarder.ts';
+import { shareReads } from '../../../../../src/server/admin/reports/shared-reads.ts';
+import type { BoundedAnswer } from '../../../../../src/server/daemon-client/bounded-answer.ts';
+import { until } from '../../../../support/until.ts';
 
 const ANSWER: BoundedAnswer = {
   status: 200,
@@ -80,6 +80,34 @@ test('nobody gets an answer to a question that was asked before his', async () =
   expect(await Promise.all(next)).toEqual([newer, newer]);
 });
 
+test('those who were answered together are waited for, but not for long', async () => {
+  const { ask, forwarded, settle } = shared();
+  const answerAll = async (): Promise<void> => {
+    await quiet();
+    settle.at(-1)?.resolve(ANSWER);
+  };
+  const first = [ask(read()), ask(read())];
+  await answerAll();
+  await Promise.all(first);
+  const again = [ask(read())];
+  await quiet();
+  expect(forwarded).toHaveLength(1);
+  again.push(ask(read()));
+  await answerAll();
+  await Promise.all(again);
+  expect(forwarded).toHaveLength(2);
+  const alone = ask(read());
+  await quiet();
+  expect(forwarded).toHaveLength(2);
+  await until(() => forwarded.length === 3);
+  await answerAll();
+  await alone;
+  const next = ask(read());
+  await answerAll();
+  await next;
+  expect(forwarded).toHaveLength(4);
+});
+
 test('a daemon that does not answer is asked again for those who came later', async () => {
   const { ask, forwarded, settle } = shared(1);
   const first = ask(read());
@@ -134,7 +162,7 @@ test('a failure is told to all, and who asks next is asked for again', async () 
   settle[0]?.reject(new Error('no daemon'));
   await Promise.all(answers);
   const next = ask(read());
-  await quiet();
+  await until(() => forwarded.length === 2);
   settle[1]?.resolve(ANSWER);
   await expect(next).resolves.toBe(ANSWER);
   expect(forwarded).toHaveLength(2);

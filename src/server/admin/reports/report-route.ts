@@ -1,10 +1,10 @@
-import { renderQuery } from '../../contract/query-parser.ts';
-import type { ReportName } from '../../contract/reports.ts';
-import { ServiceError } from '../../contract/service-error.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { jsonHeaders, NO_STORE, type Answer } from '../http/answer.ts';
-import type { AdminMetrics } from './admin-metrics.ts';
-import { backendUnavailable, reportBodyOf } from './daemon-answers.ts';
+import { renderQuery } from '../../../contract/query-parser.ts';
+import type { ReportName } from '../../../contract/reports.ts';
+import { ServiceError } from '../../../contract/service-error.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import { jsonHeaders, NO_STORE, type Answer } from '../../http/answer.ts';
+import type { AdminMetrics } from '../admin-metrics.ts';
+import { backendUnavailable, reportBodyOf } from '../daemon-answers.ts';
 import type { ReportForwarder } from './report-forwarder.ts';
 import { shareReads } from './shared-reads.ts';
 

@@ -1,0 +1,12 @@
+import type { PrimaryMessage, WorkerMessage } from './worker-messages.ts';
+
+/** A worker process as the supervisor sees it. */
+export interface WorkerProcess {
+  readonly pid: number | undefined;
+  /** Does nothing when the process is gone. */
+  send(message: PrimaryMessage): void;
+  kill(): void;
+  onMessage(listener: (message: WorkerMessage) => void): void;
+  /** Called once; also when the process could not be started. */
+  onExit(listener: (how: { readonly code: number | null; readonly signal: string | null }) => void): void;
+}
