@@ -94,7 +94,12 @@ export async function createWorld(
   const signingKeys: SigningKey[] = [{ keyId: keyIdOf(publicKey), privateKey }];
   const trusted: TrustedKey[] = [{ keyId: keyIdOf(publicKey), publicKey }];
   let boot = 0;
-  let counter = 0;
+  let state = 1;
+  // The same in every run, but never twice within one.
+  const nextRandom = (): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return (state >>> 16) % 32;
+  };
 
   const open = async (): Promise<Pick<World, 'releases' | 'engine' | 'database'>> => {
     boot += 1;
@@ -110,7 +115,7 @@ export async function createWorld(
       random: () => 0,
       createId: createUlidFactory({
         clock,
-        randomBytes: (count) => Uint8Array.from({ length: count }, () => (counter += 1) % 32),
+        randomBytes: (count) => Uint8Array.from({ length: count }, () => nextRandom()),
       }),
       logger: createSilentLogger(),
       bootId: `boot-${boot}`,
