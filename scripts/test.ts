@@ -36,8 +36,9 @@ interface TestReport {
   }>;
 }
 
-/** How much of a failure's message is said again at the end. */
-const FAILURE_LINES = 12;
+/** How many failures, and how much of each message, are said again at the end. */
+const MOST_FAILURES = 10;
+const FAILURE_LINES = 8;
 
 interface Stage {
   readonly name: string;
@@ -92,9 +93,10 @@ async function main(): Promise<number> {
       `${row.name.padEnd(14)} ${pad(row.passed, 6)} ${pad(row.failed, 7)} ${pad(row.skipped, 8)} ${pad(row.seconds.toFixed(1), 8)}`,
     );
   }
-  for (const row of rows) {
-    for (const failure of row.failures ?? []) console.log(`\nFAILED in ${row.name}: ${failure}`);
-  }
+  const failures = rows.flatMap((row) => (row.failures ?? []).map((each) => `in ${row.name}: ${each}`));
+  for (const failure of failures.slice(0, MOST_FAILURES)) console.log(`\nFAILED ${failure}`);
+  if (failures.length > MOST_FAILURES)
+    console.log(`\nand ${failures.length - MOST_FAILURES} more, see above`);
   const total = (key: 'passed' | 'failed' | 'skipped'): number =>
     rows.reduce((sum, row) => sum + row[key], 0);
   const skipped = total('skipped');
