@@ -233,6 +233,8 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     });
     expect((await idle.closed()).rest.length).toBe(0);
     const [whole, part] = await Promise.all(downloads.map(async (download) => await download.finish()));
+    expect([whole?.wasCut, whole?.body.length]).toEqual([false, huge.length]);
+    expect([part?.wasCut, part?.body.length]).toEqual([false, huge.length - 5]);
     expect(whole?.body.equals(huge)).toBe(true);
     expect(part?.body.equals(huge.subarray(5))).toBe(true);
     expect(await served.process.exited).toBe(0);

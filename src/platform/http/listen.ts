@@ -83,6 +83,12 @@ function trackRequests(server: Server): {
 } {
   const open = new Set<ServerResponse>();
   let closing = false;
+  const closeIdle = server.closeIdleConnections.bind(server);
+  // For Node a connection is idle as soon as its answer was ended, though the client has not got the last of it: that
+  // would be cut. Every such answer comes by here again when it is sent.
+  server.closeIdleConnections = () => {
+    if (![...open].some(isBeingSent)) closeIdle();
+  };
   const sayGoodbye = (response: ServerResponse): void => {
     if (!response.headersSent) response.setHeader('Connection', 'close');
   };
@@ -109,6 +115,11 @@ function trackRequests(server: Server): {
       return false;
     },
   };
+}
+
+/** Whether an answer is complete, and not all of it taken by the network. */
+function isBeingSent(response: ServerResponse): boolean {
+  return response.writableEnded && !response.writableFinished;
 }
 
 function describeAddress(

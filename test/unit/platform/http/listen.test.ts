@@ -5,7 +5,7 @@ import { Agent, createServer, get, type IncomingMessage, type ServerResponse } f
 import { createServer as createTcpServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listen, ListenError, type ListenAddress } from '../../../../src/platform/http/listen.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -124,6 +124,31 @@ describe('close', () => {
     const closed = server.close();
     response.end('second');
     expect(await text(answer)).toBe('first second');
+    await closed;
+  });
+
+  it('cuts no answer that is complete but not yet sent, and then what is idle', async () => {
+    const whole = Buffer.alloc(32 * 1024 * 1024, 'slipway ');
+    const ended = Promise.withResolvers<void>();
+    const server = await start((request, response) => {
+      if (request.url === '/short') {
+        response.end('short');
+        return;
+      }
+      response.end(whole);
+      ended.resolve();
+    });
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => {
+      agent.destroy();
+    });
+    const idle = await fetchWith(agent, { port: server.port, path: '/short' });
+    expect(await text(idle)).toBe('short');
+    // Its client takes nothing more than what the network holds.
+    const slow = await fetchWith(new Agent(), { port: server.port });
+    await ended.promise;
+    const closed = server.close();
+    expect((await buffer(slow)).equals(whole)).toBe(true);
     await closed;
   });
 
