@@ -83,7 +83,10 @@ export class FastConnection {
     const head = this.#reader.read(chunk.toString('latin1'));
     const found = head === null ? null : findFastRoute(routes, head.target);
     if (head !== null && found !== null) {
-      this.#routeResponder ??= new RouteResponder(this.#socket, this.#deps, this.#onFinished);
+      this.#routeResponder ??= new RouteResponder(this.#socket, this.#deps, (bytes) => {
+        this.#responder.passOver(bytes);
+        this.#onFinished();
+      });
       this.#routeResponder.answer(head, found);
       return;
     }

@@ -54,7 +54,7 @@ export class FastResponder {
   readonly #socket: Socket;
   readonly #deps: FastResponderDeps;
   readonly #events: FastResponderEvents;
-  /** Bytes of the answers that are finished. */
+  /** Bytes of the answers on this socket that are finished. */
   #finishedBytes = 0;
   #exchange: Exchange | null = null;
 
@@ -67,6 +67,11 @@ export class FastResponder {
   /** Whether an answer is on its way. */
   get isBusy(): boolean {
     return this.#exchange !== null;
+  }
+
+  /** Leaves bytes out of account that another part has sent on this socket. */
+  passOver(bytes: number): void {
+    this.#finishedBytes += bytes;
   }
 
   /** Writes down the answer that the end of the socket has cut. */

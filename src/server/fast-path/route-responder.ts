@@ -76,11 +76,11 @@ class RouteExchange implements FastRequest {
 export class RouteResponder {
   readonly #socket: Socket;
   readonly #deps: RouteResponderDeps;
-  readonly #onFinished: () => void;
+  readonly #onFinished: (bytes: number) => void;
   #exchange: RouteExchange | null = null;
 
-  /** @param onFinished called when the network has taken a whole answer */
-  constructor(socket: Socket, deps: RouteResponderDeps, onFinished: () => void) {
+  /** @param onFinished called with its length when the network has taken a whole answer */
+  constructor(socket: Socket, deps: RouteResponderDeps, onFinished: (bytes: number) => void) {
     this.#socket = socket;
     this.#deps = deps;
     this.#onFinished = onFinished;
@@ -151,7 +151,7 @@ export class RouteResponder {
     if (exchange === null || (error !== undefined && error !== null)) return;
     this.#end(exchange);
     this.#record(exchange, true);
-    this.#onFinished();
+    this.#onFinished(this.#socket.bytesWritten - exchange.sentBefore);
   };
 
   #end(exchange: RouteExchange): void {

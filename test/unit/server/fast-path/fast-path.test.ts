@@ -197,6 +197,27 @@ test('a client that ends its half or goes away leaves nothing behind', async () 
   expect(cdn.handler.parts.drainWatch.watched).toBe(0);
 });
 
+test('of an answer that is cut its own bytes are counted, not those of a route before it', async () => {
+  const { fronted } = await start();
+  const socket = await openSocket(fronted.port);
+  socket.on('error', () => undefined);
+  socket.pause();
+  socket.write('GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n');
+  await until(() => fronted.fast.length === 1);
+  // Until the network takes no more of what nobody reads.
+  for (let isStalled = false; !isStalled;) {
+    const before = fronted.fast.length;
+    socket.write(`GET /${CDN_HOST}/big.bin HTTP/1.1\r\nHost: h\r\n\r\n`);
+    isStalled = await until(() => fronted.fast.length > before, 300).then(
+      () => false,
+      () => true,
+    );
+  }
+  socket.destroy();
+  await until(() => fronted.fast.at(-1)?.completed === false);
+  expect(fronted.fast.at(-1)?.bytes).toBe(fronted.fast[1]?.bytes);
+});
+
 test('draining ends idle connections and sends new requests to the full server', async () => {
   const { fronted } = await start();
   const idle = await connect(fronted);
