@@ -2,7 +2,11 @@
 import { globSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import process from 'node:process';
-import { collectHeapLess, keepProcessSmall, saveCompiledModules } from '../src/platform/process-memory.ts';
+import {
+  collectHeapLess,
+  keepProcessSmall,
+  saveCompiledModules,
+} from '../src/platform/process/process-memory.ts';
 
 // Loads every module that a program or one of its threads loads, and saves what was compiled (NODE_COMPILE_CACHE). Run it
 // where programs cannot save that themselves, as the user that they will run as: the image is built so.
@@ -32,10 +36,10 @@ async function startThreads(): Promise<void> {
   // No daemon is there; that one was looked for is enough.
   await reports.forward(read).catch(() => undefined);
   await reports.close();
-  const { snapshotIdOf } = await import('../src/domain/digest.ts');
+  const { snapshotIdOf } = await import('../src/domain/release/digest.ts');
   const { blake3Hex } = await import('../src/platform/hashing/blake3.ts');
-  const { loadManifest } = await import('../src/snapshot/manifest-loader.ts');
-  const { SnapshotFault } = await import('../src/snapshot/snapshot-fault.ts');
+  const { loadManifest } = await import('../src/snapshot/manifest/manifest-loader.ts');
+  const { SnapshotFault } = await import('../src/snapshot/volume/snapshot-fault.ts');
   const snapshotId = snapshotIdOf(blake3Hex(Buffer.from('no manifest has this digest')));
   try {
     await loadManifest({ root: import.meta.dirname, snapshotId, checkObjects: false });

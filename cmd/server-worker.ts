@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import process from 'node:process';
-import { keepProcessSmall, saveCompiledModules } from '../src/platform/process-memory.ts';
+import { keepProcessSmall, saveCompiledModules } from '../src/platform/process/process-memory.ts';
 
 // One of several processes of a server: started by the first of them, never by hand.
 keepProcessSmall();

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { runCtl } from '../src/cli/ctl/ctl.ts';
 import { runDev } from '../src/cli/dev/dev.ts';
-import { runKeygen } from '../src/cli/keygen.ts';
-import { runVerify } from '../src/cli/verify.ts';
-import { systemClock } from '../src/platform/clock.ts';
+import { runKeygen } from '../src/cli/keygen/keygen.ts';
+import { runVerify } from '../src/cli/verify/verify.ts';
+import { systemClock } from '../src/platform/process/clock.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 
 const USAGE = `Usage: slipway COMMAND [OPTIONS]

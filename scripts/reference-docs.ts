@@ -16,7 +16,7 @@ import { renderReleaseChannelPage } from './reference/release-channel.ts';
 import { renderSchemas } from './reference/schemas.ts';
 import { renderActions, renderOperations, renderProblems, renderReasons } from './reference/tables.ts';
 import { renderReleaseChannelDefinition } from '../src/contract/crd/custom-resource-definition.ts';
-import { renderOpenApiYaml } from '../src/contract/openapi.ts';
+import { renderOpenApiYaml } from '../src/contract/operations/openapi.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const REFERENCE = join(ROOT, 'docs/reference');

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import type { CtlIo } from '../../src/cli/ctl/ctl-context.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/process/clock.ts';
 
 /** What `slipway ctl` and the plugin of kubectl get from this process. */
 export function processCtlIo(signal: AbortSignal): CtlIo {

@@ -6,13 +6,13 @@ import { createDaemon } from '../../src/daemon/daemon.ts';
 import { createLogRing } from '../../src/daemon/reports/log-ring.ts';
 import type { SettingsLoader } from '../../src/daemon/settings/daemon-settings.ts';
 import { createSettingsLoader } from '../../src/daemon/settings/load-settings.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/process/clock.ts';
 import { ConfigurationProblems, runConfigured } from '../../src/platform/config/run-configured.ts';
-import { noFailpoints } from '../../src/platform/failpoints.ts';
-import { createLifecycle } from '../../src/platform/lifecycle.ts';
-import { createLogOutput } from '../../src/platform/log-output.ts';
-import { createLogger } from '../../src/platform/logging.ts';
-import { collectHeapLess } from '../../src/platform/process-memory.ts';
+import { noFailpoints } from '../../src/platform/files/failpoints.ts';
+import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
+import { createLogOutput } from '../../src/platform/logging/log-output.ts';
+import { createLogger } from '../../src/platform/logging/logging.ts';
+import { collectHeapLess } from '../../src/platform/process/process-memory.ts';
 
 /** Tasks get 20 seconds to stop; the rest takes little. */
 const SHUTDOWN_MS = 35_000;

@@ -6,12 +6,12 @@ import { operatorConfigurationSchema, type OperatorConfiguration } from '../../s
 import { KubeconfigError } from '../../src/operator/kubernetes/kubeconfig.ts';
 import { loadClusterAccess } from '../../src/operator/kubernetes/load-cluster-access.ts';
 import { startOperator } from '../../src/operator/operator.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/process/clock.ts';
 import { ConfigurationProblems, runConfigured } from '../../src/platform/config/run-configured.ts';
 import { ListenError } from '../../src/platform/http/listen.ts';
-import { createUlidFactory } from '../../src/platform/ids.ts';
-import { createLifecycle } from '../../src/platform/lifecycle.ts';
-import { createLogger } from '../../src/platform/logging.ts';
+import { createUlidFactory } from '../../src/platform/process/ids.ts';
+import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
+import { createLogger } from '../../src/platform/logging/logging.ts';
 
 /** Calls that are under way end with their own deadlines, well within this. */
 const SHUTDOWN_MS = 25_000;

@@ -1,10 +1,10 @@
 import process from 'node:process';
 
 import packageManifest from '../../package.json' with { type: 'json' };
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/process/clock.ts';
 import { ListenError } from '../../src/platform/http/listen.ts';
-import { createLifecycle } from '../../src/platform/lifecycle.ts';
-import { createLogger } from '../../src/platform/logging.ts';
+import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
+import { createLogger } from '../../src/platform/logging/logging.ts';
 import type { ServerConfiguration } from '../../src/server/config.ts';
 import { startServer } from '../../src/server/server.ts';
 import type { WorkerLink, WorkerStart } from '../../src/server/workers/worker-link.ts';

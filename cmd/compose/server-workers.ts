@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import process from 'node:process';
 
 import packageManifest from '../../package.json' with { type: 'json' };
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/process/clock.ts';
 import { ListenError } from '../../src/platform/http/listen.ts';
-import { createLifecycle } from '../../src/platform/lifecycle.ts';
-import { createLogger } from '../../src/platform/logging.ts';
+import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
+import { createLogger } from '../../src/platform/logging/logging.ts';
 import type { ServerConfiguration } from '../../src/server/config.ts';
 import { startWorkers } from '../../src/server/workers/start-workers.ts';
 import { WorkersFailedError } from '../../src/server/workers/supervisor.ts';

@@ -1,4 +1,4 @@
-import { listOperations } from '../../src/contract/operations.ts';
+import { listOperations } from '../../src/contract/operations/operations.ts';
 import { STATUS_CASES, STATUS_WORLDS, type StatusWorld } from '../../test/support/operation-status-cases.ts';
 import { table } from './markdown.ts';
 

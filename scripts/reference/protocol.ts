@@ -1,5 +1,5 @@
-import { actionDefinition, CONTROL_ACTIONS } from '../../src/contract/actions.ts';
-import { REPORTS, type ReportName } from '../../src/contract/reports.ts';
+import { actionDefinition, CONTROL_ACTIONS } from '../../src/contract/actions/actions.ts';
+import { REPORTS, type ReportName } from '../../src/contract/reports/reports.ts';
 import { codes, table } from './markdown.ts';
 
 /** Puts the generated tables into the hand-written docs/reference/daemon-protocol.md. */

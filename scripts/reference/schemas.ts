@@ -1,15 +1,15 @@
-import { renderActionSchema } from '../../src/contract/action-schema.ts';
-import { CONTROL_ACTIONS } from '../../src/contract/actions.ts';
+import { renderActionSchema } from '../../src/contract/actions/action-schema.ts';
+import { CONTROL_ACTIONS } from '../../src/contract/actions/actions.ts';
 import { EnvelopeSchema, StatementSchema } from '../../src/contract/formats/attestation-format.ts';
-import { renderJsonSchema, type JsonSchema } from '../../src/contract/json-schema.ts';
-import { ProblemSchema } from '../../src/contract/problem-schema.ts';
-import { REPORTS } from '../../src/contract/reports.ts';
+import { renderJsonSchema, type JsonSchema } from '../../src/contract/json/json-schema.ts';
+import { ProblemSchema } from '../../src/contract/problems/problem-schema.ts';
+import { REPORTS } from '../../src/contract/reports/reports.ts';
 import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
 import {
   DaemonHealthAnswer,
   DaemonReadinessAnswer,
 } from '../../src/contract/schemas/answers/daemon-health.ts';
-import { ControlBodySchema } from '../../src/contract/schemas/control-body.ts';
+import { ControlBodySchema } from '../../src/contract/actions/control-body.ts';
 
 /** The JSON Schemas of the loopback protocol, by path below docs/reference. */
 export function renderSchemas(): Array<[string, string]> {

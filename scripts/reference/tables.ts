@@ -1,9 +1,9 @@
-import { actionDefinition, CONTROL_ACTIONS } from '../../src/contract/actions.ts';
-import type { FieldChoice } from '../../src/contract/action-definition.ts';
-import { listOperations } from '../../src/contract/operations.ts';
-import { DAEMON_PROBLEMS } from '../../src/contract/daemon-problems.ts';
-import { PROBLEMS, type ProblemCode } from '../../src/contract/problems.ts';
-import { REASONS } from '../../src/domain/reasons.ts';
+import { actionDefinition, CONTROL_ACTIONS } from '../../src/contract/actions/actions.ts';
+import type { FieldChoice } from '../../src/contract/actions/action-definition.ts';
+import { listOperations } from '../../src/contract/operations/operations.ts';
+import { DAEMON_PROBLEMS } from '../../src/contract/problems/daemon-problems.ts';
+import { PROBLEMS, type ProblemCode } from '../../src/contract/problems/problems.ts';
+import { REASONS } from '../../src/domain/verdict/reasons.ts';
 import { codes, table } from './markdown.ts';
 
 const NOTE = 'Generated from the contract by `make docs`; do not edit.';

@@ -2,7 +2,7 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'n
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { failure, success, type Result } from '../domain/result.ts';
-import { readBoundedFile } from '../platform/files.ts';
+import { readBoundedFile } from '../platform/files/files.ts';
 
 /** A public key whose signature is believed. */
 export interface TrustedKey {

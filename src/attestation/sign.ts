@@ -5,8 +5,8 @@ import {
   ENVELOPE_MAX_SIGNATURES,
   renderStatement,
 } from '../contract/formats/attestation-format.ts';
-import type { AttestationStatement } from '../domain/attestation.ts';
-import type { SnapshotId } from '../domain/digest.ts';
+import type { AttestationStatement } from '../domain/verdict/attestation.ts';
+import type { SnapshotId } from '../domain/release/digest.ts';
 import { preAuthenticationEncoding, renderEnvelope } from './dsse.ts';
 import type { SigningKey } from './keys.ts';
 

@@ -5,8 +5,8 @@ import {
   parseStatement,
   type Envelope,
 } from '../contract/formats/attestation-format.ts';
-import type { Refusal } from '../domain/attestation-acceptance.ts';
-import type { VerifiedAttestation } from '../domain/attestation.ts';
+import type { Refusal } from '../domain/verdict/attestation-acceptance.ts';
+import type { VerifiedAttestation } from '../domain/verdict/attestation.ts';
 import { failure, success, type Result } from '../domain/result.ts';
 import { decodeBase64, preAuthenticationEncoding } from './dsse.ts';
 import type { TrustedKey } from './keys.ts';

@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { RETAINED_MAX_RELEASES } from '../contract/formats/attestation-format.ts';
-import { CHANNELS } from '../domain/channel.ts';
-import { LOG_LEVELS } from '../platform/logging.ts';
+import { CHANNELS } from '../domain/release/channel.ts';
+import { LOG_LEVELS } from '../platform/logging/logging.ts';
 import { upstreamConfigurationSchema } from './upstream/upstream-config.ts';
 
 const DAY_SECONDS = 86_400;

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { SigningKey } from '../attestation/keys.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Failpoints } from '../platform/failpoints.ts';
+import type { Clock } from '../platform/process/clock.ts';
+import type { Failpoints } from '../platform/files/failpoints.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
-import { createUlidFactory } from '../platform/ids.ts';
-import type { Logger } from '../platform/logging.ts';
-import { openSnapshotWriter, type SnapshotWriter } from '../snapshot/snapshot-writer.ts';
+import { createUlidFactory } from '../platform/process/ids.ts';
+import type { Logger } from '../platform/logging/logging.ts';
+import { openSnapshotWriter, type SnapshotWriter } from '../snapshot/volume/snapshot-writer.ts';
 import { createDaemonApi, type DaemonApi } from './api/api-server.ts';
 import { createDaemonActions } from './api/daemon-actions.ts';
 import type { DaemonConfiguration } from './config.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LOG_LEVELS } from '../platform/logging.ts';
+import { LOG_LEVELS } from '../platform/logging/logging.ts';
 
 const port = z.int().min(0).max(65_535);
 const filePath = z.string().min(1).max(4096);

@@ -1,8 +1,8 @@
-import type { Clock } from '../platform/clock.ts';
-import type { Lifecycle } from '../platform/lifecycle.ts';
-import type { Logger } from '../platform/logging.ts';
-import { createMetricsServer, createRegistry } from '../platform/metrics.ts';
-import { createClusterView } from './cluster-view.ts';
+import type { Clock } from '../platform/process/clock.ts';
+import type { Lifecycle } from '../platform/process/lifecycle.ts';
+import type { Logger } from '../platform/logging/logging.ts';
+import { createMetricsServer, createRegistry } from '../platform/metrics/metrics.ts';
+import { createClusterView } from './channels/cluster-view.ts';
 import type { OperatorConfiguration } from './config.ts';
 import { alwaysLeading, createLeaderElection, LeadershipLost } from './election/leader-election.ts';
 import { createChannelWriter } from './kubernetes/channel-writer.ts';
@@ -20,7 +20,7 @@ import { createProbeServer } from './probe-server.ts';
 import { createDaemonStep } from './reconcile/daemon-step.ts';
 import { createFinalizer } from './reconcile/finalizer.ts';
 import { createReconciler } from './reconcile/reconciler.ts';
-import { createWorkQueue } from './work-queue.ts';
+import { createWorkQueue } from './reconcile/work-queue.ts';
 
 /** What {@link startOperator} needs. */
 export interface OperatorDependencies {

@@ -1,6 +1,6 @@
 import type { Listening } from '../platform/http/listen.ts';
 import { createSideServer, type SideAnswer } from '../platform/http/side-server.ts';
-import type { Logger } from '../platform/logging.ts';
+import type { Logger } from '../platform/logging/logging.ts';
 
 /** What the probes ask; each gives what is wrong, nothing when all is well. */
 export interface Probes {

@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import express, { type Express } from 'express';
 
-import { PUBLIC_OPERATIONS } from '../contract/operations-public.ts';
-import { ServiceError } from '../contract/service-error.ts';
-import { requestId } from '../platform/ids.ts';
-import type { Logger } from '../platform/logging.ts';
+import { PUBLIC_OPERATIONS } from '../contract/operations/operations-public.ts';
+import { ServiceError } from '../contract/problems/service-error.ts';
+import { requestId } from '../platform/process/ids.ts';
+import type { Logger } from '../platform/logging/logging.ts';
 import { findAdminRoute, isAdminPath } from './admin/admin-routes.ts';
 import type { AdminSurface } from './admin/admin-surface.ts';
-import type { CdnHandler } from './cdn/cdn-handler.ts';
+import type { CdnHandler } from './bytes/cdn-handler.ts';
 import { DASHBOARD_PATH, isDashboardPath, type DashboardRoute } from './dashboard/dashboard-route.ts';
 import { logFailure } from './http/log-failure.ts';
 import { messageProblem } from './http/message-rules.ts';

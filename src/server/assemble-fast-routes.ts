@@ -1,6 +1,6 @@
-import { PUBLIC_OPERATIONS } from '../contract/operations-public.ts';
+import { PUBLIC_OPERATIONS } from '../contract/operations/operations-public.ts';
 import { renderProblem } from '../platform/http/problem.ts';
-import type { Logger } from '../platform/logging.ts';
+import type { Logger } from '../platform/logging/logging.ts';
 import { READ_ROUTES, type ReadRoute } from './admin/admin-routes.ts';
 import type { AdminSurface } from './admin/admin-surface.ts';
 import type { FastRoute, FastRoutes } from './fast-path/fast-routes.ts';

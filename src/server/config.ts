@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
-import { CHANNELS } from '../domain/channel.ts';
+import { CHANNELS } from '../domain/release/channel.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const HOST_SEGMENT = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;

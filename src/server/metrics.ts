@@ -1,13 +1,13 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-import { CHANNELS, type Channel } from '../domain/channel.ts';
-import type { Verdict } from '../domain/verdict.ts';
+import { CHANNELS, type Channel } from '../domain/release/channel.ts';
+import type { Verdict } from '../domain/verdict/verdict.ts';
 import {
   createTallyCounter,
   createTallyHistogram,
   type CounterSeries,
   type HistogramSeries,
-} from '../platform/tally.ts';
+} from '../platform/metrics/tally.ts';
 import type { RefreshOutcome } from './serving/refresher.ts';
 import type { Serving } from './serving/serving.ts';
 

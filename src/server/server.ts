@@ -1,15 +1,15 @@
 import { createServer as createHttpServer } from 'node:http';
 
 import { loadTrustedKeys } from '../attestation/keys.ts';
-import { parseJsonExact } from '../contract/json-exact.ts';
-import type { Reason } from '../domain/reasons.ts';
-import type { Clock } from '../platform/clock.ts';
+import { parseJsonExact } from '../contract/json/json-exact.ts';
+import type { Reason } from '../domain/verdict/reasons.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { ConfigurationProblems } from '../platform/config/run-configured.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import { listen } from '../platform/http/listen.ts';
-import type { Lifecycle } from '../platform/lifecycle.ts';
-import type { Logger } from '../platform/logging.ts';
-import { createMetricsServer, createRegistry } from '../platform/metrics.ts';
+import type { Lifecycle } from '../platform/process/lifecycle.ts';
+import type { Logger } from '../platform/logging/logging.ts';
+import { createMetricsServer, createRegistry } from '../platform/metrics/metrics.ts';
 import { createReportThread } from './admin/reports/report-thread.ts';
 import { assembleServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config.ts';

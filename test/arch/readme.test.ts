@@ -1,8 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PUBLIC_OPERATIONS } from '../../src/contract/operations-public.ts';
-import { listOperations } from '../../src/contract/operations.ts';
+import { PUBLIC_OPERATIONS } from '../../src/contract/operations/operations-public.ts';
+import { listOperations } from '../../src/contract/operations/operations.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PAGES = [

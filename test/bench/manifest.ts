@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import process from 'node:process';
-import type { SnapshotId } from '../../src/domain/digest.ts';
-import type { Destination } from '../../src/domain/destination.ts';
-import type { Blake3Hex, Crc64Decimal } from '../../src/domain/digest.ts';
-import type { ManifestEntry } from '../../src/domain/manifest.ts';
-import type { ReleaseId } from '../../src/domain/release-id.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { noFailpoints } from '../../src/platform/failpoints.ts';
-import type { ManifestIndex } from '../../src/snapshot/manifest-index.ts';
-import { loadManifest } from '../../src/snapshot/manifest-loader.ts';
-import { openSnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
+import type { SnapshotId } from '../../src/domain/release/digest.ts';
+import type { Destination } from '../../src/domain/release/destination.ts';
+import type { Blake3Hex, Crc64Decimal } from '../../src/domain/release/digest.ts';
+import type { ManifestEntry } from '../../src/domain/release/manifest.ts';
+import type { ReleaseId } from '../../src/domain/release/release-id.ts';
+import { systemClock } from '../../src/platform/process/clock.ts';
+import { noFailpoints } from '../../src/platform/files/failpoints.ts';
+import type { ManifestIndex } from '../../src/snapshot/manifest/manifest-index.ts';
+import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
+import { openSnapshotWriter } from '../../src/snapshot/volume/snapshot-writer.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { median } from './statistics.ts';
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { parseDestination, type Destination } from '../../src/domain/destination.ts';
-import type { AttestedRelease } from '../../src/domain/attestation.ts';
-import type { Channel } from '../../src/domain/channel.ts';
-import { snapshotIdOf, type Blake3Hex } from '../../src/domain/digest.ts';
-import type { ManifestEntry } from '../../src/domain/manifest.ts';
-import type { Reason } from '../../src/domain/reasons.ts';
-import { parseReleaseId } from '../../src/domain/release-id.ts';
-import type { Verdict } from '../../src/domain/verdict.ts';
+import { parseDestination, type Destination } from '../../src/domain/release/destination.ts';
+import type { AttestedRelease } from '../../src/domain/verdict/attestation.ts';
+import type { Channel } from '../../src/domain/release/channel.ts';
+import { snapshotIdOf, type Blake3Hex } from '../../src/domain/release/digest.ts';
+import type { ManifestEntry } from '../../src/domain/release/manifest.ts';
+import type { Reason } from '../../src/domain/verdict/reasons.ts';
+import { parseReleaseId } from '../../src/domain/release/release-id.ts';
+import type { Verdict } from '../../src/domain/verdict/verdict.ts';
 import type {
   DamageChange,
   DamageReport,
@@ -15,7 +15,7 @@ import type {
   Serving,
   ServingState,
 } from '../../src/server/serving/serving.ts';
-import type { ManifestIndex } from '../../src/snapshot/manifest-index.ts';
+import type { ManifestIndex } from '../../src/snapshot/manifest/manifest-index.ts';
 
 /** A manifest in a plain map. */
 export function fakeManifestIndex(

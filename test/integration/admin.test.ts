@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { OPERATIONS } from '../../src/contract/operations.ts';
-import type { OperationDefinition } from '../../src/contract/operation-definition.ts';
-import type { Problem } from '../../src/contract/problem-schema.ts';
+import { OPERATIONS } from '../../src/contract/operations/operations.ts';
+import type { OperationDefinition } from '../../src/contract/operations/operation-definition.ts';
+import type { Problem } from '../../src/contract/problems/problem-schema.ts';
 import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TaskBody, type TestSystem } from '../support/system.ts';

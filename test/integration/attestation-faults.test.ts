@@ -5,8 +5,8 @@ import { loadSigningKeys, type SigningKey } from '../../src/attestation/keys.ts'
 import { signStatement } from '../../src/attestation/sign.ts';
 import { makeKeys } from '../support/make-keys.ts';
 import { parseEnvelope, parseStatement } from '../../src/contract/formats/attestation-format.ts';
-import type { AttestationStatement } from '../../src/domain/attestation.ts';
-import type { SnapshotId } from '../../src/domain/digest.ts';
+import type { AttestationStatement } from '../../src/domain/verdict/attestation.ts';
+import type { SnapshotId } from '../../src/domain/release/digest.ts';
 import { startImpostorDaemon } from '../support/impostor-daemon.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createRandom } from '../../src/cli/dev/seeded-random.ts';
-import { renderHttpDate } from '../../src/domain/http-date.ts';
+import { renderHttpDate } from '../../src/domain/http/http-date.ts';
 import {
   BYTE_FILES,
   BYTE_PATHS,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../src/cli/dev/seeded-random.ts';
-import { runVerify } from '../../src/cli/verify.ts';
+import { runVerify } from '../../src/cli/verify/verify.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

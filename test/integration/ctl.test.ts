@@ -6,7 +6,7 @@ import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
-import { REPORTS } from '../../src/contract/reports.ts';
+import { REPORTS } from '../../src/contract/reports/reports.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

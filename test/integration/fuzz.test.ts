@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { listOperations } from '../../src/contract/operations.ts';
+import { listOperations } from '../../src/contract/operations/operations.ts';
 import { schemathesisProgram } from '../support/schemathesis.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem } from '../support/system.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { parseJsonExact } from '../../src/contract/json-exact.ts';
-import type { AnswerDefinition } from '../../src/contract/operation-definition.ts';
-import { listOperations, OPERATIONS } from '../../src/contract/operations.ts';
-import { ProblemSchema } from '../../src/contract/problem-schema.ts';
+import { parseJsonExact } from '../../src/contract/json/json-exact.ts';
+import type { AnswerDefinition } from '../../src/contract/operations/operation-definition.ts';
+import { listOperations, OPERATIONS } from '../../src/contract/operations/operations.ts';
+import { ProblemSchema } from '../../src/contract/problems/problem-schema.ts';
 import {
   STATUS_CASES,
   STATUS_WORLDS,

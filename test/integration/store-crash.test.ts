@@ -4,12 +4,12 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
-import { BLOCK_SIZE } from '../../src/domain/blocks.ts';
-import type { SnapshotId } from '../../src/domain/digest.ts';
+import { BLOCK_SIZE } from '../../src/domain/release/blocks.ts';
+import type { SnapshotId } from '../../src/domain/release/digest.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
-import { loadManifest } from '../../src/snapshot/manifest-loader.ts';
-import { listReleaseIds, readReleaseRecord } from '../../src/snapshot/release-records.ts';
-import { SNAPSHOT_FAILPOINTS } from '../../src/snapshot/snapshot-failpoints.ts';
+import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
+import { listReleaseIds, readReleaseRecord } from '../../src/snapshot/volume/release-records.ts';
+import { SNAPSHOT_FAILPOINTS } from '../../src/snapshot/volume/snapshot-failpoints.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const CHILD = resolve(import.meta.dirname, '../support/store-writer-child.ts');

@@ -1,4 +1,4 @@
-import type { Problem } from '../../src/contract/problem-schema.ts';
+import type { Problem } from '../../src/contract/problems/problem-schema.ts';
 import { startTestServer, type TestServer } from './start-test-server.ts';
 import { writeTokenFile } from './token-file.ts';
 

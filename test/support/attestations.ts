@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { keyIdOf, type SigningKey, type TrustedKey } from '../../src/attestation/keys.ts';
-import type { AttestationStatement, AttestedRelease } from '../../src/domain/attestation.ts';
-import { snapshotIdOf, type Blake3Hex, type SnapshotId } from '../../src/domain/digest.ts';
-import { parseReleaseId, type ReleaseId } from '../../src/domain/release-id.ts';
+import type { AttestationStatement, AttestedRelease } from '../../src/domain/verdict/attestation.ts';
+import { snapshotIdOf, type Blake3Hex, type SnapshotId } from '../../src/domain/release/digest.ts';
+import { parseReleaseId, type ReleaseId } from '../../src/domain/release/release-id.ts';
 
 /** Both halves of a fresh key. */
 export function createKeyPair(): { readonly signing: SigningKey; readonly trusted: TrustedKey } {

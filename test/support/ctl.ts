@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { runCtl, type CtlProgram } from '../../src/cli/ctl/ctl.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/process/clock.ts';
 
 /** What `slipway ctl` did. */
 export interface CtlRun {

@@ -1,9 +1,9 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { createDaemonApi, type DaemonApiDependencies } from '../../src/daemon/api/api-server.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/process/clock.ts';
 import type { Listening } from '../../src/platform/http/listen.ts';
-import { createSilentLogger } from '../../src/platform/logging.ts';
+import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 
 /** An answer with its raw bytes. */
 export interface RawAnswer {

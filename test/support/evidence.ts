@@ -2,10 +2,10 @@ import type {
   AttestationStatement,
   AttestedRelease,
   VerifiedAttestation,
-} from '../../src/domain/attestation.ts';
-import type { SnapshotId } from '../../src/domain/digest.ts';
-import { parseReleaseId, type ReleaseId } from '../../src/domain/release-id.ts';
-import { NO_TROUBLE, type Evidence, type SnapshotEvidence } from '../../src/domain/verdict.ts';
+} from '../../src/domain/verdict/attestation.ts';
+import type { SnapshotId } from '../../src/domain/release/digest.ts';
+import { parseReleaseId, type ReleaseId } from '../../src/domain/release/release-id.ts';
+import { NO_TROUBLE, type Evidence, type SnapshotEvidence } from '../../src/domain/verdict/verdict.ts';
 
 /** The instant at which {@link goodEvidence} is good, Unix seconds. */
 export const GOOD_AT = 1_800_000_000;

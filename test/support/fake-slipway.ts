@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { HealthAnswer, type Health } from '../../src/contract/schemas/answers/health.ts';
 import type { ReleaseRow, ReleaseStatus, ReportedSchedule } from '../../src/operator/pods/server-client.ts';
-import type { Reason } from '../../src/domain/reasons.ts';
+import type { Reason } from '../../src/domain/verdict/reasons.ts';
 import type { AtEnd } from './shared-fixture.ts';
 
 /** The token that a fake server takes at first. */

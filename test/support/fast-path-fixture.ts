@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/process/clock.ts';
 import { installFastPath, type FastPath } from '../../src/server/fast-path/fast-path.ts';
 import type { FinishedRequest } from '../../src/server/http/observe-request.ts';
 import type { Answer } from '../../src/server/http/answer.ts';

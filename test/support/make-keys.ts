@@ -1,4 +1,4 @@
-import { runKeygen } from '../../src/cli/keygen.ts';
+import { runKeygen } from '../../src/cli/keygen/keygen.ts';
 
 /** Makes a signing key pair in a folder, `signing.key` and `signing.pub`, and says nothing. */
 export async function makeKeys(directory: string): Promise<void> {

@@ -5,17 +5,21 @@ import { keyIdOf, type SigningKey, type TrustedKey } from '../../src/attestation
 import { signStatement } from '../../src/attestation/sign.ts';
 import { renderManifestEntry, renderManifestHeader } from '../../src/contract/formats/manifest-format.ts';
 import { renderStoreFormat } from '../../src/contract/formats/store-format.ts';
-import type { AttestationStatement, AttestedRelease } from '../../src/domain/attestation.ts';
-import { BLOCK_SIZE, hasBlockList } from '../../src/domain/blocks.ts';
-import type { Channel } from '../../src/domain/channel.ts';
-import { snapshotIdOf, type Blake3Hex, type SnapshotId } from '../../src/domain/digest.ts';
-import { compareDestinations, parseDestination, type Destination } from '../../src/domain/destination.ts';
-import type { ManifestEntry } from '../../src/domain/manifest.ts';
-import { mediaTypeOf } from '../../src/domain/media-type.ts';
-import { parseReleaseId, type ReleaseId } from '../../src/domain/release-id.ts';
+import type { AttestationStatement, AttestedRelease } from '../../src/domain/verdict/attestation.ts';
+import { BLOCK_SIZE, hasBlockList } from '../../src/domain/release/blocks.ts';
+import type { Channel } from '../../src/domain/release/channel.ts';
+import { snapshotIdOf, type Blake3Hex, type SnapshotId } from '../../src/domain/release/digest.ts';
+import {
+  compareDestinations,
+  parseDestination,
+  type Destination,
+} from '../../src/domain/release/destination.ts';
+import type { ManifestEntry } from '../../src/domain/release/manifest.ts';
+import { mediaTypeOf } from '../../src/domain/http/media-type.ts';
+import { parseReleaseId, type ReleaseId } from '../../src/domain/release/release-id.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { crc64Decimal } from '../../src/platform/hashing/crc64.ts';
-import { blockListPath, formatPath, manifestPath, objectPath } from '../../src/snapshot/layout.ts';
+import { blockListPath, formatPath, manifestPath, objectPath } from '../../src/snapshot/volume/layout.ts';
 
 /** A release to put into a store. */
 export interface StoredRelease {

@@ -1,6 +1,6 @@
-import { CONTROL_ACTIONS } from '../../src/contract/actions.ts';
-import { listOperations, type OperationId } from '../../src/contract/operations.ts';
-import type { ReportName } from '../../src/contract/reports.ts';
+import { CONTROL_ACTIONS } from '../../src/contract/actions/actions.ts';
+import { listOperations, type OperationId } from '../../src/contract/operations/operations.ts';
+import type { ReportName } from '../../src/contract/reports/reports.ts';
 
 /** Where a case is tried. */
 export type StatusWorld = keyof typeof STATUS_WORLDS;

@@ -17,11 +17,11 @@ import { connectUpstream } from '../../src/daemon/upstream/connect-upstream.ts';
 import { upstreamConfigurationSchema } from '../../src/daemon/upstream/upstream-config.ts';
 import { createUpstreamSource } from '../../src/daemon/upstream/upstream-source.ts';
 import { parseEnvelope } from '../../src/contract/formats/attestation-format.ts';
-import { systemClock as clock } from '../../src/platform/clock.ts';
+import { systemClock as clock } from '../../src/platform/process/clock.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
-import { createUlidFactory } from '../../src/platform/ids.ts';
-import { createSilentLogger } from '../../src/platform/logging.ts';
-import { openSnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
+import { createUlidFactory } from '../../src/platform/process/ids.ts';
+import { createSilentLogger } from '../../src/platform/logging/logging.ts';
+import { openSnapshotWriter } from '../../src/snapshot/volume/snapshot-writer.ts';
 
 const [folder = '', failpoint, phase] = process.argv.slice(2);
 let armed = phase === 'recovery';

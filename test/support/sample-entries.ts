@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
-import { hasBlockList } from '../../src/domain/blocks.ts';
-import { snapshotIdOf, type Blake3Hex, type Crc64Decimal, type SnapshotId } from '../../src/domain/digest.ts';
-import { compareDestinations, type Destination } from '../../src/domain/destination.ts';
-import type { ManifestEntry, ManifestHeader } from '../../src/domain/manifest.ts';
-import type { ReleaseId } from '../../src/domain/release-id.ts';
+import { hasBlockList } from '../../src/domain/release/blocks.ts';
+import {
+  snapshotIdOf,
+  type Blake3Hex,
+  type Crc64Decimal,
+  type SnapshotId,
+} from '../../src/domain/release/digest.ts';
+import { compareDestinations, type Destination } from '../../src/domain/release/destination.ts';
+import type { ManifestEntry, ManifestHeader } from '../../src/domain/release/manifest.ts';
+import type { ReleaseId } from '../../src/domain/release/release-id.ts';
 
 /** A digest that depends on the text alone; of no particular bytes. */
 export function sampleDigest(text: string): Blake3Hex {

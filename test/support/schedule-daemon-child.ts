@@ -10,9 +10,9 @@ import { createReleasePlans } from '../../src/daemon/releases/actions.ts';
 import { createScheduleRepository } from '../../src/daemon/schedules/schedule-repository.ts';
 import { createScheduleRuns, TASK_QUEUED_FAILPOINT } from '../../src/daemon/schedules/schedule-runs.ts';
 import { createTaskEngine } from '../../src/daemon/tasks/create-task-engine.ts';
-import { systemClock as clock } from '../../src/platform/clock.ts';
-import { createUlidFactory } from '../../src/platform/ids.ts';
-import { createSilentLogger } from '../../src/platform/logging.ts';
+import { systemClock as clock } from '../../src/platform/process/clock.ts';
+import { createUlidFactory } from '../../src/platform/process/ids.ts';
+import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 
 const [path = '', scheduleId = ''] = process.argv.slice(2);
 const database = openDatabase(path);

@@ -3,8 +3,8 @@ import { createSchedules, type Schedules } from '../../src/daemon/schedules/sche
 import type { Schedule } from '../../src/daemon/schedules/schedule.ts';
 import { createReleasePlans } from '../../src/daemon/releases/actions.ts';
 import type { TaskRow } from '../../src/daemon/tasks/task-engine.ts';
-import { noFailpoints, type Failpoints } from '../../src/platform/failpoints.ts';
-import { createSilentLogger } from '../../src/platform/logging.ts';
+import { noFailpoints, type Failpoints } from '../../src/platform/files/failpoints.ts';
+import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import {
   createTestEngine,
   scriptedHandler,

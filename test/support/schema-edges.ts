@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../src/contract/json-schema.ts';
+import type { JsonSchema } from '../../src/contract/json/json-schema.ts';
 
 /** A value at an edge of its schema, as JSON text so that no digit is lost, and where it is wrong. */
 export interface BadValue {

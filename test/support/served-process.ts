@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import type { AttestedRelease } from '../../src/domain/attestation.ts';
+import type { AttestedRelease } from '../../src/domain/verdict/attestation.ts';
 import { startFakeDaemon, type FakeDaemon } from './fake-daemon.ts';
 import { makeStore, type Attestation, type StoredRelease, type TestStore } from './make-store.ts';
 import { startSlipway, type SlipwayProcess } from './process.ts';

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { parseJsonExact } from '../../src/contract/json-exact.ts';
-import { systemClock, type Clock } from '../../src/platform/clock.ts';
+import { parseJsonExact } from '../../src/contract/json/json-exact.ts';
+import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
 import { listen } from '../../src/platform/http/listen.ts';
-import { createLogger, type LogLevel } from '../../src/platform/logging.ts';
-import { createRegistry, type Registry } from '../../src/platform/metrics.ts';
+import { createLogger, type LogLevel } from '../../src/platform/logging/logging.ts';
+import { createRegistry, type Registry } from '../../src/platform/metrics/metrics.ts';
 import { createReportForwarder } from '../../src/server/admin/reports/report-forwarder.ts';
 import { assembleServer, type AssembledServer } from '../../src/server/assemble-server.ts';
 import { serverConfigurationSchema } from '../../src/server/config.ts';

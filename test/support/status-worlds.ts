@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { CONTROL_ACTIONS } from '../../src/contract/actions.ts';
-import { REPORTS, type ReportName } from '../../src/contract/reports.ts';
+import { CONTROL_ACTIONS } from '../../src/contract/actions/actions.ts';
+import { REPORTS, type ReportName } from '../../src/contract/reports/reports.ts';
 import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
 import type { DaemonFault } from './fake-daemon.ts';
 import {

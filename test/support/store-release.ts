@@ -1,13 +1,13 @@
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReleaseRecord } from '../../src/contract/formats/release-record.ts';
-import { manifestDigestOf, type SnapshotId } from '../../src/domain/digest.ts';
-import { compareDestinations, type Destination } from '../../src/domain/destination.ts';
-import type { ManifestEntry, ManifestHeader } from '../../src/domain/manifest.ts';
-import type { ReleaseId } from '../../src/domain/release-id.ts';
+import { manifestDigestOf, type SnapshotId } from '../../src/domain/release/digest.ts';
+import { compareDestinations, type Destination } from '../../src/domain/release/destination.ts';
+import type { ManifestEntry, ManifestHeader } from '../../src/domain/release/manifest.ts';
+import type { ReleaseId } from '../../src/domain/release/release-id.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import type { FileDigests, HashPool } from '../../src/platform/hashing/digests.ts';
-import type { SnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../src/snapshot/volume/snapshot-writer.ts';
 import { sampleHeader } from './sample-entries.ts';
 
 /** Stages bytes, hashes them with the pool and commits them. */

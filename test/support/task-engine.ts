@@ -4,8 +4,8 @@ import type { Database } from '../../src/daemon/database/sqlite-database.ts';
 import { createTaskEngine } from '../../src/daemon/tasks/create-task-engine.ts';
 import type { TaskEngine, TaskRow } from '../../src/daemon/tasks/task-engine.ts';
 import type { TaskContext, TaskHandler, TaskResult } from '../../src/daemon/tasks/task.ts';
-import { createUlidFactory } from '../../src/platform/ids.ts';
-import { createSilentLogger } from '../../src/platform/logging.ts';
+import { createUlidFactory } from '../../src/platform/process/ids.ts';
+import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
 /** An engine on a database of its own, with a clock that stands still. */

@@ -1,9 +1,9 @@
-import type { ControlAction } from '../../contract/actions.ts';
-import { parseControlBody } from '../../contract/control-body.ts';
-import { JsonError } from '../../contract/json-error.ts';
-import { parseJsonExact, stringifyJsonExact } from '../../contract/json-exact.ts';
-import { renderJsonSchema, type JsonSchema } from '../../contract/json-schema.ts';
-import { ControlBodySchema } from '../../contract/schemas/control-body.ts';
+import type { ControlAction } from '../../contract/actions/actions.ts';
+import { parseControlBody } from '../../contract/actions/parse-control-body.ts';
+import { JsonError } from '../../contract/json/json-error.ts';
+import { parseJsonExact, stringifyJsonExact } from '../../contract/json/json-exact.ts';
+import { renderJsonSchema, type JsonSchema } from '../../contract/json/json-schema.ts';
+import { ControlBodySchema } from '../../contract/actions/control-body.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 

@@ -1,7 +1,7 @@
-import { JsonError } from '../../contract/json-error.ts';
-import { parseJsonExact, stringifyJsonExact } from '../../contract/json-exact.ts';
-import { ProblemSchema } from '../../contract/problem-schema.ts';
-import { collectBounded } from '../../platform/collect-bounded.ts';
+import { JsonError } from '../../contract/json/json-error.ts';
+import { parseJsonExact, stringifyJsonExact } from '../../contract/json/json-exact.ts';
+import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
+import { collectBounded } from '../../platform/memory/collect-bounded.ts';
 import { CTL_EXITS, CtlFailure, failureOfProblem } from './ctl-exits.ts';
 
 /** Largest answer that is read: that of the largest report. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../platform/clock.ts';
-import type { ProgressOutput } from '../progress-display.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { ProgressOutput } from '../output/progress-display.ts';
 import type { AdminApi } from './admin-api.ts';
 import type { CtlExit } from './ctl-exits.ts';
 import type { CtlArguments, SpecialOption } from './ctl-options.ts';

@@ -1,4 +1,4 @@
-import type { Problem } from '../../contract/problem-schema.ts';
+import type { Problem } from '../../contract/problems/problem-schema.ts';
 
 /** The exit codes of `slipway ctl`, which scripts may rely on. */
 export const CTL_EXITS = {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { REPORTS } from '../../contract/reports.ts';
+import { REPORTS } from '../../contract/reports/reports.ts';
 import type { AdminAnswer } from './admin-api.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';

@@ -1,6 +1,6 @@
 import { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
-import { isReportName, REPORTS, type ReportName } from '../../contract/reports.ts';
-import { unixSeconds } from '../../platform/clock.ts';
+import { isReportName, REPORTS, type ReportName } from '../../contract/reports/reports.ts';
+import { unixSeconds } from '../../platform/process/clock.ts';
 import { indentJson, type AdminAnswer } from './admin-api.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';

@@ -1,5 +1,5 @@
-import { listOperations } from '../../contract/operations.ts';
-import type { ReportName } from '../../contract/reports.ts';
+import { listOperations } from '../../contract/operations/operations.ts';
+import type { ReportName } from '../../contract/reports/reports.ts';
 
 /** Where the service answers each report, from the operation table; `/admin` alone, since public routes change reports. */
 export const REPORT_PATHS: ReadonlyMap<ReportName, string> = new Map(

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { REPORTS } from '../../contract/reports.ts';
+import type { REPORTS } from '../../contract/reports/reports.ts';
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
 import type { Readiness } from '../../contract/schemas/answers/verdict.ts';
-import { renderProgress } from '../dev/progress-line.ts';
-import { printable, textBytes, textClock, textFields, textTable, textTime } from './text-table.ts';
+import { renderProgress } from '../output/progress-line.ts';
+import { printable, textBytes, textClock, textFields, textTable, textTime } from '../output/text-table.ts';
 
 /** A report as its schema gives it. */
 type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;

@@ -4,13 +4,13 @@ import {
   CONTROL_ACTIONS,
   isControlAction,
   type ControlAction,
-} from '../../contract/actions.ts';
-import { stringifyJsonExact } from '../../contract/json-exact.ts';
+} from '../../contract/actions/actions.ts';
+import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import { AcceptedAnswer } from '../../contract/schemas/answers/admin.ts';
-import { unixSeconds } from '../../platform/clock.ts';
+import { unixSeconds } from '../../platform/process/clock.ts';
 import { renderActionBody, type BodyWords } from './action-body.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
-import { collectBounded } from '../../platform/collect-bounded.ts';
+import { collectBounded } from '../../platform/memory/collect-bounded.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
 import { numberOption, textOption } from './ctl-options.ts';
 import { printAnswer, printRaw } from './print-answer.ts';

@@ -1,6 +1,6 @@
-import { REPORTS } from '../../contract/reports.ts';
-import { renderProgress } from '../dev/progress-line.ts';
-import { createProgressDisplay } from '../progress-display.ts';
+import { REPORTS } from '../../contract/reports/reports.ts';
+import { renderProgress } from '../output/progress-line.ts';
+import { createProgressDisplay } from '../output/progress-display.ts';
 import type { AdminAnswer } from './admin-api.ts';
 import type { CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';

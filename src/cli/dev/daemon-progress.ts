@@ -1,5 +1,5 @@
-import type { Clock } from '../../platform/clock.ts';
-import type { Progress } from './progress-line.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Progress } from '../output/progress-line.ts';
 
 const POLL_MS = 250;
 

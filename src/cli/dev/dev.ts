@@ -1,8 +1,8 @@
 import { mkdir, stat, writeFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
-import type { Clock } from '../../platform/clock.ts';
-import { runKeygen } from '../keygen.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import { runKeygen } from '../keygen/keygen.ts';
 import { startChild, type Child } from './child.ts';
 import { waitForFirstRelease } from './daemon-progress.ts';
 import { writeDemoRelease } from './demo-release.ts';
@@ -15,8 +15,8 @@ import {
 import type { DevLayout } from './dev-files.ts';
 import { DEV_USAGE, parseDevOptions, type DevOptions } from './dev-options.ts';
 import { findFreePorts } from './free-port.ts';
-import { renderProgress } from './progress-line.ts';
-import { renderReadableLine } from './readable-log.ts';
+import { renderProgress } from '../output/progress-line.ts';
+import { renderReadableLine } from '../output/readable-log.ts';
 
 const CDN_HOST = 'prod-clientpatch.bluearchiveyostar.com';
 const STOP_GRACE_MS = 40_000;

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { ReleaseRecord } from '../../contract/formats/release-record.ts';
-import type { Channel } from '../../domain/channel.ts';
-import type { ReleaseId } from '../../domain/release-id.ts';
+import type { Channel } from '../../domain/release/channel.ts';
+import type { ReleaseId } from '../../domain/release/release-id.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
-import { manifestPath } from '../../snapshot/layout.ts';
-import { loadManifest, type LoadedManifest } from '../../snapshot/manifest-loader.ts';
-import { SERVER_INFO_NAME } from '../../snapshot/object-check.ts';
-import type { ObjectLedger } from '../../snapshot/object-ledger.ts';
-import { readReleaseRecord } from '../../snapshot/release-records.ts';
-import { verifyRelease, type VerificationProgress } from '../../snapshot/release-verifier.ts';
+import { manifestPath } from '../../snapshot/volume/layout.ts';
+import { loadManifest, type LoadedManifest } from '../../snapshot/manifest/manifest-loader.ts';
+import { SERVER_INFO_NAME } from '../../snapshot/objects/object-check.ts';
+import type { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
+import { readReleaseRecord } from '../../snapshot/volume/release-records.ts';
+import { verifyRelease, type VerificationProgress } from '../../snapshot/volume/release-verifier.ts';
 import type { ReleaseReport } from './volume-report.ts';
 
 /** What checking a release needs. */

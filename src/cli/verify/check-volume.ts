@@ -2,12 +2,12 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { verifyEnvelope } from '../../attestation/verify.ts';
 import type { TrustedKey } from '../../attestation/keys.ts';
-import { CHANNELS, type Channel } from '../../domain/channel.ts';
-import { isBlake3Hex } from '../../domain/digest.ts';
-import type { ReleaseId } from '../../domain/release-id.ts';
-import { readCurrentAttestation } from '../../snapshot/attestation-files.ts';
-import { listReleaseIds } from '../../snapshot/release-records.ts';
-import { readStoreFormat } from '../../snapshot/snapshot-store.ts';
+import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
+import { isBlake3Hex } from '../../domain/release/digest.ts';
+import type { ReleaseId } from '../../domain/release/release-id.ts';
+import { readCurrentAttestation } from '../../snapshot/volume/attestation-files.ts';
+import { listReleaseIds } from '../../snapshot/volume/release-records.ts';
+import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import { checkRelease, type ReleaseCheckOptions } from './check-release.ts';
 import { isSound, type AttestationReport, type ReleaseReport, type VolumeReport } from './volume-report.ts';
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { parseReleaseId, type ReleaseId } from '../../domain/release-id.ts';
+import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 
 /** What `slipway verify` was asked to do. */

@@ -1,4 +1,4 @@
-import type { Channel } from '../../domain/channel.ts';
+import type { Channel } from '../../domain/release/channel.ts';
 
 /** What was found of one release. */
 export interface ReleaseReport {

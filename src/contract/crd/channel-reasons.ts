@@ -1,5 +1,5 @@
 /**
- * Reasons of ReleaseChannel conditions beyond those of a verdict (`src/domain/reasons.ts`): what the operator found on
+ * Reasons of ReleaseChannel conditions beyond those of a verdict (`src/domain/verdict/reasons.ts`): what the operator found on
  * its own way to the pods. The text says what it means and what to do.
  */
 export const CHANNEL_REASONS = {

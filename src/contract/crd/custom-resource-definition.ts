@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import type { JsonSchema } from '../json-schema.ts';
+import type { JsonSchema } from '../json/json-schema.ts';
 import { ReleaseChannelSpecSchema, ReleaseChannelStatusSchema } from './release-channel.ts';
 import { API_GROUP, API_VERSION, RELEASE_CHANNEL_KIND, RELEASE_CHANNEL_PLURAL } from './resource-names.ts';
 

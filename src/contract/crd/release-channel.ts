@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { CHANNELS } from '../../domain/channel.ts';
-import { RELEASE_ID_PATTERN } from '../../domain/release-id.ts';
+import { CHANNELS } from '../../domain/release/channel.ts';
+import { RELEASE_ID_PATTERN } from '../../domain/release/release-id.ts';
 import { RELEASE_STATES } from '../schemas/vocabulary.ts';
 import { CONDITION_TYPES, type ConditionType } from './channel-reasons.ts';
 import { DURATION_PATTERN } from './duration.ts';

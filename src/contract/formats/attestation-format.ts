@@ -1,11 +1,15 @@
 import { z } from 'zod';
-import type { AttestationStatement, AttestedRelease, RetainedRelease } from '../../domain/attestation.ts';
-import { CHANNELS, type Channel } from '../../domain/channel.ts';
-import { manifestDigestOf, type SnapshotId } from '../../domain/digest.ts';
-import { parseReleaseId, type ReleaseId } from '../../domain/release-id.ts';
+import type {
+  AttestationStatement,
+  AttestedRelease,
+  RetainedRelease,
+} from '../../domain/verdict/attestation.ts';
+import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
+import { manifestDigestOf, type SnapshotId } from '../../domain/release/digest.ts';
+import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
-import { JsonError } from '../json-error.ts';
-import { parseJsonExact } from '../json-exact.ts';
+import { JsonError } from '../json/json-error.ts';
+import { parseJsonExact } from '../json/json-exact.ts';
 
 /** `payloadType` of the envelope. */
 export const ATTESTATION_PAYLOAD_TYPE = 'application/vnd.in-toto+json';

@@ -1,9 +1,13 @@
-import { BLOCK_SIZE, hasBlockList } from '../../domain/blocks.ts';
-import { isChannel } from '../../domain/channel.ts';
-import { parseDestination } from '../../domain/destination.ts';
-import { isBlake3Hex, isCrc64Decimal } from '../../domain/digest.ts';
-import { MANIFEST_MAX_ENTRIES, type ManifestEntry, type ManifestHeader } from '../../domain/manifest.ts';
-import { parseReleaseId } from '../../domain/release-id.ts';
+import { BLOCK_SIZE, hasBlockList } from '../../domain/release/blocks.ts';
+import { isChannel } from '../../domain/release/channel.ts';
+import { parseDestination } from '../../domain/release/destination.ts';
+import { isBlake3Hex, isCrc64Decimal } from '../../domain/release/digest.ts';
+import {
+  MANIFEST_MAX_ENTRIES,
+  type ManifestEntry,
+  type ManifestHeader,
+} from '../../domain/release/manifest.ts';
+import { parseReleaseId } from '../../domain/release/release-id.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 
 /**

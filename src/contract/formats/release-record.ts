@@ -1,8 +1,13 @@
 import { z } from 'zod';
-import { CHANNELS } from '../../domain/channel.ts';
-import { isBlake3Hex, manifestDigestOf, type Blake3Hex, type SnapshotId } from '../../domain/digest.ts';
-import { MANIFEST_MAX_ENTRIES } from '../../domain/manifest.ts';
-import { parseReleaseId, type ReleaseId } from '../../domain/release-id.ts';
+import { CHANNELS } from '../../domain/release/channel.ts';
+import {
+  isBlake3Hex,
+  manifestDigestOf,
+  type Blake3Hex,
+  type SnapshotId,
+} from '../../domain/release/digest.ts';
+import { MANIFEST_MAX_ENTRIES } from '../../domain/release/manifest.ts';
+import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 
 /** Longest release record, in bytes. */

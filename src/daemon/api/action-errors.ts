@@ -1,5 +1,5 @@
-import { isProblemCode } from '../../contract/problems.ts';
-import { ServiceError } from '../../contract/service-error.ts';
+import { isProblemCode } from '../../contract/problems/problems.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 import { renderProblem, type RenderedProblem } from '../../platform/http/problem.ts';
 import { TaskError } from '../tasks/task.ts';
 

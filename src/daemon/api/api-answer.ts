@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import { stringifyJsonExact } from '../../contract/json-exact.ts';
+import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 
 /** A request as the routes see it. */
 export interface ApiRequest {

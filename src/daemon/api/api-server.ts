@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { ServiceError } from '../../contract/service-error.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { listen, type ListenAddress, type Listening } from '../../platform/http/listen.ts';
 import { renderProblem, sendProblem, type RenderedProblem } from '../../platform/http/problem.ts';
-import { requestId as requestIdOf } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { requestId as requestIdOf } from '../../platform/process/ids.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import { renderActionProblem } from './action-errors.ts';
 import { jsonAnswer, sendAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { answerAttestation } from './attestation-route.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../contract/service-error.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { ApiAnswer, ApiRequest } from './api-answer.ts';
 import type { AttestationSource } from './ports.ts';
 

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../contract/service-error.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { TaskEngine, TaskSubmission } from '../tasks/task-engine.ts';
 import type { TaskResult } from '../tasks/task.ts';
 import type { ActionHandler, ActionOutcome } from './ports.ts';

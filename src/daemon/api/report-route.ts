@@ -1,7 +1,7 @@
-import { parseQuery } from '../../contract/query-parser.ts';
-import { isReportName, REPORTS } from '../../contract/reports.ts';
-import { ServiceError } from '../../contract/service-error.ts';
-import { unixSeconds, type Clock } from '../../platform/clock.ts';
+import { parseQuery } from '../../contract/operations/query-parser.ts';
+import { isReportName, REPORTS } from '../../contract/reports/reports.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import type { ReportHandler } from './ports.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ServiceError } from '../../contract/service-error.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 import { readBody } from '../../platform/http/read-body.ts';
 
 /** Largest request body. */

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { readBoundedFile } from '../../platform/files.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { readBoundedFile } from '../../platform/files/files.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 
 const TOKEN_FILE_MAX_BYTES = 4096;
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;

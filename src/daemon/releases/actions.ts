@@ -1,12 +1,12 @@
-import { isChannel, type Channel } from '../../domain/channel.ts';
+import { isChannel, type Channel } from '../../domain/release/channel.ts';
 import type { ActionHandler } from '../api/ports.ts';
 import { TaskError, type TaskArguments } from '../tasks/task.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { UpstreamSource } from '../upstream/upstream-source.ts';
-import { planRequestedCleanup } from './cleanup-request.ts';
-import type { ReleaseRepository } from './release-repository.ts';
-import { isKept } from './release-row.ts';
-import type { RetentionLimits } from './retention-rules.ts';
+import { planRequestedCleanup } from './cleanup/cleanup-request.ts';
+import type { ReleaseRepository } from './records/release-repository.ts';
+import { isKept } from './records/release-row.ts';
+import type { RetentionLimits } from './cleanup/retention-rules.ts';
 
 /** What the release actions are made of. */
 export interface ReleaseActionDependencies {

@@ -1,10 +1,10 @@
-import { isChannel, type Channel } from '../../domain/channel.ts';
-import { manifestDigestOf } from '../../domain/digest.ts';
+import { isChannel, type Channel } from '../../domain/release/channel.ts';
+import { manifestDigestOf } from '../../domain/release/digest.ts';
 import type { ReportBody, ReportHandler } from '../api/ports.ts';
-import type { Attestor } from './attestor.ts';
-import type { ReleaseRepository } from './release-repository.ts';
-import type { ReleaseRow } from './release-row.ts';
-import { isStale } from './retention-rules.ts';
+import type { Attestor } from './attest/attestor.ts';
+import type { ReleaseRepository } from './records/release-repository.ts';
+import type { ReleaseRow } from './records/release-row.ts';
+import { isStale } from './cleanup/retention-rules.ts';
 
 /** Most releases in one list. */
 const LIST_MAX = 500;

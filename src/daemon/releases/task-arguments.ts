@@ -1,5 +1,5 @@
-import { isChannel, type Channel } from '../../domain/channel.ts';
-import { parseReleaseId, type ReleaseId } from '../../domain/release-id.ts';
+import { isChannel, type Channel } from '../../domain/release/channel.ts';
+import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import type { TaskArguments } from '../tasks/task.ts';
 
 /** Arguments of a release task, as its action normalized them. */

@@ -1,10 +1,10 @@
 import type { StatsFs } from 'node:fs';
 import { open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readStoreFormat } from '../../snapshot/snapshot-store.ts';
-import { stagingRoot } from '../../snapshot/layout.ts';
-import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
+import { stagingRoot } from '../../snapshot/volume/layout.ts';
+import type { SnapshotWriter } from '../../snapshot/volume/snapshot-writer.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { DoctorCheck, DoctorFinding } from './doctor-report.ts';

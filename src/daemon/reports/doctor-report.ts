@@ -1,4 +1,4 @@
-import { unixSeconds, type Clock } from '../../platform/clock.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { ReportHandler } from '../api/ports.ts';
 
 /** How something is: good, in need of attention, or broken. */

@@ -1,4 +1,4 @@
-import type { LogDestination } from '../../platform/logging.ts';
+import type { LogDestination } from '../../platform/logging/logging.ts';
 
 /** A line of the daemon's log, as daemon.logs reports it. */
 export interface RingLine {

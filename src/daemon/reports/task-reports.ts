@@ -1,5 +1,5 @@
-import { stringifyJsonExact } from '../../contract/json-exact.ts';
-import { ServiceError } from '../../contract/service-error.ts';
+import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { ReportBody, ReportHandler, ReportQuery } from '../api/ports.ts';
 import type { TaskEngine, TaskRow } from '../tasks/task-engine.ts';
 

@@ -1,7 +1,7 @@
-import type { ControlBody } from '../../contract/schemas/control-body.ts';
+import type { ControlBody } from '../../contract/actions/control-body.ts';
 import { SCHEDULE_GROUPS } from '../../contract/schemas/vocabulary.ts';
-import { ServiceError } from '../../contract/service-error.ts';
-import { unixSeconds, type Clock } from '../../platform/clock.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { ActionHandler } from '../api/ports.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';

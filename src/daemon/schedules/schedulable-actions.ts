@@ -1,6 +1,6 @@
-import { isControlAction } from '../../contract/actions.ts';
-import type { ControlBody } from '../../contract/schemas/control-body.ts';
-import { ServiceError } from '../../contract/service-error.ts';
+import { isControlAction } from '../../contract/actions/actions.ts';
+import type { ControlBody } from '../../contract/actions/control-body.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { TaskArguments } from '../tasks/task.ts';
 import type { Schedule, ScheduleGroup } from './schedule.ts';
 import { parseScheduledBody } from './scheduled-body.ts';

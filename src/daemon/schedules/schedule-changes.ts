@@ -1,6 +1,6 @@
-import type { ControlBody } from '../../contract/schemas/control-body.ts';
+import type { ControlBody } from '../../contract/actions/control-body.ts';
 import { SCHEDULE_GROUPS } from '../../contract/schemas/vocabulary.ts';
-import { ServiceError } from '../../contract/service-error.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 import { nextSlot, runsLeft } from './next-run.ts';
 import type { Schedule, ScheduleGroup } from './schedule.ts';
 

@@ -1,4 +1,4 @@
-import { unixSeconds, type Clock } from '../../platform/clock.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import type { ScheduleRepository } from './schedule-repository.ts';
 import type { Schedule } from './schedule.ts';

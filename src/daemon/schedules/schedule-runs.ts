@@ -1,7 +1,7 @@
-import { ServiceError } from '../../contract/service-error.ts';
-import { unixSeconds, type Clock } from '../../platform/clock.ts';
-import type { Failpoints } from '../../platform/failpoints.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { Failpoints } from '../../platform/files/failpoints.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import { afterOverlap, afterRequestedRuns, afterRun, isDue, type RunRecord } from './next-run.ts';

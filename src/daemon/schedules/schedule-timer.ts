@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { unixSeconds, type Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { ScheduleRepository } from './schedule-repository.ts';
 import type { ScheduleRuns } from './schedule-runs.ts';
 

@@ -1,13 +1,13 @@
-import { actionDefinition, AUDIT_FIELDS, type ControlAction } from '../../contract/actions.ts';
-import { parseControlBody } from '../../contract/control-body.ts';
-import { parseJsonExact } from '../../contract/json-exact.ts';
+import { actionDefinition, AUDIT_FIELDS, type ControlAction } from '../../contract/actions/actions.ts';
+import { parseControlBody } from '../../contract/actions/parse-control-body.ts';
+import { parseJsonExact } from '../../contract/json/json-exact.ts';
 import {
   CONTROL_FIELDS,
   ControlBodySchema,
   type ControlBody,
   type ControlField,
-} from '../../contract/schemas/control-body.ts';
-import type { FieldError } from '../../contract/service-error.ts';
+} from '../../contract/actions/control-body.ts';
+import type { FieldError } from '../../contract/problems/service-error.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { SCHEDULE_GROUPS } from '../../contract/schemas/vocabulary.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Failpoints } from '../../platform/failpoints.ts';
-import type { Logger } from '../../platform/logging.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Failpoints } from '../../platform/files/failpoints.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { ActionHandler, ReportHandler } from '../api/ports.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';

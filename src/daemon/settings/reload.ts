@@ -1,7 +1,7 @@
-import { ServiceError } from '../../contract/service-error.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
-import type { Logger } from '../../platform/logging.ts';
-import type { Attestor } from '../releases/attestor.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { Attestor } from '../releases/attest/attestor.ts';
 import type { TaskResult } from '../tasks/task.ts';
 import type { UpstreamConfiguration } from '../upstream/upstream-config.ts';
 import type { OwnedUpstream, ReplaceableUpstream } from '../upstream/upstream-source.ts';

@@ -1,7 +1,7 @@
-import { unixSeconds, type Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { Database } from '../database/sqlite-database.ts';
-import type { BackoffOptions } from '../../platform/backoff.ts';
+import type { BackoffOptions } from '../../platform/process/backoff.ts';
 import { createIdempotencyRepository } from './idempotency-repository.ts';
 import { createInlineTasks } from './inline-tasks.ts';
 import { createLaneRunner } from './lane-runner.ts';

@@ -1,6 +1,6 @@
-import { ServiceError } from '../../contract/service-error.ts';
-import { unixSeconds, type Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { IdempotencyRepository } from './idempotency-repository.ts';
 import type { TaskEngine, TaskRow, TaskSubmission } from './task-engine.ts';

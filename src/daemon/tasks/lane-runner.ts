@@ -1,6 +1,6 @@
-import { unixSeconds, type Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/logging.ts';
-import type { BackoffOptions } from '../../platform/backoff.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { BackoffOptions } from '../../platform/process/backoff.ts';
 import { logOutcome, recordOutcome } from './outcome-recorder.ts';
 import { createStoreLock } from './store-lock.ts';
 import type { TaskRow } from './task-engine.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { stringifyJsonExact } from '../../contract/json-exact.ts';
+import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import type { TaskArguments } from './task.ts';
 
 /**

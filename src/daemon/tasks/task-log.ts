@@ -1,6 +1,6 @@
-import { parseJsonExact, stringifyJsonExact } from '../../contract/json-exact.ts';
-import { unixSeconds, type Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { parseJsonExact, stringifyJsonExact } from '../../contract/json/json-exact.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import { redactFields } from './redact-fields.ts';
 import type { TaskLogLine, TaskLogPage } from './task-engine.ts';

@@ -1,4 +1,4 @@
-import { backoffMs, type BackoffOptions } from '../../platform/backoff.ts';
+import { backoffMs, type BackoffOptions } from '../../platform/process/backoff.ts';
 import { TaskError, type TaskResult } from './task.ts';
 
 /** How a run ended: what the handler returned, or what it threw. */

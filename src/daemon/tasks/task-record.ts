@@ -1,4 +1,4 @@
-import { parseJsonExact } from '../../contract/json-exact.ts';
+import { parseJsonExact } from '../../contract/json/json-exact.ts';
 import type { TaskRow } from './task-engine.ts';
 import type { TaskArguments, TaskLane, TaskResult, TaskStatus } from './task.ts';
 

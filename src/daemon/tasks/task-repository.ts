@@ -1,6 +1,6 @@
 import { TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
 import type { StatementSync } from 'node:sqlite';
-import { stringifyJsonExact } from '../../contract/json-exact.ts';
+import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { TaskRow } from './task-engine.ts';
 import { taskOfRecord, type TaskRecord } from './task-record.ts';

@@ -1,5 +1,5 @@
-import { createDownloader, type DownloaderDeps } from './downloader.ts';
-import { createUpstreamAdapter } from './create-upstream-adapter.ts';
+import { createDownloader, type DownloaderDeps } from './http/downloader.ts';
+import { createUpstreamAdapter } from './adapters/create-upstream-adapter.ts';
 import type { UpstreamConfiguration } from './upstream-config.ts';
 import type { OwnedUpstream } from './upstream-source.ts';
 

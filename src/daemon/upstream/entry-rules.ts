@@ -1,4 +1,4 @@
-import { parseDestination, type Destination } from '../../domain/destination.ts';
+import { parseDestination, type Destination } from '../../domain/release/destination.ts';
 import { quoteText } from './upstream-location.ts';
 import { UpstreamError, type UpstreamEntry } from './upstream.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { MANIFEST_MAX_ENTRIES } from '../../domain/manifest.ts';
+import { MANIFEST_MAX_ENTRIES } from '../../domain/release/manifest.ts';
 
 const GIBIBYTE = 1024 ** 3;
 

@@ -1,4 +1,4 @@
-import type { Downloader } from './downloader.ts';
+import type { Downloader } from './http/downloader.ts';
 import type { UpstreamAdapter } from './upstream.ts';
 
 /** An upstream and what fetches from it. */

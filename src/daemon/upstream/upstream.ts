@@ -1,5 +1,5 @@
-import type { Destination } from '../../domain/destination.ts';
-import type { ReleaseId } from '../../domain/release-id.ts';
+import type { Destination } from '../../domain/release/destination.ts';
+import type { ReleaseId } from '../../domain/release/release-id.ts';
 
 /** One file that upstream offers for a release. */
 export interface UpstreamEntry {

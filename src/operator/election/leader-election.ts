@@ -1,5 +1,5 @@
-import type { Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/logging.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import { hasStatus } from '../kubernetes/kubernetes-error.ts';
 import { LeaseSchema, heldSpec, releasedSpec, type Lease } from './lease.ts';

@@ -1,6 +1,6 @@
 import { request as requestPlain, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as requestSecure, type RequestOptions as SecureOptions } from 'node:https';
-import { collectBounded } from '../../platform/collect-bounded.ts';
+import { collectBounded } from '../../platform/memory/collect-bounded.ts';
 
 /** One request whose answer is read whole. */
 export interface BoundedRequest {

@@ -4,8 +4,8 @@ import {
   RELEASE_CHANNEL_KIND,
   RELEASE_CHANNEL_PLURAL,
 } from '../../contract/crd/resource-names.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/logging.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { Leadership } from '../election/leader-election.ts';
 import { microTime } from '../election/lease.ts';
 import type { KubernetesClient } from './kubernetes-client.ts';

@@ -1,4 +1,4 @@
-import { readBoundedFile } from '../../platform/files.ts';
+import { readBoundedFile } from '../../platform/files/files.ts';
 
 /** How to reach one API server, and as whom. */
 export interface ClusterAccess {

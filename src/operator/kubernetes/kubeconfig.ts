@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { readBoundedFile } from '../../platform/files.ts';
+import { readBoundedFile } from '../../platform/files/files.ts';
 import { CREDENTIALS_MAX_BYTES, type ClusterAccess } from './cluster-access.ts';
 
 const KubeconfigSchema = z.looseObject({

@@ -1,7 +1,7 @@
 import { Agent as PlainAgent } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
 import { z } from 'zod';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { exchange, openResponse, type BoundedResponse } from '../http/bounded-request.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { KubernetesError } from './kubernetes-error.ts';

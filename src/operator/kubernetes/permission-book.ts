@@ -1,4 +1,4 @@
-import type { Logger } from '../../platform/logging.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import { hasStatus } from './kubernetes-error.ts';
 
 /** Remembers what the operator is not allowed to do, and says so once. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { backoffMs } from '../../platform/backoff.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { backoffMs } from '../../platform/process/backoff.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { KubernetesClient, WatchEvent } from './kubernetes-client.ts';
 import { errorOfEvent } from './kubernetes-client.ts';
 import { hasStatus, KubernetesError, retryAfterOf } from './kubernetes-error.ts';

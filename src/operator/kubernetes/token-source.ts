@@ -1,5 +1,5 @@
-import type { Clock } from '../../platform/clock.ts';
-import { readBoundedFile } from '../../platform/files.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import { readBoundedFile } from '../../platform/files/files.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 
 const TOKEN_MAX_BYTES = 64 * 1024;

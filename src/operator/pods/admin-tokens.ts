@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { failure, success, type Result } from '../../domain/result.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import { hasStatus } from '../kubernetes/kubernetes-error.ts';
 import type { PermissionBook } from '../kubernetes/permission-book.ts';

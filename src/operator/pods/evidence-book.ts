@@ -1,5 +1,5 @@
 import type { Health } from '../../contract/schemas/answers/health.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import type { ServerClient } from './server-client.ts';
 import type { ServerPod } from './server-pods.ts';
 

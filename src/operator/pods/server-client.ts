@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { Agent } from 'node:http';
 import type { z } from 'zod';
-import type { ControlAction } from '../../contract/actions.ts';
-import { ProblemSchema } from '../../contract/problem-schema.ts';
+import type { ControlAction } from '../../contract/actions/actions.ts';
+import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
 import { AcceptedAnswer, type Accepted } from '../../contract/schemas/answers/admin.ts';
 import { HealthAnswer, type Health } from '../../contract/schemas/answers/health.ts';
-import { ReleaseListReport, ReleaseStatusReport } from '../../contract/schemas/answers/report-releases.ts';
-import { ScheduleListReport, type ScheduleSchema } from '../../contract/schemas/answers/report-schedules.ts';
-import type { ControlBody } from '../../contract/schemas/control-body.ts';
-import type { Channel } from '../../domain/channel.ts';
+import { ReleaseListReport, ReleaseStatusReport } from '../../contract/reports/report-releases.ts';
+import { ScheduleListReport, type ScheduleSchema } from '../../contract/reports/report-schedules.ts';
+import type { ControlBody } from '../../contract/actions/control-body.ts';
+import type { Channel } from '../../domain/release/channel.ts';
 import { exchange, ExchangeFailed, type BoundedResponse } from '../http/bounded-request.ts';
 import { AdminRefused } from './admin-refused.ts';
 

@@ -1,8 +1,8 @@
 import type { ChannelReason, ConditionType } from '../../contract/crd/channel-reasons.ts';
 import { CONDITION_TYPES } from '../../contract/crd/channel-reasons.ts';
 import { MESSAGE_MAX, type ChannelCondition } from '../../contract/crd/release-channel.ts';
-import type { Channel } from '../../domain/channel.ts';
-import type { Reason } from '../../domain/reasons.ts';
+import type { Channel } from '../../domain/release/channel.ts';
+import type { Reason } from '../../domain/verdict/reasons.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 import { stageOutcome, type Stage } from './stages.ts';

@@ -1,7 +1,7 @@
 import { durationSeconds } from '../../contract/crd/duration.ts';
 import type { ReleaseChannelSpec } from '../../contract/crd/release-channel.ts';
-import type { ControlAction } from '../../contract/actions.ts';
-import type { ControlBody } from '../../contract/schemas/control-body.ts';
+import type { ControlAction } from '../../contract/actions/actions.ts';
+import type { ControlBody } from '../../contract/actions/control-body.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { ReportedSchedule } from '../pods/server-client.ts';
 

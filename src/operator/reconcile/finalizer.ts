@@ -1,5 +1,5 @@
 import { SCHEDULES_FINALIZER } from '../../contract/crd/resource-names.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { LeadershipLost, type Leadership } from '../election/leader-election.ts';
 import type { ChannelWriter } from '../kubernetes/channel-writer.ts';
 import { hasFinalizer, type ReleaseChannel } from '../kubernetes/objects.ts';

@@ -1,5 +1,5 @@
-import type { ControlAction } from '../../contract/actions.ts';
-import type { ControlBody } from '../../contract/schemas/control-body.ts';
+import type { ControlAction } from '../../contract/actions/actions.ts';
+import type { ControlBody } from '../../contract/actions/control-body.ts';
 import type { ReleaseChannelSpec } from '../../contract/crd/release-channel.ts';
 import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';
 import type { Obstacle } from '../pods/server-pods.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ReleaseChannelStatus } from '../../contract/crd/release-channel.ts';
 import type { Result } from '../../domain/result.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/logging.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import { ExchangeFailed } from '../http/bounded-request.ts';
 import type { ChannelWriter } from '../kubernetes/channel-writer.ts';
 import { hasStatus } from '../kubernetes/kubernetes-error.ts';

@@ -1,4 +1,4 @@
-import type { Reason } from '../../domain/reasons.ts';
+import type { Reason } from '../../domain/verdict/reasons.ts';
 
 /** The stages of a verdict that have a condition of their own, in the order of the checks. */
 export const STAGES = ['Attested', 'SnapshotBound', 'Represented'] as const;

@@ -5,7 +5,7 @@ import {
   type ReleaseChannelStatus,
 } from '../../contract/crd/release-channel.ts';
 import type { Health } from '../../contract/schemas/answers/health.ts';
-import type { Channel } from '../../domain/channel.ts';
+import type { Channel } from '../../domain/release/channel.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';

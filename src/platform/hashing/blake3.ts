@@ -1,4 +1,4 @@
-import type { Blake3Hex } from '../../domain/digest.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
 
 /** A BLAKE3 computation over bytes that arrive in pieces. */
 export interface Blake3 {

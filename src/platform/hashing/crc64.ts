@@ -1,4 +1,4 @@
-import type { Crc64Decimal } from '../../domain/digest.ts';
+import type { Crc64Decimal } from '../../domain/release/digest.ts';
 
 /** A CRC-64/XZ (ECMA-182, reflected, as in the XZ file format) over bytes that arrive in pieces. */
 export interface Crc64 {

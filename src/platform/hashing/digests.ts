@@ -1,4 +1,4 @@
-import type { Blake3Hex, Crc64Decimal } from '../../domain/digest.ts';
+import type { Blake3Hex, Crc64Decimal } from '../../domain/release/digest.ts';
 
 /** What to compute beside BLAKE3 and CRC-64 when a file is hashed. */
 export interface HashRequest {

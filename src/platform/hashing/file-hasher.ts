@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { fstatSync, readSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { BLOCK_DIGEST_BYTES, BLOCK_SIZE, blockCount, hasBlockList } from '../../domain/blocks.ts';
-import type { Blake3Hex } from '../../domain/digest.ts';
+import { BLOCK_DIGEST_BYTES, BLOCK_SIZE, blockCount, hasBlockList } from '../../domain/release/blocks.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { createBlake3 } from './blake3.ts';
 import type { Crc64 } from './crc64.ts';
 import { FILE_CHANGED, type ExtraDigest, type FileDigests } from './digests.ts';

@@ -1,4 +1,4 @@
-import { BLOCK_SIZE } from '../../domain/blocks.ts';
+import { BLOCK_SIZE } from '../../domain/release/blocks.ts';
 import { blake3Implementation } from './blake3.ts';
 import type { HashPool } from './digests.ts';
 import type { BlockJob, FileJob, HashAnswer, StageJob } from './hash-protocol.ts';

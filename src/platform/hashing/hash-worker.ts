@@ -1,9 +1,9 @@
 import { parentPort, receiveMessageOnPort, workerData, type Transferable } from 'node:worker_threads';
-import { saveCompiledModules } from '../process-memory.ts';
+import { saveCompiledModules } from '../process/process-memory.ts';
 import { createCrc64, type Crc64 } from './crc64.ts';
 import { FileHasher } from './file-hasher.ts';
 import type { BlockJob, FileJob, HashAnswer, HashWorkerData, StageJob } from './hash-protocol.ts';
-import { writeDurableFile } from './write-durable-file.ts';
+import { writeDurableFile } from '../files/write-durable-file.ts';
 
 // Runs in a worker thread of the hash pool. The descriptors are those of the process: the main thread holds them open.
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { ProblemCode } from '../../contract/problems.ts';
-import { ServiceError } from '../../contract/service-error.ts';
+import type { ProblemCode } from '../../contract/problems/problems.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 import { renderProblem } from './problem.ts';
 
 type Refusal = readonly [code: ProblemCode, detail: string, phrase: string];

@@ -1,5 +1,5 @@
-import { PROBLEMS, type ProblemCode } from '../../contract/problems.ts';
-import { ServiceError } from '../../contract/service-error.ts';
+import { PROBLEMS, type ProblemCode } from '../../contract/problems/problems.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 
 /** `type` of a problem is this and its code; the page of the reference documents each. */
 export const PROBLEM_TYPE_BASE = 'https://slipway.dev/problems/';

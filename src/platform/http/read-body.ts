@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { ServiceError } from '../../contract/service-error.ts';
-import { collectBounded } from '../collect-bounded.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import { collectBounded } from '../memory/collect-bounded.ts';
 
 /**
  * Reads the body of a request whole.

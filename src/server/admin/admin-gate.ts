@@ -1,6 +1,6 @@
-import { ServiceError } from '../../contract/service-error.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { Credentials, TokenVerifier } from '../http/token-verifier.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { createFailedLogins } from './failed-logins.ts';

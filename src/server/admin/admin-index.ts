@@ -1,6 +1,6 @@
-import { actionDefinition, CONTROL_ACTIONS } from '../../contract/actions.ts';
-import type { OperationDefinition } from '../../contract/operation-definition.ts';
-import { ADMIN_OPERATIONS } from '../../contract/operations-admin.ts';
+import { actionDefinition, CONTROL_ACTIONS } from '../../contract/actions/actions.ts';
+import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
+import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
 import type { AdminIndex } from '../../contract/schemas/answers/admin.ts';
 
 /**

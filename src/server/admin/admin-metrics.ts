@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 
-import type { ReportName } from '../../contract/reports.ts';
+import type { ReportName } from '../../contract/reports/reports.ts';
 
 /** What came of a call to the daemon. */
 export type ForwardOutcome = 'ok' | 'refused' | 'unavailable';

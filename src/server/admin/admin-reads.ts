@@ -1,8 +1,8 @@
-import type { OperationDefinition } from '../../contract/operation-definition.ts';
-import { ADMIN_OPERATIONS } from '../../contract/operations-admin.ts';
-import { parseQuery } from '../../contract/query-parser.ts';
-import { ServiceError } from '../../contract/service-error.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
+import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
+import { parseQuery } from '../../contract/operations/query-parser.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { renderProblem } from '../../platform/http/problem.ts';
 import { jsonAnswer, NO_STORE, problemAnswer, type Answer } from '../http/answer.ts';
 import { badEncoding } from '../http/public-route.ts';

@@ -1,7 +1,7 @@
-import type { OperationDefinition } from '../../contract/operation-definition.ts';
-import { listOperations, type OperationId } from '../../contract/operations.ts';
-import { ADMIN_OPERATIONS } from '../../contract/operations-admin.ts';
-import type { ReportName } from '../../contract/reports.ts';
+import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
+import { listOperations, type OperationId } from '../../contract/operations/operations.ts';
+import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
+import type { ReportName } from '../../contract/reports/reports.ts';
 
 /** A read operation of the table with its id. */
 export type ReadOperation = OperationDefinition & { readonly id: OperationId };

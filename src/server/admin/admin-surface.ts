@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import { ADMIN_OPERATIONS } from '../../contract/operations-admin.ts';
-import { ServiceError } from '../../contract/service-error.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { renderProblem } from '../../platform/http/problem.ts';
-import type { Logger } from '../../platform/logging.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import type { Answer } from '../http/answer.ts';
 import type { RequestContext } from '../http/public-route.ts';

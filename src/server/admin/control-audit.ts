@@ -1,5 +1,5 @@
-import type { ControlAction } from '../../contract/actions.ts';
-import type { Logger } from '../../platform/logging.ts';
+import type { ControlAction } from '../../contract/actions/actions.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 
 /** What is known of a control call by its end; `null` where it did not come so far. */
 export interface ControlAudit {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
-import { JsonError } from '../../contract/json-error.ts';
-import { parseJsonExact } from '../../contract/json-exact.ts';
-import { ServiceError } from '../../contract/service-error.ts';
+import { JsonError } from '../../contract/json/json-error.ts';
+import { parseJsonExact } from '../../contract/json/json-exact.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 import { readBody } from '../../platform/http/read-body.ts';
 
 /** Largest body of a control action. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-import { isControlAction, type ControlAction } from '../../contract/actions.ts';
-import { parseControlBody } from '../../contract/control-body.ts';
-import { stringifyJsonExact } from '../../contract/json-exact.ts';
-import { ServiceError } from '../../contract/service-error.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { isControlAction, type ControlAction } from '../../contract/actions/actions.ts';
+import { parseControlBody } from '../../contract/actions/parse-control-body.ts';
+import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { jsonHeaders, NO_STORE, type Answer } from '../http/answer.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import type { AdminGate, AdminVisitor } from './admin-gate.ts';

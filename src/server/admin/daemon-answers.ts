@@ -1,9 +1,9 @@
-import type { ControlAction } from '../../contract/actions.ts';
-import { isProblemCode, PROBLEMS, type ProblemCode } from '../../contract/problems.ts';
-import { ProblemSchema } from '../../contract/problem-schema.ts';
-import { REPORTS, type ReportName } from '../../contract/reports.ts';
+import type { ControlAction } from '../../contract/actions/actions.ts';
+import { isProblemCode, PROBLEMS, type ProblemCode } from '../../contract/problems/problems.ts';
+import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
+import { REPORTS, type ReportName } from '../../contract/reports/reports.ts';
 import { AcceptedAnswer, type Accepted } from '../../contract/schemas/answers/admin.ts';
-import { ServiceError, type ServiceErrorOptions } from '../../contract/service-error.ts';
+import { ServiceError, type ServiceErrorOptions } from '../../contract/problems/service-error.ts';
 import type { BoundedAnswer } from '../daemon-client/bounded-answer.ts';
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
 import { readJsonObject } from '../daemon-client/json-answer.ts';

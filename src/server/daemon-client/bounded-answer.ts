@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-import { collectBounded } from '../../platform/collect-bounded.ts';
+import { collectBounded } from '../../platform/memory/collect-bounded.ts';
 import { DaemonUnavailable } from './daemon-unavailable.ts';
 
 /** One answer, read whole and no longer than allowed. */

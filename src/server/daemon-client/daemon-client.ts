@@ -1,4 +1,4 @@
-import type { ControlAction } from '../../contract/actions.ts';
+import type { ControlAction } from '../../contract/actions/actions.ts';
 import { DaemonUnavailable } from './daemon-unavailable.ts';
 import { readAnswer, type BoundedAnswer } from './bounded-answer.ts';
 import { openLoopbackConnections, type LoopbackConnections } from './loopback-request.ts';

@@ -1,4 +1,4 @@
-import { readBoundedFile } from '../../platform/files.ts';
+import { readBoundedFile } from '../../platform/files/files.ts';
 
 const TOKEN_FILE_MAX_BYTES = 4_096;
 

@@ -1,4 +1,4 @@
-import { parseJsonExact } from '../../contract/json-exact.ts';
+import { parseJsonExact } from '../../contract/json/json-exact.ts';
 import type { BoundedAnswer } from './bounded-answer.ts';
 import { DaemonUnavailable } from './daemon-unavailable.ts';
 

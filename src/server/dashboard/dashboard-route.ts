@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import { ADMIN_OPERATIONS } from '../../contract/operations-admin.ts';
-import { ServiceError } from '../../contract/service-error.ts';
-import { evaluatePreconditions } from '../../domain/preconditions.ts';
+import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import { evaluatePreconditions } from '../../domain/http/preconditions.ts';
 import { renderProblem, sendProblem } from '../../platform/http/problem.ts';
 import { NO_CACHE, type Answer } from '../http/answer.ts';
 import type { RequestContext } from '../http/public-route.ts';

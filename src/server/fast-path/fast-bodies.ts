@@ -1,6 +1,6 @@
-import { blockSpan } from '../../domain/blocks.ts';
-import type { CdnParts } from '../cdn/cdn-handler.ts';
-import { READ_BYTES } from '../cdn/verified-object.ts';
+import { blockSpan } from '../../domain/release/blocks.ts';
+import type { CdnParts } from '../bytes/cdn-handler.ts';
+import { READ_BYTES } from '../bytes/verified-object.ts';
 import type { FastPlan, Prepared, PreparedAnswers } from './prepared-answers.ts';
 
 /** Most bytes of a body that the fast path sends. */

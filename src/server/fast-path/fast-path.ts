@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Clock } from '../../platform/clock.ts';
-import { requestId } from '../../platform/ids.ts';
-import type { CdnParts } from '../cdn/cdn-handler.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import { requestId } from '../../platform/process/ids.ts';
+import type { CdnParts } from '../bytes/cdn-handler.ts';
 import { FastConnection } from './fast-connection.ts';
 import type { FinishedExchange } from './fast-responder.ts';
 import type { FinishedRequest } from '../http/observe-request.ts';

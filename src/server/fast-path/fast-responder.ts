@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import type { Channel } from '../../domain/channel.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { CdnParts } from '../cdn/cdn-handler.ts';
-import { SLICE_BYTES } from '../cdn/in-flight-budget.ts';
+import type { Channel } from '../../domain/release/channel.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { CdnParts } from '../bytes/cdn-handler.ts';
+import { SLICE_BYTES } from '../bytes/in-flight-budget.ts';
 import type { FinishedRequest } from '../http/observe-request.ts';
 import type { Serving } from '../serving/serving.ts';
 import { bodiesInMemory, FAST_BODY_BYTES, readBodies } from './fast-bodies.ts';

@@ -1,7 +1,7 @@
-import { planByteResponse, type ByteResponsePlan } from '../../domain/byte-response.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { CdnParts } from '../cdn/cdn-handler.ts';
-import type { SelectedEntry } from '../cdn/entry-selector.ts';
+import { planByteResponse, type ByteResponsePlan } from '../../domain/http/byte-response.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { CdnParts } from '../bytes/cdn-handler.ts';
+import type { SelectedEntry } from '../bytes/entry-selector.ts';
 import type { Serving, ServingState } from '../serving/serving.ts';
 import type { FastHead } from './request-head.ts';
 import type { ResponseHeads } from './response-heads.ts';

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-import { renderHttpDate } from '../../domain/http-date.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { renderHttpDate } from '../../domain/http/http-date.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 
 /** Renders the heads of answers on connections that stay open. */
 export interface ResponseHeads {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import type { Clock } from '../../platform/clock.ts';
-import type { CdnParts } from '../cdn/cdn-handler.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { CdnParts } from '../bytes/cdn-handler.ts';
 import type { Answer } from '../http/answer.ts';
 import type { FinishedRequest } from '../http/observe-request.ts';
 import type { FastRequest, FastRoute } from './fast-routes.ts';

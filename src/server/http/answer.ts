@@ -1,4 +1,4 @@
-import { stringifyJsonExact } from '../../contract/json-exact.ts';
+import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import type { RenderedProblem } from '../../platform/http/problem.ts';
 
 /** What a handler gives back; the router writes it, without the body for HEAD. */

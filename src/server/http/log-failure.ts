@@ -1,5 +1,5 @@
-import { ServiceError } from '../../contract/service-error.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 
 /** Writes down why a request failed: at error what is this service's fault, at debug what was refused. */
 export function logFailure(

@@ -1,6 +1,6 @@
-import { ServiceError } from '../../contract/service-error.ts';
-import type { Channel } from '../../domain/channel.ts';
-import type { Verdict } from '../../domain/verdict.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { Channel } from '../../domain/release/channel.ts';
+import type { Verdict } from '../../domain/verdict/verdict.ts';
 import type { ServedRelease, Serving } from '../serving/serving.ts';
 
 /** Seconds after which a client may ask again: about one refresh. */

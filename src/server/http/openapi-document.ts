@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readBoundedFile } from '../../platform/files.ts';
+import { readBoundedFile } from '../../platform/files/files.ts';
 
 /** Where the document is: the very file of the reference, which a test holds to the operation table. */
 const PATH = join(import.meta.dirname, '../../../docs/reference/openapi.yaml');

@@ -1,8 +1,8 @@
-import { PUBLIC_OPERATIONS } from '../../contract/operations-public.ts';
-import type { DistributionRoutes } from '../distribution/distribution-routes.ts';
-import type { HealthRoutes } from '../health/health-routes.ts';
-import type { LauncherRoutes } from '../launcher/launcher-routes.ts';
-import type { ReleaseRoutes } from '../release/release-routes.ts';
+import { PUBLIC_OPERATIONS } from '../../contract/operations/operations-public.ts';
+import type { DistributionRoutes } from '../public/distribution/distribution-routes.ts';
+import type { HealthRoutes } from '../public/health/health-routes.ts';
+import type { LauncherRoutes } from '../public/launcher/launcher-routes.ts';
+import type { ReleaseRoutes } from '../public/release/release-routes.ts';
 import { NO_CACHE, type Answer } from './answer.ts';
 import { publicRoute, type PublicRoute } from './public-route.ts';
 

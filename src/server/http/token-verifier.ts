@@ -1,10 +1,10 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 
-import { TOKEN_PARAMETER } from '../../contract/query-parser.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { readBoundedFile } from '../../platform/files.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { TOKEN_PARAMETER } from '../../contract/operations/query-parser.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import { readBoundedFile } from '../../platform/files/files.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 
 const TOKEN_FILE_MAX_BYTES = 4_096;
 

@@ -1,7 +1,7 @@
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
-import type { Logger } from '../../platform/logging.ts';
-import type { Registry } from '../../platform/metrics.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { Registry } from '../../platform/metrics/metrics.ts';
 import type { ServerConfiguration } from '../config.ts';
 import type { Serving } from '../serving/serving.ts';
 import { createLoadMeter } from './load-meter.ts';

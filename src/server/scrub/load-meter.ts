@@ -1,5 +1,5 @@
 import { performance, type EventLoopUtilization } from 'node:perf_hooks';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 
 /** How long one measurement counts, milliseconds. */
 const WINDOW_MS = 1_000;

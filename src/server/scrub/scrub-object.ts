@@ -1,8 +1,13 @@
-import { BLOCK_DIGEST_BYTES, blockCount, blockSpan } from '../../domain/blocks.ts';
+import { BLOCK_DIGEST_BYTES, blockCount, blockSpan } from '../../domain/release/blocks.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
-import { readBlockList } from '../../snapshot/block-list.ts';
-import { fileIdentity, openObject, sameIdentity, type OpenObject } from '../../snapshot/object-reader.ts';
-import { ByteFault, byteFaultOf } from '../cdn/byte-fault.ts';
+import { readBlockList } from '../../snapshot/objects/block-list.ts';
+import {
+  fileIdentity,
+  openObject,
+  sameIdentity,
+  type OpenObject,
+} from '../../snapshot/objects/object-reader.ts';
+import { ByteFault, byteFaultOf } from '../bytes/byte-fault.ts';
 import type { ScrubObject } from './scrub-order.ts';
 
 /** What {@link scrubObject} needs. */

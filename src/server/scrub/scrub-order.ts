@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Blake3Hex } from '../../domain/digest.ts';
-import { SERVER_INFO_NAME } from '../../snapshot/object-check.ts';
-import type { ManifestIndex } from '../../snapshot/manifest-index.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import { SERVER_INFO_NAME } from '../../snapshot/objects/object-check.ts';
+import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 
 /** One object to look at. */
 export interface ScrubObject {

@@ -1,5 +1,5 @@
-import { readBoundedFile, writeFileDurably } from '../../platform/files.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { readBoundedFile, writeFileDurably } from '../../platform/files/files.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import { parseScrubState, renderScrubState, type ScrubState } from './scrub-state.ts';
 
 const MAX_BYTES = 4096;

@@ -1,8 +1,8 @@
-import { unixSeconds, type Clock } from '../../platform/clock.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
-import type { Logger } from '../../platform/logging.ts';
-import type { ManifestIndex } from '../../snapshot/manifest-index.ts';
-import { byteFaultOf, type ByteFault } from '../cdn/byte-fault.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
+import { byteFaultOf, type ByteFault } from '../bytes/byte-fault.ts';
 import type { Serving } from '../serving/serving.ts';
 import type { ScrubMetrics } from './scrub-metrics.ts';
 import { scrubObject } from './scrub-object.ts';

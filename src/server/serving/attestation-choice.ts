@@ -1,5 +1,9 @@
-import type { AttestationStatement, AttestedRelease, VerifiedAttestation } from '../../domain/attestation.ts';
-import { CHANNELS, type Channel } from '../../domain/channel.ts';
+import type {
+  AttestationStatement,
+  AttestedRelease,
+  VerifiedAttestation,
+} from '../../domain/verdict/attestation.ts';
+import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
 
 /** Which attestation answers for which channel while the releases of a newer one are still being read. */
 export interface AttestationChoice {

@@ -1,7 +1,7 @@
-import type { VerifiedAttestation } from '../../domain/attestation.ts';
-import { acceptAttestation, type Refusal } from '../../domain/attestation-acceptance.ts';
+import type { VerifiedAttestation } from '../../domain/verdict/attestation.ts';
+import { acceptAttestation, type Refusal } from '../../domain/verdict/attestation-acceptance.ts';
 import type { Result } from '../../domain/result.ts';
-import type { AttestationRejection } from '../../domain/verdict.ts';
+import type { AttestationRejection } from '../../domain/verdict/verdict.ts';
 
 /** Stores whose highest version is remembered; a volume is rarely replaced. */
 const MAX_REMEMBERED_STORES = 64;

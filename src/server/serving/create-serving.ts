@@ -1,13 +1,13 @@
-import { CLOCK_SKEW_SECONDS, type VerifiedAttestation } from '../../domain/attestation.ts';
-import { CHANNELS, type Channel } from '../../domain/channel.ts';
-import { evaluate } from '../../domain/evaluate.ts';
+import { CLOCK_SKEW_SECONDS, type VerifiedAttestation } from '../../domain/verdict/attestation.ts';
+import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
+import { evaluate } from '../../domain/verdict/evaluate.ts';
 import {
   NO_TROUBLE,
   type AttestationRejection,
   type SnapshotEvidence,
   type Verdict,
-} from '../../domain/verdict.ts';
-import type { Clock } from '../../platform/clock.ts';
+} from '../../domain/verdict/verdict.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import {
   attestationFor,
   chooseAttestation,

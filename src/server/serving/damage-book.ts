@@ -1,4 +1,4 @@
-import type { Blake3Hex } from '../../domain/digest.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { DamageChange, DamageReport } from './serving.ts';
 
 /** Most digests whose damage is remembered; the verdict is already lost at the first. */

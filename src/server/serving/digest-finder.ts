@@ -1,5 +1,5 @@
-import type { Blake3Hex } from '../../domain/digest.ts';
-import type { ManifestIndex } from '../../snapshot/manifest-index.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 
 /** Knows where digests are in manifests. */
 export interface DigestFinder {

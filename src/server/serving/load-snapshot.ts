@@ -1,7 +1,7 @@
-import { loadManifest } from '../../snapshot/manifest-loader.ts';
-import { SnapshotFault } from '../../snapshot/snapshot-fault.ts';
-import type { SnapshotId } from '../../domain/digest.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { loadManifest } from '../../snapshot/manifest/manifest-loader.ts';
+import { SnapshotFault } from '../../snapshot/volume/snapshot-fault.ts';
+import type { SnapshotId } from '../../domain/release/digest.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { LoadOutcome } from './snapshot-binder.ts';
 
 /** Makes the function that reads one manifest in a worker thread and looks whether each of its objects is there. */

@@ -1,8 +1,8 @@
-import type { Blake3Hex } from '../../domain/digest.ts';
-import type { ManifestEntry } from '../../domain/manifest.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
-import { readBlockList } from '../../snapshot/block-list.ts';
-import { openObject, sameIdentity, type FileIdentity } from '../../snapshot/object-reader.ts';
+import { readBlockList } from '../../snapshot/objects/block-list.ts';
+import { openObject, sameIdentity, type FileIdentity } from '../../snapshot/objects/object-reader.ts';
 import type { Inspection } from './damage-book.ts';
 
 /** What of a manifest entry an inspection needs. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
 import type { ServingControl } from './create-serving.ts';

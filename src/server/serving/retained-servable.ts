@@ -2,8 +2,8 @@ import {
   CLOCK_SKEW_SECONDS,
   type AttestationStatement,
   type AttestedRelease,
-} from '../../domain/attestation.ts';
-import type { Reason } from '../../domain/reasons.ts';
+} from '../../domain/verdict/attestation.ts';
+import type { Reason } from '../../domain/verdict/reasons.ts';
 import type { Servable } from './serving.ts';
 import type { VolumeState } from './snapshot-volume.ts';
 import type { SnapshotTrouble } from './trouble.ts';

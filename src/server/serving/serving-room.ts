@@ -1,10 +1,10 @@
 import { verifyEnvelope } from '../../attestation/verify.ts';
-import type { Blake3Hex } from '../../domain/digest.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
-import type { Logger } from '../../platform/logging.ts';
-import { openObject } from '../../snapshot/object-reader.ts';
-import { readStoreFormat } from '../../snapshot/snapshot-store.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import { openObject } from '../../snapshot/objects/object-reader.ts';
+import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import type { ServerMetrics } from '../metrics.ts';
 import { createAttestationKeeper } from './attestation-keeper.ts';

@@ -1,6 +1,6 @@
-import type { AttestedRelease } from '../../domain/attestation.ts';
-import { CHANNELS, type Channel } from '../../domain/channel.ts';
-import type { SnapshotId } from '../../domain/digest.ts';
+import type { AttestedRelease } from '../../domain/verdict/attestation.ts';
+import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
+import type { SnapshotId } from '../../domain/release/digest.ts';
 import { attestationFor, isNamed, releasesOf, type AttestationChoice } from './attestation-choice.ts';
 import type { ServedRelease, ServingState } from './serving.ts';
 import type { BoundSnapshot } from './snapshot-binder.ts';

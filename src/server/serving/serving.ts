@@ -1,10 +1,10 @@
-import type { AttestedRelease } from '../../domain/attestation.ts';
-import type { Channel } from '../../domain/channel.ts';
-import type { Blake3Hex, SnapshotId } from '../../domain/digest.ts';
-import type { Reason } from '../../domain/reasons.ts';
-import type { ReleaseId } from '../../domain/release-id.ts';
-import type { Verdict } from '../../domain/verdict.ts';
-import type { ManifestIndex } from '../../snapshot/manifest-index.ts';
+import type { AttestedRelease } from '../../domain/verdict/attestation.ts';
+import type { Channel } from '../../domain/release/channel.ts';
+import type { Blake3Hex, SnapshotId } from '../../domain/release/digest.ts';
+import type { Reason } from '../../domain/verdict/reasons.ts';
+import type { ReleaseId } from '../../domain/release/release-id.ts';
+import type { Verdict } from '../../domain/verdict/verdict.ts';
+import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 
 /** One release that is loaded from the volume and named by the accepted attestation. */
 export interface ServedRelease {

@@ -1,7 +1,7 @@
-import type { SnapshotId } from '../../domain/digest.ts';
-import { NO_TROUBLE, type EntryTrouble } from '../../domain/verdict.ts';
-import type { ManifestEntry } from '../../domain/manifest.ts';
-import type { ManifestIndex } from '../../snapshot/manifest-index.ts';
+import type { SnapshotId } from '../../domain/release/digest.ts';
+import { NO_TROUBLE, type EntryTrouble } from '../../domain/verdict/verdict.ts';
+import type { ManifestEntry } from '../../domain/release/manifest.ts';
+import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 
 /** Names of troubled entries that a message gives at most. */
 export const TROUBLE_EXAMPLES = 5;

@@ -1,6 +1,6 @@
-import type { AttestedRelease } from '../../domain/attestation.ts';
-import type { Channel } from '../../domain/channel.ts';
-import { NO_TROUBLE, type SnapshotEvidence } from '../../domain/verdict.ts';
+import type { AttestedRelease } from '../../domain/verdict/attestation.ts';
+import type { Channel } from '../../domain/release/channel.ts';
+import { NO_TROUBLE, type SnapshotEvidence } from '../../domain/verdict/verdict.ts';
 import type { BoundSnapshot } from './snapshot-binder.ts';
 import type { VolumeState } from './snapshot-volume.ts';
 import type { SnapshotTrouble } from './trouble.ts';

@@ -1,7 +1,7 @@
-import type { EntryTrouble } from '../../domain/verdict.ts';
-import { NO_TROUBLE } from '../../domain/verdict.ts';
-import { SERVER_INFO_NAME } from '../../snapshot/object-check.ts';
-import type { ManifestIndex } from '../../snapshot/manifest-index.ts';
+import type { EntryTrouble } from '../../domain/verdict/verdict.ts';
+import { NO_TROUBLE } from '../../domain/verdict/verdict.ts';
+import { SERVER_INFO_NAME } from '../../snapshot/objects/object-check.ts';
+import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 import type { DamageBook } from './damage-book.ts';
 import type { DigestFinder } from './digest-finder.ts';
 import { TROUBLE_EXAMPLES, type BoundSnapshot } from './snapshot-binder.ts';

@@ -1,6 +1,6 @@
 import type { TrustedKey } from '../../attestation/keys.ts';
 import type { Result } from '../../domain/result.ts';
-import type { Logger } from '../../platform/logging.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 
 /** The public keys whose signatures count now. */
 export interface TrustedKeyRing {

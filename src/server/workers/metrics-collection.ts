@@ -1,5 +1,5 @@
 import type { MetricObject } from 'prom-client';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /** How long a worker may take to answer, milliseconds; one that hangs must not hide the others. */

@@ -1,4 +1,4 @@
-import type { Registry } from '../../platform/metrics.ts';
+import type { Registry } from '../../platform/metrics/metrics.ts';
 import type { ServingControl } from '../serving/create-serving.ts';
 
 /** What the processes of one server tell each other about. */

@@ -1,9 +1,9 @@
 import cluster from 'node:cluster';
 import { AggregatorRegistry, Counter, Gauge } from 'prom-client';
-import type { Clock } from '../../platform/clock.ts';
-import type { Lifecycle } from '../../platform/lifecycle.ts';
-import type { Logger } from '../../platform/logging.ts';
-import { createMetricsServer, createRegistry, type Registry } from '../../platform/metrics.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Lifecycle } from '../../platform/process/lifecycle.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import { createMetricsServer, createRegistry, type Registry } from '../../platform/metrics/metrics.ts';
 import type { ServerConfiguration } from '../config.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
 import type { WorkerProcess } from './worker-process.ts';

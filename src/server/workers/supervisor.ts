@@ -1,6 +1,6 @@
-import { backoffMs } from '../../platform/backoff.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/logging.ts';
+import { backoffMs } from '../../platform/process/backoff.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { ServerConfiguration } from '../config.ts';
 import type { DamageChange, DamageReport } from '../serving/serving.ts';
 import { MetricsCollection } from './metrics-collection.ts';

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
-import { TaskListReport } from '../../../src/contract/schemas/answers/report-daemon.ts';
+import { TaskListReport } from '../../../src/contract/reports/report-daemon.ts';
 
 /** As many tasks as a day of work leaves. */
 const TASKS = 30;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { describe, expect, it } from 'vitest';
-import { REPORTS, type ReportName } from '../../../src/contract/reports.ts';
+import { REPORTS, type ReportName } from '../../../src/contract/reports/reports.ts';
 import { ADMIN_TOKEN, startAdminServer } from '../../support/admin-client.ts';
 import { cspReports, openPage } from '../../support/browser.ts';
 import { logIn } from '../../support/dashboard.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RETAINED_MAX_RELEASES } from '../../../src/contract/formats/attestation-format.ts';
-import { CHANNELS } from '../../../src/domain/channel.ts';
+import { CHANNELS } from '../../../src/domain/release/channel.ts';
 import { daemonConfigurationSchema } from '../../../src/daemon/config.ts';
 
 const MINIMUM = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CHANNELS } from '../../../domain/channel.ts';
+import { CHANNELS } from '../../../domain/release/channel.ts';
 
 /** Values that the examples share, so that the documents tell one story. */
 export const EXAMPLE = {

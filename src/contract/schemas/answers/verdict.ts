@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ReasonSchema } from '../../problem-schema.ts';
+import { ReasonSchema } from '../../problems/problem-schema.ts';
 import { answer } from './answer.ts';
 import { ChannelSchema, EXAMPLE, ReleaseIdSchema, SnapshotIdSchema, UnixSeconds } from './common.ts';
 

@@ -1,4 +1,4 @@
-import { readCatalogMembers } from '../catalog-document.ts';
+import { readCatalogMembers } from './catalog-document.ts';
 import {
   invalidEntry,
   isRecord,

@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage } from 'node:http';
 
 import { createProxyMiddleware } from 'http-proxy-middleware';
 
-import type { ReportName } from '../../../contract/reports.ts';
+import type { ReportName } from '../../../contract/reports/reports.ts';
 import { readAnswer, type BoundedAnswer } from '../../daemon-client/bounded-answer.ts';
 import { REPORT_MAX_BYTES } from '../../daemon-client/daemon-client.ts';
 import { DaemonUnavailable } from '../../daemon-client/daemon-unavailable.ts';

@@ -1,4 +1,4 @@
-import type { ReportName } from '../../../contract/reports.ts';
+import type { ReportName } from '../../../contract/reports/reports.ts';
 import type { DaemonFailureCode } from '../../daemon-client/daemon-unavailable.ts';
 
 /** What the thread that forwards reports is started with. */

@@ -1,7 +1,7 @@
-import { renderQuery } from '../../../contract/query-parser.ts';
-import type { ReportName } from '../../../contract/reports.ts';
-import { ServiceError } from '../../../contract/service-error.ts';
-import type { Clock } from '../../../platform/clock.ts';
+import { renderQuery } from '../../../contract/operations/query-parser.ts';
+import type { ReportName } from '../../../contract/reports/reports.ts';
+import { ServiceError } from '../../../contract/problems/service-error.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
 import { jsonHeaders, NO_STORE, type Answer } from '../../http/answer.ts';
 import type { AdminMetrics } from '../admin-metrics.ts';
 import { backendUnavailable, reportBodyOf } from '../daemon-answers.ts';

@@ -1,7 +1,7 @@
 // What the browser reads, in the words of the contract; types only, nothing of this is served.
 import type { z } from 'zod';
-import type { ProblemSchema } from '../../../contract/problem-schema.ts';
-import type { REPORTS, ReportName } from '../../../contract/reports.ts';
+import type { ProblemSchema } from '../../../contract/problems/problem-schema.ts';
+import type { REPORTS, ReportName } from '../../../contract/reports/reports.ts';
 import type { AcceptedAnswer, AdminIndexAnswer } from '../../../contract/schemas/answers/admin.ts';
 import type { HealthAnswer } from '../../../contract/schemas/answers/health.ts';
 import type { ReadinessAnswer } from '../../../contract/schemas/answers/verdict.ts';

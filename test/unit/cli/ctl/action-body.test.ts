@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { renderActionBody } from '../../../../src/cli/ctl/action-body.ts';
-import type { ControlAction } from '../../../../src/contract/actions.ts';
+import type { ControlAction } from '../../../../src/contract/actions/actions.ts';
 
 function body(action: ControlAction, ...fields: string[]): string | null {
   return renderActionBody(action, { fields, json: null });

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listen } from '../../../../src/platform/http/listen.ts';
-import { REPORTS, type ReportName } from '../../../../src/contract/reports.ts';
+import { REPORTS, type ReportName } from '../../../../src/contract/reports/reports.ts';
 import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
 import { ADMIN_TOKEN, startAdminServer, type AdminServer } from '../../../support/admin-client.ts';
 import { ctl, type CtlRun, type CtlRunOptions } from '../../../support/ctl.ts';

@@ -5,8 +5,8 @@ import {
   RETAINED_MAX_RELEASES,
   renderStatement,
 } from '../../../../src/contract/formats/attestation-format.ts';
-import type { AttestationStatement, AttestedRelease } from '../../../../src/domain/attestation.ts';
-import type { Channel } from '../../../../src/domain/channel.ts';
+import type { AttestationStatement, AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
+import type { Channel } from '../../../../src/domain/release/channel.ts';
 import { SAMPLE_MANIFEST_SHA256, sampleRelease, sampleStatement } from '../../../support/attestations.ts';
 
 const SECOND = fc.integer({ min: 0, max: 253_402_300_799 });

@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ProblemSchema } from '../../../../src/contract/problem-schema.ts';
-import { REPORTS } from '../../../../src/contract/reports.ts';
-import { ServiceError } from '../../../../src/contract/service-error.ts';
+import { ProblemSchema } from '../../../../src/contract/problems/problem-schema.ts';
+import { REPORTS } from '../../../../src/contract/reports/reports.ts';
+import { ServiceError } from '../../../../src/contract/problems/service-error.ts';
 import { startTestApi, type TestApi } from '../../../support/daemon-api.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { AttestedRelease } from '../../../../src/domain/attestation.ts';
+import type { AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
 import { createWorld, DAY, type World } from './release-world.ts';
 
 const CONTEXT = { idempotencyKey: null, correlationId: 'test' };

@@ -1,8 +1,8 @@
-import type { Channel } from '../../../../src/domain/channel.ts';
-import type { Blake3Hex, SnapshotId } from '../../../../src/domain/digest.ts';
-import type { ReleaseId } from '../../../../src/domain/release-id.ts';
-import type { CurrentRelease } from '../../../../src/daemon/releases/release-repository.ts';
-import type { ReleaseRow } from '../../../../src/daemon/releases/release-row.ts';
+import type { Channel } from '../../../../src/domain/release/channel.ts';
+import type { Blake3Hex, SnapshotId } from '../../../../src/domain/release/digest.ts';
+import type { ReleaseId } from '../../../../src/domain/release/release-id.ts';
+import type { CurrentRelease } from '../../../../src/daemon/releases/records/release-repository.ts';
+import type { ReleaseRow } from '../../../../src/daemon/releases/records/release-row.ts';
 
 /** A sound release row; tests change what they are about. */
 export function releaseRow(releaseId: string, change: Partial<ReleaseRow> = {}): ReleaseRow {

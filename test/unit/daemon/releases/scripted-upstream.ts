@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { parseDestination } from '../../../../src/domain/destination.ts';
-import type { ReleaseId } from '../../../../src/domain/release-id.ts';
+import { parseDestination } from '../../../../src/domain/release/destination.ts';
+import type { ReleaseId } from '../../../../src/domain/release/release-id.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import {
   UpstreamError,

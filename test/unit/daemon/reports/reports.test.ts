@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { REPORTS } from '../../../../src/contract/reports.ts';
+import { REPORTS } from '../../../../src/contract/reports/reports.ts';
 import {
   clockCheck,
   databaseCheck,
@@ -13,10 +13,10 @@ import { createDoctorReport, type DoctorCheck } from '../../../../src/daemon/rep
 import { createLogRing } from '../../../../src/daemon/reports/log-ring.ts';
 import { createLogReport } from '../../../../src/daemon/reports/log-report.ts';
 import { createTaskReports } from '../../../../src/daemon/reports/task-reports.ts';
-import { noFailpoints } from '../../../../src/platform/failpoints.ts';
-import { createLogger } from '../../../../src/platform/logging.ts';
-import { stagingRoot } from '../../../../src/snapshot/layout.ts';
-import { openSnapshotWriter } from '../../../../src/snapshot/snapshot-writer.ts';
+import { noFailpoints } from '../../../../src/platform/files/failpoints.ts';
+import { createLogger } from '../../../../src/platform/logging/logging.ts';
+import { stagingRoot } from '../../../../src/snapshot/volume/layout.ts';
+import { openSnapshotWriter } from '../../../../src/snapshot/volume/snapshot-writer.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { createTestEngine, scriptedHandler, settle } from '../../../support/task-engine.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { REPORTS } from '../../../../src/contract/reports.ts';
+import { REPORTS } from '../../../../src/contract/reports/reports.ts';
 import { TASK_QUEUED_FAILPOINT } from '../../../../src/daemon/schedules/schedule-runs.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { createTestSchedules, type TestSchedules } from '../../../support/schedules.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backoffMs } from '../../../../src/platform/backoff.ts';
+import { backoffMs } from '../../../../src/platform/process/backoff.ts';
 import { createStoreLock } from '../../../../src/daemon/tasks/store-lock.ts';
 import { taskDedupeKey } from '../../../../src/daemon/tasks/task-identity.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TaskError } from '../../../../src/daemon/tasks/task.ts';
-import { ServiceError } from '../../../../src/contract/service-error.ts';
+import { ServiceError } from '../../../../src/contract/problems/service-error.ts';
 import {
   createTestEngine,
   scriptedHandler,

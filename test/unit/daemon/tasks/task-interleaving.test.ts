@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../../src/daemon/database/database.ts';
 import { createTaskEngine } from '../../../../src/daemon/tasks/create-task-engine.ts';
 import { TaskError, type TaskHandler, type TaskLane } from '../../../../src/daemon/tasks/task.ts';
-import { createSilentLogger } from '../../../../src/platform/logging.ts';
+import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { scriptedHandler, settle } from '../../../support/task-engine.ts';
 

@@ -5,11 +5,11 @@ import {
   type UpstreamServer,
   type UpstreamServerOptions,
 } from '../../../support/upstream-server.ts';
-import { systemClock } from '../../../../src/platform/clock.ts';
+import { systemClock } from '../../../../src/platform/process/clock.ts';
 import {
   createUpstreamAdapter,
   type OwnedUpstreamAdapter,
-} from '../../../../src/daemon/upstream/create-upstream-adapter.ts';
+} from '../../../../src/daemon/upstream/adapters/create-upstream-adapter.ts';
 import {
   upstreamConfigurationSchema,
   type UpstreamConfiguration,

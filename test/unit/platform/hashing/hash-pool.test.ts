@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import process from 'node:process';
 import { crc32 } from 'node:zlib';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { BLOCK_SIZE } from '../../../../src/domain/blocks.ts';
+import { BLOCK_SIZE } from '../../../../src/domain/release/blocks.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { crc64Decimal } from '../../../../src/platform/hashing/crc64.ts';
 import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';

@@ -3,7 +3,7 @@ import { lstat, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createRandom } from '../../../../src/cli/dev/seeded-random.ts';
-import { BLOCK_SIZE } from '../../../../src/domain/blocks.ts';
+import { BLOCK_SIZE } from '../../../../src/domain/release/blocks.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { crc64Decimal } from '../../../../src/platform/hashing/crc64.ts';
 import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';

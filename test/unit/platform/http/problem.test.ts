@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ProblemSchema } from '../../../../src/contract/problem-schema.ts';
-import { PROBLEMS, type ProblemCode } from '../../../../src/contract/problems.ts';
-import { ServiceError } from '../../../../src/contract/service-error.ts';
+import { ProblemSchema } from '../../../../src/contract/problems/problem-schema.ts';
+import { PROBLEMS, type ProblemCode } from '../../../../src/contract/problems/problems.ts';
+import { ServiceError } from '../../../../src/contract/problems/service-error.ts';
 import { renderProblem, sendProblem } from '../../../../src/platform/http/problem.ts';
 
 const CODES = Object.keys(PROBLEMS) as ProblemCode[];

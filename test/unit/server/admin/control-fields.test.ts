@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { parseJsonExact, stringifyJsonExact } from '../../../../src/contract/json-exact.ts';
-import { renderJsonSchema, type JsonSchema } from '../../../../src/contract/json-schema.ts';
-import type { Problem } from '../../../../src/contract/problem-schema.ts';
+import { parseJsonExact, stringifyJsonExact } from '../../../../src/contract/json/json-exact.ts';
+import { renderJsonSchema, type JsonSchema } from '../../../../src/contract/json/json-schema.ts';
+import type { Problem } from '../../../../src/contract/problems/problem-schema.ts';
 import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
-import { ControlBodySchema } from '../../../../src/contract/schemas/control-body.ts';
+import { ControlBodySchema } from '../../../../src/contract/actions/control-body.ts';
 import { startAdminServer, type AdminServer } from '../../../support/admin-client.ts';
 import { edgesOf } from '../../../support/schema-edges.ts';
 

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { actionDefinition, CONTROL_ACTIONS, type ControlAction } from '../../../../src/contract/actions.ts';
-import { ProblemSchema } from '../../../../src/contract/problem-schema.ts';
+import {
+  actionDefinition,
+  CONTROL_ACTIONS,
+  type ControlAction,
+} from '../../../../src/contract/actions/actions.ts';
+import { ProblemSchema } from '../../../../src/contract/problems/problem-schema.ts';
 import { ADMIN_TOKEN, refusal, startAdminServer, type AdminServer } from '../../../support/admin-client.ts';
 import type { DaemonFault } from '../../../support/fake-daemon.ts';
 import { rawRequest } from '../../../support/raw-http.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { CONTROL_ACTIONS } from '../../../../src/contract/actions.ts';
-import { ProblemSchema } from '../../../../src/contract/problem-schema.ts';
-import { REPORTS, type ReportName } from '../../../../src/contract/reports.ts';
+import { CONTROL_ACTIONS } from '../../../../src/contract/actions/actions.ts';
+import { ProblemSchema } from '../../../../src/contract/problems/problem-schema.ts';
+import { REPORTS, type ReportName } from '../../../../src/contract/reports/reports.ts';
 import { AdminIndexAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
 import { READ_OPERATIONS } from '../../../../src/server/admin/admin-routes.ts';
 import { ADMIN_TOKEN, refusal, startAdminServer } from '../../../support/admin-client.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { actionDefinition, CONTROL_ACTIONS } from '../../../../src/contract/actions.ts';
-import { REPORTS } from '../../../../src/contract/reports.ts';
+import { actionDefinition, CONTROL_ACTIONS } from '../../../../src/contract/actions/actions.ts';
+import { REPORTS } from '../../../../src/contract/reports/reports.ts';
 import { renderDashboardContract } from '../../../../src/server/dashboard/dashboard-contract.ts';
 
 const CONTRACT = renderDashboardContract();

@@ -2,10 +2,10 @@ import { open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ManifestEntry } from '../../../../src/domain/manifest.ts';
+import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
 import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';
 import type { HashPool } from '../../../../src/platform/hashing/digests.ts';
-import { createLogger, createSilentLogger } from '../../../../src/platform/logging.ts';
+import { createLogger, createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { createScrubMetrics } from '../../../../src/server/scrub/scrub-metrics.ts';
 import { createScrubber, type Scrubber } from '../../../../src/server/scrub/scrubber.ts';
 import {
@@ -13,7 +13,7 @@ import {
   NO_STATE_STORE,
   type ScrubStateStore,
 } from '../../../../src/server/scrub/scrub-state-file.ts';
-import { blockListPath, objectPath } from '../../../../src/snapshot/layout.ts';
+import { blockListPath, objectPath } from '../../../../src/snapshot/volume/layout.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { fakeRelease, FakeServing } from '../../../fakes/fake-serving.ts';
 import { patternBytes, storeObject } from '../../../support/cdn-fixture.ts';

@@ -3,12 +3,12 @@ import type {
   AttestationStatement,
   AttestedRelease,
   VerifiedAttestation,
-} from '../../../../src/domain/attestation.ts';
-import type { Channel } from '../../../../src/domain/channel.ts';
-import type { Blake3Hex, Crc64Decimal, SnapshotId } from '../../../../src/domain/digest.ts';
-import type { ManifestEntry } from '../../../../src/domain/manifest.ts';
+} from '../../../../src/domain/verdict/attestation.ts';
+import type { Channel } from '../../../../src/domain/release/channel.ts';
+import type { Blake3Hex, Crc64Decimal, SnapshotId } from '../../../../src/domain/release/digest.ts';
+import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
 import { success } from '../../../../src/domain/result.ts';
-import type { Verdict } from '../../../../src/domain/verdict.ts';
+import type { Verdict } from '../../../../src/domain/verdict/verdict.ts';
 import { createAttestationKeeper } from '../../../../src/server/serving/attestation-keeper.ts';
 import { createServing, type ServingControl } from '../../../../src/server/serving/create-serving.ts';
 import { createDamageBook } from '../../../../src/server/serving/damage-book.ts';

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { VerifiedAttestation } from '../../../../src/domain/attestation.ts';
-import type { Blake3Hex, Crc64Decimal } from '../../../../src/domain/digest.ts';
-import type { ManifestEntry } from '../../../../src/domain/manifest.ts';
+import type { VerifiedAttestation } from '../../../../src/domain/verdict/attestation.ts';
+import type { Blake3Hex, Crc64Decimal } from '../../../../src/domain/release/digest.ts';
+import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
 import { success } from '../../../../src/domain/result.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import type { HashPool } from '../../../../src/platform/hashing/digests.ts';
@@ -14,8 +14,8 @@ import { createDigestFinder } from '../../../../src/server/serving/digest-finder
 import { createObjectInspector } from '../../../../src/server/serving/object-inspector.ts';
 import type { DamageChange, DamageReport } from '../../../../src/server/serving/serving.ts';
 import { createSnapshotBinder } from '../../../../src/server/serving/snapshot-binder.ts';
-import type { ManifestIndex } from '../../../../src/snapshot/manifest-index.ts';
-import { objectPath } from '../../../../src/snapshot/layout.ts';
+import type { ManifestIndex } from '../../../../src/snapshot/manifest/manifest-index.ts';
+import { objectPath } from '../../../../src/snapshot/volume/layout.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { destinationOf, fakeManifestIndex, fakeRelease } from '../../../fakes/fake-serving.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';

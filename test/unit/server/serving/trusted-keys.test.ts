@@ -4,7 +4,7 @@ import { keyIdOf, type TrustedKey } from '../../../../src/attestation/keys.ts';
 import { failure, success, type Result } from '../../../../src/domain/result.ts';
 import { createAttestationKeeper } from '../../../../src/server/serving/attestation-keeper.ts';
 import { createTrustedKeyRing } from '../../../../src/server/serving/trusted-key-ring.ts';
-import type { VerifiedAttestation } from '../../../../src/domain/attestation.ts';
+import type { VerifiedAttestation } from '../../../../src/domain/verdict/attestation.ts';
 
 function key(): TrustedKey {
   const { publicKey } = generateKeyPairSync('ed25519');

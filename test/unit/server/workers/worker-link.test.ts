@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Counter, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { Blake3Hex } from '../../../../src/domain/digest.ts';
+import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
 import { serverConfigurationSchema } from '../../../../src/server/config.ts';
 import type { SharedServingParts } from '../../../../src/server/workers/shared-serving.ts';
 import type { AcceptedEnvelope } from '../../../../src/server/serving/create-serving.ts';

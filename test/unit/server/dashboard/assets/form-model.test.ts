@@ -1,7 +1,7 @@
 import { assert, bigInt, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseControlBody } from '../../../../../src/contract/control-body.ts';
-import { parseJsonExact } from '../../../../../src/contract/json-exact.ts';
+import { parseControlBody } from '../../../../../src/contract/actions/parse-control-body.ts';
+import { parseJsonExact } from '../../../../../src/contract/json/json-exact.ts';
 import { INT64_MAX, INT64_MIN } from '../../../../../src/contract/schemas/int64.ts';
 import { parseExact, renderExact } from '../../../../../src/server/dashboard/assets/exact-json.js';
 import { fieldAt, fieldsOf, readFields } from '../../../../../src/server/dashboard/assets/form-model.js';

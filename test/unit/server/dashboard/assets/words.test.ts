@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { REASONS } from '../../../../../src/domain/reasons.ts';
+import { REASONS } from '../../../../../src/domain/verdict/reasons.ts';
 import { HealthAnswer } from '../../../../../src/contract/schemas/answers/health.ts';
 import { VERDICT_EXAMPLE } from '../../../../../src/contract/schemas/answers/verdict.ts';
 import { ApiFailure } from '../../../../../src/server/dashboard/assets/api-client.js';

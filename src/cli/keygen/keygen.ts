@@ -1,0 +1,92 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { access, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { keyIdOf } from '../../attestation/keys.ts';
+import { failure, success, type Result } from '../../domain/result.ts';
+import { writeFileDurably } from '../../platform/files/files.ts';
+import { noFailpoints } from '../../platform/files/failpoints.ts';
+
+/** Where a command writes its text. */
+export interface KeygenIo {
+  readonly stdout: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown };
+}
+
+const USAGE = `Usage: slipway keygen --out DIR [--force]
+
+Makes an Ed25519 key pair: DIR/signing.key for the daemon (only its owner can read it)
+and DIR/signing.pub for whoever verifies. Prints the key id.
+
+  --out DIR   where to write; made when it does not exist
+  --force     replaces keys that are there; what they signed is no longer accepted
+`;
+
+/**
+ * Runs `slipway keygen`.
+ *
+ * @param argv the command line after `keygen`
+ * @returns the exit code: 0, 1 when the files cannot or must not be written, 2 for wrong arguments
+ *
+ * Source: RFC 8410 (Ed25519 in PKCS#8 and SPKI), RFC 7468 (PEM).
+ */
+export async function runKeygen(argv: readonly string[], io: KeygenIo): Promise<number> {
+  const options = parseOptions(argv);
+  if (!options.ok) {
+    io.stderr.write(`slipway keygen: ${options.error}\n${USAGE}`);
+    return 2;
+  }
+  const { out, force, help } = options.value;
+  if (help) {
+    io.stdout.write(USAGE);
+    return 0;
+  }
+  const privateFile = join(out, 'signing.key');
+  const publicFile = join(out, 'signing.pub');
+  try {
+    await mkdir(out, { recursive: true });
+    const present = force ? null : ((await existing(privateFile)) ?? (await existing(publicFile)));
+    if (present !== null) {
+      io.stderr.write(
+        `slipway keygen: ${present} exists; choose another folder, or replace it with --force\n`,
+      );
+      return 1;
+    }
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+    const privatePem = privateKey.export({ type: 'pkcs8', format: 'pem' });
+    const publicPem = publicKey.export({ type: 'spki', format: 'pem' });
+    await writeFileDurably(privateFile, privatePem, noFailpoints, 0o600);
+    await writeFileDurably(publicFile, publicPem, noFailpoints, 0o644);
+    io.stdout.write(
+      `key id       ${keyIdOf(publicKey)}\nprivate key  ${privateFile}\npublic key   ${publicFile}\n`,
+    );
+    return 0;
+  } catch (error) {
+    io.stderr.write(`slipway keygen: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  }
+}
+
+function parseOptions(
+  argv: readonly string[],
+): Result<{ readonly out: string; readonly force: boolean; readonly help: boolean }, string> {
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: { out: { type: 'string' }, force: { type: 'boolean' }, help: { type: 'boolean' } },
+    });
+    const help = values.help === true;
+    if (!help && (values.out === undefined || values.out === '')) return failure('--out DIR is missing');
+    return success({ out: values.out ?? '', force: values.force === true, help });
+  } catch (error) {
+    return failure(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The path when something is there, else `null`. */
+async function existing(path: string): Promise<string | null> {
+  return await access(path).then(
+    () => path,
+    () => null,
+  );
+}

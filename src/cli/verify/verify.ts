@@ -1,0 +1,103 @@
+import { lstat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { loadTrustedKeys, type TrustedKey } from '../../attestation/keys.ts';
+import { systemClock, type Clock } from '../../platform/process/clock.ts';
+import { createHashPool } from '../../platform/hashing/hash-pool.ts';
+import { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
+import { renderProgress } from '../output/progress-line.ts';
+import { createProgressDisplay } from '../output/progress-display.ts';
+import { checkVolume } from './check-volume.ts';
+import { parseVerifyOptions, VERIFY_USAGE, type VerifyOptions } from './verify-options.ts';
+import { renderVolumeReport, type VolumeReport } from './volume-report.ts';
+
+/** Where a command writes its text. */
+interface Output {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+}
+
+/** What `slipway verify` gets from the process. */
+export interface VerifyIo {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** Ends the check early. */
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+}
+
+const MAX_THREADS = 8;
+
+/**
+ * Runs `slipway verify`: checks a snapshot volume offline.
+ *
+ * @param argv the command line after `verify`
+ * @returns the exit code: 0 when everything is sound, 1 when damage was found, 2 for wrong arguments
+ */
+export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<number> {
+  const parsed = parseVerifyOptions(argv);
+  if (!parsed.ok) return usageError(io, parsed.error);
+  if (parsed.value === 'help') {
+    io.stdout.write(VERIFY_USAGE);
+    return 0;
+  }
+  const options = parsed.value;
+  if (!(await isDirectory(options.root))) return usageError(io, `${options.root} is not a directory`);
+  let keys: readonly TrustedKey[] | null = null;
+  if (options.keys.length > 0) {
+    const loaded = await loadTrustedKeys(options.keys);
+    if (!loaded.ok) return usageError(io, loaded.error.join('; '));
+    keys = loaded.value;
+  }
+  const report = await check(options, keys, io);
+  if (report === null) return 1;
+  io.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderVolumeReport(report));
+  return report.sound ? 0 : 1;
+}
+
+async function check(
+  options: VerifyOptions,
+  keys: readonly TrustedKey[] | null,
+  io: VerifyIo,
+): Promise<VolumeReport | null> {
+  const threads = Math.min(MAX_THREADS, availableParallelism());
+  const pool = createHashPool({ threads });
+  const progress = createProgressDisplay(io.stderr, io.clock ?? systemClock);
+  const signal = io.signal ?? new AbortController().signal;
+  try {
+    return await checkVolume({
+      root: options.root,
+      releaseId: options.releaseId,
+      quick: options.quick,
+      keys,
+      pool,
+      // One more than there are threads, so that none waits for a file to be opened.
+      concurrency: threads + 1,
+      ledger: new ObjectLedger(),
+      onProgress: ({ bytes }, total, release) => {
+        progress.show(renderProgress({ done: bytes, total, unit: 'bytes', phase: release }));
+      },
+      signal,
+    });
+  } catch (error) {
+    progress.end();
+    const message = error instanceof Error ? error.message : String(error);
+    io.stderr.write(`slipway verify: ${signal.aborted ? 'interrupted' : `cannot go on: ${message}`}\n`);
+    return null;
+  } finally {
+    progress.end();
+    await pool.close();
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path.endsWith('/') ? path : `${path}/`)).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function usageError(io: VerifyIo, problem: string): number {
+  io.stderr.write(`slipway verify: ${problem}\n\n${VERIFY_USAGE}`);
+  return 2;
+}

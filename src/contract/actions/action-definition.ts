@@ -1,0 +1,23 @@
+import type { ProblemCode } from '../problems/problems.ts';
+import type { ControlField } from './control-body.ts';
+
+/** Fields that stand for each other: how many of them a body holds. */
+export interface FieldChoice {
+  readonly fields: readonly ControlField[];
+  /** `one`: exactly one; `some`: at least one; `exclusive`: at most one. */
+  readonly rule: 'one' | 'some' | 'exclusive';
+}
+
+/** One control action: what it does and what its body must hold. */
+export interface ActionDefinition {
+  readonly summary: string;
+  /** `inline` actions are done when they are answered; `queued` ones are observed through their task. */
+  readonly mode: 'inline' | 'queued' | 'inline or queued';
+  /** Whether it takes something away that is not simply put back; the dashboard asks before it sends it. */
+  readonly destructive: boolean;
+  readonly required: readonly ControlField[];
+  readonly used: readonly ControlField[];
+  readonly choices: readonly FieldChoice[];
+  /** Codes with which the daemon refuses it, beyond the common ones. */
+  readonly errors: readonly ProblemCode[];
+}

@@ -1,0 +1,42 @@
+import type { FieldChoice } from './action-definition.ts';
+import { actionDefinition, type ControlAction } from './actions.ts';
+import type { JsonSchema } from '../json/json-schema.ts';
+import type { ControlField } from './control-body.ts';
+
+/** Switches that count only when they are true. */
+export const CONTROL_SWITCHES: ReadonlySet<ControlField> = new Set([
+  'clear_args',
+  'clear_every',
+  'from_worker',
+]);
+
+/**
+ * The JSON Schema of the body of one action: the control body, with the fields that the action requires and those that
+ * exclude each other.
+ *
+ * @param controlBody reference to the schema of the control body
+ */
+export function renderActionSchema(action: ControlAction, controlBody: string): JsonSchema {
+  const { summary, required, choices } = actionDefinition(action);
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: action,
+    description: summary,
+    allOf: [{ $ref: controlBody }, ...choices.flatMap(renderChoice)],
+    ...(required.length > 0 ? { required } : {}),
+  };
+}
+
+function renderChoice({ fields, rule }: FieldChoice): JsonSchema[] {
+  const given = fields.map(isGiven);
+  if (rule === 'one') return [{ oneOf: given }];
+  if (rule === 'some') return [{ anyOf: given }];
+  return given.flatMap((left, index) =>
+    given.slice(index + 1).map((right) => ({ not: { allOf: [left, right] } })),
+  );
+}
+
+function isGiven(field: ControlField): JsonSchema {
+  if (!CONTROL_SWITCHES.has(field)) return { required: [field] };
+  return { required: [field], properties: { [field]: { const: true } } };
+}

@@ -1,0 +1,182 @@
+import { stringify } from 'yaml';
+import type { z } from 'zod';
+import { CONTROL_ACTIONS } from '../actions/actions.ts';
+import { renderComponents, type JsonSchema } from '../json/json-schema.ts';
+import type { AnswerDefinition } from './operation-definition.ts';
+import { INTERFACE_VERSION, listOperations } from './operations.ts';
+import { CDN_RESPONSE_HEADERS, operationParameters } from './openapi-parameters.ts';
+import { SECURITY_REQUIREMENT, SECURITY_SCHEMES, TAGS } from './openapi-texts.ts';
+import { ProblemSchema } from '../problems/problem-schema.ts';
+import { PROBLEMS, type ProblemCode } from '../problems/problems.ts';
+import { ControlBodySchema } from '../actions/control-body.ts';
+import { ManifestEntrySchema } from '../schemas/answers/distribution.ts';
+import { GlossaryTermSchema } from '../reports/report-glossary.ts';
+import { MemoryRecordSchema } from '../reports/report-memory.ts';
+import { ReleaseRowSchema } from '../reports/report-releases.ts';
+import { ScheduleSchema } from '../reports/report-schedules.ts';
+import { TranslationTaskSchema } from '../reports/report-translation.ts';
+import { TaskSchema } from '../reports/report-daemon.ts';
+import { ReleaseSummarySchema } from '../schemas/answers/release.ts';
+import { VerdictSchema } from '../schemas/answers/verdict.ts';
+
+type Json = Record<string, unknown>;
+type Operation = ReturnType<typeof listOperations>[number];
+
+/** Schemas that have a name of their own inside others. */
+const SHARED: ReadonlyArray<readonly [string, z.ZodType]> = [
+  ['Problem', ProblemSchema],
+  ['ControlBody', ControlBodySchema],
+  ['Verdict', VerdictSchema],
+  ['ReleaseSummary', ReleaseSummarySchema],
+  ['ReleaseRow', ReleaseRowSchema],
+  ['ManifestEntry', ManifestEntrySchema],
+  ['Task', TaskSchema],
+  ['Schedule', ScheduleSchema],
+  ['TranslationTask', TranslationTaskSchema],
+  ['MemoryRecord', MemoryRecordSchema],
+  ['GlossaryTerm', GlossaryTermSchema],
+];
+
+const REQUEST_ID = '01KAJ2X6V5Q0E8T9R3W7Y1Z4BD';
+
+/**
+ * Builds the OpenAPI document of the service from the operation table.
+ *
+ * Source: OpenAPI Specification 3.0.3.
+ */
+export function buildOpenApi(): Json {
+  const operations = listOperations();
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: renderOperation(operation) };
+  }
+  return {
+    openapi: '3.0.3',
+    info: {
+      title: 'Slipway',
+      version: INTERFACE_VERSION,
+      description:
+        'Resource bootstrap, distribution of verified releases, launcher compatibility, CDN-shaped delivery, and ' +
+        'authenticated admin reads and control. Routes outside `/admin` answer without a token unless the server is ' +
+        'configured to ask for one; `/healthz`, `/readyz` and `/api/launcher` never do. Any other path is 404 ' +
+        '`not_found`, any other method 405 `method_not_allowed` with `Allow`.',
+      contact: { name: 'Slipway', url: 'https://slipway.dev' },
+      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+    },
+    servers: [{ url: '/', description: 'The server that this document comes from.' }],
+    security: SECURITY_REQUIREMENT,
+    tags: TAGS,
+    paths,
+    components: { securitySchemes: SECURITY_SCHEMES, schemas: renderSchemas(operations) },
+  };
+}
+
+/** Renders {@link buildOpenApi} as YAML; the same text for the same contract. */
+export function renderOpenApiYaml(): string {
+  return stringify(buildOpenApi(), { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+function renderOperation(operation: Operation): Json {
+  const parameters = operationParameters(operation);
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: describe(operation),
+    ...(operation.path === '/admin/dashboard/' ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(operation.body === undefined ? {} : { requestBody: controlRequestBody() }),
+    responses: Object.fromEntries(
+      Object.entries(operation.answers).map(([status, each]) => [
+        status,
+        renderAnswer(each, operation, status),
+      ]),
+    ),
+  };
+}
+
+function describe(operation: Operation): string {
+  const { daemon } = operation;
+  if (daemon === undefined) return operation.summary;
+  if ('control' in daemon) {
+    return `${operation.summary} Actions: ${CONTROL_ACTIONS.map((action) => `\`${action}\``).join(', ')}.`;
+  }
+  return `${operation.summary} From the daemon report \`${daemon.report}\`.`;
+}
+
+function renderAnswer(answer: AnswerDefinition, operation: Operation, status: string): Json {
+  const headers = operation.tag === 'CDN' ? CDN_RESPONSE_HEADERS[status] : undefined;
+  return {
+    description: answer.description,
+    ...(headers === undefined ? {} : { headers }),
+    ...renderContent(answer),
+  };
+}
+
+function renderContent(answer: AnswerDefinition): Json {
+  if (answer.kind === 'json') {
+    return {
+      content: { 'application/json': { schema: reference(answer.name), example: answer.answer.example } },
+    };
+  }
+  if (answer.kind === 'problem') {
+    const examples = answer.codes.map((code) => [code, { value: problemExample(code) }]);
+    return {
+      content: {
+        'application/problem+json': { schema: reference('Problem'), examples: Object.fromEntries(examples) },
+      },
+    };
+  }
+  if (answer.kind === 'content') {
+    const binary = answer.mediaType === 'application/octet-stream';
+    const schema = { type: 'string', ...(binary ? { format: 'binary' } : {}) };
+    return { content: { [answer.mediaType]: { schema } } };
+  }
+  return {};
+}
+
+function problemExample(code: ProblemCode): z.input<typeof ProblemSchema> {
+  const { status, title, description } = PROBLEMS[code];
+  return {
+    type: `https://slipway.dev/problems/${code}`,
+    title,
+    status,
+    detail: description,
+    instance: REQUEST_ID,
+    code,
+    ...(code === 'invalid_request'
+      ? { errors: [{ pointer: 'limit', message: 'must be an integer from 1 to 1000, in decimal digits' }] }
+      : {}),
+    ...(code === 'not_distributable' || code === 'release_not_distributable'
+      ? { reason: 'EntryDamaged' as const }
+      : {}),
+    ...(code === 'daemon_rejected' ? { daemon: { status: 409, code: 'task_already_terminal' } } : {}),
+  };
+}
+
+function controlRequestBody(): Json {
+  return {
+    required: false,
+    description: 'Fields that the action does not use are listed in `ignored_fields` of the answer.',
+    content: {
+      'application/json': {
+        schema: reference('ControlBody'),
+        example: { force: true, reason: 'new upstream' },
+      },
+    },
+  };
+}
+
+function renderSchemas(operations: readonly Operation[]): Record<string, JsonSchema> {
+  const named = new Map<string, z.ZodType>(SHARED);
+  for (const { answers } of operations) {
+    for (const each of Object.values(answers))
+      if (each.kind === 'json') named.set(each.name, each.answer.schema);
+  }
+  const rendered = Object.entries(renderComponents(named));
+  return Object.fromEntries(rendered.sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+function reference(name: string): Json {
+  return { $ref: `#/components/schemas/${name}` };
+}

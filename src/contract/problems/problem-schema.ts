@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { REASONS, type Reason } from '../../domain/verdict/reasons.ts';
+
+/** A reason of the catalogue in `src/domain`. */
+export const ReasonSchema = z
+  .enum(Object.keys(REASONS) as [Reason, ...Reason[]])
+  .describe('Why a release is not distributable; see the catalogue of reasons.');
+
+/** One rejected field. */
+const FieldErrorSchema = z.object({
+  pointer: z
+    .string()
+    .describe(
+      'RFC 6901 pointer into the body, or the name of a query parameter; empty for the body as a whole.',
+    ),
+  message: z.string(),
+});
+
+/**
+ * The body of every error: problem details with a code of the catalogue.
+ *
+ * Source: RFC 9457, section 3.
+ */
+export const ProblemSchema = z
+  .object({
+    type: z.string().describe('URI reference that names the problem type.'),
+    title: z.string(),
+    status: z.int().min(400).max(599).describe('The HTTP status of the answer.'),
+    detail: z.string().describe('What is wrong here, where, and what to do.'),
+    instance: z.string().describe('The request id; the log has the details under it.'),
+    code: z.string().describe('A code of the problem catalogue.'),
+    reason: ReasonSchema.optional(),
+    errors: z.array(FieldErrorSchema).optional(),
+    daemon: z
+      .object({
+        status: z.int().min(100).max(599).nullable(),
+        code: z.string().nullable(),
+      })
+      .describe('What the daemon answered; null where it did not.')
+      .optional(),
+  })
+  .describe('Problem details (RFC 9457).');
+
+/** A parsed problem body. */
+export type Problem = z.infer<typeof ProblemSchema>;

@@ -1,0 +1,38 @@
+import type { Reason } from '../../domain/verdict/reasons.ts';
+import type { ProblemCode } from './problems.ts';
+
+/** One rejected field: where (RFC 6901 pointer, or the name of a query parameter) and why. */
+export interface FieldError {
+  readonly pointer: string;
+  readonly message: string;
+}
+
+/** What a {@link ServiceError} carries beside its code. */
+export interface ServiceErrorOptions {
+  readonly reason?: Reason;
+  readonly errors?: readonly FieldError[];
+  /** What the daemon answered, on 501, 502 and 503 of forwarded operations. */
+  readonly daemon?: { readonly status: number | null; readonly code: string | null };
+  /** Seconds for `Retry-After`. */
+  readonly retryAfter?: number;
+  /** For the log only, never for the body. */
+  readonly internal?: string;
+  readonly cause?: unknown;
+}
+
+/** An error that has an answer: a code of the problem catalogue and one sentence for the caller. */
+export class ServiceError extends Error {
+  readonly code: ProblemCode;
+  readonly options: ServiceErrorOptions;
+
+  /**
+   * @param code a code of the catalogue; decides status and title
+   * @param detail what is wrong, where, and what to do, for the caller
+   */
+  constructor(code: ProblemCode, detail: string, options: ServiceErrorOptions = {}) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ServiceError';
+    this.code = code;
+    this.options = options;
+  }
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { TASK_LANES, TASK_STATUSES } from '../schemas/vocabulary.ts';
+import { Count, Counts, EXAMPLE, UnixSeconds } from '../schemas/answers/common.ts';
+import { report } from './report-envelope.ts';
+
+const JsonObject = z.looseObject({});
+
+/** One line of a log. */
+const LogLineSchema = z.object({
+  ts: z.number().min(0).describe('Unix seconds, with milliseconds as the fraction.'),
+  level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']),
+  msg: z.string(),
+  task_id: z.string().optional(),
+});
+
+/** One task of the daemon. */
+export const TaskSchema = z.object({
+  task_id: z.string().describe('ULID.'),
+  kind: z.string().describe('What the task does: the action, or the name of background work.'),
+  lane: z.enum(TASK_LANES),
+  status: z.enum(TASK_STATUSES),
+  args: JsonObject.describe('What the task was given.'),
+  attempt: Count.describe('1 in the first run, 0 before it.'),
+  max_attempts: z.int().min(1),
+  run_at: UnixSeconds.describe('Not before; Unix seconds.'),
+  created_at: UnixSeconds,
+  started_at: UnixSeconds.nullable(),
+  finished_at: UnixSeconds.nullable(),
+  cancel_requested_at: UnixSeconds.nullable(),
+  cancel_reason: z.string().nullable(),
+  progress: z
+    .object({
+      done: z.number().min(0),
+      total: z.number().min(0).nullable(),
+      unit: z.string(),
+      phase: z.string(),
+    })
+    .nullable(),
+  result: JsonObject.nullable(),
+  failure_code: z.string().nullable(),
+  failure_reason: z.string().nullable(),
+  schedule_id: z.string().nullable(),
+  reviewer: z.string().nullable(),
+  reason: z.string().nullable(),
+  correlation_id: z.string().nullable().describe('The request that asked for the task.'),
+});
+
+const TASK_EXAMPLE: z.input<typeof TaskSchema> = {
+  task_id: EXAMPLE.taskId,
+  kind: 'sync',
+  lane: 'release',
+  status: 'running',
+  args: { force: true },
+  attempt: 1,
+  max_attempts: 3,
+  run_at: EXAMPLE.at,
+  created_at: EXAMPLE.at,
+  started_at: EXAMPLE.at,
+  finished_at: null,
+  cancel_requested_at: null,
+  cancel_reason: null,
+  progress: { done: 1_048_576, total: 6_442_450_944, unit: 'bytes', phase: 'download' },
+  result: null,
+  failure_code: null,
+  failure_reason: null,
+  schedule_id: null,
+  reviewer: null,
+  reason: null,
+  correlation_id: '01KAJ2X6V5Q0E8T9R3W7Y1Z4BD',
+};
+
+/** `daemon.doctor`. */
+export const DoctorReport = report(
+  'daemon.doctor',
+  {
+    status: z.enum(['ok', 'degraded', 'failing']).describe('The worst of the checks.'),
+    checks: z.array(
+      z.object({
+        id: z.string(),
+        status: z.enum(['ok', 'degraded', 'failing']),
+        message: z.string().describe('What was found and what to do.'),
+        since: UnixSeconds.describe('Since when the check has this status; Unix seconds.'),
+      }),
+    ),
+  },
+  {
+    status: 'ok',
+    checks: [
+      { id: 'store.writable', status: 'ok', message: 'the snapshot store is writable', since: EXAMPLE.at },
+    ],
+  },
+);
+
+/** `daemon.logs`. */
+export const LogsReport = report(
+  'daemon.logs',
+  { lines: z.array(LogLineSchema).describe('Oldest first.') },
+  { lines: [{ ts: EXAMPLE.at, level: 'info', msg: 'sync finished', task_id: EXAMPLE.taskId }] },
+);
+
+/** `task.list`. */
+export const TaskListReport = report(
+  'task.list',
+  {
+    counts: Counts.describe('Tasks by status, over all that are kept.'),
+    items: z.array(TaskSchema).describe('Newest first, at most 500.'),
+  },
+  { counts: { running: 1 }, items: [TASK_EXAMPLE] },
+);
+
+/** `task.status`. */
+export const TaskStatusReport = report('task.status', { task: TaskSchema }, { task: TASK_EXAMPLE });
+
+/** `task.logs`. */
+export const TaskLogsReport = report(
+  'task.logs',
+  {
+    task_id: z.string(),
+    lines: z
+      .array(
+        z.object({
+          seq: Count,
+          ts: z.number().min(0).describe('Unix seconds, with milliseconds as the fraction.'),
+          level: z.enum(['debug', 'info', 'warn', 'error']),
+          msg: z.string(),
+          fields: JsonObject.optional(),
+        }),
+      )
+      .describe('Oldest first.'),
+    truncated: z.boolean().describe('Whether the task wrote more lines than are kept.'),
+  },
+  {
+    task_id: EXAMPLE.taskId,
+    lines: [{ seq: 0, ts: EXAMPLE.at, level: 'info', msg: 'catalog fetched', fields: { entries: 8123 } }],
+    truncated: false,
+  },
+);

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { int64 } from '../schemas/int64.ts';
+import { SCHEDULE_GROUPS } from '../schemas/vocabulary.ts';
+import { Count, EXAMPLE, UnixSeconds } from '../schemas/answers/common.ts';
+import { report } from './report-envelope.ts';
+
+/** One schedule. */
+export const ScheduleSchema = z.object({
+  id: z.string(),
+  group: z.enum(SCHEDULE_GROUPS),
+  action: z.string(),
+  args: z.array(z.string()).describe('`key=value` pairs.'),
+  enabled: z.boolean(),
+  next_run_unix_seconds: int64().nullable().describe('Null when it will not run again.'),
+  every_seconds: int64({ min: 1 }).nullable().describe('Null for a schedule that runs once.'),
+  max_runs: int64({ min: 1 }).nullable(),
+  run_count: Count,
+  last_run_unix_seconds: UnixSeconds.nullable(),
+  last_task_id: z.string().nullable(),
+  last_status: z.string().nullable(),
+  skipped_overlap: Count.describe('Runs that were left out because the one before was still active.'),
+  exhausted: z.boolean().describe('Whether `max_runs` is reached.'),
+});
+
+/** `schedule.list`. */
+export const ScheduleListReport = report(
+  'schedule.list',
+  { total: Count, items: z.array(ScheduleSchema).describe('In order of `id`.') },
+  {
+    total: 1,
+    items: [
+      {
+        id: 'nightly-verify',
+        group: 'res',
+        action: 'verify',
+        args: ['channel=official'],
+        enabled: true,
+        next_run_unix_seconds: EXAMPLE.at + 86_400,
+        every_seconds: 86_400,
+        max_runs: null,
+        run_count: 12,
+        last_run_unix_seconds: EXAMPLE.at,
+        last_task_id: EXAMPLE.taskId,
+        last_status: 'succeeded',
+        skipped_overlap: 0,
+        exhausted: false,
+      },
+    ],
+  },
+);

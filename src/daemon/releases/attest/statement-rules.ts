@@ -1,0 +1,114 @@
+import { RETAINED_MAX_RELEASES } from '../../../contract/formats/attestation-format.ts';
+import type {
+  AttestationStatement,
+  AttestedRelease,
+  RetainedRelease,
+} from '../../../domain/verdict/attestation.ts';
+import type { Channel } from '../../../domain/release/channel.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
+import {
+  isStale,
+  selectRetained,
+  type ReleaseSituation,
+  type RetentionLimits,
+} from '../cleanup/retention-rules.ts';
+
+/** What an attestation may say, apart from who says it and when. */
+export type StatementContent = Pick<AttestationStatement, 'official' | 'localized' | 'retained'>;
+
+/** What can be attested now, or why nothing may be. */
+export type StatementPlan =
+  | { readonly ok: true; readonly content: StatementContent; readonly notes: readonly string[] }
+  | { readonly ok: false; readonly message: string };
+
+/** The rules that bound a statement. */
+export interface StatementLimits {
+  readonly retention: RetentionLimits;
+  /** Seconds after which the last full verification of a release no longer supports a statement. */
+  readonly maxVerifyAgeSeconds: number;
+}
+
+/**
+ * Decides what the next attestation says. A damaged release is named with the result FAILED, so that its withdrawal
+ * reaches every receiver at once; a localized release whose base is no longer current is left out. When the last full
+ * verification of a sound current official release is too old, nothing is attested at all: the last attestation runs
+ * out, and with it the distribution of bytes that nobody has looked at.
+ *
+ * @param nowSeconds the one instant of the decision, Unix seconds
+ */
+export function planStatement(
+  situation: ReleaseSituation,
+  limits: StatementLimits,
+  nowSeconds: number,
+): StatementPlan {
+  const official = currentOf(situation, 'official');
+  const localized = currentOf(situation, 'localized');
+  const oldest = nowSeconds - limits.maxVerifyAgeSeconds;
+  const fresh = (release: ReleaseRow): boolean => (release.verified_at ?? 0) > oldest;
+  if (official !== null && official.state !== 'damaged' && !fresh(official)) {
+    return {
+      ok: false,
+      message:
+        `the last full verification of release ${official.release_id} is older than ${limits.maxVerifyAgeSeconds} s;` +
+        ' nothing is attested until a verify task has succeeded',
+    };
+  }
+  const notes: string[] = [];
+  let localizedStatement: AttestedRelease | null = null;
+  if (localized !== null && isStale(localized, official?.release_id ?? null)) {
+    notes.push(
+      `localized release ${localized.release_id} is left out: its base is not the current official release`,
+    );
+  } else if (localized !== null && localized.state !== 'damaged' && !fresh(localized)) {
+    notes.push(
+      `localized release ${localized.release_id} is left out: its last full verification is too old`,
+    );
+  } else if (localized !== null) {
+    localizedStatement = attested(localized);
+  }
+  const retained = selectRetained(situation, limits.retention, nowSeconds)
+    .filter(({ release }) => fresh(release) && (release !== localized || localizedStatement === null))
+    .slice(0, RETAINED_MAX_RELEASES)
+    .map(({ release, until }): RetainedRelease => ({
+      ...attested(release),
+      channel: release.channel,
+      retained_until: until,
+    }));
+  return {
+    ok: true,
+    content: {
+      official: official === null ? null : attested(official),
+      localized: localizedStatement,
+      retained,
+    },
+    notes,
+  };
+}
+
+/** The release that the pointer of a channel names, or `null`. */
+export function currentOf(situation: ReleaseSituation, channel: Channel): ReleaseRow | null {
+  const pointer = situation.pointers[channel];
+  if (pointer === null) return null;
+  return (
+    situation.releases.find(
+      (release) => release.channel === channel && release.release_id === pointer.release_id,
+    ) ?? null
+  );
+}
+
+function attested(release: ReleaseRow): AttestedRelease {
+  if (release.snapshot_id === null) {
+    throw new Error(`release ${release.release_id} has no snapshot and cannot be attested`);
+  }
+  return {
+    release_id: release.release_id,
+    snapshot_id: release.snapshot_id,
+    entry_count: release.entry_count,
+    total_bytes: release.total_bytes,
+    created_at: release.created_at,
+    verified_at: release.verified_at ?? release.created_at,
+    verification: 'full',
+    result: release.state === 'damaged' ? 'FAILED' : 'PASSED',
+    ...(release.base_release_id === null ? {} : { base_release_id: release.base_release_id }),
+  };
+}

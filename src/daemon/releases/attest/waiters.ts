@@ -1,0 +1,33 @@
+import type { Clock } from '../../../platform/process/clock.ts';
+
+/** Lets callers wait for a value that others change. */
+export interface Waiters {
+  /** Wakes everyone who waits. */
+  notify(): void;
+  /** Resolves at the next `notify`, after `timeoutMs`, or when the signal is aborted; never rejects. */
+  wait(timeoutMs: number, signal: AbortSignal): Promise<void>;
+}
+
+/** Creates an empty set of waiters. */
+export function createWaiters(clock: Clock): Waiters {
+  const waiting = new Set<() => void>();
+  return {
+    notify: () => {
+      for (const wake of waiting) wake();
+    },
+    wait: async (timeoutMs, signal) => {
+      if (signal.aborted) return;
+      const woken = new AbortController();
+      const wake = (): void => {
+        woken.abort();
+      };
+      waiting.add(wake);
+      try {
+        // A rejected sleep means that something happened first, which is what the caller waits for.
+        await clock.sleep(timeoutMs, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
+      } finally {
+        waiting.delete(wake);
+      }
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { compareDestinations } from '../../../domain/release/destination.ts';
+import type { CatalogEntryRow } from '../records/entry-row.ts';
+
+/** How one catalog differs from another. */
+export interface CatalogDifference {
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  /** Sum of the stated sizes of what was added or changed. */
+  readonly bytes: number;
+}
+
+/**
+ * Compares two catalogs in one pass, holding one entry of each.
+ *
+ * @param before in manifest order
+ * @param after in manifest order
+ */
+export async function compareCatalogs(
+  before: AsyncIterable<CatalogEntryRow>,
+  after: AsyncIterable<CatalogEntryRow>,
+): Promise<CatalogDifference> {
+  const difference = { added: 0, changed: 0, removed: 0, bytes: 0 };
+  const old = before[Symbol.asyncIterator]();
+  let previous = await old.next();
+  for await (const entry of after) {
+    while (previous.done !== true && compareDestinations(previous.value.destination, entry.destination) < 0) {
+      difference.removed += 1;
+      previous = await old.next();
+    }
+    const same = previous.done !== true && previous.value.destination === entry.destination;
+    if (!same) difference.added += 1;
+    else if (previous.done !== true && statesOtherBytes(previous.value, entry)) difference.changed += 1;
+    else {
+      previous = await old.next();
+      continue;
+    }
+    difference.bytes += entry.stated_size ?? 0;
+    if (same) previous = await old.next();
+  }
+  while (previous.done !== true) {
+    difference.removed += 1;
+    previous = await old.next();
+  }
+  return difference;
+}
+
+const STATED = ['stated_size', 'stated_blake3', 'stated_sha256', 'stated_md5', 'stated_crc32'] as const;
+
+/** Whether what upstream states of two entries cannot be true of the same bytes. */
+export function statesOtherBytes(before: CatalogEntryRow, after: CatalogEntryRow): boolean {
+  return STATED.some(
+    (column) => before[column] !== null && after[column] !== null && before[column] !== after[column],
+  );
+}

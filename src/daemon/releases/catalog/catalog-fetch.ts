@@ -1,0 +1,157 @@
+import type { Clock } from '../../../platform/process/clock.ts';
+import { TaskError, type TaskContext } from '../../tasks/task.ts';
+import type { UpstreamAdapter, UpstreamCatalog, UpstreamEntry } from '../../upstream/upstream.ts';
+import type { CatalogStore, RevisionRow } from './catalog-store.ts';
+import type { ProbeRepository } from '../records/probe-repository.ts';
+import { PAGE_ROWS } from '../records/sql.ts';
+import { messageOf } from '../task-errors.ts';
+
+/** Case conflicts that a task log names. */
+const CASE_CONFLICTS_LOGGED = 20;
+
+/** What a fetch is made of. */
+export interface CatalogFetchDependencies {
+  readonly catalogs: CatalogStore;
+  readonly probes: ProbeRepository;
+  readonly clock: Clock;
+}
+
+/** How the catalog is wanted. */
+export interface CatalogFetchOptions {
+  /** Read the catalog even when upstream would say that it has not changed. */
+  readonly force: boolean;
+}
+
+/**
+ * Fetches the catalog that is current upstream and stores it as a revision. A catalog that is held already (same
+ * validator, or same fingerprint) gives the revision that holds it, with what is known of its objects, so that a sync
+ * that was interrupted goes on where it was.
+ *
+ * @returns the complete revision
+ * @throws UpstreamError; TaskError `destination_duplicate`, `catalog_empty`
+ */
+export async function fetchCatalog(
+  deps: CatalogFetchDependencies,
+  adapter: UpstreamAdapter,
+  context: TaskContext,
+  options: CatalogFetchOptions,
+): Promise<RevisionRow> {
+  const { catalogs, clock } = deps;
+  const now = (): number => Math.floor(clock.now() / 1000);
+  const held = catalogs.newest(adapter.label);
+  const usable = held !== null && (!options.force || held.task_id === context.taskId) ? held : null;
+  let catalog: UpstreamCatalog | null;
+  try {
+    catalog = await adapter.fetchCatalog(usable?.etag ?? null, context.signal);
+    deps.probes.record({
+      label: adapter.label,
+      ok: true,
+      message: 'the catalog was fetched',
+      checkedAt: now(),
+    });
+  } catch (error) {
+    if (!context.signal.aborted) {
+      deps.probes.record({ label: adapter.label, ok: false, message: messageOf(error), checkedAt: now() });
+    }
+    throw error;
+  }
+  if (catalog === null) {
+    if (usable === null) {
+      throw new TaskError('catalog_invalid', `${adapter.label} answered "not modified" without being asked`);
+    }
+    catalogs.touch(usable.revision_id, usable.etag, now());
+    context.log('info', 'the catalog has not changed', { release_id: usable.upstream_release_id });
+    return catalogs.get(usable.revision_id) ?? usable;
+  }
+  const revisionId = await importCatalog(deps, adapter, catalog, context);
+  const known = catalogs.find({
+    upstreamLabel: adapter.label,
+    fingerprint: catalog.fingerprint(),
+    upstreamReleaseId: catalog.releaseId,
+  });
+  if (known !== null) {
+    await catalogs.drop(revisionId);
+    catalogs.touch(known.revision_id, catalog.etag, now());
+    return catalogs.get(known.revision_id) ?? known;
+  }
+  return catalogs.complete(revisionId, catalog.fingerprint());
+}
+
+/**
+ * Looks whether upstream still has the catalog of a revision.
+ *
+ * @throws UpstreamError; TaskError `catalog_changed` (retryable) when it has another one
+ */
+export async function confirmCatalog(
+  adapter: UpstreamAdapter,
+  revision: RevisionRow,
+  signal: AbortSignal,
+): Promise<void> {
+  const catalog = await adapter.fetchCatalog(revision.etag, signal);
+  if (catalog === null) return;
+  let entries = 0;
+  // The fingerprint exists only after the last entry; nothing is kept.
+  for await (const _ of catalog.entries(signal)) entries += 1;
+  if (catalog.fingerprint() === revision.fingerprint && catalog.releaseId === revision.upstream_release_id)
+    return;
+  throw new TaskError(
+    'catalog_changed',
+    `upstream published another catalog (release ${catalog.releaseId}, ${entries} entries) while release ` +
+      `${revision.upstream_release_id} was fetched; the next attempt fetches the new one`,
+    { retryable: true },
+  );
+}
+
+async function importCatalog(
+  deps: CatalogFetchDependencies,
+  adapter: UpstreamAdapter,
+  catalog: UpstreamCatalog,
+  context: TaskContext,
+): Promise<number> {
+  const { catalogs, clock } = deps;
+  const revisionId = catalogs.begin({
+    channel: 'official',
+    upstreamLabel: adapter.label,
+    upstreamReleaseId: catalog.releaseId,
+    etag: catalog.etag,
+    taskId: context.taskId,
+    appVersion: catalog.appVersion,
+    serverInfo: catalog.serverInfo,
+    fetchedAt: Math.floor(clock.now() / 1000),
+  });
+  try {
+    let entries = 0;
+    let batch: UpstreamEntry[] = [];
+    const flush = (): void => {
+      catalogs.add(revisionId, batch);
+      entries += batch.length;
+      batch = [];
+      context.progress(entries, null, 'entries', 'catalog');
+    };
+    for await (const entry of catalog.entries(context.signal)) {
+      batch.push(entry);
+      if (batch.length >= PAGE_ROWS) flush();
+    }
+    if (batch.length > 0) flush();
+    if (entries === 0) {
+      throw new TaskError(
+        'catalog_empty',
+        `the catalog of release ${catalog.releaseId} has no entries; what is served stays as it is`,
+      );
+    }
+    for (const names of catalogs.caseConflicts(revisionId, CASE_CONFLICTS_LOGGED)) {
+      context.log(
+        'warn',
+        'destinations differ in case only; file systems without case cannot keep them apart',
+        {
+          destinations: names,
+        },
+      );
+    }
+    context.log('info', 'the catalog was read', { release_id: catalog.releaseId, entries });
+    return revisionId;
+  } catch (error) {
+    await catalogs.drop(revisionId);
+    throw error;
+  }
+}

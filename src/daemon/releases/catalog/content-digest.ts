@@ -1,0 +1,36 @@
+import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import type { ManifestEntry, ManifestHeader } from '../../../domain/release/manifest.ts';
+import { createBlake3 } from '../../../platform/hashing/blake3.ts';
+
+/** What a release consists of, apart from its name. */
+export interface ContentSummary {
+  /** BLAKE3 over everything the manifest says but the names of the release and of its base. */
+  readonly digest: Blake3Hex;
+  readonly entryCount: number;
+  /** Bytes. */
+  readonly totalBytes: number;
+}
+
+/**
+ * Digests the content of a release, so that content is recognized whatever it is called.
+ *
+ * @param entries in manifest order
+ */
+export async function summarizeContent(
+  entries: AsyncIterable<ManifestEntry>,
+  rest: Pick<ManifestHeader, 'server_info' | 'app_version'>,
+): Promise<ContentSummary> {
+  const hash = createBlake3();
+  const add = (value: unknown): void => {
+    hash.update(Buffer.from(`${JSON.stringify(value)}\n`));
+  };
+  add([rest.server_info?.blake3 ?? null, rest.server_info?.size ?? null, rest.app_version ?? null]);
+  let entryCount = 0;
+  let totalBytes = 0;
+  for await (const entry of entries) {
+    add([entry.destination, entry.size, entry.blake3, entry.crc64, entry.source, entry.media_type]);
+    entryCount += 1;
+    totalBytes += entry.size;
+  }
+  return { digest: hash.digest().toString('hex') as Blake3Hex, entryCount, totalBytes };
+}

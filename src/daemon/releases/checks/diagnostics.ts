@@ -1,0 +1,90 @@
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { UpstreamAdapter } from '../../upstream/upstream.ts';
+import type { UpstreamSource } from '../../upstream/upstream-source.ts';
+import type { Attestor } from '../attest/attestor.ts';
+import type { ProbeRepository } from '../records/probe-repository.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+
+/** One thing that was looked at, for the doctor report. */
+export interface ReleaseDiagnosis {
+  readonly id: 'attestation' | 'upstream' | 'verification';
+  readonly status: 'ok' | 'degraded' | 'failing';
+  readonly message: string;
+}
+
+/** What the doctor report says of releases; reads what is known and waits for nothing. */
+export type ReleaseDiagnostics = () => readonly ReleaseDiagnosis[];
+
+/** Creates the release part of the doctor report. */
+export function createReleaseDiagnostics(deps: {
+  readonly releases: ReleaseRepository;
+  readonly attestor: Pick<Attestor, 'status'>;
+  readonly probes: ProbeRepository;
+  readonly upstream: Pick<UpstreamSource, 'current'>;
+  readonly clock: Clock;
+  readonly configuration: () => { readonly maxVerifyAgeSeconds: number };
+}): ReleaseDiagnostics {
+  return () => {
+    const attestation = deps.attestor.status();
+    return [
+      { id: 'attestation', status: attestation.ok ? 'ok' : 'failing', message: attestation.message },
+      upstreamDiagnosis(deps.upstream.current()?.adapter ?? null, deps.probes),
+      verificationDiagnosis(deps),
+    ];
+  };
+}
+
+function upstreamDiagnosis(
+  adapter: Pick<UpstreamAdapter, 'label'> | null,
+  probes: ProbeRepository,
+): ReleaseDiagnosis {
+  if (adapter === null) {
+    return {
+      id: 'upstream',
+      status: 'degraded',
+      message: 'no upstream is configured; nothing can be synced',
+    };
+  }
+  const last = probes.list().find((probe) => probe.label === adapter.label);
+  if (last === undefined) {
+    return { id: 'upstream', status: 'ok', message: `${adapter.label} has not been asked yet` };
+  }
+  const when = new Date(last.checkedAt * 1000).toISOString();
+  return {
+    id: 'upstream',
+    status: last.ok ? 'ok' : 'degraded',
+    message: `${adapter.label}: ${last.message} (${when})`,
+  };
+}
+
+function verificationDiagnosis(deps: {
+  readonly releases: ReleaseRepository;
+  readonly clock: Clock;
+  readonly configuration: () => { readonly maxVerifyAgeSeconds: number };
+}): ReleaseDiagnosis {
+  const official = deps.releases.current('official');
+  if (official === null) {
+    return {
+      id: 'verification',
+      status: 'degraded',
+      message: 'there is no current official release; run sync',
+    };
+  }
+  if (official.state === 'damaged') {
+    return {
+      id: 'verification',
+      status: 'failing',
+      message: `release ${official.release_id} is damaged and withdrawn; run repair`,
+    };
+  }
+  const age = Math.floor(deps.clock.now() / 1000) - (official.verified_at ?? 0);
+  const old = age > deps.configuration().maxVerifyAgeSeconds / 2;
+  return {
+    id: 'verification',
+    status: old ? 'degraded' : 'ok',
+    message:
+      official.verified_at === null
+        ? `release ${official.release_id} was never fully verified; run verify`
+        : `release ${official.release_id} was last fully verified at ${new Date(official.verified_at * 1000).toISOString()}`,
+  };
+}

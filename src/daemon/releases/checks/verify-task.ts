@@ -1,0 +1,75 @@
+import type { TaskContext, TaskHandler, TaskResult } from '../../tasks/task.ts';
+import type { Attestor } from '../attest/attestor.ts';
+import { describe, isSound, type ReleaseCheck } from './release-check.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
+import { selectReleases } from '../records/select-releases.ts';
+import { readReleaseArguments } from '../task-arguments.ts';
+import { releaseTaskError } from '../task-errors.ts';
+
+/** Damaged entries that a task result lists; the database has all. */
+export const RESULT_DAMAGED_MAX = 100;
+
+/** What verifying is made of. */
+export interface VerifyDependencies {
+  readonly releases: ReleaseRepository;
+  readonly check: ReleaseCheck;
+  readonly attestor: Attestor;
+}
+
+/**
+ * The task `verify`: hashes every object of the selected releases (the current ones; with `force` all that are kept).
+ * Damage withdraws a release at once, in an attestation of its own; the task succeeds, because the check did.
+ */
+export function createVerifyTask(deps: VerifyDependencies): TaskHandler {
+  return {
+    kind: 'verify',
+    lane: 'verify',
+    resumable: true,
+    maxAttempts: 2,
+    storeLock: 'shared',
+    run: async (context) => {
+      try {
+        return await verify(deps, context);
+      } catch (error) {
+        throw releaseTaskError(error);
+      }
+    },
+  };
+}
+
+async function verify(deps: VerifyDependencies, context: TaskContext): Promise<TaskResult> {
+  const selected = selectReleases(deps.releases, readReleaseArguments(context.args));
+  const releases: TaskResult[] = [];
+  let damaged = 0;
+  for (const release of selected) {
+    const findings = await deps.check.examine(release, context);
+    const changed = await context.commit(() => deps.check.record(release, findings, true));
+    // Withdrawal does not wait for the other releases; a sound one is attested again with its new verification.
+    if (changed || isSound(findings)) await deps.attestor.issue(`verify ${release.release_id}`);
+    const count = damageOf(deps.releases, release, findings.message);
+    damaged += count;
+    context.log(count > 0 ? 'error' : 'info', count > 0 ? describe(findings) : 'the release is sound', {
+      channel: release.channel,
+      release_id: release.release_id,
+      entries: findings.entries,
+      damaged: count,
+    });
+    releases.push({
+      channel: release.channel,
+      release_id: release.release_id,
+      entries: findings.entries,
+      damaged: count,
+      ...(findings.message === null ? {} : { message: findings.message }),
+      damaged_entries: deps.releases
+        .damageOf(release.channel, release.release_id, RESULT_DAMAGED_MAX)
+        .map(({ destination, status }) => ({ destination, status })),
+    });
+  }
+  return { damaged, releases };
+}
+
+function damageOf(releases: ReleaseRepository, release: ReleaseRow, message: string | null): number {
+  const entries = releases.damageCount(release.channel, release.release_id);
+  return entries + (message === null ? 0 : 1);
+}

@@ -1,0 +1,160 @@
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import { CHANNELS } from '../../../domain/release/channel.ts';
+import { snapshotIdOf } from '../../../domain/release/digest.ts';
+import { TaskError, type TaskContext, type TaskHandler, type TaskResult } from '../../tasks/task.ts';
+import type { TaskEngine } from '../../tasks/task-engine.ts';
+import type { Attestor } from '../attest/attestor.ts';
+import type { CatalogStore } from '../catalog/catalog-store.ts';
+import { planRequestedCleanup } from './cleanup-request.ts';
+import type { ObjectRegistry } from '../records/object-registry.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
+import type { CleanupPlan, RetentionLimits } from './retention-rules.ts';
+import type { SqlDatabase } from '../records/sql.ts';
+import { removeDeadStaging } from '../sync/staging.ts';
+import { releaseTaskError } from '../task-errors.ts';
+
+/** What a cleanup is made of. */
+export interface CleanupDependencies {
+  readonly database: SqlDatabase;
+  readonly releases: ReleaseRepository;
+  readonly catalogs: CatalogStore;
+  readonly objects: ObjectRegistry;
+  readonly writer: SnapshotWriter;
+  readonly attestor: Attestor;
+  readonly engine: Pick<TaskEngine, 'get' | 'list'>;
+  readonly clock: Clock;
+  readonly retention: RetentionLimits;
+  /** Milliseconds for which an object that nothing refers to is kept. */
+  readonly graceMs: number;
+}
+
+/** Damaged objects that stay for diagnosis; a forced cleanup keeps none. */
+const QUARANTINE_KEPT = { objects: 100, bytes: 1024 ** 3, ageMs: 30 * 86_400_000 };
+const QUARANTINE_GIVEN_UP = { objects: 0, bytes: 0, ageMs: 0 };
+
+/**
+ * The task `release-cleanup`: deletes releases beyond those to keep, then the objects that nothing refers to. What
+ * refers goes before what is referred to: the attestation, the record, the manifest, and only then objects.
+ */
+export function createCleanupTask(deps: CleanupDependencies): TaskHandler {
+  return {
+    kind: 'release-cleanup',
+    lane: 'release',
+    resumable: true,
+    maxAttempts: 1,
+    storeLock: 'exclusive',
+    run: async (context) => {
+      try {
+        return await cleanUp(deps, context);
+      } catch (error) {
+        throw releaseTaskError(error);
+      }
+    },
+  };
+}
+
+async function cleanUp(deps: CleanupDependencies, context: TaskContext): Promise<TaskResult> {
+  const { releases, catalogs, writer } = deps;
+  const now = Math.floor(deps.clock.now() / 1000);
+  const force = context.args['force'] === true;
+  // A task that is run again after a restart finds the named release gone already.
+  const resumed = isDone(releases, context);
+  const plan: CleanupPlan = resumed
+    ? { remove: [], keep: [] }
+    : planRequestedCleanup(releases, deps.retention, context.args, now);
+  const kept = plan.keep.map(({ release, why }) => ({
+    channel: release.channel,
+    release_id: release.release_id,
+    why,
+  }));
+  if (context.args['dry_run'] === true) {
+    return { dry_run: true, deleted: plan.remove.map((release) => release.release_id), kept };
+  }
+  if (plan.remove.length > 0) {
+    deps.database.transaction(() => {
+      for (const release of plan.remove) forget(releases, release, now);
+    });
+    await withdraw(deps, plan);
+  }
+  for (const release of plan.remove) {
+    context.log('info', 'release deleted', { channel: release.channel, release_id: release.release_id });
+  }
+  await forgetUnfinished(deps);
+  await removeDeletedFiles(deps);
+  for (const revisionId of catalogs.unreferenced()) await catalogs.drop(revisionId);
+  context.progress(0, null, 'entries', 'sweep');
+  const graceMs = force ? 0 : deps.graceMs;
+  const manifests = await writer.sweepManifests(
+    (blake3) => releases.hasSnapshot(snapshotIdOf(blake3)),
+    graceMs,
+    context.signal,
+  );
+  const swept = await writer.sweepObjects((blake3) => releases.isReferenced(blake3), graceMs, context.signal);
+  deps.objects.forgetUnreferenced();
+  const quarantined = await writer.sweepQuarantine(
+    force ? QUARANTINE_GIVEN_UP : QUARANTINE_KEPT,
+    context.signal,
+  );
+  const staging = await removeDeadStaging(deps);
+  return {
+    dry_run: false,
+    deleted: plan.remove.map((release) => release.release_id),
+    kept,
+    freed_bytes: swept.bytes + manifests.bytes + quarantined.bytes,
+    removed_objects: swept.removed,
+    removed_quarantined: quarantined.removed,
+    removed_staging: staging,
+  };
+}
+
+/** Nothing is removed from the volume while a valid attestation still offers it. */
+async function withdraw({ attestor }: CleanupDependencies, plan: CleanupPlan): Promise<void> {
+  if ((await attestor.issue('release-cleanup')) !== null) return;
+  const offered = attestor.attested()?.retained.map((release) => release.release_id) ?? [];
+  const still = plan.remove.find((release) => offered.includes(release.release_id));
+  if (still === undefined) return;
+  throw new TaskError(
+    'not_attestable',
+    `release ${still.release_id} is still attested and no newer attestation can be issued (${attestor.status().message}); ` +
+      'run verify, then release-cleanup again',
+  );
+}
+
+function isDone(releases: ReleaseRepository, context: TaskContext): boolean {
+  const name = context.args['localized_release_id'] ?? context.args['id'];
+  return typeof name === 'string' && releases.named(name)?.state === 'deleted';
+}
+
+/** The row stays: its name must never be given to other bytes. */
+function forget(releases: ReleaseRepository, release: ReleaseRow, now: number): void {
+  releases.clearDamage(release.channel, release.release_id);
+  releases.update(release.channel, release.release_id, {
+    state: 'deleted',
+    deleted_at: now,
+    revision_id: null,
+    damaged_at: null,
+    damage_message: null,
+  });
+}
+
+/** A release that was never completed holds on to a catalog; its sync, if it comes back, begins it anew. */
+async function forgetUnfinished({ releases, writer }: CleanupDependencies): Promise<void> {
+  for (const release of releases.unfinished()) {
+    await writer.removeReleaseRecord(release.channel, release.release_id);
+    releases.update(release.channel, release.release_id, { state: 'failed', revision_id: null });
+  }
+}
+
+/** Also removes what an interrupted cleanup left. */
+async function removeDeletedFiles({ releases, writer }: CleanupDependencies): Promise<void> {
+  for (const channel of CHANNELS) {
+    for (const releaseId of await writer.listReleaseIds(channel)) {
+      const release = releases.get(channel, releaseId);
+      if (release?.state !== 'deleted') continue;
+      await writer.removeReleaseRecord(channel, releaseId);
+      if (release.snapshot_id !== null) await writer.removeManifest(release.snapshot_id);
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import type { Blake3Hex, Crc64Decimal } from '../../../domain/release/digest.ts';
+import type { Destination } from '../../../domain/release/destination.ts';
+import { mediaTypeOf } from '../../../domain/http/media-type.ts';
+import type { EntrySource, ManifestEntry } from '../../../domain/release/manifest.ts';
+import type { UpstreamEntry } from '../../upstream/upstream.ts';
+
+/** One entry of a catalog revision: what upstream states of it and, once known, the object that holds its bytes. */
+export interface CatalogEntryRow {
+  readonly destination: Destination;
+  readonly source: EntrySource;
+  /** `null` for the type that the extension gives. */
+  readonly media_type: string | null;
+  readonly stated_size: number | null;
+  readonly stated_blake3: string | null;
+  readonly stated_sha256: string | null;
+  readonly stated_md5: string | null;
+  readonly stated_crc32: string | null;
+  readonly locator: string;
+  /** The object, or `null` while it is not known. */
+  readonly blake3: Blake3Hex | null;
+}
+
+/** What is known of one object of the store. */
+export interface KnownObject {
+  readonly blake3: Blake3Hex;
+  readonly size: number;
+  readonly crc64: Crc64Decimal;
+  /** BLAKE3 of the block list; `null` for an object of one block. */
+  readonly blocks: Blake3Hex | null;
+}
+
+/** Turns a stored row back into what the upstream adapter and the downloader take. */
+export function upstreamEntryOf(row: CatalogEntryRow): UpstreamEntry {
+  return {
+    destination: row.destination,
+    size: row.stated_size,
+    digests: {
+      ...(row.stated_blake3 === null ? {} : { blake3: row.stated_blake3 }),
+      ...(row.stated_sha256 === null ? {} : { sha256: row.stated_sha256 }),
+      ...(row.stated_md5 === null ? {} : { md5: row.stated_md5 }),
+      ...(row.stated_crc32 === null ? {} : { crc32: row.stated_crc32 }),
+    },
+    locator: row.locator,
+  };
+}
+
+/** The manifest entry of a row whose object is known. */
+export function manifestEntryOf(
+  row: {
+    readonly destination: Destination;
+    readonly source: EntrySource;
+    readonly media_type: string | null;
+  },
+  object: KnownObject,
+): ManifestEntry {
+  return {
+    destination: row.destination,
+    size: object.size,
+    blake3: object.blake3,
+    crc64: object.crc64,
+    source: row.source,
+    media_type: row.media_type ?? mediaTypeOf(row.destination),
+    ...(object.blocks === null ? {} : { blocks: object.blocks }),
+  };
+}

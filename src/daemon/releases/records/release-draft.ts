@@ -1,0 +1,17 @@
+import type { Channel } from '../../../domain/release/channel.ts';
+import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import type { ReleaseId } from '../../../domain/release/release-id.ts';
+import type { ContentSummary } from '../catalog/content-digest.ts';
+
+/** A release whose objects are all in the store and whose entries are all in a catalog revision. */
+export interface ReleaseDraft {
+  readonly channel: Channel;
+  readonly releaseId: ReleaseId;
+  readonly upstreamReleaseId: ReleaseId;
+  /** Only localized. */
+  readonly baseReleaseId: ReleaseId | null;
+  readonly revisionId: number;
+  readonly content: ContentSummary;
+  readonly serverInfo: { readonly blake3: Blake3Hex; readonly size: number } | null;
+  readonly appVersion: string | null;
+}

@@ -1,0 +1,37 @@
+import { CHANNELS } from '../../../domain/release/channel.ts';
+import { TaskError } from '../../tasks/task.ts';
+import type { ReleaseRepository } from './release-repository.ts';
+import { isKept, type ReleaseRow } from './release-row.ts';
+import type { ReleaseTaskArguments } from '../task-arguments.ts';
+
+/**
+ * The releases that a task is about: the one named, or the current ones, or with `force` all that are kept; of one
+ * channel if it is named.
+ *
+ * @throws TaskError `unknown_release` when the one named is not kept
+ */
+export function selectReleases(
+  releases: ReleaseRepository,
+  { channel, releaseId, force }: ReleaseTaskArguments,
+): readonly ReleaseRow[] {
+  const channels = channel === null ? CHANNELS : [channel];
+  if (releaseId !== null) {
+    const named = channels
+      .map((each) => releases.get(each, releaseId))
+      .filter((release) => release !== null)
+      .filter(isKept);
+    if (named.length > 0) return named;
+    throw new TaskError('unknown_release', `no release ${releaseId} is kept; see the list of releases`);
+  }
+  const current = channels.map((each) => releases.current(each)).filter((release) => release !== null);
+  if (!force) return current;
+  const others = releases
+    .kept()
+    .filter((release) => channels.includes(release.channel))
+    .filter((release) => current.every((one) => !isSame(one, release)));
+  return [...current, ...others];
+}
+
+function isSame(a: ReleaseRow, b: ReleaseRow): boolean {
+  return a.channel === b.channel && a.release_id === b.release_id;
+}

@@ -1,0 +1,171 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ReleaseRecord } from '../../../contract/formats/release-record.ts';
+import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
+import type { ReleaseId } from '../../../domain/release/release-id.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { Logger } from '../../../platform/logging/logging.ts';
+import type { ManifestIndex } from '../../../snapshot/manifest/manifest-index.ts';
+import { loadManifest } from '../../../snapshot/manifest/manifest-loader.ts';
+import { SnapshotFault } from '../../../snapshot/volume/snapshot-fault.ts';
+import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import type { CatalogStore } from '../catalog/catalog-store.ts';
+import type { ObjectRegistry } from '../records/object-registry.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
+import { PAGE_ROWS, type SqlDatabase } from '../records/sql.ts';
+import { messageOf } from '../task-errors.ts';
+
+/** What adopting is made of. */
+export interface AdoptDependencies {
+  readonly root: string;
+  readonly database: SqlDatabase;
+  readonly releases: ReleaseRepository;
+  readonly catalogs: CatalogStore;
+  readonly objects: ObjectRegistry;
+  readonly writer: Pick<SnapshotWriter, 'listReleaseIds' | 'readReleaseRecord' | 'storeId'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Who made the catalog of an adopted release, in place of an upstream. */
+const ADOPTED_LABEL = 'adopted from the snapshot volume';
+
+/**
+ * Takes releases into the database that are on the volume but not in it, as after the loss of the daemon's own volume.
+ * Nothing of them is believed: they have never been verified, so they are attested only after a full verification.
+ *
+ * @returns how many were adopted
+ */
+export async function adoptReleases(deps: AdoptDependencies, signal: AbortSignal): Promise<number> {
+  const { releases, writer, logger } = deps;
+  let adopted = 0;
+  for (const channel of CHANNELS) {
+    for (const releaseId of await writer.listReleaseIds(channel)) {
+      if (releases.get(channel, releaseId) !== null) continue;
+      const record = await readRecord(deps, channel, releaseId);
+      if (record === null) continue;
+      await adopt(deps, record, signal);
+      logger.warn(
+        { channel, release_id: releaseId },
+        'a release of the volume was not in the database; adopted it',
+      );
+      adopted += 1;
+    }
+  }
+  return adopted;
+}
+
+async function readRecord(
+  deps: AdoptDependencies,
+  channel: Channel,
+  releaseId: ReleaseId,
+): Promise<ReleaseRecord | null> {
+  try {
+    return await deps.writer.readReleaseRecord(channel, releaseId);
+  } catch (error) {
+    deps.logger.error(
+      { channel, release_id: releaseId, error: messageOf(error) },
+      'a release record of the volume cannot be read; the release is left alone',
+    );
+    return null;
+  }
+}
+
+async function adopt(deps: AdoptDependencies, record: ReleaseRecord, signal: AbortSignal): Promise<void> {
+  let index: ManifestIndex | null = null;
+  let message: string | null = null;
+  try {
+    ({ index } = await loadManifest({
+      root: deps.root,
+      snapshotId: record.snapshot_id,
+      checkObjects: false,
+      signal,
+    }));
+  } catch (error) {
+    if (!(error instanceof SnapshotFault)) throw error;
+    message = `the manifest is ${error.kind}: ${error.message}`;
+  }
+  const revisionId = index === null ? null : await importEntries(deps, record, index);
+  deps.releases.insert(rowOf(record, index, revisionId, message));
+}
+
+async function importEntries(
+  deps: AdoptDependencies,
+  record: ReleaseRecord,
+  index: ManifestIndex,
+): Promise<number> {
+  const { catalogs, objects, database } = deps;
+  const revisionId = catalogs.begin({
+    channel: record.channel,
+    upstreamLabel: ADOPTED_LABEL,
+    upstreamReleaseId: record.upstream_release_id ?? record.release_id,
+    etag: null,
+    taskId: 'recovery',
+    appVersion: record.app_version ?? null,
+    serverInfo: null,
+    fetchedAt: record.created_at,
+  });
+  for (let offset = 0; offset < index.length; offset += PAGE_ROWS) {
+    const entries = index.entries(offset, PAGE_ROWS);
+    database.transaction(() => {
+      for (const entry of entries) {
+        // Verified never: zero is older than any limit.
+        if (objects.get(entry.blake3) === null) {
+          objects.record({ ...entry, blocks: entry.blocks ?? null }, 0);
+        }
+      }
+      catalogs.addRows(
+        revisionId,
+        entries.map((entry) => ({
+          destination: entry.destination,
+          source: entry.source,
+          media_type: entry.media_type,
+          stated_size: entry.size,
+          stated_blake3: entry.blake3,
+          stated_sha256: null,
+          stated_md5: null,
+          stated_crc32: null,
+          locator: '',
+          blake3: entry.blake3,
+        })),
+      );
+    });
+    await nextTurn();
+  }
+  catalogs.complete(revisionId, record.manifest.blake3);
+  return revisionId;
+}
+
+function rowOf(
+  record: ReleaseRecord,
+  index: ManifestIndex | null,
+  revisionId: number | null,
+  message: string | null,
+): ReleaseRow {
+  return {
+    channel: record.channel,
+    release_id: record.release_id,
+    upstream_release_id: record.upstream_release_id ?? record.release_id,
+    state: message === null ? 'superseded' : 'damaged',
+    base_release_id: record.base_release_id ?? null,
+    revision_id: revisionId,
+    content_digest: record.content_digest ?? null,
+    snapshot_id: record.snapshot_id,
+    manifest_sha256: record.manifest.sha256,
+    entry_count: record.manifest.entry_count,
+    total_bytes: record.manifest.total_bytes,
+    app_version: record.app_version ?? null,
+    server_info_blake3: index?.header.server_info?.blake3 ?? null,
+    server_info_size: index?.header.server_info?.size ?? null,
+    created_at: record.created_at,
+    published_at: record.created_at,
+    superseded_at: record.created_at,
+    verified_at: null,
+    checked_at: null,
+    damaged_at: message === null ? null : record.created_at,
+    damage_message: message,
+    stale_since: null,
+    deleted_at: null,
+    pinned: false,
+  };
+}

@@ -1,0 +1,169 @@
+import { createPublicKey } from 'node:crypto';
+import type { SigningKey } from '../../../attestation/keys.ts';
+import { verifyEnvelope } from '../../../attestation/verify.ts';
+import type { AttestedRelease, VerifiedAttestation } from '../../../domain/verdict/attestation.ts';
+import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
+import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import type { TaskEngine } from '../../tasks/task-engine.ts';
+import { adoptReleases, type AdoptDependencies } from './adopt-releases.ts';
+import type { AttestationRepository } from '../records/attestation-repository.ts';
+import type { Attestor } from '../attest/attestor.ts';
+import { describe, isSound, type ReleaseCheck } from '../checks/release-check.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
+import { selectRetained, type RetentionLimits } from '../cleanup/retention-rules.ts';
+import { removeDeadStaging } from '../sync/staging.ts';
+import { currentOf } from '../attest/statement-rules.ts';
+import { planSwitch } from '../publish/switch-rules.ts';
+
+/** What recovery is made of. */
+export interface RecoveryDependencies extends AdoptDependencies {
+  readonly writer: SnapshotWriter;
+  readonly attestations: AttestationRepository;
+  readonly attestor: Attestor;
+  readonly check: ReleaseCheck;
+  readonly engine: Pick<TaskEngine, 'submit' | 'get' | 'list'>;
+  readonly signingKeys: readonly SigningKey[];
+  readonly retention: RetentionLimits;
+  /** Seconds after which a current release is fully verified at boot. */
+  readonly verifyAfterSeconds: number;
+}
+
+/** Releases looked through. */
+const RELEASES_MAX = 10_000;
+
+/**
+ * Brings database and volume together after a start, and attests what was found. What was persisted is believed only as
+ * far as it was checked now: the newest validly signed attestation says which releases are current, their manifests and
+ * objects are looked at, and a release whose last full verification is old is verified again.
+ */
+export async function recoverReleases(deps: RecoveryDependencies, signal: AbortSignal): Promise<void> {
+  const { attestor, check, logger } = deps;
+  await removeDeadStaging(deps);
+  await adoptReleases(deps, signal);
+  await reconcile(deps);
+  for (const release of offered(deps)) {
+    const findings = await check.look(release, signal);
+    await check.record(release, findings, false);
+    if (isSound(findings)) continue;
+    logger.error(
+      { channel: release.channel, release_id: release.release_id },
+      `a release that was attested is damaged: ${describe(findings)}`,
+    );
+  }
+  await attestor.issue('boot');
+  queueVerification(deps);
+}
+
+/** The releases that the next attestation would name. */
+function offered({ releases, retention, clock }: RecoveryDependencies): readonly ReleaseRow[] {
+  const situation = {
+    releases: releases.list(null, RELEASES_MAX),
+    pointers: { official: releases.pointer('official'), localized: releases.pointer('localized') },
+  };
+  const retained = selectRetained(situation, retention, Math.floor(clock.now() / 1000)).map(
+    ({ release }) => release,
+  );
+  const current = CHANNELS.map((channel) => currentOf(situation, channel)).filter(
+    (release) => release !== null,
+  );
+  return [...new Set([...current, ...retained])];
+}
+
+/** The newest validly signed attestation of file and database wins. */
+async function reconcile(deps: RecoveryDependencies): Promise<void> {
+  const { attestations, attestor, writer, logger } = deps;
+  const stored = attestations.get(writer.storeId);
+  const found = await readAttestation(deps);
+  attestor.continueFrom(stored?.version ?? 0, stored?.payload_sha256 ?? null);
+  if (found === null) return;
+  const { version } = found.statement;
+  if (version <= (stored?.version ?? 0)) {
+    if (version < (stored?.version ?? 0)) {
+      logger.warn(
+        { on_volume: version, in_database: stored?.version },
+        'the attestation on the volume is an older one',
+      );
+    }
+    return;
+  }
+  logger.warn(
+    { on_volume: version, in_database: stored?.version ?? null },
+    'the attestation on the volume is newer than the database; the database is corrected',
+  );
+  attestor.continueFrom(version, found.payloadSha256);
+  for (const channel of CHANNELS) {
+    const attested = found.statement[channel];
+    if (attested !== null) adoptPointer(deps, channel, attested);
+  }
+}
+
+function adoptPointer(deps: RecoveryDependencies, channel: Channel, attested: AttestedRelease): void {
+  const { releases, database, logger } = deps;
+  const release = releases.get(channel, attested.release_id);
+  if (release === null || release.snapshot_id !== attested.snapshot_id) {
+    logger.error(
+      { channel, release_id: attested.release_id },
+      'the attested release is not on the volume as attested; sync again',
+    );
+    return;
+  }
+  const situation = {
+    releases: releases.list(null, RELEASES_MAX),
+    pointers: { official: releases.pointer('official'), localized: releases.pointer('localized') },
+  };
+  const plan = planSwitch(situation, channel, release.release_id, Math.floor(deps.clock.now() / 1000));
+  database.transaction(() => {
+    for (const { release: changed, change } of plan.changes) {
+      const { state, ...rest } = change;
+      const keepsDamage = state === 'current' && changed.state === 'damaged';
+      releases.update(
+        changed.channel,
+        changed.release_id,
+        keepsDamage || state === undefined ? rest : { state, ...rest },
+      );
+    }
+    const pointer = plan.after.pointers[channel];
+    if (pointer !== null) releases.setPointer(channel, pointer.release_id, pointer.since);
+    // It was withdrawn, and the database that knew why is gone: only its bytes can clear it.
+    if (attested.result === 'FAILED') {
+      releases.update(channel, release.release_id, { verified_at: null });
+    }
+  });
+}
+
+async function readAttestation(deps: RecoveryDependencies): Promise<VerifiedAttestation | null> {
+  const envelope = await deps.writer.readCurrentAttestation();
+  if (envelope === null) return null;
+  const verified = verifyEnvelope(
+    envelope,
+    deps.signingKeys.map(({ keyId, privateKey }) => ({ keyId, publicKey: createPublicKey(privateKey) })),
+  );
+  if (!verified.ok) {
+    deps.logger.error(
+      { reason: verified.error.reason },
+      `the attestation on the volume is not ours: ${verified.error.message}`,
+    );
+    return null;
+  }
+  if (verified.value.statement.store_id !== deps.writer.storeId) {
+    deps.logger.error(
+      { store_id: verified.value.statement.store_id },
+      'the attestation on the volume is for another store',
+    );
+    return null;
+  }
+  return verified.value;
+}
+
+function queueVerification({ releases, engine, clock, verifyAfterSeconds }: RecoveryDependencies): void {
+  const oldest = Math.floor(clock.now() / 1000) - verifyAfterSeconds;
+  for (const channel of CHANNELS) {
+    const release = releases.current(channel);
+    if (release === null || (release.verified_at ?? 0) > oldest) continue;
+    engine.submit({
+      kind: 'verify',
+      args: { force: false, channel, release_id: release.release_id },
+      dedupe: true,
+    });
+  }
+}

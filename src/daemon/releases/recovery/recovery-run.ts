@@ -1,0 +1,82 @@
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { Logger } from '../../../platform/logging/logging.ts';
+import type { TaskHandler } from '../../tasks/task.ts';
+
+/** Milliseconds between two attempts to recover. */
+const RETRY_MS = 10_000;
+
+/** The recovery at boot: tried until it succeeds. */
+export interface RecoveryRun {
+  /** Tries once and resolves; where that fails, goes on trying. `onDone` is called once, on success. */
+  start(onDone: () => void): Promise<void>;
+  /** Resolves when the recovery has succeeded; rejects with the signal's reason. */
+  done(signal: AbortSignal): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Creates a recovery that has not begun. */
+export function createRecoveryRun(deps: {
+  readonly recover: (signal: AbortSignal) => Promise<void>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): RecoveryRun {
+  const { clock, logger } = deps;
+  const stopping = new AbortController();
+  const complete = Promise.withResolvers<void>();
+  let background: Promise<void> = Promise.resolve();
+
+  const attempt = async (onDone: () => void): Promise<boolean> => {
+    try {
+      await deps.recover(stopping.signal);
+    } catch (error) {
+      if (stopping.signal.aborted) return true;
+      logger.error({ err: error }, 'the releases could not be recovered; nothing is attested; trying again');
+      return false;
+    }
+    onDone();
+    complete.resolve();
+    return true;
+  };
+
+  const goOn = async (onDone: () => void): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      // Rejected only by the stop, which ends the loop.
+      await clock.sleep(RETRY_MS, stopping.signal).catch(() => undefined);
+      if (stopping.signal.aborted || (await attempt(onDone))) return;
+    }
+  };
+
+  return {
+    start: async (onDone) => {
+      if (!(await attempt(onDone))) background = goOn(onDone);
+    },
+    done: async (signal) => {
+      signal.throwIfAborted();
+      const aborted = Promise.withResolvers<never>();
+      const onAbort = (): void => {
+        aborted.reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      try {
+        await Promise.race([complete.promise, aborted.promise]);
+      } finally {
+        signal.removeEventListener('abort', onAbort);
+      }
+    },
+    stop: async () => {
+      stopping.abort();
+      await background;
+    },
+  };
+}
+
+/** A handler that waits for the recovery before it runs: a task of an earlier process may be due before that. */
+export function afterRecovery(handler: TaskHandler, recovery: Pick<RecoveryRun, 'done'>): TaskHandler {
+  return {
+    ...handler,
+    run: async (context) => {
+      await recovery.done(context.signal);
+      return await handler.run(context);
+    },
+  };
+}

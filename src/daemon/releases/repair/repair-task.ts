@@ -1,0 +1,173 @@
+import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import { TaskError, type TaskContext, type TaskHandler, type TaskResult } from '../../tasks/task.ts';
+import type { Attestor } from '../attest/attestor.ts';
+import { forEachConcurrently } from '../concurrently.ts';
+import type { DamageBook, DamagedObject } from '../checks/damage-book.ts';
+import { restoreObject, type RestoreDependencies } from './object-restore.ts';
+import type { Publisher } from '../publish/publish.ts';
+import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from '../checks/release-check.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
+import { selectReleases } from '../records/select-releases.ts';
+import { readReleaseArguments } from '../task-arguments.ts';
+import { messageOf, releaseTaskError } from '../task-errors.ts';
+
+/** Entries that could not be recovered and that a failure names. */
+const UNRECOVERABLE_MAX = 100;
+
+/** What repairing is made of. */
+export interface RepairDependencies extends RestoreDependencies {
+  readonly releases: ReleaseRepository;
+  readonly check: ReleaseCheck;
+  readonly damage: DamageBook;
+  readonly attestor: Attestor;
+  readonly publisher: Publisher;
+  readonly writer: SnapshotWriter;
+  readonly concurrency: number;
+  readonly maxAttempts: number;
+}
+
+interface Unrecoverable {
+  readonly release_id: string;
+  readonly destination: string;
+  readonly reason: string;
+}
+
+/**
+ * The task `repair`: finds what is damaged, puts the bad objects aside and fetches them again. Only bytes that the
+ * manifest names come back, so a release that upstream no longer has may stay incomplete.
+ */
+export function createRepairTask(deps: RepairDependencies): TaskHandler {
+  return {
+    kind: 'repair',
+    lane: 'release',
+    resumable: true,
+    maxAttempts: deps.maxAttempts,
+    storeLock: 'exclusive',
+    run: async (context) => {
+      try {
+        return await repair(deps, context);
+      } catch (error) {
+        throw releaseTaskError(error);
+      }
+    },
+  };
+}
+
+async function repair(deps: RepairDependencies, context: TaskContext): Promise<TaskResult> {
+  const repaired: TaskResult[] = [];
+  const unrecoverable: Unrecoverable[] = [];
+  let retryable = false;
+  for (const release of selectReleases(deps.releases, readReleaseArguments(context.args))) {
+    const outcome = await repairRelease(deps, release, context);
+    repaired.push({ channel: release.channel, release_id: release.release_id, repaired: outcome.repaired });
+    unrecoverable.push(...outcome.unrecoverable);
+    retryable ||= outcome.retryable;
+  }
+  await deps.writer.removeStaging(context.taskId);
+  await deps.attestor.issue('repair');
+  if (unrecoverable.length === 0) return { releases: repaired };
+  throw new TaskError(
+    'repair_incomplete',
+    `${unrecoverable.length} entries could not be recovered, the first is ${unrecoverable[0]?.destination ?? ''}: ` +
+      `${unrecoverable[0]?.reason ?? ''}; sync to move on to what upstream has now`,
+    {
+      retryable,
+      details: {
+        releases: repaired,
+        unrecoverable_count: unrecoverable.length,
+        unrecoverable: unrecoverable.slice(0, UNRECOVERABLE_MAX),
+      },
+    },
+  );
+}
+
+interface RepairOutcome {
+  /** Objects restored. */
+  readonly repaired: number;
+  readonly unrecoverable: readonly Unrecoverable[];
+  readonly retryable: boolean;
+}
+
+async function repairRelease(
+  deps: RepairDependencies,
+  release: ReleaseRow,
+  context: TaskContext,
+): Promise<RepairOutcome> {
+  const { check, releases } = deps;
+  let findings = await check.examine(release, context);
+  await context.commit(() => check.record(release, findings, true));
+  if (isSound(findings)) return { repaired: 0, unrecoverable: [], retryable: false };
+  context.log('warn', describe(findings), { channel: release.channel, release_id: release.release_id });
+  // Withdrawn before anything is touched.
+  await deps.attestor.issue(`repair ${release.release_id}`);
+  if (findings.message !== null) {
+    const problem = await rebuild(deps, release, context);
+    if (problem !== null) return { repaired: 0, unrecoverable: [problem], retryable: false };
+    findings = await check.examine(release, context);
+    await context.commit(() => check.record(release, findings, true));
+  }
+  const outcome = await restoreAll(deps, release, findings, context);
+  await deps.writer.flush();
+  deps.damage.reassess();
+  // Every byte was hashed above or when it was fetched: what is left to show is that all is in place.
+  const looked = await check.look(release, context.signal);
+  await context.commit(() => check.record(release, looked, false));
+  const whole = isSound(looked) && outcome.unrecoverable.length === 0;
+  if (whole) {
+    releases.update(release.channel, release.release_id, { verified_at: findings.startedAt });
+    context.log('info', 'the release is whole again', {
+      release_id: release.release_id,
+      repaired: outcome.repaired,
+    });
+  }
+  return outcome;
+}
+
+/** Writes manifest and record again from the database. */
+async function rebuild(
+  deps: RepairDependencies,
+  release: ReleaseRow,
+  context: TaskContext,
+): Promise<Unrecoverable | null> {
+  try {
+    await context.commit(() => deps.publisher.rewrite(release, context.taskId));
+    context.log('info', 'manifest and record were written again', { release_id: release.release_id });
+    return null;
+  } catch (error) {
+    if (!(error instanceof TaskError)) throw error;
+    return { release_id: release.release_id, destination: '(manifest)', reason: messageOf(error) };
+  }
+}
+
+async function restoreAll(
+  deps: RepairDependencies,
+  release: ReleaseRow,
+  findings: ReleaseFindings,
+  context: TaskContext,
+): Promise<RepairOutcome> {
+  const staging = await deps.writer.stagingDirectory(context.taskId);
+  const unrecoverable: Unrecoverable[] = [];
+  let repaired = 0;
+  let retryable = false;
+  await forEachConcurrently(
+    findings.damaged,
+    deps.concurrency,
+    context.signal,
+    async (object: DamagedObject, signal) => {
+      const outcome = await restoreObject(deps, { release, blake3: object.blake3, staging, context, signal });
+      if (outcome.ok) {
+        repaired += 1;
+      } else {
+        retryable ||= outcome.retryable;
+        unrecoverable.push({
+          release_id: release.release_id,
+          destination: outcome.destination,
+          reason: outcome.reason,
+        });
+      }
+      context.progress(repaired + unrecoverable.length, findings.damaged.length, 'entries', 'repair');
+    },
+  );
+  return { repaired, unrecoverable, retryable };
+}

@@ -1,0 +1,225 @@
+import { join } from 'node:path';
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { HashPool } from '../../../platform/hashing/digests.ts';
+import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import { TaskError, type TaskContext, type TaskHandler, type TaskResult } from '../../tasks/task.ts';
+import type { Downloader } from '../../upstream/http/downloader.ts';
+import type { UpstreamAdapter } from '../../upstream/upstream.ts';
+import type { Attestor } from '../attest/attestor.ts';
+import { confirmCatalog, fetchCatalog, type CatalogFetchDependencies } from '../catalog/catalog-fetch.ts';
+import type { RevisionRow } from '../catalog/catalog-store.ts';
+import { summarizeContent } from '../catalog/content-digest.ts';
+import {
+  checkFreeSpace,
+  planDownloads,
+  type DownloadPlan,
+  type DownloadPlanDependencies,
+} from './download-plan.ts';
+import { commitDownloaded, downloadUnresolved, type DownloadRunDependencies } from './download-run.ts';
+import { stageBytes } from '../repair/object-restore.ts';
+import type { Publisher } from '../publish/publish.ts';
+import type { ReleaseDraft } from '../records/release-draft.ts';
+import { manifestEntries } from '../records/release-entries.ts';
+import { chooseReleaseName } from '../records/release-name.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
+import { SYNC_STAGING_PREFIX } from './staging.ts';
+import { readReleaseArguments } from '../task-arguments.ts';
+import { releaseTaskError } from '../task-errors.ts';
+
+/** What a sync is made of. */
+export interface SyncDependencies
+  extends CatalogFetchDependencies, DownloadPlanDependencies, Omit<DownloadRunDependencies, 'downloader'> {
+  /** `null` when no upstream is configured. */
+  readonly adapter: UpstreamAdapter | null;
+  readonly downloader: Downloader | null;
+  readonly releases: ReleaseRepository;
+  readonly publisher: Publisher;
+  readonly attestor: Attestor;
+  readonly pool: HashPool;
+  readonly writer: SnapshotWriter;
+  readonly clock: Clock;
+  readonly maxAttempts: number;
+}
+
+/**
+ * The task `sync`: makes what upstream publishes the current official release. What is served does not change before
+ * every byte of the new release is in the store and checked, and a sync that fails changes nothing.
+ */
+export function createSyncTask(deps: SyncDependencies): TaskHandler {
+  return {
+    kind: 'sync',
+    lane: 'release',
+    resumable: true,
+    maxAttempts: deps.maxAttempts,
+    storeLock: 'shared',
+    run: async (context) => {
+      try {
+        return await sync(deps, context);
+      } catch (error) {
+        throw releaseTaskError(error);
+      }
+    },
+  };
+}
+
+async function sync(deps: SyncDependencies, context: TaskContext): Promise<TaskResult> {
+  const { adapter, downloader } = deps;
+  const { force } = readReleaseArguments(context.args);
+  if (adapter === null || downloader === null) {
+    throw new TaskError(
+      'upstream_not_configured',
+      'no upstream is configured: set upstream.kind and its options',
+    );
+  }
+  const fetched = await fetchCatalog(deps, adapter, context, { force });
+  const current = deps.releases.current('official');
+  if (!force && current !== null && isUnchanged(deps, current, fetched)) {
+    const version = await deps.attestor.issue('sync: unchanged');
+    context.log('info', 'upstream has not changed', { release_id: current.release_id });
+    return { unchanged: true, release_id: current.release_id, attestation_version: version };
+  }
+  const revision = await workingRevision(deps, fetched, force, context.taskId);
+  const staging = await deps.writer.stagingDirectory(stagingName(revision));
+  const plan = await planDownloads(deps, revision.revision_id, force, context);
+  context.log('info', 'compared the catalog with the store', {
+    reused: plan.reused,
+    to_fetch: plan.entries,
+    bytes: plan.bytes,
+    unknown_sizes: plan.unknownSizes,
+  });
+  await checkFreeSpace(deps, plan);
+  const downloaded = await downloadUnresolved(
+    { ...deps, downloader },
+    revision.revision_id,
+    staging,
+    plan.bytes,
+    context,
+  );
+  const serverInfo = await commitServerInfo(deps, revision.revision_id, staging, context);
+  await confirmCatalog(adapter, revision, context.signal);
+  const draft = await draftOf(deps, revision, serverInfo);
+  const release = await deps.publisher.register(draft, context);
+  const version = await deps.publisher.makeCurrent(release, context);
+  context.log('info', 'the release is current', {
+    release_id: release.release_id,
+    attestation_version: version,
+  });
+  await tidy(deps, context.taskId);
+  return resultOf({ release, previous: current, plan, downloaded, version });
+}
+
+/** After a success nothing is left to continue: the staged files and the catalogs that nothing refers to go. */
+async function tidy(deps: SyncDependencies, taskId: string): Promise<void> {
+  await deps.writer.removeStaging(taskId);
+  for (const name of await deps.writer.listStaging()) {
+    if (name.startsWith(SYNC_STAGING_PREFIX)) await deps.writer.removeStaging(name);
+  }
+  for (const revisionId of deps.catalogs.unreferenced()) await deps.catalogs.drop(revisionId);
+}
+
+/** The staging directory of a catalog: the same for every attempt, so that partly fetched files are continued. */
+function stagingName(revision: RevisionRow): string {
+  return `${SYNC_STAGING_PREFIX}${(revision.fingerprint ?? '').slice(0, 32)}`;
+}
+
+function isUnchanged(deps: SyncDependencies, current: ReleaseRow, fetched: RevisionRow): boolean {
+  if (current.state !== 'current' || current.revision_id === null) return false;
+  const held = deps.catalogs.get(current.revision_id);
+  return (
+    held !== null &&
+    held.upstream_label === fetched.upstream_label &&
+    held.upstream_release_id === fetched.upstream_release_id &&
+    held.fingerprint === fetched.fingerprint
+  );
+}
+
+/**
+ * The revision to work on. One that a release refers to is never changed, because its rows are what that release can be
+ * repaired from: the task works on a copy. A forced sync begins with no object known, once.
+ */
+async function workingRevision(
+  deps: SyncDependencies,
+  fetched: RevisionRow,
+  force: boolean,
+  taskId: string,
+): Promise<RevisionRow> {
+  const own = fetched.task_id === taskId;
+  if (!deps.catalogs.isReferenced(fetched.revision_id) && (own || !force)) return fetched;
+  return await deps.catalogs.copy(fetched, taskId, force);
+}
+
+async function commitServerInfo(
+  deps: SyncDependencies,
+  revisionId: number,
+  staging: string,
+  context: TaskContext,
+): Promise<ReleaseDraft['serverInfo']> {
+  const bytes = deps.catalogs.serverInfo(revisionId);
+  if (bytes === null) return null;
+  const stagedPath = join(staging, 'server-info');
+  const digests = await stageBytes(deps.pool, stagedPath, bytes, context.signal);
+  const object = await commitDownloaded(deps, stagedPath, digests, context.taskId);
+  deps.objects.record(object, Math.floor(deps.clock.now() / 1000));
+  return { blake3: object.blake3, size: object.size };
+}
+
+async function draftOf(
+  deps: SyncDependencies,
+  revision: RevisionRow,
+  serverInfo: ReleaseDraft['serverInfo'],
+): Promise<ReleaseDraft> {
+  const content = await summarizeContent(manifestEntries(deps, revision.revision_id), {
+    ...(serverInfo === null ? {} : { server_info: serverInfo }),
+    ...(revision.app_version === null ? {} : { app_version: revision.app_version }),
+  });
+  const choice = chooseReleaseName(revision.upstream_release_id, content.digest, (name) => {
+    const holder = deps.releases.named(name);
+    return holder === null
+      ? null
+      : {
+          channel: holder.channel,
+          contentDigest: holder.content_digest,
+          wasPublishable: holder.published_at !== null || !['staging', 'failed'].includes(holder.state),
+        };
+  });
+  if (choice === null) {
+    throw new TaskError(
+      'release_conflict',
+      `upstream reuses the name ${revision.upstream_release_id} for ever other content; it has to give new names`,
+    );
+  }
+  return {
+    channel: 'official',
+    releaseId: choice.releaseId,
+    upstreamReleaseId: revision.upstream_release_id,
+    baseReleaseId: null,
+    revisionId: revision.revision_id,
+    content,
+    serverInfo,
+    appVersion: revision.app_version,
+  };
+}
+
+function resultOf(done: {
+  readonly release: ReleaseRow;
+  readonly previous: ReleaseRow | null;
+  readonly plan: DownloadPlan;
+  readonly downloaded: { readonly entries: number; readonly bytes: number };
+  readonly version: number;
+}): TaskResult {
+  const { release, previous, plan, downloaded } = done;
+  return {
+    unchanged: release.release_id === previous?.release_id,
+    release_id: release.release_id,
+    upstream_release_id: release.upstream_release_id,
+    previous_release_id: previous?.release_id ?? null,
+    snapshot_id: release.snapshot_id,
+    entry_count: release.entry_count,
+    total_bytes: release.total_bytes,
+    downloaded_entries: downloaded.entries,
+    downloaded_bytes: downloaded.bytes,
+    reused_entries: plan.reused,
+    attestation_version: done.version,
+  };
+}

@@ -1,0 +1,142 @@
+import { parseReleaseId, type ReleaseId } from '../../../domain/release/release-id.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import { createBlake3 } from '../../../platform/hashing/blake3.ts';
+import type { CatalogReader } from '../catalog-readers/catalog-reader.ts';
+import { emptyCatalog, parseEntryDestination, tooManyEntries } from '../entry-rules.ts';
+import { createUpstreamHttpClient } from '../http/http-client.ts';
+import { checkServerInfo, fetchServerInfo, probeUrl } from '../http/http-documents.ts';
+import { openHttpEntry } from '../http/http-entry.ts';
+import { locateCatalogs, type LocatedCatalogs } from './server-info-catalogs.ts';
+import { readLocatedCatalogs } from './server-info-entries.ts';
+import { chooseCatalogRoot } from './server-info-document.ts';
+import type { ServerInfoConfiguration, UpstreamConfiguration } from '../upstream-config.ts';
+import { encodePath, parseUpstreamLocation, quoteText, redactUrl } from '../upstream-location.ts';
+import {
+  UpstreamError,
+  type UpstreamAdapter,
+  type UpstreamCatalog,
+  type UpstreamEntry,
+} from '../upstream.ts';
+
+/** What the adapter is built from. */
+export interface ServerInfoAdapterDeps {
+  readonly configuration: UpstreamConfiguration;
+  readonly section: ServerInfoConfiguration;
+  readonly clock: Clock;
+  readonly readers: readonly CatalogReader[];
+}
+
+/**
+ * Creates the adapter for releases found through a server-info document: the document names a catalog root, catalog
+ * readers list the files below it.
+ *
+ * @throws Error when the configuration names a catalog reader that does not exist
+ */
+export function createServerInfoAdapter(
+  deps: ServerInfoAdapterDeps,
+): UpstreamAdapter & { close(): Promise<void> } {
+  const { configuration, section, clock } = deps;
+  const required = chooseReaders(section.requiredCatalogs, deps.readers);
+  const optional = chooseReaders(section.optionalCatalogs, deps.readers);
+  const additional = section.additionalPaths.map((path) =>
+    parseEntryDestination(path, 'upstream.serverInfo.additionalPaths'),
+  );
+  const location = parseUpstreamLocation(section.url);
+  const client = createUpstreamHttpClient({
+    configuration,
+    location,
+    allowOtherOrigins: section.allowOtherOrigins,
+    clock,
+  });
+  return {
+    kind: 'server-info',
+    label: redactUrl(location.url),
+    probe: async (signal) => probeUrl(client, location.url, signal),
+    fetchCatalog: async (previousEtag, signal) => {
+      const serverInfo = await fetchServerInfo(client, location.url, signal);
+      const document = checkServerInfo(serverInfo, redactUrl(location.url));
+      const root = chooseCatalogRoot(document, location.url, section.overrideName ?? null);
+      const releaseId = deriveReleaseId(root.url, section.appVersion ?? null);
+      const located = await locateCatalogs(
+        { client, root: root.url, required, optional, platforms: section.platforms },
+        signal,
+      );
+      const etag = combineValidators(serverInfo, releaseId, located);
+      if (etag !== null && etag === previousEtag) return null;
+      let fingerprint: string | null = null;
+      return {
+        releaseId,
+        appVersion: section.appVersion ?? null,
+        serverInfo,
+        etag,
+        async *entries(entriesSignal): AsyncGenerator<UpstreamEntry, void> {
+          const hash = createBlake3();
+          hash.update(Buffer.from(`${root.url}\n${additional.join('\n')}\n`));
+          hash.update(serverInfo);
+          const source = { client, root: root.url, maxBytes: configuration.maxCatalogBytes, hash };
+          let count = 0;
+          let listed = 0;
+          for await (const entry of readLocatedCatalogs(source, located, entriesSignal)) {
+            count += 1;
+            if (entry.listed) listed += 1;
+            if (count > configuration.maxEntries) throw tooManyEntries(root.url, configuration.maxEntries);
+            yield entry.entry;
+          }
+          if (listed === 0) throw emptyCatalog(`the catalogs below ${root.url}`);
+          for (const destination of additional) {
+            yield { destination, size: null, digests: {}, locator: `${root.url}/${encodePath(destination)}` };
+          }
+          fingerprint = hash.digest().toString('hex');
+        },
+        fingerprint() {
+          if (fingerprint === null)
+            throw new Error('the fingerprint of a catalog is known once its entries were read');
+          return fingerprint;
+        },
+      } satisfies UpstreamCatalog;
+    },
+    open: async (entry, resume, signal) => openHttpEntry(client, entry, entry.locator, resume, signal),
+    close: async () => client.close(),
+  };
+}
+
+function chooseReaders(names: readonly string[], readers: readonly CatalogReader[]): CatalogReader[] {
+  return names.map((name) => {
+    const reader = readers.find((candidate) => candidate.name === name);
+    if (reader !== undefined) return reader;
+    const known = readers.map((candidate) => candidate.name).join(', ');
+    throw new Error(
+      `there is no catalog reader ${quoteText(name)} (upstream.serverInfo); known are ${known}`,
+    );
+  });
+}
+
+/** The last path segment of the root, behind the app version where one is configured. */
+function deriveReleaseId(root: string, appVersion: string | null): ReleaseId {
+  const segment = new URL(root).pathname.split('/').at(-1) ?? '';
+  const parsed = parseReleaseId(appVersion === null ? segment : `${appVersion}-${segment}`);
+  if (!parsed.ok) {
+    throw new UpstreamError(
+      'catalog_invalid',
+      `the catalog root ${redactUrl(root)} gives no release id: ${parsed.error}`,
+      { retryable: false },
+    );
+  }
+  return parsed.value;
+}
+
+/** One validator over the document and every catalog; `null` when a catalog came without one. */
+function combineValidators(
+  serverInfo: Uint8Array,
+  releaseId: ReleaseId,
+  located: LocatedCatalogs,
+): string | null {
+  const hash = createBlake3();
+  hash.update(Buffer.from(`${releaseId}\n`));
+  hash.update(serverInfo);
+  for (const { path, validator } of [...located.catalogs, ...located.companions]) {
+    if (validator === null) return null;
+    hash.update(Buffer.from(`\n${path}\n${validator}`));
+  }
+  return `"${hash.digest().toString('hex')}"`;
+}

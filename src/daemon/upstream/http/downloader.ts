@@ -1,0 +1,169 @@
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { ExtraDigest, HashPool } from '../../../platform/hashing/digests.ts';
+import { SpareBuffers } from '../../../platform/memory/spare-buffers.ts';
+import { PartFile } from './part-file.ts';
+import { receiveInto } from './receive-into.ts';
+import { SMALL_FILE_BYTES, SmallFile, type SmallFileTools } from './small-file.ts';
+import type { StagedDigests, StagedFile } from './staged-file.ts';
+import type { UpstreamConfiguration } from '../upstream-config.ts';
+import { quoteText } from '../upstream-location.ts';
+import { UpstreamError, type UpstreamAdapter, type UpstreamEntry } from '../upstream.ts';
+
+/** Most bytes of buffers kept for the next small files: as much as a default number of downloads at once can use. */
+const SPARE_BYTES = 16 * 1024 * 1024;
+
+/** Fetches files from an upstream into a staging directory, verified. */
+export interface Downloader {
+  /**
+   * Fetches one file, resuming what an earlier call or process left, and checks its size and every digest that the
+   * catalog states. The file under `stagedPath` is whole and verified when the promise resolves and must not be trusted
+   * before. The bytes of larger files are gathered in `<stagedPath>.part`, which a later call resumes. The caller bounds
+   * how many run at once; each holds at most 1 MiB in memory.
+   *
+   * @param stagedPath absolute path; its directory exists
+   * @param signal stops promptly and leaves a resumable part
+   * @param onBytes told how many bytes were added; negative when received bytes had to be thrown away
+   * @returns the digests of the file, with its block list, and whether its bytes are durable
+   * @throws UpstreamError when upstream fails, a file system error (`code` kept), or the signal's reason
+   */
+  download(
+    entry: UpstreamEntry,
+    stagedPath: string,
+    signal: AbortSignal,
+    onBytes: (bytes: number) => void,
+  ): Promise<StagedDigests>;
+}
+
+/** What a downloader is built from. */
+export interface DownloaderDeps {
+  readonly adapter: Pick<UpstreamAdapter, 'open'>;
+  readonly pool: Pick<HashPool, 'hashFile' | 'stageFile'>;
+  readonly clock: Clock;
+  readonly logger: { warn(fields: object, message: string): void };
+  readonly limits: Pick<
+    UpstreamConfiguration,
+    'maxAttempts' | 'backoffBaseMs' | 'backoffCapMs' | 'maxFileBytes'
+  >;
+  /** Called when a download begins, and what it returns when that one has ended. */
+  readonly onDownloading?: (() => () => void) | undefined;
+  /** 0 to 1, for the jitter; `Math.random` when absent. */
+  readonly random?: () => number;
+}
+
+/** Creates a downloader. */
+export function createDownloader(deps: DownloaderDeps): Downloader {
+  const tools: SmallFileTools = { pool: deps.pool, buffers: new SpareBuffers(SPARE_BYTES) };
+  return {
+    async download(entry, stagedPath, signal, onBytes) {
+      signal.throwIfAborted();
+      const { size } = entry;
+      const part =
+        size !== null && size <= SMALL_FILE_BYTES
+          ? new SmallFile(stagedPath, size, tools)
+          : await PartFile.open(stagedPath, entry, deps.pool);
+      if (part.length > 0) onBytes(part.length);
+      let digests: StagedDigests;
+      const end = deps.onDownloading?.();
+      try {
+        digests = await fetchVerified(deps, entry, part, { signal, onBytes });
+      } catch (error) {
+        const useless = error instanceof UpstreamError && isMismatch(error);
+        await (useless ? part.discard() : part.keep());
+        throw error;
+      } finally {
+        end?.();
+      }
+      await part.finish();
+      return digests;
+    },
+  };
+}
+
+interface Progress {
+  readonly signal: AbortSignal;
+  readonly onBytes: (bytes: number) => void;
+}
+
+async function fetchVerified(
+  deps: DownloaderDeps,
+  entry: UpstreamEntry,
+  part: StagedFile,
+  progress: Progress,
+): Promise<StagedDigests> {
+  let failures = 0;
+  let mismatched = false;
+  for (;;) {
+    try {
+      const whole = part.length > 0 && part.length === entry.size;
+      if (!whole) await receiveInto(part, deps.adapter, entry, deps.limits.maxFileBytes, progress);
+      const digests = await part.hash(extraDigestsOf(entry), progress.signal);
+      checkDigests(entry, digests);
+      return digests;
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      if (isMismatch(error)) {
+        if (mismatched) throw error;
+        mismatched = true;
+        progress.onBytes(-part.length);
+        await part.restart();
+        report(deps, entry, error, 0);
+        continue;
+      }
+      failures += 1;
+      // A catalog that changed stays changed: only fetching it again helps, and that is the task's to do.
+      if (!error.retryable || error.code === 'catalog_changed' || failures >= deps.limits.maxAttempts)
+        throw error;
+      const waitMs = backoff(deps, failures, error.retryAfterMs);
+      report(deps, entry, error, waitMs);
+      await deps.clock.sleep(waitMs, progress.signal);
+    }
+  }
+}
+
+/** Full jitter: anything from 0 to the doubled bound, but never sooner than upstream asked for. */
+function backoff(deps: DownloaderDeps, failures: number, retryAfterMs: number | null): number {
+  const { backoffBaseMs, backoffCapMs } = deps.limits;
+  const bound = Math.min(backoffCapMs, backoffBaseMs * 2 ** (failures - 1));
+  const random = deps.random ?? Math.random;
+  return Math.max(Math.floor(random() * bound), retryAfterMs ?? 0);
+}
+
+function report(deps: DownloaderDeps, entry: UpstreamEntry, error: UpstreamError, waitMs: number): void {
+  deps.logger.warn(
+    { destination: entry.destination, code: error.code, error: error.message, wait_ms: waitMs },
+    'the download failed and is tried again',
+  );
+}
+
+/** Whether the bytes themselves are wrong, so that nothing received is worth keeping. */
+function isMismatch(error: UpstreamError): boolean {
+  return error.code === 'digest_mismatch' || error.code === 'size_mismatch';
+}
+
+const EXTRA_DIGESTS: readonly ExtraDigest[] = ['sha256', 'md5', 'crc32'];
+
+function extraDigestsOf(entry: UpstreamEntry): readonly ExtraDigest[] {
+  return EXTRA_DIGESTS.filter((kind) => entry.digests[kind] !== undefined);
+}
+
+function checkDigests(entry: UpstreamEntry, digests: StagedDigests): void {
+  const where = quoteText(entry.destination);
+  if (entry.size !== null && digests.size !== entry.size) {
+    throw new UpstreamError(
+      'size_mismatch',
+      `${where}: the catalog states ${entry.size} bytes, upstream sent ${digests.size}`,
+      { retryable: false },
+    );
+  }
+  const actual = { blake3: digests.blake3, ...digests.extra };
+  for (const kind of ['blake3', ...EXTRA_DIGESTS] as const) {
+    const expected = entry.digests[kind];
+    if (expected !== undefined && actual[kind] !== expected) {
+      throw new UpstreamError(
+        'digest_mismatch',
+        `${where}: the catalog states ${kind} ${expected}, the bytes have ${actual[kind] ?? 'none'}`,
+        { retryable: false },
+      );
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import { setMaxListeners } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Agent, request } from 'undici';
+import type { Clock } from '../../../platform/process/clock.ts';
+import { receiveBody } from './http-body.ts';
+import { failureOfStatus, failureOfTransport, headerOf } from './http-failures.ts';
+import type { UpstreamConfiguration } from '../upstream-config.ts';
+import { redactUrl, type UpstreamLocation } from '../upstream-location.ts';
+import { UpstreamError } from '../upstream.ts';
+
+/** Most redirects followed for one request. */
+const MAX_REDIRECTS = 5;
+/** Most bytes of headers of one answer. */
+const MAX_HEADER_BYTES = 32 * 1024;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** What to ask for. */
+export interface UpstreamRequest {
+  readonly method: 'GET' | 'HEAD';
+  /** Absolute http(s) URL without userinfo. */
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Statuses that are an answer, not a failure. */
+  readonly accept: readonly number[];
+}
+
+/** The head of an answer, and its body. One of `chunks` and `discard` must be used, or the connection stays taken. */
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The URL that answered, after redirects. */
+  readonly url: string;
+  /** `Content-Length`, or `null`. */
+  readonly contentLength: number | null;
+  /** The body; throws UpstreamError on a stall, a reset or a truncated body. Iterate once. */
+  chunks(): AsyncIterable<Uint8Array>;
+  /** Drops the body (and the connection, unless the body was empty). */
+  discard(): void;
+}
+
+/** Talks HTTP with one upstream. */
+export interface UpstreamHttpClient {
+  /**
+   * Sends a request and follows redirects.
+   *
+   * @throws UpstreamError for every status that `request.accept` does not list, and the signal's reason when aborted
+   */
+  send(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer>;
+  /** Closes every connection. */
+  close(): Promise<void>;
+}
+
+/** What the client needs to know. */
+export interface UpstreamHttpOptions {
+  readonly configuration: UpstreamConfiguration;
+  /** Credentials go to this origin alone. */
+  readonly location: UpstreamLocation;
+  readonly allowOtherOrigins: boolean;
+  readonly clock: Clock;
+}
+
+/**
+ * Creates the HTTP client of one upstream: bounded connections, explicit timeouts, no content codings, redirects under
+ * the origin rule, credentials only to the configured origin.
+ */
+export function createUpstreamHttpClient(options: UpstreamHttpOptions): UpstreamHttpClient {
+  const { configuration, location, clock } = options;
+  const agent = new Agent({
+    // One more than files are fetched, so that a catalog still being read cannot starve its own files.
+    connections: configuration.concurrency + 1,
+    pipelining: 1,
+    headersTimeout: configuration.headersTimeoutMs,
+    bodyTimeout: 0,
+    connect: { timeout: configuration.connectTimeoutMs },
+    keepAliveTimeout: 30_000,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
+
+  const exchange = async (
+    asked: UpstreamRequest,
+    url: string,
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<typeof request>>> => {
+    const headers: Record<string, string> = {
+      'user-agent': 'slipway',
+      'accept-encoding': 'identity',
+      ...asked.headers,
+    };
+    if (location.authorization !== null && new URL(url).origin === location.origin) {
+      headers['authorization'] = location.authorization;
+    }
+    try {
+      return await request(url, { dispatcher: agent, method: asked.method, headers, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failureOfTransport(error, url, false);
+    }
+  };
+
+  return {
+    async send(asked, signal) {
+      signal.throwIfAborted();
+      // Many requests share one task's signal; each adds a listener while it runs.
+      setMaxListeners(0, signal);
+      let url = asked.url;
+      for (let hop = 0; ; hop += 1) {
+        const response = await exchange(asked, url, signal);
+        const { statusCode: status, headers, body } = response;
+        body.on('error', () => undefined); // the reader gets the same error from the iterator
+        if (asked.accept.includes(status)) {
+          const coding = headerOf(headers, 'content-encoding');
+          if (coding !== null && coding.toLowerCase() !== 'identity') {
+            body.destroy();
+            throw refuse(`${redactUrl(url)} answered with Content-Encoding although identity was asked for`);
+          }
+          const finalUrl = url;
+          return {
+            status,
+            headers,
+            url: finalUrl,
+            contentLength: parseLength(headerOf(headers, 'content-length')),
+            chunks: () => receiveBody(body, { configuration, clock, signal, url: finalUrl }),
+            discard: () => body.destroy(),
+          };
+        }
+        body.destroy();
+        const target = headerOf(headers, 'location');
+        if (!REDIRECTS.has(status) || target === null)
+          throw failureOfStatus(status, headers, url, clock.now());
+        if (hop === MAX_REDIRECTS)
+          throw refuse(`${redactUrl(asked.url)} redirects more than ${MAX_REDIRECTS} times`);
+        url = redirectTarget(url, target, options.allowOtherOrigins);
+      }
+    },
+    async close() {
+      await agent.destroy();
+    },
+  };
+}
+
+function redirectTarget(from: string, target: string, allowOtherOrigins: boolean): string {
+  const shown = redactUrl(from);
+  if (!URL.canParse(target, from)) throw refuse(`${shown} redirects to something that is no URL`);
+  const next = new URL(target, from);
+  const previous = new URL(from);
+  if (next.protocol !== 'http:' && next.protocol !== 'https:') {
+    throw refuse(`${shown} redirects to ${next.protocol}, only http and https are followed`);
+  }
+  if (previous.protocol === 'https:' && next.protocol === 'http:') {
+    throw refuse(`${shown} redirects from https to http, which is not followed`);
+  }
+  if (next.origin !== previous.origin && !allowOtherOrigins) {
+    throw refuse(`${shown} redirects to ${next.origin}; set allowOtherOrigins to follow it`);
+  }
+  next.username = '';
+  next.password = '';
+  next.hash = '';
+  return next.href;
+}
+
+function parseLength(text: string | null): number | null {
+  if (text === null || !/^[0-9]{1,16}$/.test(text)) return null;
+  const length = Number(text);
+  return Number.isSafeInteger(length) ? length : null;
+}
+
+function refuse(message: string): UpstreamError {
+  return new UpstreamError('upstream_status', message, { retryable: false });
+}

@@ -1,0 +1,30 @@
+import type { ExtraDigest, FileDigests } from '../../../platform/hashing/digests.ts';
+
+/** The digests of a staged file, and whether its bytes are durable already. */
+export type StagedDigests = FileDigests & { readonly durable: boolean };
+
+/** A file on its way into the staging directory: received, hashed, then kept or thrown away. */
+export interface StagedFile {
+  /** Bytes received so far. */
+  readonly length: number;
+  /** The validator under which they were received; `null` when no range may be asked for. */
+  readonly validator: string | null;
+  /** Notes under which validator the bytes that follow are received, and how many the file will have. */
+  begin(validator: string | null, expectedBytes: number | null): Promise<void>;
+  /** Takes the bytes that follow; the chunks belong to it from then on. */
+  append(chunks: readonly Uint8Array[]): Promise<void>;
+  /** Throws away what was received, to begin anew. */
+  restart(): Promise<void>;
+  /**
+   * Everything was received: hashes it.
+   *
+   * @throws the file system error, `code` kept, or the signal's reason
+   */
+  hash(extra: readonly ExtraDigest[], signal: AbortSignal): Promise<StagedDigests>;
+  /** Closes the file under its staged name. */
+  finish(): Promise<void>;
+  /** Closes the file and leaves what a later call can go on with. */
+  keep(): Promise<void>;
+  /** Closes the file and deletes everything. */
+  discard(): Promise<void>;
+}

@@ -1,0 +1,54 @@
+import type { Channel } from '../release/channel.ts';
+import type { SnapshotId } from '../release/digest.ts';
+import type { ReleaseId } from '../release/release-id.ts';
+
+/** What an attestation says of one release. */
+export interface AttestedRelease {
+  readonly release_id: ReleaseId;
+  readonly snapshot_id: SnapshotId;
+  readonly entry_count: number;
+  readonly total_bytes: number;
+  /** Unix seconds at which the release was first registered; the Last-Modified of its bytes. */
+  readonly created_at: number;
+  /** Unix seconds of the verification behind this statement. */
+  readonly verified_at: number;
+  readonly verification: 'full';
+  readonly result: 'PASSED' | 'FAILED';
+  /** Only for localized releases. */
+  readonly base_release_id?: ReleaseId;
+}
+
+/** An earlier release that may still be served under its immutable path. */
+export interface RetainedRelease extends AttestedRelease {
+  readonly channel: Channel;
+  /** Unix seconds after which the release must not be served any more. */
+  readonly retained_until: number;
+}
+
+/** The predicate of the distribution attestation, parsed from exactly the bytes whose signature was verified. */
+export interface AttestationStatement {
+  /** Strictly increasing for one store, never reused. */
+  readonly version: number;
+  /** Unix seconds. */
+  readonly issued_at: number;
+  /** Unix seconds. */
+  readonly expires_at: number;
+  readonly store_id: string;
+  readonly verifier: { readonly id: string; readonly version: string; readonly boot_id: string };
+  readonly official: AttestedRelease | null;
+  readonly localized: AttestedRelease | null;
+  readonly retained: readonly RetainedRelease[];
+  readonly previous_payload_sha256: string | null;
+}
+
+/** A statement whose signature, types and bounds were found good, with what identifies its bytes. */
+export interface VerifiedAttestation {
+  readonly statement: AttestationStatement;
+  /** SHA-256 of the payload bytes, lower-case hexadecimal. */
+  readonly payloadSha256: string;
+  /** Key ids (SHA-256 of the SPKI DER) of the trusted keys that signed it. */
+  readonly signedBy: readonly string[];
+}
+
+/** How far in the future `issued_at` may lie, in seconds. */
+export const CLOCK_SKEW_SECONDS = 60;

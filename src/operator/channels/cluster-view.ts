@@ -1,0 +1,123 @@
+import { GROUP_VERSION, RELEASE_CHANNEL_PLURAL } from '../../contract/crd/resource-names.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
+import {
+  parseReleaseChannel,
+  parseService,
+  parseSlice,
+  type ReleaseChannel,
+  type ServiceRecord,
+  type SliceRecord,
+} from '../kubernetes/objects.ts';
+import { createReflector, type Reflector, type ReflectorTurn } from '../kubernetes/reflector.ts';
+
+/** What the operator knows of the cluster, from caches that follow it. */
+export interface ClusterView {
+  start(): void;
+  /** @param key `namespace/name` */
+  channel(key: string): ReleaseChannel | undefined;
+  channels(): IterableIterator<ReleaseChannel>;
+  service(namespace: string, name: string): ServiceRecord | undefined;
+  slices(namespace: string, service: string): Iterable<SliceRecord>;
+  /** Whether every collection was read once, and what keeps some from being followed. */
+  state(): { readonly synced: boolean; readonly troubles: readonly string[] };
+  stop(): Promise<void>;
+}
+
+/** What {@link createClusterView} needs. */
+export interface ClusterViewOptions {
+  readonly client: Pick<KubernetesClient, 'call' | 'watch'>;
+  /** Empty for all of the cluster. */
+  readonly namespaces: readonly string[];
+  readonly silentMs: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly onTurn: (kind: string, turn: ReflectorTurn) => void;
+  readonly onChannel: (before: ReleaseChannel | undefined, after: ReleaseChannel | undefined) => void;
+  /** The pods or ports behind a Service may have changed. */
+  readonly onService: (namespace: string, name: string) => void;
+}
+
+/** Makes a view: one reflector for each kind and namespace. */
+export function createClusterView(options: ClusterViewOptions): ClusterView {
+  const scopes = options.namespaces.length === 0 ? [null] : options.namespaces;
+  const slicesOf = new Map<string, Set<SliceRecord>>();
+
+  const follow = <T>(
+    kind: string,
+    root: string,
+    parse: (object: unknown) => T,
+    onChange: (before: T | undefined, after: T | undefined) => void,
+  ): readonly Reflector<T>[] =>
+    scopes.map((namespace) =>
+      createReflector<T>({
+        client: options.client,
+        kind,
+        path: namespace === null ? `${root}/${kind}` : `${root}/namespaces/${namespace}/${kind}`,
+        parse,
+        onChange,
+        onTurn: (turn) => {
+          options.onTurn(kind, turn);
+        },
+        clock: options.clock,
+        random: options.random,
+        logger: options.logger,
+        silentMs: options.silentMs,
+      }),
+    );
+
+  const indexSlice = (slice: SliceRecord | undefined, change: 'add' | 'delete'): void => {
+    if (slice === undefined) return;
+    const key = `${slice.namespace}/${slice.service}`;
+    const known = slicesOf.get(key) ?? new Set();
+    known[change](slice);
+    if (known.size === 0) slicesOf.delete(key);
+    else slicesOf.set(key, known);
+    options.onService(slice.namespace, slice.service);
+  };
+
+  const channels = follow(
+    RELEASE_CHANNEL_PLURAL,
+    `/apis/${GROUP_VERSION}`,
+    parseReleaseChannel,
+    options.onChannel,
+  );
+  const services = follow('services', '/api/v1', parseService, (before, after) => {
+    const changed = after ?? before;
+    if (changed !== undefined) options.onService(changed.namespace, changed.name);
+  });
+  const slices = follow('endpointslices', '/apis/discovery.k8s.io/v1', parseSlice, (before, after) => {
+    indexSlice(before, 'delete');
+    indexSlice(after, 'add');
+  });
+  const all: readonly Pick<Reflector<unknown>, 'start' | 'state' | 'stop'>[] = [
+    ...channels,
+    ...services,
+    ...slices,
+  ];
+
+  return {
+    start: () => {
+      for (const reflector of all) reflector.start();
+    },
+    channel: (key) => channels.map((reflector) => reflector.get(key)).find((found) => found !== undefined),
+    channels: function* allChannels() {
+      for (const reflector of channels) yield* reflector.values();
+    },
+    service: (namespace, name) =>
+      services.map((reflector) => reflector.get(`${namespace}/${name}`)).find((found) => found !== undefined),
+    slices: (namespace, service) => slicesOf.get(`${namespace}/${service}`) ?? [],
+    state: () => {
+      const states = all.map((reflector) => reflector.state());
+      return {
+        synced: states.every(({ synced }) => synced),
+        troubles: [...new Set(states.flatMap(({ trouble }) => (trouble === null ? [] : [trouble])))],
+      };
+    },
+    stop: async () => {
+      await Promise.all(all.map(async (reflector) => await reflector.stop()));
+    },
+  };
+}

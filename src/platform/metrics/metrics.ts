@@ -1,0 +1,61 @@
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Listening } from '../http/listen.ts';
+import { createSideServer } from '../http/side-server.ts';
+import type { Logger } from '../logging/logging.ts';
+
+export type { Registry };
+
+/** What {@link createMetricsServer} needs. */
+export interface MetricsServerOptions {
+  readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly logger: Logger;
+}
+
+/**
+ * Makes a registry of its own, never the global one, with the metrics of the process: CPU, memory, file descriptors,
+ * event loop lag, garbage collection, and `slipway_build_info`.
+ *
+ * @param build the labels of `slipway_build_info`
+ */
+export function createRegistry(build: { readonly name: string; readonly version: string }): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const info = new Gauge({
+    name: 'slipway_build_info',
+    help: 'Always 1; the labels say which program and version runs.',
+    labelNames: ['program', 'version'],
+    aggregator: 'first',
+    registers: [registry],
+  });
+  info.set({ program: build.name, version: build.version }, 1);
+  return registry;
+}
+
+/**
+ * Serves `/metrics` on a port of its own, so that it is never reachable where clients are.
+ *
+ * @throws ListenError
+ *
+ * Source: Prometheus text exposition format 0.0.4.
+ */
+export async function createMetricsServer(options: MetricsServerOptions): Promise<Listening> {
+  const { registry, host, port, logger } = options;
+  return await createSideServer({
+    host,
+    port,
+    paths: {
+      '/metrics': async () => ({
+        status: 200,
+        contentType: registry.contentType,
+        body: await registry.metrics(),
+      }),
+    },
+    subject: '/metrics answers',
+    onError: (error) => {
+      logger.error({ err: error }, 'metrics could not be rendered');
+    },
+  });
+}

@@ -1,0 +1,164 @@
+import process from 'node:process';
+import type { Clock } from './clock.ts';
+import type { Logger } from '../logging/logging.ts';
+
+/** Ends one part of the process; the signal is aborted shortly before the deadline: cut what is still open. */
+export type ShutdownStep = (signal: AbortSignal) => Promise<void> | void;
+
+/** Where signals and uncaught errors come from: `process`, or a fake. */
+export interface ProcessEvents {
+  on(event: string, listener: (value?: unknown) => void): unknown;
+  off(event: string, listener: (value?: unknown) => void): unknown;
+}
+
+/** The life of a process from its start to its exit. */
+export interface Lifecycle {
+  /** Aborted when shutdown begins; pass it to loops and long calls. */
+  readonly signal: AbortSignal;
+  /** Adds a step; steps run one after another, the last one added first. */
+  onShutdown(name: string, step: ShutdownStep): void;
+  /**
+   * Begins to shut down; further calls change nothing.
+   *
+   * @param reason for the log
+   * @param exitCode default 0
+   * @returns settles when every step has ended
+   */
+  shutdown(reason: string, exitCode?: number): Promise<void>;
+  /** Stops listening for signals; for tests. */
+  dispose(): void;
+}
+
+/** What {@link createLifecycle} needs. */
+export interface LifecycleOptions {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Ends the process, as `process.exit` does. */
+  readonly exit: (code: number) => void;
+  /** Milliseconds that all steps together may take. */
+  readonly deadlineMs: number;
+  /** Default: this process. */
+  readonly events?: ProcessEvents;
+}
+
+/** Exit code when something failed that nobody expected. Source: sysexits.h, EX_SOFTWARE. */
+export const EXIT_SOFTWARE = 70;
+
+/** How long before the deadline the steps are told to cut what is open, at most. */
+const CUT_BEFORE_MS = 2_000;
+
+/**
+ * Makes the lifecycle of a process and listens for its end:
+ * - SIGTERM, SIGINT, and the death of a parent that started it with an IPC channel, run the steps, then exit with 0
+ *   (1 when a step failed);
+ * - a second signal exits with 1 at once;
+ * - past the deadline it exits with 1 and logs the step that hangs;
+ * - an uncaught error is logged and exits with 70: what state it left behind is unknown.
+ */
+export function createLifecycle(options: LifecycleOptions): Lifecycle {
+  const { logger, clock, exit, deadlineMs } = options;
+  const events: ProcessEvents = options.events ?? process;
+  const steps: { readonly name: string; readonly run: ShutdownStep }[] = [];
+  const started = new AbortController();
+  let running: Promise<void> | null = null;
+
+  const shutdown = async (reason: string, exitCode = 0): Promise<void> => {
+    running ??= runSteps(reason, exitCode);
+    await running;
+  };
+
+  async function runSteps(reason: string, exitCode: number): Promise<void> {
+    logger.info({ reason, steps: steps.length }, 'shutting down');
+    started.abort(new Error(`shutting down: ${reason}`));
+    // The clock's timers do not keep the process alive; without this, a hung step would end as a silent exit 0.
+    const alive = setInterval(() => undefined, 60_000);
+    const cut = new AbortController();
+    const done = new AbortController();
+    let current = '';
+    let failed = false;
+    watchDeadline(cut, done.signal, () => current).catch((error: unknown) => {
+      logger.fatal({ err: error }, 'the shutdown deadline cannot be watched');
+      exit(EXIT_SOFTWARE);
+    });
+    for (const { name, run } of steps.toReversed()) {
+      current = name;
+      const begun = clock.monotonic();
+      try {
+        await run(cut.signal);
+        logger.debug({ step: name, ms: Math.round(clock.monotonic() - begun) }, 'shutdown step done');
+      } catch (error) {
+        failed = true;
+        logger.error({ err: error, step: name }, 'a shutdown step failed');
+      }
+    }
+    const code = failed && exitCode === 0 ? 1 : exitCode;
+    logger.info({ code }, 'stopped');
+    current = 'log';
+    await new Promise<void>((resolve) => {
+      logger.flush(() => {
+        resolve();
+      });
+    });
+    done.abort();
+    clearInterval(alive);
+    exit(code);
+  }
+
+  async function watchDeadline(
+    cut: AbortController,
+    done: AbortSignal,
+    currentStep: () => string,
+  ): Promise<void> {
+    const before = Math.min(CUT_BEFORE_MS, deadlineMs / 4);
+    try {
+      await clock.sleep(deadlineMs - before, done);
+      logger.warn({ step: currentStep() }, 'shutdown is late; open connections are cut');
+      cut.abort(new Error('the shutdown deadline is near'));
+      await clock.sleep(before, done);
+    } catch (error) {
+      if (done.aborted) return;
+      throw error;
+    }
+    logger.fatal({ step: currentStep(), deadline_ms: deadlineMs }, 'a shutdown step did not end in time');
+    exit(1);
+  }
+
+  const onSignal = (name: string) => (): void => {
+    if (running === null) {
+      void shutdown(name);
+      return;
+    }
+    logger.warn({ signal: name }, 'second signal: exiting at once');
+    exit(1);
+  };
+  const onCrash =
+    (kind: string) =>
+    (error?: unknown): void => {
+      logger.fatal({ err: error, kind }, 'uncaught error: exiting');
+      exit(EXIT_SOFTWARE);
+    };
+  const listeners: readonly (readonly [string, (value?: unknown) => void])[] = [
+    ['SIGTERM', onSignal('SIGTERM')],
+    ['SIGINT', onSignal('SIGINT')],
+    [
+      'disconnect',
+      () => {
+        void shutdown('the parent process ended');
+      },
+    ],
+    ['uncaughtException', onCrash('uncaughtException')],
+    ['unhandledRejection', onCrash('unhandledRejection')],
+  ];
+  for (const [event, listener] of listeners) events.on(event, listener);
+
+  return {
+    signal: started.signal,
+    onShutdown: (name, run) => {
+      steps.push({ name, run });
+    },
+    shutdown,
+    dispose: () => {
+      for (const [event, listener] of listeners) events.off(event, listener);
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import type { ServerResponse } from 'node:http';
+import type { ByteResponsePlan } from '../../domain/http/byte-response.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { BlockCache } from './block-cache.ts';
+import { ChunkCursor } from './chunk-cursor.ts';
+import { SLICE_BYTES, type InFlightBudget } from './in-flight-budget.ts';
+import { Outflow, type PendingBytes } from './outflow.ts';
+import { READ_BYTES } from './verified-object.ts';
+import type { ReadBuffers } from './read-buffers.ts';
+import type { EntryReader } from './verified-reader.ts';
+
+// A client that takes a chunk faster than the first gets larger ones, slower than the second smaller ones.
+const FAST_FLUSH_MS = 50;
+const SLOW_FLUSH_MS = 250;
+/** The share of the budget from which on a client has to show that it is fast before it gets large chunks. */
+const CROWDED = 0.5;
+
+/** What {@link createBodySender} needs. */
+export interface BodySenderDeps {
+  readonly budget: InFlightBudget;
+  readonly cache: BlockCache;
+  readonly buffers: ReadBuffers;
+  readonly clock: Clock;
+}
+
+/** One answer to send. */
+export interface BodyTransfer {
+  readonly response: ServerResponse;
+  /** With at least one part. */
+  readonly plan: ByteResponsePlan;
+  readonly reader: EntryReader;
+  /** Called once, when the first bytes are verified; writes the head. */
+  readonly begin: () => void;
+  /** Told of body bytes that the network took. */
+  readonly onSent: (bytes: number) => void;
+}
+
+/** Sends the bytes of an answer. */
+export interface BodySender {
+  /**
+   * Sends head and body. Resolves when all is handed to the network or the client is gone.
+   *
+   * @throws ByteFault; before `begin` was called nothing was sent, after it the connection must be cut
+   */
+  send(transfer: BodyTransfer): Promise<void>;
+}
+
+/**
+ * Makes the sender. Large chunks, two on the way, while the client keeps up and the budget lasts; small ones, one on
+ * the way, otherwise. So a fast client gets the volume's speed and a stalled one holds little memory.
+ */
+export function createBodySender({ budget, cache, buffers, clock }: BodySenderDeps): BodySender {
+  const readNext = async (
+    cursor: ChunkCursor,
+    { reader }: BodyTransfer,
+    memory: { length: number; keep: boolean },
+  ): Promise<PendingBytes & { readonly head: string }> => {
+    const wanted = Math.min(READ_BYTES, cursor.available);
+    const granted = budget.take(Math.min(memory.length, wanted));
+    try {
+      const chunk = cursor.take(granted);
+      if (chunk === null) throw new RangeError('a chunk was asked for after the last one');
+      if (!chunk.continuesBlock) memory.keep = cache.wants(reader.entry.blake3, chunk.block);
+      const read = await reader.read(chunk, memory.keep);
+      // Who gets a slice keeps it for long; a view would keep the block behind it, which the budget does not know of.
+      const bytes = granted < wanted || chunk.continuesBlock ? withoutBlock(read, buffers) : read;
+      return { bytes, granted, head: chunk.head };
+    } catch (error) {
+      budget.giveBack(granted);
+      throw error;
+    }
+  };
+
+  return {
+    send: async (transfer) => {
+      const { response, plan, reader, begin, onSent } = transfer;
+      const outflow = new Outflow(response, budget, (bytes) => {
+        buffers.giveBack(bytes);
+        onSent(bytes.length);
+      });
+      const cursor = new ChunkCursor(plan.parts, reader.entry.size);
+      // Who comes when much is on its way begins small: clients that never read cannot use up what fast ones need.
+      const memory = { length: budget.load < CROWDED ? READ_BYTES : SLICE_BYTES, keep: false };
+      let begun = false;
+      while (!cursor.done && !outflow.closed) {
+        const waitedFrom = clock.monotonic();
+        // Two on the way: one the network works on, one being read or waiting behind it.
+        const hadToWait = outflow.unflushed > 0;
+        await outflow.settle(memory.length === READ_BYTES ? 1 : 0);
+        if (outflow.closed) return;
+        if (hadToWait) memory.length = adapt(memory.length, clock.monotonic() - waitedFrom);
+        const next = await readNext(cursor, transfer, memory);
+        if (!begun && !outflow.closed) {
+          begun = true;
+          begin();
+        }
+        if (next.head !== '' && !outflow.closed) response.write(next.head, 'latin1');
+        outflow.write(next, cursor.done && plan.tail === '');
+      }
+      if (plan.tail !== '' && !outflow.closed) response.end(plan.tail, 'latin1');
+    },
+  };
+}
+
+function withoutBlock(bytes: Buffer, buffers: ReadBuffers): Buffer {
+  if (bytes.buffer.byteLength < bytes.length * 2) return bytes;
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  buffers.giveBack(bytes);
+  return copy;
+}
+
+function adapt(length: number, flushMs: number): number {
+  if (flushMs > SLOW_FLUSH_MS) return Math.max(SLICE_BYTES, length / 2);
+  if (flushMs < FAST_FLUSH_MS) return Math.min(READ_BYTES, length * 2);
+  return length;
+}

@@ -1,0 +1,43 @@
+import { ObjectFault } from '../../snapshot/objects/object-fault.ts';
+
+/** Why verified bytes cannot be had: they are `missing` or `damaged` on the volume, or this server is `overloaded`. */
+export type ByteFaultKind = 'missing' | 'damaged' | 'overloaded';
+
+/** Bytes of an entry cannot be read as the manifest says. */
+export class ByteFault extends Error {
+  readonly kind: ByteFaultKind;
+
+  constructor(kind: ByteFaultKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'ByteFault';
+    this.kind = kind;
+  }
+}
+
+/**
+ * Turns the failure to open or read an object into a fault of its bytes. A lack of descriptors or memory says nothing
+ * of the bytes, and neither does a failure that is no file system error, such as a hash pool that is being closed.
+ */
+export function byteFaultOf(error: unknown): ByteFault {
+  if (error instanceof ByteFault) return error;
+  if (error instanceof ObjectFault) {
+    if (error.kind === 'exhausted') {
+      return new ByteFault(
+        'overloaded',
+        'no file descriptor or memory is left to read the bytes with',
+        error,
+      );
+    }
+    return new ByteFault(error.kind === 'digest_mismatch' ? 'damaged' : 'missing', error.message, error);
+  }
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
+    const isShortage = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(error.code);
+    return new ByteFault(
+      isShortage ? 'overloaded' : 'damaged',
+      `the bytes cannot be read: ${error.message}`,
+      error,
+    );
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return new ByteFault('overloaded', `the bytes cannot be verified now: ${message}`, error);
+}

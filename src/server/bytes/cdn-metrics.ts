@@ -1,0 +1,92 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Channel } from '../../domain/release/channel.ts';
+import { createTallyCounter, type CounterSeries } from '../../platform/metrics/tally.ts';
+
+/** What the byte path counts. */
+export interface CdnMetrics {
+  /** Counts an answer; `none` before a release is found. */
+  answered(channel: Channel | 'none', status: number): void;
+  /** Body bytes that the network took. */
+  readonly sentBytes: Readonly<Record<Channel, CounterSeries>>;
+  readonly ranges: Readonly<Record<'single' | 'multiple', CounterSeries>>;
+  readonly verifiedBlocks: CounterSeries;
+  readonly verifiedBytes: CounterSeries;
+  readonly cacheHits: CounterSeries;
+  readonly cacheMisses: CounterSeries;
+  readonly damage: Counter<'kind'>;
+  readonly stalledClients: Counter;
+}
+
+/** Figures that are read when somebody asks for them. */
+export interface CdnGauges {
+  readonly inFlightBytes: () => number;
+  readonly openDescriptors: () => number;
+  readonly cachedBytes: () => number;
+}
+
+/** Registers the metrics of the byte path. */
+export function createCdnMetrics(registry: Registry, gauges: CdnGauges): CdnMetrics {
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: () => number): Gauge =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  gauge(
+    'slipway_cdn_in_flight_bytes',
+    'Bytes read for clients and not yet taken by the network.',
+    gauges.inFlightBytes,
+  );
+  gauge('slipway_cdn_open_descriptors', 'Open descriptors of objects.', gauges.openDescriptors);
+  gauge('slipway_cdn_block_cache_bytes', 'Bytes of verified blocks in memory.', gauges.cachedBytes);
+  const tally = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+  ): ((labels: Readonly<Record<Label, string | number>>) => CounterSeries) =>
+    createTallyCounter({ name, help, labelNames, registry });
+  const single = (name: string, help: string): CounterSeries => tally(name, help, [])({});
+  const responses = tally(
+    'slipway_cdn_responses_total',
+    'Answers on the byte path, by channel (none before a release is found) and status.',
+    ['channel', 'status'],
+  );
+  const answers = { none: new Map(), official: new Map(), localized: new Map() } as const satisfies Record<
+    Channel | 'none',
+    Map<number, CounterSeries>
+  >;
+  const sentBytes = tally('slipway_cdn_sent_bytes_total', 'Body bytes taken by the network.', ['channel']);
+  const ranges = tally('slipway_cdn_ranges_total', 'Partial answers, by kind: single or multiple.', ['kind']);
+  return {
+    answered: (channel, status) => {
+      const known: Map<number, CounterSeries> = answers[channel];
+      let series = known.get(status);
+      if (series === undefined) known.set(status, (series = responses({ channel, status })));
+      series.add(1);
+    },
+    sentBytes: {
+      official: sentBytes({ channel: 'official' }),
+      localized: sentBytes({ channel: 'localized' }),
+    },
+    ranges: { single: ranges({ kind: 'single' }), multiple: ranges({ kind: 'multiple' }) },
+    verifiedBlocks: single('slipway_cdn_verified_blocks_total', 'Blocks hashed before they were sent.'),
+    verifiedBytes: single('slipway_cdn_verified_bytes_total', 'Bytes hashed before they were sent.'),
+    cacheHits: single('slipway_cdn_block_cache_hits_total', 'Block reads answered from memory.'),
+    cacheMisses: single('slipway_cdn_block_cache_misses_total', 'Block reads that went to the volume.'),
+    damage: new Counter({
+      name: 'slipway_cdn_damage_total',
+      help: 'Damage that readers found, by kind: missing or damaged.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    stalledClients: new Counter({
+      name: 'slipway_cdn_stalled_clients_total',
+      help: 'Clients cut off because they took too little.',
+      registers,
+    }),
+  };
+}

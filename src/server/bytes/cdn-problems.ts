@@ -1,0 +1,61 @@
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { Reason } from '../../domain/verdict/reasons.ts';
+import { ByteFault } from './byte-fault.ts';
+
+/** What `Allow` lists on the byte path. */
+export const ALLOW = 'GET, HEAD, OPTIONS';
+
+const OVERLOAD_RETRY_SECONDS = 1;
+
+/** A 416, which names the size of the resource. */
+export class RangeRefusal extends ServiceError {
+  /** `bytes *` and the size. */
+  readonly contentRange: string;
+
+  constructor(contentRange: string) {
+    super(
+      'range_not_satisfiable',
+      'No requested range lies inside the resource; Content-Range has its size.',
+    );
+    this.contentRange = contentRange;
+  }
+}
+
+/**
+ * The 503 of a release that must not be served now.
+ *
+ * @param retryAfter seconds
+ */
+export function notDistributable(detail: string, reason: Reason | null, retryAfter: number): ServiceError {
+  return new ServiceError('not_distributable', detail, {
+    ...(reason === null ? {} : { reason }),
+    retryAfter,
+  });
+}
+
+/** The fields that an error wants beside its problem body. */
+export function problemHeaders(error: unknown): Record<string, string> {
+  if (error instanceof RangeRefusal) return { 'content-range': error.contentRange };
+  if (error instanceof ServiceError && error.code === 'method_not_allowed') return { allow: ALLOW };
+  return {};
+}
+
+/**
+ * Gives a fault of bytes its answer; any other error is passed through.
+ *
+ * @param retryAfter seconds, for bytes that await a repair
+ */
+export function serviceErrorOf(error: unknown, retryAfter: number): unknown {
+  if (!(error instanceof ByteFault)) return error;
+  if (error.kind === 'overloaded') {
+    return new ServiceError('overloaded', 'This server cannot read the resource now; try again.', {
+      retryAfter: OVERLOAD_RETRY_SECONDS,
+      cause: error,
+    });
+  }
+  return notDistributable(
+    'The bytes of this resource do not match the manifest of its release; they are not sent.',
+    error.kind === 'missing' ? 'EntryMissing' : 'EntryDamaged',
+    retryAfter,
+  );
+}

@@ -1,0 +1,70 @@
+import type { Channel } from '../../domain/release/channel.ts';
+import type { ServedRelease, ServingState } from '../serving/serving.ts';
+
+/** What the path below the CDN host names. */
+export type CdnTarget =
+  | { readonly kind: 'path'; readonly path: string }
+  /** Percent-encoding that stands for no text. */
+  | { readonly kind: 'malformed' }
+  /** Well-formed, but no entry can have this name. */
+  | { readonly kind: 'impossible' };
+
+/** The release that a path selects, and the destination in it. */
+export interface CdnSelection {
+  readonly release: ServedRelease;
+  readonly destination: string;
+  /** Whether the path names the release, so that the bytes under it never change. */
+  readonly immutable: boolean;
+}
+
+const IMPOSSIBLE: CdnTarget = { kind: 'impossible' };
+const ENCODED_SLASH = /%2f/i;
+const DOT_SEGMENT = /(?:^|\/)\.{0,2}(?:\/|$)/;
+
+/**
+ * Reads the part of a request target behind `/{cdn_host}/`: the query is dropped and every segment is decoded once.
+ * A segment that would hold a slash, a backslash or NUL once decoded, and one that is empty, `.` or `..`, names nothing.
+ *
+ * @param target a request target in origin form that begins with `prefix`
+ * @param prefix `/{cdn_host}/`
+ *
+ * Source: RFC 3986, sections 2.1 and 3.3.
+ */
+export function parseCdnTarget(target: string, prefix: string): CdnTarget {
+  const query = target.indexOf('?');
+  const raw = target.slice(prefix.length, query === -1 ? undefined : query);
+  if (!target.startsWith(prefix) || ENCODED_SLASH.test(raw)) return IMPOSSIBLE;
+  let path: string;
+  try {
+    path = raw.includes('%') ? decodeURIComponent(raw) : raw;
+  } catch {
+    // URIError is all that it throws: a broken escape or escapes that are no UTF-8.
+    return { kind: 'malformed' };
+  }
+  if (path.includes('\\') || path.includes('\0') || DOT_SEGMENT.test(path)) return IMPOSSIBLE;
+  return { kind: 'path', path };
+}
+
+/** The id in front of a path when it names a release that is authorized but not loaded, else `null`. */
+export function pendingRelease(path: string, state: ServingState): string | null {
+  const releaseId = path.slice(0, Math.max(0, path.indexOf('/')));
+  return state.pendingReleaseIds.has(releaseId) ? releaseId : null;
+}
+
+/**
+ * Finds the release that a path belongs to: the one that its first segment names, else the current one of the
+ * default channel.
+ *
+ * @returns `null` when no release is current
+ */
+export function selectRelease(
+  path: string,
+  state: ServingState,
+  defaultChannel: Channel,
+): CdnSelection | null {
+  const slash = path.indexOf('/');
+  const named = slash === -1 ? undefined : state.byReleaseId.get(path.slice(0, slash));
+  if (named !== undefined) return { release: named, destination: path.slice(slash + 1), immutable: true };
+  const release = state.current[defaultChannel];
+  return release === null ? null : { release, destination: path, immutable: false };
+}

@@ -1,0 +1,121 @@
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { Representation } from '../../domain/http/byte-response.ts';
+import type { Channel } from '../../domain/release/channel.ts';
+import type { ManifestEntry } from '../../domain/release/manifest.ts';
+import type { ServedRelease, Serving, ServingState } from '../serving/serving.ts';
+import { notDistributable } from './cdn-problems.ts';
+import { parseCdnTarget, pendingRelease, selectRelease, type CdnSelection } from './cdn-target.ts';
+
+/** What a target names, at one generation of what is served. */
+export interface SelectedEntry extends CdnSelection {
+  readonly generation: number;
+  readonly entry: ManifestEntry;
+  readonly representation: Representation;
+}
+
+/** Finds what requests ask for. */
+export interface EntrySelector {
+  /**
+   * Finds what a request target names.
+   *
+   * @throws ServiceError: whatever is to be answered when nothing may leave
+   */
+  select(target: string): SelectedEntry;
+  /** @throws ServiceError `not_distributable` when the bytes of this release must not leave now */
+  requireServable(release: ServedRelease): void;
+}
+
+/** What {@link createEntrySelector} needs. */
+export interface EntrySelectorDeps {
+  readonly serving: Serving;
+  /** `/{cdn_host}/`. */
+  readonly prefix: string;
+  /** The channel behind paths that name no release. */
+  readonly defaultChannel: Channel;
+  /** Seconds after which a client may try again while a release is not distributable. */
+  readonly retryAfterSeconds: number;
+}
+
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+const REVALIDATE = 'no-cache';
+
+/** Makes the selector: target, then release, then its verdict, then the entry in its manifest. */
+export function createEntrySelector(deps: EntrySelectorDeps): EntrySelector {
+  const { serving, prefix, defaultChannel, retryAfterSeconds } = deps;
+
+  const requireServable = (release: ServedRelease): void => {
+    const servable = serving.servable(release);
+    if (!servable.ok) {
+      throw notDistributable(
+        `Release ${release.releaseId} is not distributable: ${servable.message}.`,
+        servable.reason,
+        retryAfterSeconds,
+      );
+    }
+  };
+
+  return {
+    requireServable,
+    select: (target) => {
+      const path = parseCdnTarget(target, prefix);
+      if (path.kind === 'malformed') {
+        throw new ServiceError(
+          'invalid_request',
+          'The path has a percent-escape that stands for no UTF-8 text.',
+        );
+      }
+      const state = serving.state();
+      const pending = path.kind === 'path' ? pendingRelease(path.path, state) : null;
+      if (pending !== null) {
+        // A client may have learned of the release from another replica that is a moment ahead.
+        const detail = `Release ${pending} is being read and checked.`;
+        throw notDistributable(detail, 'SnapshotLoading', retryAfterSeconds);
+      }
+      const selection = selectRelease(path.kind === 'path' ? path.path : '', state, defaultChannel);
+      if (selection === null) {
+        const { reason, message } = serving.verdict(defaultChannel);
+        throw notDistributable(
+          `No ${defaultChannel} release is served now: ${message}.`,
+          reason,
+          retryAfterSeconds,
+        );
+      }
+      requireServable(selection.release);
+      const position = path.kind === 'path' ? selection.release.index.find(selection.destination) : -1;
+      if (position === -1) {
+        throw new ServiceError(
+          'unknown_destination',
+          'No release served here has an entry with this path. Paths are case-sensitive and are decoded once.',
+        );
+      }
+      const entry = selection.release.index.entry(position);
+      const representation = representationOf(selection, entry, state);
+      return { ...selection, generation: state.generation, entry, representation };
+    },
+  };
+}
+
+function representationOf(
+  { release, immutable }: CdnSelection,
+  entry: ManifestEntry,
+  state: ServingState,
+): Representation {
+  return {
+    etag: `"${entry.blake3}"`,
+    lastModified: release.attested.created_at,
+    lastModifiedIsStrong: immutable || isOnlyOfItsDate(release, state),
+    size: entry.size,
+    mediaType: entry.media_type,
+    cacheControl: immutable ? IMMUTABLE : REVALIDATE,
+  };
+}
+
+/** Whether the modification date of a release tells it from every other release served beside it. */
+function isOnlyOfItsDate(release: ServedRelease, state: ServingState): boolean {
+  for (const other of state.byReleaseId.values()) {
+    if (other.releaseId !== release.releaseId && other.attested.created_at === release.attested.created_at) {
+      return false;
+    }
+  }
+  return true;
+}

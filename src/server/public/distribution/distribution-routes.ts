@@ -1,0 +1,154 @@
+import { ServiceError } from '../../../contract/problems/service-error.ts';
+import type { Distribution, ResourcesPage } from '../../../contract/schemas/answers/distribution.ts';
+import type { Channel } from '../../../domain/release/channel.ts';
+import { parseReleaseId } from '../../../domain/release/release-id.ts';
+import type { Verdict } from '../../../domain/verdict/verdict.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
+import { jsonAnswer, NO_CACHE, type Answer } from '../../http/answer.ts';
+import { requireCurrent } from '../../http/not-distributable.ts';
+import { renderHealth, renderRelease } from '../release/release-body.ts';
+import type { ReleaseHistory } from '../release/release-lookup.ts';
+import type { ServedRelease, Serving } from '../../serving/serving.ts';
+import { cutPage } from './resource-page.ts';
+import type { Revalidator } from './revalidator.ts';
+
+/** What {@link createDistributionRoutes} needs. */
+export interface DistributionRoutesOptions {
+  readonly serving: Serving;
+  readonly history: ReleaseHistory;
+  readonly revalidator: Revalidator;
+  readonly clock: Clock;
+}
+
+/** The parsed query of `/v1/distribution`. */
+export interface DistributionSelection {
+  readonly channel: Channel;
+  readonly release_id?: string | undefined;
+  readonly destination?: string | undefined;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** The answers that list entries. */
+export interface DistributionRoutes {
+  /** `/v1/resources`; throws ServiceError `not_distributable`. */
+  resources(query: { readonly offset: number; readonly limit: number }): Answer;
+  /**
+   * `/v1/distribution`; throws ServiceError `release_not_distributable` (409), `unknown_destination` (404: the release
+   * is good, it has no such entry), `backend_unavailable` (503: only the daemon could say what the release is).
+   */
+  distribution(query: DistributionSelection, signal: AbortSignal): Promise<Answer>;
+}
+
+/** Makes the handlers of `/v1/resources` and `/v1/distribution`. */
+export function createDistributionRoutes(options: DistributionRoutesOptions): DistributionRoutes {
+  const { serving, history, revalidator, clock } = options;
+
+  const selectRelease = async (
+    { channel, release_id }: DistributionSelection,
+    signal: AbortSignal,
+  ): Promise<ServedRelease> => {
+    const verdict = serving.verdict(channel);
+    const { current, byReleaseId } = serving.state();
+    if (release_id === undefined || release_id === verdict.release_id) {
+      const release = current[channel];
+      if (!verdict.distributable || release === null) throw conflict(verdict.message, verdict.reason);
+      return release;
+    }
+    const parsed = parseReleaseId(release_id);
+    if (!parsed.ok) {
+      throw new ServiceError('invalid_request', 'The query is not valid.', {
+        errors: [{ pointer: 'release_id', message: parsed.error }],
+      });
+    }
+    const release = byReleaseId.get(release_id);
+    if (release?.channel === channel) {
+      const servable = serving.servable(release);
+      if (!servable.ok) throw conflict(servable.message, servable.reason);
+      return release;
+    }
+    const state = await history.stateOf(channel, release_id, signal);
+    throw conflict(
+      state === null
+        ? `the ${channel} channel has no release ${release_id}`
+        : `${channel} release ${release_id} is ${state} and not served`,
+      verdict.reason ?? 'ReleaseNotAuthorized',
+    );
+  };
+
+  const revalidateEntry = async (
+    release: ServedRelease,
+    destination: string,
+  ): Promise<{
+    readonly page: ResourcesPage;
+    readonly revalidated: NonNullable<Distribution['revalidated']>;
+  }> => {
+    const position = release.index.find(destination);
+    if (position === -1) {
+      throw new ServiceError(
+        'unknown_destination',
+        `Release ${release.releaseId} has no entry with this destination.`,
+      );
+    }
+    const entry = release.index.entry(position);
+    const found = await revalidator.revalidate(entry);
+    if (!found.ok) {
+      serving.reportDamage({
+        destination: entry.destination,
+        blake3: entry.blake3,
+        kind: found.kind,
+        message: found.message,
+      });
+      throw conflict(
+        `${entry.destination}: ${found.message}`,
+        found.kind === 'missing' ? 'EntryMissing' : 'EntryDamaged',
+      );
+    }
+    // What was good when the reading began may have been withdrawn while it lasted.
+    const servable = serving.servable(release);
+    if (!servable.ok) throw conflict(servable.message, servable.reason);
+    const page = cutPage(release, { offset: position, limit: 1 });
+    return {
+      page: { ...page, total: 1, offset: 0, next_offset: null },
+      revalidated: {
+        destination: entry.destination,
+        size: entry.size,
+        blake3: entry.blake3,
+        verified_at: unixSeconds(clock),
+      },
+    };
+  };
+
+  return {
+    resources: (query) => {
+      const { release } = requireCurrent(serving, 'official');
+      return jsonAnswer(cutPage(release, query), { cacheControl: NO_CACHE });
+    },
+    distribution: async (query, signal) => {
+      const release = await selectRelease(query, signal);
+      const { page, revalidated } =
+        query.destination === undefined
+          ? { page: cutPage(release, query), revalidated: undefined }
+          : await revalidateEntry(release, query.destination);
+      const verdict = serving.verdict(release.channel);
+      if (verdict.attestation === null) throw conflict(verdict.message, verdict.reason);
+      return jsonAnswer(
+        {
+          ...page,
+          release: renderRelease(release, verdict.attestation),
+          distribution: renderHealth(verdict),
+          ...(revalidated === undefined ? {} : { revalidated }),
+        } satisfies Distribution,
+        { cacheControl: NO_CACHE },
+      );
+    },
+  };
+}
+
+function conflict(detail: string, reason: Verdict['reason']): ServiceError {
+  return new ServiceError(
+    'release_not_distributable',
+    `The selected release cannot be distributed: ${detail}.`,
+    reason === null ? {} : { reason },
+  );
+}

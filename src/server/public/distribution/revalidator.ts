@@ -1,0 +1,111 @@
+import type { ManifestEntry } from '../../../domain/release/manifest.ts';
+import type { HashPool } from '../../../platform/hashing/digests.ts';
+import { ServiceError } from '../../../contract/problems/service-error.ts';
+import { ObjectFault } from '../../../snapshot/objects/object-fault.ts';
+import { openObject, type OpenObject } from '../../../snapshot/objects/object-reader.ts';
+
+/** Requests that may wait for a hash at the same time; more are refused. */
+const MAX_WAITING = 256;
+
+/** What reading the bytes again found. */
+export type Revalidation =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly kind: 'missing' | 'damaged'; readonly message: string };
+
+/** Reads and hashes the bytes of entries again, off the event loop. */
+export interface Revalidator {
+  /**
+   * Opens the object afresh, reads all its bytes and compares size and BLAKE3 with the manifest entry. Requests for
+   * the same file at the same time share one reading.
+   *
+   * @throws ServiceError `overloaded` when too many wait or the process is out of descriptors
+   */
+  revalidate(entry: ManifestEntry): Promise<Revalidation>;
+}
+
+/** What {@link createRevalidator} needs. */
+export interface RevalidatorOptions {
+  readonly root: string;
+  readonly pool: HashPool;
+  /** Most entries hashed at the same time. */
+  readonly concurrency: number;
+}
+
+/** Makes a revalidator of one volume. */
+export function createRevalidator({ root, pool, concurrency }: RevalidatorOptions): Revalidator {
+  const inFlight = new Map<string, Promise<Revalidation>>();
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  const withSlot = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (running >= concurrency) {
+      if (waiting.length >= MAX_WAITING) throw overloaded('too many entries are being revalidated');
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+      });
+    } else {
+      running += 1;
+    }
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      // The slot goes to the next in line without being free in between.
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+
+  const hash = async (object: OpenObject, entry: ManifestEntry): Promise<Revalidation> => {
+    const found = await pool.hashContent(object.fd, { blocks: false });
+    if (found.size === entry.size && found.blake3 === entry.blake3) return { ok: true };
+    return {
+      ok: false,
+      kind: 'damaged',
+      message: `the bytes on the volume have BLAKE3 ${found.blake3} and ${found.size} bytes`,
+    };
+  };
+
+  const revalidateOnce = async (entry: ManifestEntry): Promise<Revalidation> => {
+    const object = await openObject({ root, blake3: entry.blake3, size: entry.size });
+    try {
+      const key = `${entry.blake3} ${Object.values(object.identity).join(' ')}`;
+      const shared = inFlight.get(key);
+      if (shared !== undefined) return await shared;
+      const work = hash(object, entry).finally(() => inFlight.delete(key));
+      inFlight.set(key, work);
+      return await work;
+    } finally {
+      await object.close();
+    }
+  };
+
+  return {
+    revalidate: async (entry) =>
+      withSlot(async () => {
+        try {
+          return await revalidateOnce(entry);
+        } catch (error) {
+          if (error instanceof ObjectFault && error.kind === 'exhausted')
+            throw overloaded('the process is out of file descriptors', error);
+          if (error instanceof ObjectFault)
+            return { ok: false, kind: 'missing', message: `the object is not usable (${error.kind})` };
+          if (error instanceof Error && 'code' in error)
+            return {
+              ok: false,
+              kind: 'damaged',
+              message: `the object cannot be read (${String(error.code)})`,
+            };
+          throw error;
+        }
+      }),
+  };
+}
+
+function overloaded(internal: string, cause?: unknown): ServiceError {
+  return new ServiceError('overloaded', 'The server re-reads too many entries already. Try again later.', {
+    retryAfter: 5,
+    internal,
+    cause,
+  });
+}

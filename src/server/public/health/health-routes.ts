@@ -1,0 +1,82 @@
+import type { Health } from '../../../contract/schemas/answers/health.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import { jsonAnswer, NO_STORE, type Answer } from '../../http/answer.ts';
+import { renderHealth, renderHealthBrief } from '../release/release-body.ts';
+import type { ServingControl } from '../../serving/create-serving.ts';
+import type { RefreshDiagnostics } from '../../serving/refresher.ts';
+
+/** What {@link createHealthRoutes} needs. */
+export interface HealthRoutesOptions {
+  readonly serving: Pick<ServingControl, 'verdict' | 'attestation'>;
+  readonly refresh: () => RefreshDiagnostics;
+  readonly isShuttingDown: () => boolean;
+  readonly clock: Clock;
+  readonly version: string;
+}
+
+/** The answers to probes; they read memory only and wait for nothing. */
+export interface HealthRoutes {
+  /** `/healthz`: 200 while the process is alive. */
+  healthz(): Answer;
+  /** `/readyz`: 200 while the official release is distributable and the server is not shutting down, else 503. */
+  readyz(query: { readonly verbose: boolean }): Answer;
+}
+
+/** Makes the handlers of `/healthz` and `/readyz`. */
+export function createHealthRoutes(options: HealthRoutesOptions): HealthRoutes {
+  const { serving, clock } = options;
+  const startedAt = clock.monotonic();
+
+  return {
+    healthz: () => {
+      const refresh = options.refresh();
+      const attestation = serving.attestation();
+      const verdicts = { official: serving.verdict('official'), localized: serving.verdict('localized') };
+      const isDegraded =
+        options.isShuttingDown() || refresh.consecutiveFailures > 0 || !verdicts.official.distributable;
+      const nowSeconds = Math.floor(clock.now() / 1000);
+      return jsonAnswer(
+        {
+          status: isDegraded ? 'degraded' : 'ok',
+          version: options.version,
+          uptime_seconds: Math.floor((clock.monotonic() - startedAt) / 1000),
+          refresh: {
+            last_attempt_at: seconds(refresh.lastAttemptAt),
+            last_success_at: seconds(refresh.lastSuccessAt),
+            consecutive_failures: refresh.consecutiveFailures,
+            last_error_code: refresh.lastErrorCode,
+          },
+          attestation:
+            attestation === null
+              ? null
+              : {
+                  version: attestation.statement.version,
+                  issued_at: attestation.statement.issued_at,
+                  expires_at: attestation.statement.expires_at,
+                  age_seconds: Math.max(0, nowSeconds - attestation.statement.issued_at),
+                },
+          verdicts: {
+            official: renderHealthBrief(verdicts.official),
+            localized: renderHealthBrief(verdicts.localized),
+          },
+        } satisfies Health,
+        { cacheControl: NO_STORE },
+      );
+    },
+    readyz: ({ verbose }) => {
+      const verdict = serving.verdict('official');
+      const isReady = verdict.distributable && !options.isShuttingDown();
+      return jsonAnswer(
+        {
+          ...renderHealth(verdict, verbose),
+          ...(options.isShuttingDown() ? { shutting_down: true } : {}),
+        },
+        { cacheControl: NO_STORE, status: isReady ? 200 : 503 },
+      );
+    },
+  };
+}
+
+function seconds(milliseconds: number | null): number | null {
+  return milliseconds === null ? null : Math.floor(milliseconds / 1000);
+}

@@ -1,0 +1,108 @@
+import type { LauncherGameConfig } from '../../../contract/schemas/answers/launcher.ts';
+import type { ServerConfiguration } from '../../config.ts';
+import { jsonAnswer, jsonHeaders, NO_STORE, type Answer } from '../../http/answer.ts';
+import { requireCurrent } from '../../http/not-distributable.ts';
+import type { PublicUrls } from '../release/public-urls.ts';
+import { renderHealth } from '../release/release-body.ts';
+import type { ServedRelease, Serving } from '../../serving/serving.ts';
+import type { LauncherFileLists } from './launcher-file-list.ts';
+
+/** What {@link createLauncherRoutes} needs. */
+export interface LauncherRoutesOptions {
+  readonly serving: Serving;
+  readonly urls: PublicUrls;
+  readonly fileLists: LauncherFileLists;
+  readonly launcher: ServerConfiguration['launcher'];
+}
+
+/**
+ * The launcher-compatible answers. Launchers send an `Authorization` header with JSON in it and query parameters of
+ * their own; neither is looked at.
+ */
+export interface LauncherRoutes {
+  /** `/v1/launcher/bootstrap`; throws ServiceError `not_distributable`. */
+  bootstrap(): Promise<Answer>;
+  /** `/api/launcher/game/config`: while nothing is distributable it names version 0.0.0, which makes nobody update. */
+  gameConfig(): Answer;
+  /** `/api/launcher/game/config/json`. */
+  gameConfigJson(): Answer;
+  /** `/api/launcher/advanced/game/download/cdn`. */
+  downloadCdn(): Answer;
+}
+
+/** What launchers show for a release whose upstream names no version, and while there is no release. */
+const UNKNOWN_VERSION = '0.0.0';
+
+/** Makes the handlers of the launcher-compatible routes. */
+export function createLauncherRoutes({
+  serving,
+  urls,
+  fileLists,
+  launcher,
+}: LauncherRoutesOptions): LauncherRoutes {
+  return {
+    bootstrap: async () => {
+      const { release } = requireCurrent(serving, 'official');
+      const files = await fileLists.render(release.index);
+      // The list may have taken a while: what is sent must be distributable when it is sent.
+      const { release: current, verdict } = requireCurrent(serving, 'official');
+      const list = current.snapshotId === release.snapshotId ? files : await fileLists.render(current.index);
+      const head = `{"source":${JSON.stringify(urls.releasePath(current.releaseId))},"file":[`;
+      const tail = `],"distribution":${JSON.stringify(renderHealth(verdict))}}`;
+      return {
+        status: 200,
+        headers: jsonHeaders(NO_STORE),
+        body: [Buffer.from(head), ...list, Buffer.from(tail)],
+      };
+    },
+    gameConfig: () => {
+      const { distributable } = serving.verdict('official');
+      return envelope(gameConfig(distributable ? serving.state().current.official : null, launcher));
+    },
+    // Launchers append "?nocache=..." as text, so the URL must have no query of its own.
+    gameConfigJson: () => envelope({ url: urls.route('/v1/launcher/bootstrap') }),
+    // Launchers drop or overwrite any path of these, so they are scheme, host and port only.
+    downloadCdn: () => envelope({ back_up_cdn: urls.base, primary_cdn: urls.base }),
+  };
+}
+
+/** Recorded launchers compare `code` and `msg` exactly and refuse further members. */
+function envelope(data: unknown): Answer {
+  return jsonAnswer({ code: 200, data, msg: 'OK' }, { cacheControl: NO_STORE });
+}
+
+/** The twelve fields; strict launchers want exactly these, with these types. */
+function gameConfig(
+  release: ServedRelease | null,
+  launcher: ServerConfiguration['launcher'],
+): LauncherGameConfig['data'] {
+  const version = release?.index.header.app_version ?? UNKNOWN_VERSION;
+  return {
+    game_lowest_version: launcher.gameLowestVersion ?? version,
+    game_latest_version: launcher.gameLatestVersion ?? version,
+    game_latest_file_path: launcher.gameLatestFilePath ?? `prod/${release?.releaseId ?? UNKNOWN_VERSION}.zip`,
+    game_start_exe_name: launcher.gameStartExeName,
+    game_file_size: '',
+    game_file_size_type: '',
+    crc64: '',
+    size: 0,
+    file_url: '',
+    decompression_size: launcher.decompressionSize ?? renderSize(release?.attested.total_bytes ?? 0),
+    config_id: 0,
+    game_start_params: launcher.gameStartParams,
+  };
+}
+
+const SIZE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
+
+/** A size as launchers show it, such as `1.2GB`; rounded up, so that the space named is enough. */
+export function renderSize(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < SIZE_UNITS.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  const rounded = unit === 0 ? value : Math.ceil(value * 10) / 10;
+  return `${rounded}${SIZE_UNITS[unit] ?? 'B'}`;
+}

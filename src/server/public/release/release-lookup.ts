@@ -1,0 +1,66 @@
+import { ServiceError } from '../../../contract/problems/service-error.ts';
+import { ReleasesAnswer, type ReleasesBody } from '../../../contract/schemas/answers/release.ts';
+import type { Channel } from '../../../domain/release/channel.ts';
+import type { DaemonClient } from '../../daemon-client/daemon-client.ts';
+import { DaemonUnavailable } from '../../daemon-client/daemon-unavailable.ts';
+import { RETRY_AFTER_SECONDS } from '../../http/not-distributable.ts';
+
+/** The daemon's release history. */
+export interface ReleaseHistory {
+  /**
+   * The report `release.list`, whole.
+   *
+   * @throws ServiceError `backend_unavailable` (503)
+   */
+  list(channel: Channel | undefined, signal: AbortSignal): Promise<ReleasesBody>;
+  /**
+   * The state of one release of the history, `null` when the daemon knows no such release.
+   *
+   * @throws ServiceError `backend_unavailable` (503)
+   */
+  stateOf(channel: Channel, releaseId: string, signal: AbortSignal): Promise<string | null>;
+}
+
+/** Makes the history on top of the daemon's report. */
+export function createReleaseHistory(client: Pick<DaemonClient, 'fetchReport'>): ReleaseHistory {
+  const list: ReleaseHistory['list'] = async (channel, signal) => {
+    try {
+      const report = await client.fetchReport(
+        'release.list',
+        channel === undefined ? {} : { channel },
+        signal,
+      );
+      const parsed = ReleasesAnswer.schema.safeParse(report);
+      if (parsed.success) return parsed.data;
+    } catch (error) {
+      if (error instanceof DaemonUnavailable) throw unavailable(error);
+      throw error;
+    }
+    throw unavailable(
+      new DaemonUnavailable('answer_invalid', 'release.list is not of the form of the contract', {
+        status: 200,
+      }),
+    );
+  };
+
+  return {
+    list,
+    stateOf: async (channel, releaseId, signal) => {
+      const report = await list(channel, signal);
+      return report.releases.find(({ release_id }) => release_id === releaseId)?.state ?? null;
+    },
+  };
+}
+
+function unavailable(error: DaemonUnavailable): ServiceError {
+  return new ServiceError(
+    'backend_unavailable',
+    'The release history of the daemon is not available now; the current release is not affected. Try again later.',
+    {
+      daemon: { status: error.status, code: error.daemonCode },
+      retryAfter: RETRY_AFTER_SECONDS,
+      internal: error.message,
+      cause: error,
+    },
+  );
+}

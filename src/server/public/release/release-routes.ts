@@ -1,0 +1,80 @@
+import type { Bootstrap, ReleaseBody, ReleasesBody } from '../../../contract/schemas/answers/release.ts';
+import type { Channel } from '../../../domain/release/channel.ts';
+import { jsonAnswer, NO_CACHE, NO_STORE, type Answer } from '../../http/answer.ts';
+import { requireCurrent } from '../../http/not-distributable.ts';
+import type { Serving } from '../../serving/serving.ts';
+import type { PublicUrls } from './public-urls.ts';
+import { renderHealth, renderRelease } from './release-body.ts';
+import type { ReleaseHistory } from './release-lookup.ts';
+
+/** What {@link createReleaseRoutes} needs. */
+export interface ReleaseRoutesOptions {
+  readonly serving: Serving;
+  readonly history: ReleaseHistory;
+  readonly urls: PublicUrls;
+  readonly version: string;
+}
+
+/** The answers on releases as a whole. */
+export interface ReleaseRoutes {
+  /** `/v1/bootstrap`; throws ServiceError `not_distributable`. */
+  bootstrap(): Answer;
+  /** `/v1/release`: answers 200 also while nothing is distributable, the health says so. */
+  release(): Answer;
+  /** `/v1/releases`; throws ServiceError `backend_unavailable`. */
+  releases(query: { readonly channel?: Channel | undefined }, signal: AbortSignal): Promise<Answer>;
+}
+
+/** Makes the handlers of `/v1/bootstrap`, `/v1/release` and `/v1/releases`. */
+export function createReleaseRoutes({
+  serving,
+  history,
+  urls,
+  version,
+}: ReleaseRoutesOptions): ReleaseRoutes {
+  return {
+    bootstrap: () => {
+      const { release, verdict, attestation } = requireCurrent(serving, 'official');
+      return jsonAnswer(
+        {
+          service: { name: 'slipway', version },
+          public_base_url: urls.base,
+          cdn: {
+            host: urls.cdnHost,
+            root: urls.releaseRoot(release.releaseId),
+            release_path: urls.releasePath(release.releaseId),
+            current_path: `/${urls.cdnHost}`,
+          },
+          release: renderRelease(release, attestation),
+          distribution: renderHealth(verdict),
+          links: {
+            resources: urls.route('/v1/resources'),
+            distribution: urls.route('/v1/distribution'),
+            server_info: urls.route('/v1/server-info'),
+            launcher_bootstrap: urls.route('/v1/launcher/bootstrap'),
+            openapi: urls.route('/openapi.yaml'),
+          },
+        } satisfies Bootstrap,
+        { cacheControl: NO_STORE },
+      );
+    },
+    release: () => {
+      const verdict = serving.verdict('official');
+      const release = serving.state().current.official;
+      const { attestation } = verdict;
+      return jsonAnswer(
+        {
+          release: release === null || attestation === null ? null : renderRelease(release, attestation),
+          distribution: renderHealth(verdict),
+        } satisfies ReleaseBody,
+        { cacheControl: NO_CACHE },
+      );
+    },
+    releases: async ({ channel }, signal) => {
+      const report = await history.list(channel, signal);
+      return jsonAnswer({ total: report.total, releases: report.releases } satisfies ReleasesBody, {
+        cacheControl: NO_CACHE,
+      });
+    },
+  };
+}

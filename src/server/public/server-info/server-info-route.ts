@@ -1,0 +1,87 @@
+import { ServiceError } from '../../../contract/problems/service-error.ts';
+import { jsonHeaders, NO_CACHE, type Answer } from '../../http/answer.ts';
+import { notDistributable, requireCurrent } from '../../http/not-distributable.ts';
+import type { ServerConfiguration } from '../../config.ts';
+import type { PublicUrls } from '../release/public-urls.ts';
+import type { ServedRelease, Serving } from '../../serving/serving.ts';
+import type { VerifiedDocumentReader } from './verified-document.ts';
+import { rewriteServerInfo } from './rewrite-server-info.ts';
+
+/** Rewritten documents that are kept: a current and a previous release of each channel. */
+const MAX_CACHED = 4;
+
+/** What {@link createServerInfoRoute} needs. */
+export interface ServerInfoRouteOptions {
+  readonly serving: Serving;
+  readonly urls: PublicUrls;
+  readonly read: VerifiedDocumentReader;
+  readonly serverInfo: ServerConfiguration['serverInfo'];
+}
+
+/**
+ * Makes the handler of `/v1/server-info`. It throws ServiceError `not_distributable` (503) while the selected release
+ * or its document must not leave, `no_server_info` (404) when the release carries no document.
+ */
+export function createServerInfoRoute({
+  serving,
+  urls,
+  read,
+  serverInfo,
+}: ServerInfoRouteOptions): () => Promise<Answer> {
+  const rewritten = new Map<string, Buffer>();
+
+  const select = (): ServedRelease => {
+    if (serverInfo.channel !== 'localized-if-available')
+      return requireCurrent(serving, serverInfo.channel).release;
+    const localized = serving.state().current.localized;
+    return localized !== null && serving.verdict('localized').distributable
+      ? localized
+      : requireCurrent(serving, 'official').release;
+  };
+
+  const render = async (release: ServedRelease): Promise<Buffer> => {
+    const document = release.index.header.server_info;
+    if (document === undefined)
+      throw new ServiceError(
+        'no_server_info',
+        `Release ${release.releaseId} carries no server-info document.`,
+      );
+    const key = `${document.blake3} ${release.releaseId}`;
+    const known = rewritten.get(key);
+    if (known !== undefined) return known;
+    const found = await read(document);
+    if (!found.ok) {
+      serving.reportDamage({
+        destination: '(server-info document)',
+        blake3: document.blake3,
+        kind: found.error.kind,
+        message: found.error.message,
+      });
+      throw notDistributable(serving.verdict(release.channel));
+    }
+    const text = rewriteServerInfo(found.value, {
+      root: urls.releaseRoot(release.releaseId),
+      keepOverrides: serverInfo.keepOverrides,
+    });
+    if (!text.ok) {
+      throw new ServiceError(
+        'internal_error',
+        'The server-info document of the release cannot be rewritten.',
+        { internal: `server-info ${document.blake3} of release ${release.releaseId}: ${text.error}` },
+      );
+    }
+    const bytes = Buffer.from(text.value);
+    const oldest = rewritten.keys().next();
+    if (rewritten.size >= MAX_CACHED && oldest.done !== true) rewritten.delete(oldest.value);
+    rewritten.set(key, bytes);
+    return bytes;
+  };
+
+  return async () => {
+    const release = select();
+    const bytes = await render(release);
+    const servable = serving.servable(release);
+    if (!servable.ok) throw notDistributable(serving.verdict(release.channel));
+    return { status: 200, headers: jsonHeaders(NO_CACHE), body: [bytes] };
+  };
+}

@@ -1,0 +1,197 @@
+import { createHash, type Hash } from 'node:crypto';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import {
+  entryProblem,
+  headerProblem,
+  MANIFEST_MAX_BYTES,
+  MANIFEST_MAX_MEDIA_TYPES,
+  renderManifestEntry,
+  renderManifestHeader,
+} from '../../contract/formats/manifest-format.ts';
+import { snapshotIdOf, type Blake3Hex, type SnapshotId } from '../../domain/release/digest.ts';
+import { compareDestinations } from '../../domain/release/destination.ts';
+import {
+  MANIFEST_MAX_LINE_BYTES,
+  type ManifestEntry,
+  type ManifestHeader,
+} from '../../domain/release/manifest.ts';
+import type { Failpoints } from '../../platform/files/failpoints.ts';
+import { fsyncDirectory } from '../../platform/files/files.ts';
+import { createBlake3, type Blake3 } from '../../platform/hashing/blake3.ts';
+import { manifestPath } from '../volume/layout.ts';
+import type { SnapshotFailpoint } from '../volume/snapshot-failpoints.ts';
+
+/** A manifest that is durable in the store. */
+export interface WrittenManifest {
+  readonly snapshotId: SnapshotId;
+  /** SHA-256 of the same bytes, lower-case hexadecimal. */
+  readonly sha256: string;
+  readonly header: ManifestHeader;
+  /** Bytes of the file. */
+  readonly size: number;
+}
+
+/** What {@link writeManifestFile} writes. */
+export interface ManifestToWrite {
+  readonly root: string;
+  /** A directory on the same file system for the file while it grows. */
+  readonly staging: string;
+  readonly header: ManifestHeader;
+  /** In the byte order of the destinations. */
+  readonly entries: Iterable<ManifestEntry> | AsyncIterable<ManifestEntry>;
+  readonly failpoints: Failpoints;
+}
+
+/** The entries given are not those that the header announces, or cannot be in a manifest. */
+export class ManifestContentError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ManifestContentError';
+  }
+}
+
+/** Bytes hashed and written at a time; keeps each stay on the event loop short. */
+const WRITE_BYTES = 64 * 1024;
+
+/**
+ * Writes a manifest as it is iterated over, whatever its length, and puts it in place once it is whole and durable.
+ *
+ * @throws ManifestContentError; the file system error with its `code`
+ */
+export async function writeManifestFile(manifest: ManifestToWrite): Promise<WrittenManifest> {
+  const { root, staging, header, entries, failpoints } = manifest;
+  const hit = (name: SnapshotFailpoint): void => {
+    failpoints.hit(name);
+  };
+  const headerFault = headerProblem({ ...header });
+  if (headerFault !== null) throw new ManifestContentError(`manifest header: ${headerFault}`);
+  const temporary = join(staging, 'manifest.ndjson');
+  await rm(temporary, { force: true });
+  try {
+    const file = await open(temporary, 'wx', 0o444);
+    let written: { readonly blake3: Blake3Hex; readonly sha256: string; readonly size: number };
+    try {
+      const sink = new ManifestSink(file);
+      const check = new EntryCheck(header);
+      sink.add(renderManifestHeader(header));
+      for await (const entry of entries) {
+        check.next(entry);
+        sink.add(renderManifestEntry(entry));
+        if (sink.isFull) await sink.drain();
+      }
+      check.end();
+      written = await sink.finish();
+      hit('snapshot.manifest.written');
+      await file.chmod(0o444);
+      await file.sync();
+      hit('snapshot.manifest.synced');
+    } finally {
+      await file.close();
+    }
+    const target = manifestPath(root, written.blake3);
+    await rename(temporary, target);
+    hit('snapshot.manifest.renamed');
+    await fsyncDirectory(dirname(target));
+    hit('snapshot.manifest.durable');
+    return { snapshotId: snapshotIdOf(written.blake3), sha256: written.sha256, header, size: written.size };
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Holds entries against the rules that span lines, and against the header. */
+class EntryCheck {
+  readonly #header: ManifestHeader;
+  readonly #mediaTypes = new Set<string>();
+  #previous: string | null = null;
+  #count = 0;
+  #bytes = 0;
+
+  constructor(header: ManifestHeader) {
+    this.#header = header;
+  }
+
+  next(entry: ManifestEntry): void {
+    const problem = entryProblem({ ...entry }) ?? this.#problem(entry);
+    if (problem !== null) {
+      throw new ManifestContentError(`manifest entry ${JSON.stringify(entry.destination)}: ${problem}`);
+    }
+    this.#previous = entry.destination;
+    this.#count += 1;
+    this.#bytes += entry.size;
+  }
+
+  end(): void {
+    const { entry_count: count, total_bytes: bytes } = this.#header;
+    if (this.#count !== count || this.#bytes !== bytes) {
+      throw new ManifestContentError(
+        `the header announces ${count} entries of ${bytes} bytes, but there are ${this.#count} of ${this.#bytes}`,
+      );
+    }
+  }
+
+  #problem(entry: ManifestEntry): string | null {
+    if (this.#count >= this.#header.entry_count) {
+      return `it is one more than the ${this.#header.entry_count} that the header announces`;
+    }
+    if (entry.source === 'localized' && this.#header.channel === 'official') {
+      return 'an official release has no localized entries';
+    }
+    this.#mediaTypes.add(entry.media_type);
+    if (this.#mediaTypes.size > MANIFEST_MAX_MEDIA_TYPES) return 'there are too many different media types';
+    if (this.#previous === null) return null;
+    const order = compareDestinations(this.#previous, entry.destination);
+    if (order === 0) return 'it is there twice';
+    return order < 0 ? null : `it has to come before ${JSON.stringify(this.#previous)}, in byte order`;
+  }
+}
+
+/** Gathers lines into larger writes and hashes what is written. */
+class ManifestSink {
+  readonly #file: FileHandle;
+  readonly #blake3: Blake3 = createBlake3();
+  readonly #sha256: Hash = createHash('sha256');
+  readonly #buffer = Buffer.allocUnsafe(WRITE_BYTES + MANIFEST_MAX_LINE_BYTES + 1);
+  #filled = 0;
+  #size = 0;
+
+  constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  get isFull(): boolean {
+    return this.#filled >= WRITE_BYTES;
+  }
+
+  add(line: string): void {
+    if (Buffer.byteLength(line) > MANIFEST_MAX_LINE_BYTES) {
+      throw new ManifestContentError(`a manifest line is longer than ${MANIFEST_MAX_LINE_BYTES} bytes`);
+    }
+    this.#filled += this.#buffer.write(line, this.#filled);
+    this.#buffer[this.#filled] = 0x0a;
+    this.#filled += 1;
+  }
+
+  async drain(): Promise<void> {
+    const bytes = this.#buffer.subarray(0, this.#filled);
+    this.#size += bytes.length;
+    if (this.#size > MANIFEST_MAX_BYTES) {
+      throw new ManifestContentError(`the manifest would have more than ${MANIFEST_MAX_BYTES} bytes`);
+    }
+    this.#blake3.update(bytes);
+    this.#sha256.update(bytes);
+    await this.#file.writeFile(bytes);
+    this.#filled = 0;
+  }
+
+  async finish(): Promise<{ readonly blake3: Blake3Hex; readonly sha256: string; readonly size: number }> {
+    await this.drain();
+    return {
+      blake3: this.#blake3.digest().toString('hex') as Blake3Hex,
+      sha256: this.#sha256.digest('hex'),
+      size: this.#size,
+    };
+  }
+}

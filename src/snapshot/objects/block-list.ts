@@ -1,0 +1,66 @@
+import { read } from 'node:fs';
+import { promisify } from 'node:util';
+import { BLOCK_DIGEST_BYTES, blockCount } from '../../domain/release/blocks.ts';
+import type { ManifestEntry } from '../../domain/release/manifest.ts';
+import { blake3Hex } from '../../platform/hashing/blake3.ts';
+import { ObjectFault, objectFaultOf } from './object-fault.ts';
+import { blockListPath } from '../volume/layout.ts';
+import { openStoreFile } from './object-reader.ts';
+
+const readAsync = promisify(read);
+
+/** Bytes of the block list of an object of `size` bytes. */
+export function blockListBytes(size: number): number {
+  return blockCount(size) * BLOCK_DIGEST_BYTES;
+}
+
+/**
+ * Reads the block list of a large entry and verifies it against the manifest.
+ *
+ * @returns the BLAKE3 of each 1 MiB block, 32 bytes each, in order
+ * @throws ObjectFault; `digest_mismatch` when the list is not the one that the manifest names
+ */
+export async function readBlockList({
+  root,
+  entry,
+}: {
+  readonly root: string;
+  readonly entry: Pick<ManifestEntry, 'blake3' | 'size' | 'blocks'>;
+}): Promise<Uint8Array> {
+  const { blake3, size, blocks } = entry;
+  if (blocks === undefined) throw new RangeError(`object ${blake3} of ${size} bytes has no block list`);
+  const length = blockListBytes(size);
+  const file = await openStoreFile({
+    path: blockListPath(root, blake3),
+    blake3,
+    size: length,
+    what: 'block list of',
+  });
+  try {
+    const bytes = Buffer.allocUnsafe(length);
+    let filled = 0;
+    while (filled < length) {
+      const { bytesRead } = await readAsync(file.fd, bytes, filled, length - filled, filled);
+      if (bytesRead === 0) {
+        throw new ObjectFault(
+          'size_mismatch',
+          blake3,
+          `the block list of ${blake3} became shorter while it was read`,
+        );
+      }
+      filled += bytesRead;
+    }
+    if (blake3Hex(bytes) !== blocks) {
+      throw new ObjectFault(
+        'digest_mismatch',
+        blake3,
+        `the block list of ${blake3} does not have the digest that the manifest states; repair the release`,
+      );
+    }
+    return bytes;
+  } catch (error) {
+    throw error instanceof ObjectFault ? error : objectFaultOf(error, blake3, 'block list of');
+  } finally {
+    await file.close();
+  }
+}

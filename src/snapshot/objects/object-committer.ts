@@ -1,0 +1,179 @@
+import { constants, type Stats } from 'node:fs';
+import { chmod, lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { hasBlockList } from '../../domain/release/blocks.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import type { Failpoints } from '../../platform/files/failpoints.ts';
+import { fsyncDirectory } from '../../platform/files/files.ts';
+import type { FileDigests } from '../../platform/hashing/digests.ts';
+import { blockListBytes } from './block-list.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
+import { KeyedQueue } from './keyed-queue.ts';
+import { blockListPath, objectDirectory, objectPath, quarantineDirectory } from '../volume/layout.ts';
+import { fileState } from './object-check.ts';
+import type { SnapshotFailpoint } from '../volume/snapshot-failpoints.ts';
+
+/** A file that was downloaded or made, with the digests of exactly its bytes. */
+export interface StagedObject {
+  readonly stagedPath: string;
+  readonly digests: Pick<FileDigests, 'size' | 'blake3' | 'blocks'>;
+  /** Its bytes were synced since they were written, and it is read-only; when absent, they were not. */
+  readonly durable?: boolean;
+}
+
+/** Objects are never changed in place, so nobody gets to write to them. */
+const OBJECT_MODE = 0o444;
+
+/** How many directories are made durable at the same time. */
+const FLUSH_CONCURRENCY = 4;
+
+/** Moves staged files into `objects/`, and damaged ones out of it. */
+export class ObjectCommitter {
+  readonly #root: string;
+  readonly #failpoints: Failpoints;
+  readonly #queue = new KeyedQueue();
+  readonly #touched = new Set<string>();
+  readonly #made = new Set<string>();
+
+  constructor(root: string, failpoints: Failpoints) {
+    this.#root = root;
+    this.#failpoints = failpoints;
+  }
+
+  /** See `SnapshotWriter.commitObject`. */
+  async commit({ stagedPath, digests, durable = false }: StagedObject): Promise<void> {
+    await this.#queue.run(digests.blake3, async () => {
+      const target = objectPath(this.#root, digests.blake3);
+      const state = await fileState(target, digests.size);
+      if (state !== 'ok') await this.#makeDurable(stagedPath, digests.size, durable);
+      await this.#makeDirectory(objectDirectory(this.#root, digests.blake3));
+      if (state === 'wrong') await this.#quarantine(digests.blake3, basename(dirname(stagedPath)));
+      if (hasBlockList(digests.size)) await this.#commitBlockList(stagedPath, digests);
+      if (state === 'ok') {
+        await rm(stagedPath, { force: true });
+      } else {
+        await rename(stagedPath, target);
+        // Not before: a staged file that outlives a crash has to stay writable for the attempt that continues it.
+        if (!durable) await chmod(target, OBJECT_MODE);
+        this.#hit('snapshot.object.renamed');
+      }
+      // Also when it was there already: a crash may have come between its rename and the sync of the directory.
+      this.#touched.add(objectDirectory(this.#root, digests.blake3));
+    });
+  }
+
+  /** See `SnapshotWriter.quarantine`. */
+  async quarantine(blake3: Blake3Hex, taskId: string): Promise<boolean> {
+    return await this.#queue.run(blake3, async () => await this.#quarantine(blake3, taskId));
+  }
+
+  /** See `SnapshotWriter.flush`. */
+  async flush(): Promise<void> {
+    // One at a time: a second caller must not return while the first still syncs what both wait for.
+    await this.#queue.run('flush', async () => await this.#flush());
+  }
+
+  async #flush(): Promise<void> {
+    const pending = [...this.#touched];
+    const next = async (): Promise<void> => {
+      for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
+        // Taken out first: what is renamed into it while it is synced has to be synced again.
+        this.#touched.delete(directory);
+        try {
+          await fsyncDirectory(directory);
+        } catch (error) {
+          this.#touched.add(directory);
+          throw error;
+        }
+        this.#hit('snapshot.flush.directory');
+      }
+    };
+    await Promise.all(Array.from({ length: FLUSH_CONCURRENCY }, next));
+  }
+
+  async #makeDurable(stagedPath: string, size: number, durable: boolean): Promise<void> {
+    if (durable) {
+      checkStaged(stagedPath, await lstat(stagedPath), size);
+      this.#hit('snapshot.object.checked');
+      this.#hit('snapshot.object.synced');
+      return;
+    }
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    const file = await open(stagedPath, flags);
+    try {
+      checkStaged(stagedPath, await file.stat(), size);
+      this.#hit('snapshot.object.checked');
+      await file.sync();
+      this.#hit('snapshot.object.synced');
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #commitBlockList(stagedPath: string, digests: StagedObject['digests']): Promise<void> {
+    const { blake3, size, blocks } = digests;
+    if (blocks?.length !== blockListBytes(size)) {
+      throw new RangeError(`an object of ${size} bytes needs a block list of ${blockListBytes(size)} bytes`);
+    }
+    const target = blockListPath(this.#root, blake3);
+    const state = await fileState(target, blocks.length);
+    if (state === 'ok' && (await readFile(target)).equals(blocks)) return;
+    if (state === 'wrong') await rm(target, { recursive: true });
+    const staged = `${stagedPath}.blocks`;
+    // What an attempt before left under this name may be read-only.
+    await rm(staged, { force: true });
+    const file = await open(staged, 'wx', OBJECT_MODE);
+    try {
+      await file.writeFile(blocks);
+      this.#hit('snapshot.blocks.written');
+      await file.chmod(OBJECT_MODE);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    this.#hit('snapshot.blocks.synced');
+    await rename(staged, target);
+    this.#hit('snapshot.blocks.renamed');
+  }
+
+  async #quarantine(blake3: Blake3Hex, taskId: string): Promise<boolean> {
+    const directory = objectDirectory(this.#root, blake3);
+    const aside = join(quarantineDirectory(this.#root), `${blake3}.${taskId}`);
+    const moved = await renameIfThere(objectPath(this.#root, blake3), aside);
+    const movedList = await renameIfThere(blockListPath(this.#root, blake3), `${aside}.blocks`);
+    if (moved || movedList) {
+      this.#touched.add(directory);
+      this.#touched.add(quarantineDirectory(this.#root));
+    }
+    return moved;
+  }
+
+  async #makeDirectory(directory: string): Promise<void> {
+    if (this.#made.has(directory)) return;
+    await mkdir(directory, { recursive: true });
+    this.#made.add(directory);
+    // Whether or not it is new: a crash may have come before the name was durable.
+    this.#touched.add(dirname(directory));
+  }
+
+  #hit(name: SnapshotFailpoint): void {
+    this.#failpoints.hit(name);
+  }
+}
+
+function checkStaged(stagedPath: string, stats: Stats, size: number): void {
+  if (!stats.isFile()) throw new Error(`the staged object is no regular file: ${stagedPath}`);
+  if (stats.size !== size) {
+    throw new Error(`the staged object has ${stats.size} bytes, but ${size} were hashed: ${stagedPath}`);
+  }
+}
+
+async function renameIfThere(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}

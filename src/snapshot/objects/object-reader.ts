@@ -1,0 +1,90 @@
+import { close, constants, fstat, open } from 'node:fs';
+import { promisify } from 'node:util';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import { ObjectFault, objectFaultOf } from './object-fault.ts';
+import { identityOf, type FileIdentity } from './file-identity.ts';
+import { objectPath } from '../volume/layout.ts';
+
+export { fileIdentity, sameIdentity, type FileIdentity } from './file-identity.ts';
+
+/** An object that is open for reading. Its bytes are not verified yet. */
+export interface OpenObject {
+  readonly fd: number;
+  readonly identity: FileIdentity;
+  /** Bytes. */
+  readonly size: number;
+  /** Closes the descriptor; further calls do nothing. */
+  close(): Promise<void>;
+}
+
+const openAsync = promisify(open);
+const closeAsync = promisify(close);
+const fstatAsync = promisify(fstat);
+
+/** Opens nothing but a regular file: no symbolic link is followed, and a FIFO or device does not make the call wait. */
+export const OPEN_REGULAR = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * Opens an object of the store and makes sure that it is a regular file of the right size.
+ *
+ * @param options.size the size that the manifest states, in bytes
+ * @throws ObjectFault when it is missing, no regular file, of another size, or cannot be opened
+ */
+export async function openObject({
+  root,
+  blake3,
+  size,
+}: {
+  readonly root: string;
+  readonly blake3: Blake3Hex;
+  readonly size: number;
+}): Promise<OpenObject> {
+  return await openStoreFile({ path: objectPath(root, blake3), blake3, size, what: 'object' });
+}
+
+/** What {@link openStoreFile} opens. */
+export interface StoreFile {
+  readonly path: string;
+  /** The object that the file belongs to. */
+  readonly blake3: Blake3Hex;
+  readonly size: number;
+  /** `object` or `block list`, for messages. */
+  readonly what: string;
+}
+
+/** Opens one file of the store as {@link openObject} does. */
+export async function openStoreFile({ path, blake3, size, what }: StoreFile): Promise<OpenObject> {
+  let fd: number;
+  try {
+    fd = await openAsync(path, OPEN_REGULAR);
+  } catch (error) {
+    throw objectFaultOf(error, blake3, what);
+  }
+  try {
+    const stats = await fstatAsync(fd, { bigint: true });
+    if (!stats.isFile()) {
+      throw new ObjectFault('not_regular', blake3, `${what} ${blake3} is no regular file: ${path}`);
+    }
+    if (stats.size !== BigInt(size)) {
+      throw new ObjectFault(
+        'size_mismatch',
+        blake3,
+        `${what} ${blake3} has ${stats.size} bytes instead of ${size}: ${path}`,
+      );
+    }
+    let open = true;
+    return {
+      fd,
+      identity: identityOf(stats),
+      size,
+      close: async () => {
+        if (!open) return;
+        open = false;
+        await closeAsync(fd);
+      },
+    };
+  } catch (error) {
+    await closeAsync(fd);
+    throw error instanceof ObjectFault ? error : objectFaultOf(error, blake3, what);
+  }
+}

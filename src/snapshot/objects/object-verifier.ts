@@ -1,0 +1,79 @@
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import { FILE_CHANGED, type HashPool } from '../../platform/hashing/digests.ts';
+import { readBlockList } from './block-list.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
+import { ObjectFault } from './object-fault.ts';
+import type { EntryStatus } from './object-ledger.ts';
+import { openObject } from './object-reader.ts';
+
+/** The object behind an entry. */
+export interface VerifiedPart {
+  readonly blake3: Blake3Hex;
+  readonly size: number;
+  /** BLAKE3 of its block list, exactly for large objects. */
+  readonly blocks?: Blake3Hex | undefined;
+}
+
+/** What {@link verifyObject} needs. */
+export interface VerifyObjectOptions {
+  readonly root: string;
+  readonly part: VerifiedPart;
+  readonly pool: HashPool;
+  readonly signal?: AbortSignal | undefined;
+  /** Also hash every block and compare with the block list. */
+  readonly compareBlocks?: boolean;
+}
+
+/**
+ * Hashes one object and checks its block list.
+ *
+ * @throws the signal's reason; ObjectFault `exhausted`
+ */
+export async function verifyObject(options: VerifyObjectOptions): Promise<EntryStatus> {
+  const { root, part, pool, signal } = options;
+  return await statusOf(signal, async () => {
+    const list = await blockListOf(root, part);
+    const compare = list !== null && options.compareBlocks === true;
+    const object = await openObject({ root, blake3: part.blake3, size: part.size });
+    try {
+      const found = await pool.hashContent(object.fd, { blocks: compare }, signal);
+      if (found.size !== part.size) return 'size_mismatch';
+      if (found.blake3 !== part.blake3) return 'digest_mismatch';
+      return compare && (found.blocks === null || !list.equals(found.blocks)) ? 'digest_mismatch' : 'ok';
+    } finally {
+      await object.close();
+    }
+  });
+}
+
+/** Checks the block list of a large object; the object itself is known. Throws ObjectFault `exhausted`. */
+export async function verifyBlockList(root: string, part: VerifiedPart): Promise<EntryStatus> {
+  return await statusOf(undefined, async () => {
+    await blockListOf(root, part);
+    return 'ok';
+  });
+}
+
+async function blockListOf(root: string, { blake3, size, blocks }: VerifiedPart): Promise<Buffer | null> {
+  if (blocks === undefined) return null;
+  return Buffer.from(await readBlockList({ root, entry: { blake3, size, blocks } }));
+}
+
+async function statusOf(
+  signal: AbortSignal | undefined,
+  look: () => Promise<EntryStatus>,
+): Promise<EntryStatus> {
+  try {
+    return await look();
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof ObjectFault) {
+      if (error.kind === 'exhausted') throw error;
+      return error.kind === 'not_regular' ? 'unreadable' : error.kind;
+    }
+    const code = errorCode(error);
+    // Without a code it is a bug or a crashed worker, and must not pass as damage.
+    if (code === null) throw error;
+    return code === FILE_CHANGED ? 'size_mismatch' : 'unreadable';
+  }
+}

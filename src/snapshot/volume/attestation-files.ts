@@ -1,0 +1,75 @@
+import { readdir, rm } from 'node:fs/promises';
+import type { Failpoints } from '../../platform/files/failpoints.ts';
+import { readBoundedFile, writeFileDurably } from '../../platform/files/files.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
+import { attestationHistoryDirectory, attestationHistoryPath, attestationPath } from './layout.ts';
+import { durableFailpoints, type SnapshotFailpoint } from './snapshot-failpoints.ts';
+
+/** How many envelopes the history keeps. */
+export const ATTESTATION_HISTORY = 32;
+
+/** Longest envelope, in bytes. */
+export const ATTESTATION_MAX_BYTES = 1024 * 1024;
+
+/**
+ * Publishes an envelope: first into the history, then over `current.json`, each durable before the next. So the newest
+ * file of the history is never older than what readers see.
+ *
+ * @param version the version of the statement, a positive integer
+ * @throws the file system error
+ */
+export async function publishAttestation(
+  root: string,
+  envelope: Uint8Array,
+  version: number,
+  failpoints: Failpoints,
+): Promise<void> {
+  if (!Number.isSafeInteger(version) || version < 0)
+    throw new RangeError(`no attestation version: ${version}`);
+  if (envelope.length > ATTESTATION_MAX_BYTES) {
+    throw new RangeError(
+      `an envelope has at most ${ATTESTATION_MAX_BYTES} bytes, this one has ${envelope.length}`,
+    );
+  }
+  const history = attestationHistoryPath(root, version);
+  await writeFileDurably(history, envelope, durableFailpoints(failpoints, 'snapshot.history'));
+  await writeFileDurably(
+    attestationPath(root),
+    envelope,
+    durableFailpoints(failpoints, 'snapshot.attestation'),
+  );
+  const durable: SnapshotFailpoint = 'snapshot.attestation.durable';
+  failpoints.hit(durable);
+  for (const old of (await listAttestationVersions(root)).slice(ATTESTATION_HISTORY)) {
+    await rm(attestationHistoryPath(root, old), { force: true });
+  }
+}
+
+/** The bytes of `current.json`, or `null` when nothing was published yet. */
+export async function readCurrentAttestation(root: string): Promise<Buffer | null> {
+  return await readEnvelope(attestationPath(root));
+}
+
+/** The bytes of one envelope of the history, or `null`. */
+export async function readAttestation(root: string, version: number): Promise<Buffer | null> {
+  return await readEnvelope(attestationHistoryPath(root, version));
+}
+
+/** The versions in the history, newest first. */
+export async function listAttestationVersions(root: string): Promise<number[]> {
+  const versions: number[] = [];
+  for (const name of await readdir(attestationHistoryDirectory(root))) {
+    const version = /^(0|[1-9][0-9]{0,15})\.json$/.exec(name)?.[1];
+    if (version !== undefined) versions.push(Number(version));
+  }
+  return versions.sort((left, right) => right - left);
+}
+
+async function readEnvelope(path: string): Promise<Buffer | null> {
+  try {
+    return await readBoundedFile(path, ATTESTATION_MAX_BYTES);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}

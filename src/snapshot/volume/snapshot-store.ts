@@ -1,0 +1,82 @@
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  parseStoreFormat,
+  renderStoreFormat,
+  STORE_FORMAT_MAX_BYTES,
+  type StoreFormat,
+} from '../../contract/formats/store-format.ts';
+import { fsyncDirectory, readBoundedFile, writeFileDurably } from '../../platform/files/files.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
+import { formatPath, STORE_DIRECTORIES } from './layout.ts';
+
+/** The volume is no snapshot store that this program can use. */
+export class StoreFormatError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'StoreFormatError';
+  }
+}
+
+/** Directories in which a durable write puts its temporary file beside the target. */
+const DURABLE_DIRECTORIES = ['.', 'attest', 'attest/history', 'releases/official', 'releases/localized'];
+
+/** What `writeFileDurably` leaves behind when the process dies in it. */
+const LEFTOVER = /^\..*\.tmp$/;
+
+/**
+ * Reads and checks FORMAT of a snapshot volume.
+ *
+ * @throws StoreFormatError when it is no store of a version that this program knows; the file system error (`ENOENT` on an
+ *   empty volume)
+ */
+export async function readStoreFormat(root: string): Promise<StoreFormat> {
+  const parsed = parseStoreFormat(
+    (await readBoundedFile(formatPath(root), STORE_FORMAT_MAX_BYTES)).toString('utf8'),
+  );
+  if (!parsed.ok) throw new StoreFormatError(`${formatPath(root)}: ${parsed.error}`);
+  return parsed.value;
+}
+
+/**
+ * Opens the store for writing, and makes it first when the volume is empty. The caller is the only writer.
+ *
+ * @param newStoreId gives the id of a store that is made now (a UUID)
+ * @throws StoreFormatError; the file system error
+ */
+export async function openStore(root: string, newStoreId: () => string): Promise<StoreFormat> {
+  const format = (await existingFormat(root)) ?? (await createStore(root, newStoreId()));
+  for (const directory of STORE_DIRECTORIES) await mkdir(join(root, directory), { recursive: true });
+  for (const directory of DURABLE_DIRECTORIES) {
+    for (const name of await readdir(join(root, directory))) {
+      if (LEFTOVER.test(name)) await rm(join(root, directory, name), { force: true });
+    }
+  }
+  for (const directory of ['attest', 'releases', '.']) await fsyncDirectory(join(root, directory));
+  return format;
+}
+
+async function existingFormat(root: string): Promise<StoreFormat | null> {
+  try {
+    return await readStoreFormat(root);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+async function createStore(root: string, storeId: string): Promise<StoreFormat> {
+  await mkdir(root, { recursive: true });
+  const names = new Set(await readdir(root));
+  const foreign = STORE_DIRECTORIES.map((directory) => directory.split('/')[0] ?? '').filter((name) =>
+    names.has(name),
+  );
+  if (foreign.length > 0) {
+    // FORMAT is written before anything else: a store without it lost it, or this is another program's directory.
+    throw new StoreFormatError(
+      `${root} has no FORMAT but has ${foreign.join(', ')}: restore FORMAT, or give the snapshot store an empty directory`,
+    );
+  }
+  await writeFileDurably(formatPath(root), renderStoreFormat(storeId));
+  return { format: 'slipway-snapshot-store', version: 1, store_id: storeId };
+}

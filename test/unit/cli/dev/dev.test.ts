@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { lstat, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { writeDemoRelease } from '../../../../src/cli/dev/demo-release.ts';
+import { parseDevOptions } from '../../../../src/cli/dev/dev-options.ts';
+import { renderProgress } from '../../../../src/cli/output/progress-line.ts';
+import { renderReadableLine } from '../../../../src/cli/output/readable-log.ts';
+import { parseDestination } from '../../../../src/domain/release/destination.ts';
+
+describe('the options of slipway dev', () => {
+  it.each([
+    [[], { kind: 'demo' }],
+    [['--upstream', 'some/folder'], { kind: 'directory', path: 'some/folder' }],
+    [['--upstream', 'http://127.0.0.1:1/r/release.json'], { kind: 'manifest', url: 'http://127.0.0.1:1/r/' }],
+    [['--upstream', 'http://127.0.0.1:1/r/'], { kind: 'manifest', url: 'http://127.0.0.1:1/r/' }],
+    [
+      ['--upstream', 'https://example.test/r90.json'],
+      { kind: 'server-info', url: 'https://example.test/r90.json' },
+    ],
+  ])('reads the upstream of %j', (args, upstream) => {
+    expect(parseDevOptions(args)).toEqual({ ok: true, value: { port: 8080, data: '.slipway', upstream } });
+  });
+
+  it('reports every problem at once', () => {
+    const result = parseDevOptions(['--port', '70000', '--upstream', 'ftp://example.test/x']);
+    expect(result.ok ? [] : result.error).toHaveLength(2);
+    expect(parseDevOptions(['--colour']).ok).toBe(false);
+  });
+});
+
+describe('the demo release', () => {
+  it('is the same bytes on every machine, with valid destinations', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'slipway-demo-'));
+    onTestFinished(async () => await rm(directory, { recursive: true }));
+    const fingerprints: string[] = [];
+    for (const name of ['a', 'b']) {
+      await writeDemoRelease(join(directory, name));
+      fingerprints.push(await fingerprint(join(directory, name)));
+    }
+    expect(fingerprints[0]).toBe(fingerprints[1]);
+  });
+});
+
+async function fingerprint(directory: string): Promise<string> {
+  const hash = createHash('sha256');
+  const entries = (await readdir(directory, { recursive: true })).toSorted();
+  expect(entries.length).toBeGreaterThan(300);
+  for (const entry of entries) {
+    if (!(await lstat(join(directory, entry))).isFile()) continue;
+    expect(parseDestination(entry).ok).toBe(true);
+    hash.update(entry).update(await readFile(join(directory, entry)));
+  }
+  return hash.digest('hex');
+}
+
+describe('readable lines', () => {
+  it('renders a JSON line with its fields and passes other text through', () => {
+    const line = JSON.stringify({
+      level: 'info',
+      time: '2026-01-09T12:00:01.000Z',
+      msg: 'synced',
+      entries: 3,
+      service: 'x',
+    });
+    expect(renderReadableLine('daemon', line)).toBe('12:00:01 daemon INFO  synced entries=3');
+    expect(renderReadableLine('daemon', 'plain')).toContain('plain');
+    expect(renderReadableLine('daemon', '{broken')).toContain('{broken');
+  });
+
+  it('renders progress with and without a total', () => {
+    expect(renderProgress({ done: 50, total: 100, unit: 'entries', phase: 'download' })).toContain(' 50 %');
+    expect(renderProgress({ done: 5_000_000, total: null, unit: 'bytes', phase: 'fetch' })).toBe(
+      'fetch 5.0 MB',
+    );
+  });
+});

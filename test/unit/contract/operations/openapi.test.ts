@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { CONTROL_ACTIONS } from '../../../../src/contract/actions/actions.ts';
+import { buildOpenApi, renderOpenApiYaml } from '../../../../src/contract/operations/openapi.ts';
+import { listOperations } from '../../../../src/contract/operations/operations.ts';
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly security?: readonly unknown[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required: boolean };
+  readonly responses: Readonly<Record<string, object>>;
+}
+
+interface Document {
+  readonly openapi: string;
+  readonly info: { readonly version: string };
+  readonly security: readonly unknown[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+    readonly schemas: Readonly<
+      Record<string, { readonly properties?: Record<string, Record<string, unknown>> }>
+    >;
+  };
+}
+
+const document = parse(renderOpenApiYaml()) as Document;
+
+function parameter(path: string, name: string): Parameter | undefined {
+  return document.paths[path]?.['get']?.parameters?.find((each) => each.name === name);
+}
+
+describe('the OpenAPI document', () => {
+  it('is OpenAPI 3.0.3 of interface version 0.1.0', () => {
+    expect(document.openapi).toBe('3.0.3');
+    expect(document.info.version).toBe('0.1.0');
+  });
+
+  it('says in YAML what was built, the same every time', () => {
+    expect(document).toEqual(JSON.parse(JSON.stringify(buildOpenApi())));
+    expect(renderOpenApiYaml()).toBe(renderOpenApiYaml());
+  });
+
+  it('has every operation of the table with its statuses, and no other', () => {
+    const expected = listOperations().map(({ id, method, path, answers }) => [
+      `${method} ${path} ${id}`,
+      Object.keys(answers),
+    ]);
+    const actual = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId, responses }]) => [
+        `${method} ${path} ${operationId}`,
+        Object.keys(responses),
+      ]),
+    );
+    expect(Object.fromEntries(actual)).toEqual(Object.fromEntries(expected));
+    expect(actual).toHaveLength(expected.length);
+  });
+
+  it('declares two schemes, either of which is enough, and opens the dashboard alone', () => {
+    expect(document.security).toEqual([{ bearerToken: [] }, { queryToken: [] }]);
+    expect(document.components.securitySchemes).toMatchObject({
+      bearerToken: { type: 'http', scheme: 'bearer' },
+      queryToken: { type: 'apiKey', in: 'query', name: 'svc_token' },
+    });
+    const overriding = Object.values(document.paths)
+      .flatMap((methods) => Object.values(methods))
+      .filter(({ security }) => security !== undefined);
+    expect(overriding.map(({ operationId, security }) => [operationId, security])).toEqual([
+      ['getDashboard', []],
+    ]);
+  });
+
+  it('carries the bounds of parameters', () => {
+    expect(parameter('/v1/resources', 'limit')?.schema).toEqual({
+      type: 'integer',
+      minimum: 1,
+      maximum: 1000,
+      default: 100,
+    });
+    expect(parameter('/v1/resources', 'offset')?.schema).toMatchObject({ type: 'integer', minimum: 0 });
+    expect(parameter('/admin/logs', 'tail')?.schema).toMatchObject({
+      type: 'integer',
+      minimum: 1,
+      maximum: 2000,
+    });
+    expect(parameter('/admin/parse/text-units', 'path_id')?.schema).toEqual({
+      type: 'integer',
+      format: 'int64',
+    });
+    expect(parameter('/admin/translation/memory/query', 'limit')?.schema).toMatchObject({
+      format: 'int64',
+      default: 100,
+    });
+    expect(parameter('/admin/translation/memory/query', 'source_context')?.schema).toEqual({
+      type: 'string',
+    });
+    expect(parameter('/admin/translation/memory/query', 'source_text')?.required).toBe(true);
+    expect(parameter('/admin/schedules', 'enabled')?.schema).toEqual({ type: 'boolean' });
+    expect(parameter('/v1/distribution', 'channel')).toMatchObject({
+      required: false,
+      schema: { type: 'string', enum: ['official', 'localized'], default: 'official' },
+    });
+  });
+
+  it('carries the bounds of the control body and the allowlist', () => {
+    const control = document.paths['/admin/control/{action}']?.['post'];
+    expect(control?.requestBody?.required).toBe(false);
+    expect(control?.parameters?.[0]?.schema['enum']).toEqual(CONTROL_ACTIONS);
+    const fields = document.components.schemas['ControlBody'];
+    expect(fields).toMatchObject({ additionalProperties: false });
+    expect(fields?.properties).toMatchObject({
+      concurrency: { type: 'integer', format: 'int64', minimum: 1, maximum: 256 },
+      retry_backoff_seconds: { format: 'int64', minimum: 0 },
+      priority: { type: 'integer', format: 'int64' },
+      review_status: { enum: ['draft', 'approved', 'deprecated', 'rejected'] },
+      glossary_override: {
+        additionalProperties: false,
+        required: ['qa_identity', 'reviewer', 'reason', 'provenance', 'confirmed_unix_seconds'],
+      },
+      source: { additionalProperties: false, required: ['source_kind', 'observed_unix_seconds'] },
+    });
+  });
+});

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { until } from '../../../../support/until.ts';
+import { createWorld, DAY, type World } from '../release-world.ts';
+
+const never = new AbortController().signal;
+
+async function synced(): Promise<World> {
+  const world = await createWorld();
+  world.upstream.files = new Map([['a', 'one']]);
+  expect((await world.act('sync')).status).toBe('succeeded');
+  return world;
+}
+
+describe('renewal', () => {
+  test('at a third of the validity, with everything but the times as it was', async () => {
+    const world = await synced();
+    const before = world.attested();
+    expect(before.expires_at - before.issued_at).toBe(600);
+    await world.clock.advance(199_000);
+    expect(world.attested().version).toBe(before.version);
+    await world.clock.advance(1000);
+    await until(() => world.attested().version > before.version);
+    expect(world.attested()).toMatchObject({
+      version: before.version + 1,
+      issued_at: before.issued_at + 200,
+      expires_at: before.expires_at + 200,
+      official: before.official,
+    });
+    expect(world.attested().previous_payload_sha256).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test('what cannot be written is tried again soon, under a number of its own', async () => {
+    const world = await synced();
+    const before = world.attested();
+    world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'EROFS' }));
+    await world.clock.advance(200_000);
+    await until(() => world.releases.diagnostics().some((check) => check.status === 'failing'));
+    expect(world.attested()).toEqual(before);
+    world.script.broken.clear();
+    await world.clock.advance(50_000);
+    await until(() => world.attested().version > before.version);
+    expect(world.attested()).toMatchObject({
+      version: before.version + 2,
+      issued_at: before.issued_at + 250,
+    });
+    expect(world.releases.diagnostics().find((check) => check.id === 'attestation')?.status).toBe('ok');
+  });
+
+  test('ends when the last full verification is too old, and begins again after one', async () => {
+    const world = await synced();
+    await world.clock.advance(8 * DAY);
+    expect((await world.act('refresh')).result).toMatchObject({ attestation_version: null });
+    expect(world.attested().expires_at * 1000).toBeLessThan(world.clock.now());
+    expect(world.releases.diagnostics()).toContainEqual({
+      id: 'attestation',
+      status: 'failing',
+      message: expect.stringContaining('last full verification') as unknown,
+    });
+    await world.act('verify');
+    expect(world.attested().issued_at).toBe(Math.floor(world.clock.now() / 1000));
+    expect(world.attested().official).toMatchObject({ result: 'PASSED' });
+  });
+});
+
+describe('waitForChange', () => {
+  test('returns at once when the version is another one', async () => {
+    const world = await synced();
+    await world.releases.attestation.waitForChange(null, 1e9, never);
+    await world.releases.attestation.waitForChange(1, 1e9, never);
+  });
+
+  test('returns with the next attestation', async () => {
+    const world = await synced();
+    const { version } = world.attested();
+    let woken = false;
+    const waiting = world.releases.attestation.waitForChange(version, 1e9, never).then(() => {
+      woken = true;
+    });
+    await Promise.resolve();
+    expect(woken).toBe(false);
+    await world.act('refresh');
+    await waiting;
+    expect(world.attested().version).toBe(version + 1);
+  });
+
+  test('returns after the time, and when the caller goes away', async () => {
+    const world = await synced();
+    const { version } = world.attested();
+    const timed = world.releases.attestation.waitForChange(version, 1000, never);
+    await world.clock.advance(1000);
+    await timed;
+    const gone = new AbortController();
+    const abandoned = world.releases.attestation.waitForChange(version, 1e9, gone.signal);
+    gone.abort();
+    await abandoned;
+    expect(world.attested().version).toBe(version);
+  });
+});
+
+test('every attestation names the one before it and has a higher version', async () => {
+  const world = await synced();
+  const seen = [world.attested()];
+  for (const action of ['refresh', 'verify', 'refresh']) {
+    await world.act(action);
+    seen.push(world.attested());
+  }
+  await world.restart();
+  seen.push(world.attested());
+  const versions = seen.map((statement) => statement.version);
+  expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
+  expect(new Set(seen.map((statement) => statement.previous_payload_sha256)).size).toBe(seen.length);
+});

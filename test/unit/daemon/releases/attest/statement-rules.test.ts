@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import type { ReleaseId } from '../../../../../src/domain/release/release-id.ts';
+import {
+  planStatement,
+  type StatementPlan,
+} from '../../../../../src/daemon/releases/attest/statement-rules.ts';
+import type { ReleaseSituation } from '../../../../../src/daemon/releases/cleanup/retention-rules.ts';
+import { planSwitch } from '../../../../../src/daemon/releases/publish/switch-rules.ts';
+import { pointers, releaseRow } from '../release-row-fixture.ts';
+
+const LIMITS = { retention: { count: 3, maxAgeSeconds: 100 }, maxVerifyAgeSeconds: 500 };
+
+function content(situation: ReleaseSituation, now = 1000): Extract<StatementPlan, { ok: true }>['content'] {
+  const plan = planStatement(situation, LIMITS, now);
+  if (!plan.ok) throw new Error(plan.message);
+  return plan.content;
+}
+
+describe('planStatement', () => {
+  test('nothing is authorized where nothing is current', () => {
+    expect(content({ releases: [], pointers: pointers(null) })).toEqual({
+      official: null,
+      localized: null,
+      retained: [],
+    });
+  });
+
+  test('a damaged release is named as failed, so that receivers learn of its withdrawal', () => {
+    const situation = { releases: [releaseRow('1', { state: 'damaged' })], pointers: pointers('1') };
+    expect(content(situation).official).toMatchObject({ release_id: '1', result: 'FAILED' });
+  });
+
+  test('nothing is attested when the last full verification is too old', () => {
+    const situation = {
+      releases: [releaseRow('1', { state: 'current', verified_at: 500 })],
+      pointers: pointers('1'),
+    };
+    expect(planStatement(situation, LIMITS, 999).ok).toBe(true);
+    expect(planStatement(situation, LIMITS, 1000)).toMatchObject({ ok: false });
+    const never = {
+      releases: [releaseRow('1', { state: 'current', verified_at: null })],
+      pointers: pointers('1'),
+    };
+    expect(planStatement(never, LIMITS, 1000)).toMatchObject({ ok: false });
+  });
+
+  test('a localized release is left out when its base is not current, and is not repeated as retained', () => {
+    const localized = releaseRow('1-l1', {
+      channel: 'localized',
+      state: 'current',
+      base_release_id: '1' as ReleaseId,
+    });
+    const one = {
+      releases: [releaseRow('1', { state: 'current' }), localized],
+      pointers: pointers('1', '1-l1'),
+    };
+    expect(content(one).localized).toMatchObject({ release_id: '1-l1', base_release_id: '1' });
+    const stillMarked = {
+      ...one,
+      releases: [releaseRow('1', { state: 'current' }), { ...localized, stale_since: 990 }],
+    };
+    expect(content(stillMarked).retained).toEqual([]);
+    const moved = {
+      releases: [...one.releases, releaseRow('2', { state: 'current' })],
+      pointers: pointers('2', '1-l1'),
+    };
+    expect(content(moved).localized).toBeNull();
+  });
+});
+
+describe('planSwitch', () => {
+  test('replaces, retains, marks the localized release stale, and takes it all back on a rollback', () => {
+    const localized = releaseRow('1-l1', {
+      channel: 'localized',
+      state: 'current',
+      base_release_id: '1' as ReleaseId,
+    });
+    const before = {
+      releases: [
+        releaseRow('1', { state: 'current' }),
+        releaseRow('2', { state: 'verified', published_at: null }),
+        localized,
+      ],
+      pointers: pointers('1', '1-l1'),
+    };
+    const forward = planSwitch(before, 'official', '2', 1010);
+    expect(forward.changes.map(({ release, change }) => [release.release_id, change])).toEqual([
+      ['1', { state: 'superseded', superseded_at: 1010, stale_since: null }],
+      ['2', { state: 'current', published_at: 1010, superseded_at: null }],
+      ['1-l1', { stale_since: 1010 }],
+    ]);
+    expect(content(forward.after, 1010)).toMatchObject({
+      official: { release_id: '2' },
+      localized: null,
+      retained: [
+        { release_id: '1', channel: 'official', retained_until: 1110 },
+        { release_id: '1-l1', channel: 'localized', retained_until: 1110 },
+      ],
+    });
+    const back = planSwitch(forward.after, 'official', '1', 1020);
+    expect(content(back.after, 1020)).toMatchObject({
+      official: { release_id: '1' },
+      localized: { release_id: '1-l1' },
+      retained: [{ release_id: '2' }],
+    });
+  });
+
+  test('a switch to what is current already changes no date', () => {
+    const before = { releases: [releaseRow('1', { state: 'current' })], pointers: pointers('1') };
+    const plan = planSwitch(before, 'official', '1', 5000);
+    expect(plan.after.pointers.official?.since).toBe(1000);
+    expect(plan.after.releases[0]).toMatchObject({
+      state: 'current',
+      published_at: 1000,
+      superseded_at: null,
+    });
+  });
+
+  test('a damaged release stays damaged when it is replaced', () => {
+    const before = {
+      releases: [releaseRow('1', { state: 'damaged' }), releaseRow('2', { state: 'verified' })],
+      pointers: pointers('1'),
+    };
+    expect(planSwitch(before, 'official', '2', 1010).after.releases[0]?.state).toBe('damaged');
+  });
+});

@@ -1,0 +1,158 @@
+import { copyFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { RELEASE_FAILPOINTS } from '../../../../../src/daemon/releases/release-failpoints.ts';
+import { createWorld, DAY, ended, type World } from '../release-world.ts';
+
+async function synced(): Promise<World> {
+  const world = await createWorld();
+  world.upstream.files = new Map([
+    ['a', 'one'],
+    ['b', 'two'],
+  ]);
+  expect((await world.act('sync')).status).toBe('succeeded');
+  return world;
+}
+
+test.each(RELEASE_FAILPOINTS)(
+  'a process that ends at %s leaves the old or the new release',
+  async (failpoint) => {
+    const world = await synced();
+    const before = await world.onVolume();
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('a', 'ONE');
+    world.script.failAt = failpoint;
+    expect((await world.act('sync')).status).toBe('failed');
+    await world.restart();
+
+    const after = world.attested();
+    expect(after.version).toBeGreaterThan(before?.version ?? 0);
+    expect(['1.0', '2.0']).toContain(after.official?.release_id);
+    expect(after.official?.result).toBe('PASSED');
+    expect(world.releases.repository.current('official')?.release_id).toBe(after.official?.release_id);
+    expect(await world.contents(String(after.official?.snapshot_id))).toHaveLength(2);
+    expect((await world.act('verify', { force: true })).result).toMatchObject({ damaged: 0 });
+
+    expect((await world.act('sync')).status).toBe('succeeded');
+    expect(world.attested().official).toMatchObject({ release_id: '2.0', result: 'PASSED' });
+    expect(world.attested().retained.map((release) => release.release_id)).toEqual(['1.0']);
+  },
+);
+
+test('a restart attests with a higher version, after it looked', async () => {
+  const world = await synced();
+  const before = world.attested();
+  await world.restart({ start: false });
+  expect(world.releases.attestation.current()).toBeNull();
+  await world.releases.start();
+  expect(world.attested()).toMatchObject({
+    version: before.version + 1,
+    official: before.official,
+    verifier: { boot_id: 'boot-2' },
+  });
+});
+
+test('what went missing while the daemon was down is withdrawn at once', async () => {
+  const world = await synced();
+  await world.damage('two', null);
+  await world.restart();
+  expect(world.attested().official).toMatchObject({ release_id: '1.0', result: 'FAILED' });
+});
+
+test('a release whose verification is a day old is verified again', async () => {
+  const world = await synced();
+  await world.clock.advance(DAY + 1000);
+  await world.restart();
+  const task = world.engine.list(1)[0];
+  expect(task?.kind).toBe('verify');
+  await ended(world.engine, task!.task_id);
+  expect(world.releases.repository.current('official')?.verified_at).toBe(
+    Math.floor(world.clock.now() / 1000),
+  );
+});
+
+describe('the database is lost', () => {
+  test('releases are adopted from the volume, but attested only after a full verification', async () => {
+    const world = await synced();
+    const before = world.attested();
+    await world.restart({ database: 'lost' });
+    expect(world.releases.attestation.current()).toBeNull();
+    const task = world.engine.list(1)[0];
+    expect(task?.kind).toBe('verify');
+    await ended(world.engine, task!.task_id);
+    const after = world.attested();
+    expect(after.version).toBeGreaterThan(before.version);
+    expect(after.official).toMatchObject({
+      release_id: '1.0',
+      snapshot_id: before.official?.snapshot_id,
+      created_at: before.official?.created_at,
+      result: 'PASSED',
+    });
+    world.upstream.opened.length = 0;
+    expect((await world.act('sync')).result).toMatchObject({ unchanged: true, release_id: '1.0' });
+    expect(world.upstream.opened).toEqual([]);
+    world.upstream.releaseId = '2.0';
+    expect((await world.act('sync')).result).toMatchObject({ release_id: '2.0' });
+  });
+
+  test('damage that nobody remembers is found before anything is attested', async () => {
+    const world = await synced();
+    await world.damage('two', 'tw0');
+    await world.restart({ database: 'lost' });
+    await ended(world.engine, world.engine.list(1)[0]!.task_id);
+    expect(world.attested().official).toMatchObject({ release_id: '1.0', result: 'FAILED' });
+    expect((await world.act('catalog-refresh')).status).toBe('succeeded');
+    expect((await world.act('repair')).status).toBe('succeeded');
+    expect(world.attested().official?.result).toBe('PASSED');
+  });
+});
+
+test('a database restored from a backup is corrected by the newer attestation on the volume', async () => {
+  const world = await synced();
+  const file = world.database.path;
+  world.database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
+  await copyFile(file, `${file}.backup`);
+  world.upstream.releaseId = '2.0';
+  world.upstream.files.set('c', 'three');
+  await world.act('sync');
+  const before = world.attested();
+  await world.restart({ backup: `${file}.backup` });
+  await ended(world.engine, world.engine.list(1)[0]!.task_id);
+  expect(world.attested().version).toBeGreaterThan(before.version);
+  expect(world.attested().official).toMatchObject({ release_id: '2.0', result: 'PASSED' });
+  expect(world.row('1.0')).toBe('superseded');
+});
+
+test('a volume that was replaced by an empty one is filled again by a sync', async () => {
+  const world = await synced();
+  const { store_id: lost, official } = world.attested();
+  await world.restart({ volume: 'lost' });
+  expect(world.attested()).toMatchObject({ version: 1, official: { release_id: '1.0', result: 'FAILED' } });
+  expect(world.attested().store_id).not.toBe(lost);
+  expect((await world.act('sync')).status).toBe('succeeded');
+  expect(world.attested().official).toMatchObject({ snapshot_id: official?.snapshot_id, result: 'PASSED' });
+  expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+});
+
+test('a volume that cannot be written at boot does not stop the daemon', async () => {
+  const world = await synced();
+  world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'EROFS' }));
+  await world.restart();
+  expect(world.releases.attestation.current()).toBeNull();
+  expect(world.releases.diagnostics().find((check) => check.id === 'attestation')?.status).toBe('failing');
+  world.script.broken.clear();
+  await world.clock.advance(10_000);
+  await world.releases.recovered(AbortSignal.timeout(10_000));
+  expect(world.attested().official).toMatchObject({ release_id: '1.0', result: 'PASSED' });
+});
+
+test('an attestation on the volume that is not ours is not believed', async () => {
+  const world = await synced();
+  const before = world.attested();
+  await writeFile(
+    join(world.root, 'attest/current.json'),
+    '{"payloadType":"x","payload":"","signatures":[]}',
+  );
+  await world.restart();
+  expect(world.attested()).toMatchObject({ version: before.version + 1, official: { release_id: '1.0' } });
+});

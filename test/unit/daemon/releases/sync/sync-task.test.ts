@@ -1,0 +1,258 @@
+import { describe, expect, test } from 'vitest';
+import { UpstreamError } from '../../../../../src/daemon/upstream/upstream.ts';
+import { createWorld, type World } from '../release-world.ts';
+
+async function synced(files: Record<string, string> = { a: 'one', b: 'two' }): Promise<World> {
+  const world = await createWorld();
+  world.upstream.files = new Map(Object.entries(files));
+  expect((await world.act('sync')).status).toBe('succeeded');
+  world.upstream.opened.length = 0;
+  return world;
+}
+
+const systemError = (code: string): NodeJS.ErrnoException =>
+  Object.assign(new Error(`${code}: refused`), { code });
+
+describe('a failed sync changes nothing of what is served', () => {
+  test.each([
+    [
+      'a file is not there',
+      'upstream_not_found',
+      (world: World) => {
+        world.upstream.sent.set('c', null);
+      },
+    ],
+    [
+      'upstream sends other bytes',
+      'digest_mismatch',
+      (world: World) => {
+        world.upstream.sent.set('c', 'xxxxx');
+      },
+    ],
+    [
+      'upstream is down',
+      'upstream_unreachable',
+      (world: World) => {
+        world.upstream.failure = new UpstreamError('upstream_unreachable', 'connection refused', {
+          retryable: true,
+        });
+      },
+    ],
+    [
+      'the catalog is empty',
+      'catalog_empty',
+      (world: World) => {
+        world.upstream.files.clear();
+      },
+    ],
+    [
+      'the catalog changes meanwhile',
+      'catalog_changed',
+      (world: World) => {
+        world.upstream.onOpen = () => {
+          world.upstream.files.set('d', 'late');
+        };
+      },
+    ],
+    [
+      'the volume is too small',
+      'no_space',
+      (world: World) => {
+        world.script.freeBytes = 4;
+      },
+    ],
+    [
+      'the volume is full',
+      'no_space',
+      (world: World) => {
+        world.script.broken.set('commitObject', systemError('ENOSPC'));
+      },
+    ],
+    [
+      'the volume is read-only',
+      'read_only',
+      (world: World) => {
+        world.script.broken.set('stagingDirectory', systemError('EROFS'));
+      },
+    ],
+    [
+      'the disk fails under the manifest',
+      'io_error',
+      (world: World) => {
+        world.script.broken.set('writeManifest', systemError('EIO'));
+      },
+    ],
+    [
+      'the attestation cannot be written',
+      'read_only',
+      (world: World) => {
+        world.script.broken.set('publishAttestation', systemError('EROFS'));
+      },
+    ],
+  ])('%s: %s', async (_, code, breakIt) => {
+    const world = await synced();
+    const before = await world.onVolume();
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('c', 'three');
+    breakIt(world);
+    const failed = await world.act('sync');
+    expect(failed).toMatchObject({ status: 'failed', failure_code: code });
+    expect(failed.failure_reason).not.toBe('');
+    expect(await world.onVolume()).toEqual(before);
+    expect(world.attested()).toEqual(before);
+    expect(world.row('1.0')).toBe('current');
+    expect(world.releases.repository.current('official')?.release_id).toBe('1.0');
+    await world.contents(String(before?.official?.snapshot_id));
+  });
+
+  test('the free space needed and left is told', async () => {
+    const world = await createWorld({ reserveBytes: 100 });
+    world.upstream.files = new Map([['a', 'x'.repeat(50)]]);
+    world.script.freeBytes = 149;
+    expect(await world.act('sync')).toMatchObject({
+      failure_code: 'no_space',
+      result: { needed_bytes: 50, reserve_bytes: 100, free_bytes: 149 },
+    });
+    world.script.freeBytes = 150;
+    expect((await world.act('sync')).status).toBe('succeeded');
+  });
+});
+
+describe('what is fetched', () => {
+  test('after a failure only what is still missing', async () => {
+    const world = await createWorld({ downloadConcurrency: 1 });
+    world.upstream.files = new Map([
+      ['a', 'one'],
+      ['b', 'two'],
+      ['c', 'three'],
+    ]);
+    world.upstream.stated = 'none';
+    world.upstream.sent.set('c', null);
+    expect((await world.act('sync')).failure_code).toBe('upstream_not_found');
+    world.upstream.sent.clear();
+    world.upstream.opened.length = 0;
+    await world.restart();
+    expect((await world.act('sync')).result).toMatchObject({ reused_entries: 2, downloaded_entries: 1 });
+    expect(world.upstream.opened).toEqual(['c']);
+  });
+
+  test.each([
+    ['blake3', ['b']],
+    ['sha256', ['b']],
+    ['md5', ['b']],
+    ['none', ['a', 'b']],
+  ] as const)('for a new release where the catalog states %s: %j', async (stated, fetched) => {
+    const world = await createWorld();
+    world.upstream.stated = stated;
+    world.upstream.files = new Map([
+      ['a', 'one'],
+      ['b', 'two'],
+    ]);
+    await world.act('sync');
+    world.upstream.opened.length = 0;
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('b', 'TWO');
+    expect((await world.act('sync')).status).toBe('succeeded');
+    expect(world.upstream.opened.sort()).toEqual(fetched);
+  });
+
+  test('an object that went missing is fetched again even though the catalog is known', async () => {
+    const world = await synced();
+    await world.damage('one', null);
+    expect((await world.act('verify')).result).toMatchObject({ damaged: 1 });
+    expect((await world.act('sync')).status).toBe('succeeded');
+    expect(world.upstream.opened).toEqual(['a']);
+    expect(world.row('1.0')).toBe('current');
+    expect(world.attested().official).toMatchObject({ release_id: '1.0', result: 'PASSED' });
+  });
+
+  test('a damaged object of the right size is replaced, not believed', async () => {
+    const world = await synced();
+    await world.damage('one', 'onE');
+    await world.act('verify');
+    expect(world.attested().official?.result).toBe('FAILED');
+    expect((await world.act('sync')).status).toBe('succeeded');
+    expect(world.upstream.opened).toEqual(['a']);
+    expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+  });
+
+  test('everything again when forced and no digest is stated; the release stays the same', async () => {
+    const world = await createWorld();
+    world.upstream.stated = 'none';
+    world.upstream.files = new Map([['a', 'one']]);
+    const first = await world.act('sync');
+    world.upstream.opened.length = 0;
+    const forced = await world.act('sync', { force: true });
+    expect(world.upstream.opened).toEqual(['a']);
+    expect(forced.result).toMatchObject({
+      unchanged: true,
+      release_id: '1.0',
+      snapshot_id: first.result?.['snapshot_id'],
+    });
+    expect(world.releases.repository.list(null, 10)).toHaveLength(1);
+  });
+});
+
+describe('names of releases', () => {
+  test('other content under the same name gets another name, and the first keeps its bytes', async () => {
+    const world = await synced();
+    const first = world.attested().official;
+    world.upstream.files.set('a', 'other');
+    expect((await world.act('sync')).result).toMatchObject({
+      release_id: '1.0-2',
+      upstream_release_id: '1.0',
+    });
+    expect(world.attested()).toMatchObject({
+      official: { release_id: '1.0-2' },
+      retained: [{ release_id: '1.0', snapshot_id: first?.snapshot_id }],
+    });
+    expect((await world.act('sync')).result).toMatchObject({ unchanged: true, release_id: '1.0-2' });
+    expect((await world.contents(String(first?.snapshot_id))).get('a')?.size).toBe(3);
+  });
+
+  test('upstream goes back: the earlier release becomes current again under its name', async () => {
+    const world = await synced();
+    const first = world.attested().official;
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('c', 'three');
+    await world.act('sync');
+    world.upstream.releaseId = '1.0';
+    world.upstream.files.delete('c');
+    expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0', previous_release_id: '2.0' });
+    expect(world.attested()).toMatchObject({
+      official: { release_id: '1.0', snapshot_id: first?.snapshot_id, created_at: first?.created_at },
+      retained: [{ release_id: '2.0' }],
+    });
+    expect(world.upstream.opened).toEqual(['c']);
+  });
+
+  test('a name whose release was deleted is not given to other bytes', async () => {
+    const world = await synced();
+    for (const id of ['2.0', '3.0']) {
+      world.upstream.releaseId = id;
+      world.upstream.files.set('a', id);
+      await world.act('sync');
+    }
+    expect((await world.act('release-cleanup', { id: '1.0', force: true })).status).toBe('succeeded');
+    world.upstream.releaseId = '1.0';
+    world.upstream.files.set('a', 'not what it was');
+    expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0-2' });
+    world.upstream.files.set('a', 'one');
+    expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0' });
+  });
+});
+
+test('destinations that differ in case only are synced, with a warning', async () => {
+  const world = await synced({ 'A.txt': 'x', 'a.txt': 'y' });
+  const task = world.engine.list(1)[0];
+  const warnings = world.engine.logs(task!.task_id)?.lines.filter((line) => line.level === 'warn');
+  expect(warnings).toEqual([expect.objectContaining({ fields: { destinations: 'A.txt, a.txt' } })]);
+});
+
+test('the server-info document and the app version travel in the manifest', async () => {
+  const world = await synced();
+  const row = world.releases.repository.current('official');
+  expect(row).toMatchObject({ app_version: '1.0.0', server_info_size: 23 });
+  world.upstream.serverInfo = Buffer.from('{"ConnectionGroups":[1]}');
+  expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0-2' });
+});

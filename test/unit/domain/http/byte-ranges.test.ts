@@ -1,0 +1,183 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseRange, RANGE_MAX_SPECS, type RangeSelection } from '../../../../src/domain/http/byte-ranges.ts';
+
+const ignore: RangeSelection = { kind: 'ignore' };
+const unsatisfiable: RangeSelection = { kind: 'unsatisfiable' };
+
+function ranges(...pairs: readonly (readonly [number, number])[]): RangeSelection {
+  return { kind: 'ranges', ranges: pairs.map(([start, end]) => ({ start, end })) };
+}
+
+describe('one range of 10 bytes', () => {
+  test.each<[string, RangeSelection]>([
+    ['bytes=0-0', ranges([0, 1])],
+    ['bytes=0-9', ranges([0, 10])],
+    ['bytes=0-', ranges([0, 10])],
+    ['bytes=3-6', ranges([3, 7])],
+    ['bytes=9-', ranges([9, 10])],
+    ['bytes=5-99999', ranges([5, 10])],
+    ['bytes=-1', ranges([9, 10])],
+    ['bytes=-10', ranges([0, 10])],
+    ['bytes=-11', ranges([0, 10])],
+    ['BYTES=1-2', ranges([1, 3])],
+    ['bytes=  1-2\t', ranges([1, 3])],
+    ['bytes=,,1-2,', ranges([1, 3])],
+    ['bytes=0001-0002', ranges([1, 3])],
+    ['bytes=10-', unsatisfiable],
+    ['bytes=10-12', unsatisfiable],
+    ['bytes=-0', unsatisfiable],
+    ['bytes=10-,-0', unsatisfiable],
+    ['', ignore],
+    ['bytes', ignore],
+    ['bytes=', ignore],
+    ['bytes=,', ignore],
+    ['bytes=-', ignore],
+    ['bytes=1', ignore],
+    ['bytes=6-3', ignore],
+    ['bytes=a-b', ignore],
+    ['bytes=1-2x', ignore],
+    ['bytes=1--2', ignore],
+    ['bytes=--1', ignore],
+    ['bytes=+1-2', ignore],
+    ['bytes=1 - 2', ignore],
+    ['bytes =1-2', ignore],
+    [' bytes=1-2', ignore],
+    ['bytes=1.0-2', ignore],
+    ['bytes=0x1-2', ignore],
+    ['bytes=١-٢', ignore],
+    ['bytes=1-2;3-4', ignore],
+    ['bytes=0-1, bytes=3-4', ignore],
+    ['items=0-1', ignore],
+    ['seconds=1-2', ignore],
+  ])('%j', (value, expected) => {
+    expect(parseRange(value, 10)).toEqual(expected);
+  });
+});
+
+describe('several ranges of 10 bytes', () => {
+  test.each<[string, RangeSelection]>([
+    ['bytes=0-0,-1', ranges([0, 1], [9, 10])],
+    ['bytes= 0-1 , 4-5,\t8-', ranges([0, 2], [4, 6], [8, 10])],
+    ['bytes=8-9,0-1', ranges([8, 10], [0, 2])],
+    ['bytes=0-1,2-3', ranges([0, 2], [2, 4])],
+    ['bytes=0-5,3-9', ranges([0, 10])],
+    ['bytes=0-1,0-1', ranges([0, 2])],
+    ['bytes=0-3,6-9,2-7', ranges([0, 10])],
+    ['bytes=8-9,0-1,1-3', ranges([8, 10], [0, 4])],
+    ['bytes=0-1,12-15', ranges([0, 2])],
+    ['bytes=12-15,3-4,-0,6-7', ranges([3, 5], [6, 8])],
+    ['bytes=0-1,5-4', ignore],
+    ['bytes=0-1,x', ignore],
+  ])('%j', (value, expected) => {
+    expect(parseRange(value, 10)).toEqual(expected);
+  });
+});
+
+test('an empty representation has no ranges', () => {
+  expect(parseRange('bytes=0-0', 0)).toEqual(ignore);
+  expect(parseRange('bytes=-1', 0)).toEqual(ignore);
+});
+
+test('positions of any number of digits neither overflow nor lose precision', () => {
+  const size = 2 ** 53 - 1;
+  const huge = '9'.repeat(10_000);
+  expect(parseRange(`bytes=0-${huge}`, 10)).toEqual(ranges([0, 10]));
+  expect(parseRange(`bytes=-${huge}`, 10)).toEqual(ranges([0, 10]));
+  expect(parseRange(`bytes=${huge}-`, 10)).toEqual(unsatisfiable);
+  expect(parseRange(`bytes=${'0'.repeat(9000)}3-4`, 10)).toEqual(ranges([3, 5]));
+  // 2^64 + 1 and 2^53 + 1: what wraps or rounds would read them as a small or another position.
+  expect(parseRange('bytes=18446744073709551617-', 10)).toEqual(unsatisfiable);
+  expect(parseRange('bytes=9007199254740993-9007199254740992', 10)).toEqual(ignore);
+  expect(parseRange('bytes=9007199254740990-9007199254740991', size)).toEqual(ranges([size - 1, size]));
+});
+
+test('more specs than the bound void the field, however they are written', () => {
+  const specs = (count: number): string =>
+    `bytes=${Array.from({ length: count }, (_, i) => `${i * 2}-${i * 2}`).join(',')}`;
+  expect(parseRange(specs(RANGE_MAX_SPECS), 1000)).toMatchObject({ kind: 'ranges' });
+  expect(parseRange(specs(RANGE_MAX_SPECS + 1), 1000)).toEqual(ignore);
+  expect(parseRange(`bytes=${','.repeat(16_000)}0-1`, 1000)).toEqual(ignore);
+  expect(parseRange(`bytes=${'0-,'.repeat(5000)}0-1`, 1000)).toEqual(ignore);
+});
+
+/** The same question answered by marking bytes, for well-formed specs. */
+function referenceBytes(specs: readonly Spec[], size: number): Set<number> {
+  const wanted = new Set<number>();
+  for (let i = 0; i < size; i += 1) {
+    for (const [first, last] of specs) {
+      if (first === null ? i >= size - (last ?? 0) : i >= first && (last === null || i <= last))
+        wanted.add(i);
+    }
+  }
+  return wanted;
+}
+
+type Spec = readonly [number | null, number | null];
+
+const spec: fc.Arbitrary<Spec> = fc.oneof(
+  fc.tuple(fc.nat(60), fc.nat(60)).map(([a, b]): Spec => [Math.min(a, b), Math.max(a, b)]),
+  fc.nat(60).map((first): Spec => [first, null]),
+  fc.nat(60).map((suffix): Spec => [null, suffix]),
+);
+
+test('property: exactly the wanted bytes, each once, every range inside and not empty', () => {
+  fc.assert(
+    fc.property(
+      fc.array(spec, { minLength: 1, maxLength: RANGE_MAX_SPECS }),
+      fc.integer({ min: 1, max: 50 }),
+      (specs, size) => {
+        const value = `bytes=${specs.map(([first, last]) => `${first ?? ''}-${last ?? ''}`).join(', ')}`;
+        const selection = parseRange(value, size);
+        const wanted = referenceBytes(specs, size);
+        if (wanted.size === 0) {
+          expect(selection).toEqual(unsatisfiable);
+          return;
+        }
+        if (selection.kind !== 'ranges') throw new Error(`${value} of ${size} gave ${selection.kind}`);
+        const sent: number[] = [];
+        for (const { start, end } of selection.ranges) {
+          expect(end).toBeGreaterThan(start);
+          for (let i = start; i < end; i += 1) sent.push(i);
+        }
+        expect(new Set(sent).size).toBe(sent.length);
+        expect(new Set(sent)).toEqual(wanted);
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+test('property: ranges that do not overlap come back as asked, in order', () => {
+  const apart = fc
+    .uniqueArray(fc.nat(12), { minLength: 1, maxLength: 8 })
+    .map((slots) => slots.map((slot): [number, number] => [slot * 4, slot * 4 + 3]));
+  fc.assert(
+    fc.property(apart, (pairs) => {
+      const value = `bytes=${pairs.map(([start, end]) => `${start}-${end - 1}`).join(',')}`;
+      expect(parseRange(value, 60)).toEqual(ranges(...pairs));
+    }),
+  );
+});
+
+test('property: any text gives a selection inside the representation', () => {
+  const text = fc.oneof(
+    fc.string(),
+    fc
+      .string({ unit: fc.constantFrom('0', '1', '9', '-', ',', ' ', '\t', '=', 'b') })
+      .map((rest) => `bytes=${rest}`),
+  );
+  fc.assert(
+    fc.property(text, fc.nat(100), (value, size) => {
+      const selection = parseRange(value, size);
+      if (selection.kind !== 'ranges') return;
+      expect(selection.ranges.length).toBeGreaterThan(0);
+      for (const { start, end } of selection.ranges) {
+        expect(start).toBeGreaterThanOrEqual(0);
+        expect(start).toBeLessThan(end);
+        expect(end).toBeLessThanOrEqual(size);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});

@@ -1,0 +1,308 @@
+import { describe, expect, it } from 'vitest';
+import type { KubernetesCall, WatchEvent } from '../../../../src/operator/kubernetes/kubernetes-client.ts';
+import { KubernetesError } from '../../../../src/operator/kubernetes/kubernetes-error.ts';
+import { createReflector, type Reflector } from '../../../../src/operator/kubernetes/reflector.ts';
+import { createLogger } from '../../../../src/platform/logging/logging.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+
+interface Thing {
+  readonly name: string;
+  readonly value: number;
+}
+
+function thing(name: string, value: number, resourceVersion: string): object {
+  return { metadata: { name, namespace: 'ns', resourceVersion }, value };
+}
+
+/** One watch that a test feeds. */
+interface Feed {
+  readonly from: string | undefined;
+  readonly query: Readonly<Record<string, string>>;
+  send(event: WatchEvent): void;
+  end(): void;
+  fail(error: Error): void;
+}
+
+interface Scene {
+  readonly clock: FakeClock;
+  readonly reflector: Reflector<Thing>;
+  readonly changes: string[];
+  readonly turns: string[];
+  readonly log: string[];
+  readonly lists: Array<Readonly<Record<string, string>>>;
+  readonly feeds: Feed[];
+  /** Gives the answer to the next lists; a function may throw. */
+  setList(answer: (query: Readonly<Record<string, string>>) => object): void;
+  settle(): Promise<void>;
+}
+
+function scene(): Scene {
+  const clock = new FakeClock();
+  const [changes, turns, log]: [string[], string[], string[]] = [[], [], []];
+  const lists: Scene['lists'] = [];
+  const feeds: Feed[] = [];
+  let answer: (query: Readonly<Record<string, string>>) => object = () => page('10', []);
+  const reflector = createReflector<Thing>({
+    client: {
+      call: async ({ query = {} }: KubernetesCall) => {
+        lists.push(query);
+        return answer(query);
+      },
+      watch: (_path, query, signal, onOpen) => {
+        onOpen();
+        return feed(feeds, query, signal);
+      },
+    },
+    kind: 'things',
+    path: '/things',
+    parse: (object) => {
+      const { metadata, value } = object as { metadata: { name: string }; value: number };
+      if (value < 0) throw new Error('negative');
+      return { name: metadata.name, value };
+    },
+    onChange: (before, after) => {
+      changes.push(`${(before ?? after)?.name} ${before?.value ?? '-'} ${after?.value ?? '-'}`);
+    },
+    onTurn: (turn) => {
+      turns.push(turn);
+    },
+    clock,
+    random: () => 1,
+    logger: createLogger({ name: 'test', level: 'debug', destination: { write: (line) => log.push(line) } }),
+    silentMs: 60_000,
+  });
+  return {
+    clock,
+    reflector,
+    changes,
+    turns,
+    log,
+    lists,
+    feeds,
+    setList: (next) => {
+      answer = next;
+    },
+    settle: async () => {
+      for (let round = 0; round < 5; round += 1) await clock.advance(0);
+    },
+  };
+}
+
+function page(resourceVersion: string, items: object[], next?: string): object {
+  return { metadata: { resourceVersion, ...(next === undefined ? {} : { continue: next }) }, items };
+}
+
+async function* feed(
+  feeds: Feed[],
+  query: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent, void, undefined> {
+  const queue: Array<WatchEvent | 'end' | Error> = [];
+  let wake = (): void => undefined;
+  const put = (item: WatchEvent | 'end' | Error): void => {
+    queue.push(item);
+    wake();
+  };
+  signal.addEventListener('abort', () => {
+    put(new Error('aborted'));
+  });
+  feeds.push({
+    from: query['resourceVersion'],
+    query,
+    send: put,
+    end: () => {
+      put('end');
+    },
+    fail: put,
+  });
+  for (;;) {
+    const item = queue.shift();
+    if (item === undefined) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    } else if (item === 'end') return;
+    else if (item instanceof Error) throw item;
+    else yield item;
+  }
+}
+
+async function started(items: object[] = [thing('a', 1, '5')]): Promise<Scene> {
+  const all = scene();
+  all.setList(() => page('10', items));
+  all.reflector.start();
+  await all.settle();
+  return all;
+}
+
+describe('a reflector', () => {
+  it('lists, then follows every kind of event', async () => {
+    const all = await started();
+    expect(all.reflector.state()).toEqual({ synced: true, trouble: null });
+    expect(all.feeds[0]).toMatchObject({
+      from: '10',
+      query: { allowWatchBookmarks: 'true', resourceVersion: '10' },
+    });
+    all.feeds[0]!.send({ type: 'ADDED', object: thing('b', 2, '11') });
+    all.feeds[0]!.send({ type: 'MODIFIED', object: thing('a', 3, '12') });
+    all.feeds[0]!.send({ type: 'DELETED', object: thing('b', 2, '13') });
+    await all.settle();
+    expect(all.changes).toEqual(['a - 1', 'b - 2', 'a 1 3', 'b 2 -']);
+    expect(all.reflector.get('ns/a')).toEqual({ name: 'a', value: 3 });
+    expect(all.reflector.size).toBe(1);
+    await all.reflector.stop();
+  });
+
+  it('lists in pages, and is not synced before the last one', async () => {
+    const all = scene();
+    all.setList(({ continue: token }) =>
+      token === undefined ? page('9', [thing('a', 1, '5')], 'more') : page('9', [thing('b', 2, '6')]),
+    );
+    all.reflector.start();
+    await all.settle();
+    expect(all.lists).toEqual([{ limit: '500' }, { limit: '500', continue: 'more' }]);
+    expect(all.reflector.size).toBe(2);
+    await all.reflector.stop();
+  });
+
+  it('goes on where it was when a watch ends, bookmarks counted', async () => {
+    const all = await started();
+    all.feeds[0]!.send({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '42' } } });
+    await all.clock.advance(5_000);
+    all.feeds[0]!.end();
+    await all.settle();
+    expect(all.feeds[1]?.from).toBe('42');
+    expect(all.lists).toHaveLength(1);
+    await all.reflector.stop();
+  });
+
+  it('goes on where it was, after a pause, when a watch breaks off', async () => {
+    const all = await started();
+    all.feeds[0]!.send({ type: 'ADDED', object: thing('b', 2, '11') });
+    await all.settle();
+    all.feeds[0]!.fail(new Error('ECONNRESET'));
+    await all.settle();
+    expect(all.feeds).toHaveLength(1);
+    expect(all.reflector.state().trouble).toBe('things cannot be followed now');
+    await all.clock.advance(500);
+    expect(all.reflector.state().trouble).toBeNull();
+    expect(all.feeds[1]?.from).toBe('11');
+    expect(all.lists).toHaveLength(1);
+    await all.reflector.stop();
+  });
+
+  it.each([
+    [
+      'an answer',
+      (feed: Feed) => {
+        feed.fail(new KubernetesError(410, 'Expired', 'too old'));
+      },
+    ],
+    [
+      'an event',
+      (feed: Feed) => {
+        feed.send({
+          type: 'ERROR',
+          object: { kind: 'Status', code: 410, reason: 'Expired', message: 'old' },
+        });
+      },
+    ],
+  ])('lists again at once on 410 as %s, and drops what has gone', async (_form, expire) => {
+    const all = await started([thing('a', 1, '5'), thing('b', 2, '6')]);
+    all.setList(() => page('90', [thing('b', 3, '80')]));
+    expire(all.feeds[0]!);
+    await all.settle();
+    expect(all.turns).toEqual(['listed', 'expired', 'listed']);
+    expect(all.feeds[1]?.from).toBe('90');
+    expect(all.changes.slice(2)).toEqual(['b 2 3', 'a 1 -']);
+    await all.reflector.stop();
+  });
+
+  it('does not list in a tight loop when every watch has expired', async () => {
+    const all = await started();
+    for (let second = 0; second < 60; second += 1) {
+      all.feeds.at(-1)?.fail(new KubernetesError(410, 'Expired', 'too old'));
+      await all.clock.advance(1_000);
+    }
+    expect(all.lists.length).toBeLessThan(12);
+    await all.reflector.stop();
+  });
+
+  it('lists again when nothing was heard for too long', async () => {
+    const all = await started();
+    await all.clock.advance(59_000);
+    all.feeds[0]!.send({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '11' } } });
+    await all.settle();
+    await all.clock.advance(59_000);
+    expect(all.turns).toEqual(['listed']);
+    await all.clock.advance(1_500);
+    await all.settle();
+    expect(all.turns).toEqual(['listed', 'silent', 'listed']);
+    await all.reflector.stop();
+  });
+
+  it('waits longer and longer while it fails, says it once, and begins anew afterwards', async () => {
+    const all = scene();
+    all.setList(() => {
+      throw new KubernetesError(500, 'InternalError', 'broken');
+    });
+    all.reflector.start();
+    await all.clock.advance(120_000);
+    // 0.5 + 1 + 2 + 4 + 8 + 16 s, then every 30 s.
+    expect(all.lists.length).toBe(9);
+    expect(all.log.filter((line) => line.includes('cannot be followed'))).toHaveLength(1);
+    expect(all.reflector.state()).toEqual({ synced: false, trouble: 'things cannot be followed now' });
+    all.setList(() => page('1', []));
+    await all.clock.advance(30_000);
+    expect(all.reflector.state()).toEqual({ synced: true, trouble: null });
+    await all.reflector.stop();
+  });
+
+  it('never asks before Retry-After', async () => {
+    const all = scene();
+    all.setList(() => {
+      throw new KubernetesError(429, 'TooManyRequests', 'later', 20_000);
+    });
+    all.reflector.start();
+    await all.clock.advance(19_999);
+    expect(all.lists).toHaveLength(1);
+    await all.clock.advance(1);
+    expect(all.lists).toHaveLength(2);
+    await all.reflector.stop();
+  });
+
+  it('does not ask in a tight loop when every watch ends at once', async () => {
+    const all = await started();
+    for (let second = 0; second < 60; second += 1) {
+      all.feeds.at(-1)?.end();
+      await all.clock.advance(1_000);
+    }
+    expect(all.feeds.length).toBeLessThan(12);
+    await all.reflector.stop();
+  });
+
+  it('names a missing permission once', async () => {
+    const all = scene();
+    all.setList(() => {
+      throw new KubernetesError(403, 'Forbidden', 'no');
+    });
+    all.reflector.start();
+    await all.clock.advance(300_000);
+    const said = all.log.filter((line) => line.includes('no permission to list and watch things'));
+    expect(said).toHaveLength(1);
+    expect(said[0]).toContain('"level":"error"');
+    await all.reflector.stop();
+  });
+
+  it('leaves out an object that it cannot read, and takes it in when it can', async () => {
+    const all = await started([thing('a', -1, '5'), thing('b', 2, '6')]);
+    expect(all.reflector.size).toBe(1);
+    all.feeds[0]!.send({ type: 'MODIFIED', object: thing('a', 4, '11') });
+    await all.settle();
+    expect(all.reflector.get('ns/a')).toEqual({ name: 'a', value: 4 });
+    all.feeds[0]!.send({ type: 'MODIFIED', object: thing('a', -2, '12') });
+    await all.settle();
+    expect(all.changes.at(-1)).toBe('a 4 -');
+    await all.reflector.stop();
+  });
+});

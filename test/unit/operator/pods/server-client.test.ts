@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { OPERATIONS } from '../../../../src/contract/operations/operations.ts';
+import { ExchangeFailed } from '../../../../src/operator/http/bounded-request.ts';
+import { AdminRefused, meaningOf } from '../../../../src/operator/pods/admin-refused.ts';
+import { createServerClient, SERVER_PATHS } from '../../../../src/operator/pods/server-client.ts';
+import { FAKE_TOKEN, startFakeSlipway } from '../../../support/fake-slipway.ts';
+
+const client = createServerClient({ timeoutMs: 500, userAgent: 'test' });
+
+describe('what the operator asks of a server', () => {
+  it('is what the table of operations has', () => {
+    const table = Object.entries(SERVER_PATHS).map(([id, path]) => [
+      OPERATIONS[id as keyof typeof SERVER_PATHS].path,
+      path,
+    ]);
+    for (const [expected, path] of table) expect(path).toBe(expected);
+  });
+
+  it('is done once, however often it is sent under one key', async () => {
+    const fake = await startFakeSlipway();
+    const origin = `http://127.0.0.1:${fake.port}`;
+    const call = { key: 'one', signal: new AbortController().signal };
+    const first = await client.control(origin, FAKE_TOKEN, 'sync', {}, call);
+    const second = await client.control(origin, FAKE_TOKEN, 'sync', {}, call);
+    expect([first.deduplicated, second.deduplicated]).toEqual([false, true]);
+    expect(fake.actions).toHaveLength(1);
+    expect(fake.actions[0]?.key).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('fails as what it is: refused, silent, or answered by somebody else', async () => {
+    const fake = await startFakeSlipway();
+    const origin = `http://127.0.0.1:${fake.port}`;
+    await expect(client.releaseStatus(origin, 'wrong')).rejects.toMatchObject({
+      status: 401,
+      code: 'not_authenticated',
+    });
+    await expect(client.health(`${origin}/elsewhere`)).rejects.toThrow(ExchangeFailed);
+    fake.setSilent(true);
+    await expect(client.health(origin)).rejects.toThrow('no complete answer within 500 ms');
+    await fake.close();
+    await expect(client.health(origin)).rejects.toThrow(/ECONNREFUSED/);
+  });
+});
+
+describe('a failed call of the admin surface', () => {
+  it.each([
+    [new AdminRefused(401, 'not_authenticated', ''), 'TokenRejected'],
+    [new AdminRefused(403, 'control_forbidden', ''), 'ControlNotExposed'],
+    [new AdminRefused(400, 'invalid_request', ''), 'ActionRejected'],
+    [new AdminRefused(501, 'not_implemented', ''), 'ActionRejected'],
+    [new AdminRefused(502, 'qa_blocked', ''), 'ActionRejected'],
+    [new AdminRefused(502, 'daemon_unreachable', ''), 'AdminUnavailable'],
+    [new AdminRefused(502, 'store_locked', ''), 'AdminUnavailable'],
+    [new AdminRefused(503, 'backend_unavailable', ''), 'AdminUnavailable'],
+    // An ingress in between, while a deployment is on its way.
+    [new AdminRefused(502, null, ''), 'AdminUnavailable'],
+    [new AdminRefused(404, null, ''), 'AdminUnavailable'],
+    [new ExchangeFailed('ECONNREFUSED'), 'AdminUnavailable'],
+  ] as const)('%s means %s', (error, reason) => {
+    expect(meaningOf(error)).toBe(reason);
+  });
+});

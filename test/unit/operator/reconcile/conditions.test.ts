@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { CHANNEL_REASONS, CONDITION_TYPES } from '../../../../src/contract/crd/channel-reasons.ts';
+import type { ChannelCondition } from '../../../../src/contract/crd/release-channel.ts';
+import { HealthAnswer } from '../../../../src/contract/schemas/answers/health.ts';
+import { REASONS, type Reason } from '../../../../src/domain/verdict/reasons.ts';
+import type { PodEvidence } from '../../../../src/operator/pods/evidence-book.ts';
+import { conditionsOf, type Findings } from '../../../../src/operator/reconcile/conditions.ts';
+import { stageOutcome, STAGES } from '../../../../src/operator/reconcile/stages.ts';
+
+const NOW = Date.UTC(2026, 0, 15, 12);
+
+function pod(name: string, reason: Reason | null, releaseId = 'r1'): PodEvidence {
+  const health = structuredClone(HealthAnswer.example);
+  health.verdicts.official = {
+    distributable: reason === null,
+    reason,
+    message: `says ${reason}`,
+    since: 1,
+    release_id: releaseId,
+  };
+  return { name, origin: `http://${name}`, health, failure: null };
+}
+
+const silent = (name: string): PodEvidence => ({ name, origin: '', health: null, failure: 'no answer' });
+
+function conditions(
+  findings: Partial<Findings>,
+  previous: readonly ChannelCondition[] = [],
+): ChannelCondition[] {
+  return conditionsOf(
+    {
+      channel: 'official',
+      suspended: false,
+      unknownPods: null,
+      pods: [pod('a', null)],
+      stalled: null,
+      waiting: null,
+      ...findings,
+    },
+    3,
+    previous,
+    NOW,
+  );
+}
+
+const brief = (all: readonly ChannelCondition[]): Record<string, string> =>
+  Object.fromEntries(all.map(({ type, status, reason }) => [type, `${status} ${reason}`]));
+
+describe('the conditions', () => {
+  it('are all there, in one order, whatever was found', () => {
+    expect(conditions({}).map(({ type }) => type)).toEqual(Object.keys(CONDITION_TYPES));
+    expect(conditions({ pods: [] }).map(({ type }) => type)).toEqual(Object.keys(CONDITION_TYPES));
+  });
+
+  it.each(Object.keys(REASONS) as Reason[])(
+    'put %s at exactly one stage, and unchanged into Ready',
+    (reason) => {
+      const outcomes = STAGES.map((stage) => stageOutcome(reason, stage));
+      expect(outcomes.filter((outcome) => outcome === 'failed')).toHaveLength(1);
+      expect(outcomes.indexOf('failed')).toBeGreaterThan(outcomes.lastIndexOf('passed'));
+      const found = brief(conditions({ pods: [pod('a', reason)] }));
+      expect(found['Ready']).toBe(`False ${reason}`);
+      expect(found['Serving']).toBe(`False ${reason}`);
+      expect(found['Reconciling']).toBe(`True ${reason}`);
+    },
+  );
+
+  it('only have reasons of the catalogues', () => {
+    const known = new Set([...Object.keys(REASONS), ...Object.keys(CHANNEL_REASONS)]);
+    const cases: Partial<Findings>[] = [
+      {},
+      { pods: [] },
+      { pods: [silent('a')] },
+      { pods: [pod('a', null), pod('b', 'EntryMissing'), silent('c')] },
+      { pods: [pod('a', null), pod('b', null, 'r2')] },
+      { suspended: true },
+      { unknownPods: { reason: 'ServiceNotFound', message: 'm' }, pods: [] },
+    ];
+    const used = cases.flatMap((each) => conditions(each).map(({ reason }) => reason));
+    expect(used.filter((reason) => !known.has(reason))).toEqual([]);
+  });
+
+  it('count a channel as served while one pod serves it, but not as Ready', () => {
+    const found = brief(conditions({ pods: [pod('a', null), pod('b', 'SnapshotLoading')] }));
+    expect(found).toMatchObject({
+      Ready: 'False SnapshotLoading',
+      Attested: 'True Passed',
+      SnapshotBound: 'False SnapshotLoading',
+      Represented: 'True Passed',
+      Serving: 'True Serving',
+    });
+  });
+
+  it('are Unknown where nothing fresh is known', () => {
+    const found = brief(conditions({ pods: [silent('a'), silent('b')] }));
+    expect(found).toMatchObject({
+      Ready: 'Unknown PodUnreachable',
+      Attested: 'Unknown PodUnreachable',
+      Serving: 'Unknown PodUnreachable',
+    });
+    expect(brief(conditions({ pods: [silent('a'), pod('b', null)] }))).toMatchObject({
+      Ready: 'False PodUnreachable',
+      Attested: 'True Passed',
+      Serving: 'True Serving',
+    });
+  });
+
+  it('say Stalled before all else, and then not Reconciling', () => {
+    const stalled = { reason: 'TokenRejected', message: 'm' } as const;
+    expect(brief(conditions({ stalled }))).toMatchObject({
+      Ready: 'False TokenRejected',
+      Stalled: 'True TokenRejected',
+      Reconciling: 'False UpToDate',
+      Serving: 'True Serving',
+    });
+  });
+
+  it('stay Ready while a daemon cannot be asked, but not while a release is changed', () => {
+    const silentDaemon = { reason: 'AdminUnavailable', message: 'm' } as const;
+    expect(brief(conditions({ waiting: silentDaemon }))).toMatchObject({
+      Ready: 'True Distributable',
+      Reconciling: 'True AdminUnavailable',
+    });
+    const changing = { reason: 'ReleaseChanging', message: 'm' } as const;
+    expect(brief(conditions({ waiting: changing }))).toMatchObject({ Ready: 'False ReleaseChanging' });
+  });
+
+  it('keep their time while their status stays, and only then', () => {
+    const before = conditions({}).map((each) => ({ ...each, lastTransitionTime: '2020-01-01T00:00:00Z' }));
+    const after = conditions({ pods: [pod('a', 'EntryDamaged')] }, before);
+    const times = Object.fromEntries(after.map(({ type, lastTransitionTime }) => [type, lastTransitionTime]));
+    expect(times).toMatchObject({
+      Ready: '2026-01-15T12:00:00Z',
+      Attested: '2020-01-01T00:00:00Z',
+      Stalled: '2020-01-01T00:00:00Z',
+      Serving: '2026-01-15T12:00:00Z',
+    });
+  });
+
+  it('have messages of a bounded length', () => {
+    const long = { ...pod('a', 'EntryMissing') };
+    long.health!.verdicts.official.message = 'x'.repeat(5_000);
+    const lengths = conditions({ pods: [long] }).map(({ message }) => message.length);
+    expect(Math.max(...lengths)).toBe(1024);
+  });
+});

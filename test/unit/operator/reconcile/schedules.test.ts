@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { parseControlBody } from '../../../../src/contract/actions/parse-control-body.ts';
+import {
+  ReleaseChannelSpecSchema,
+  type ReleaseChannelSpec,
+} from '../../../../src/contract/crd/release-channel.ts';
+import type { ReportedSchedule } from '../../../../src/operator/pods/server-client.ts';
+import {
+  desiredSchedules,
+  scheduleCalls,
+  scheduleIds,
+  type DesiredSchedule,
+} from '../../../../src/operator/reconcile/desired-schedules.ts';
+
+const BASE = {
+  channel: 'official',
+  serverRef: { name: 's', port: 80 },
+  adminTokenSecretRef: { name: 'a', key: 'k' },
+};
+
+function desired(spec: object, holdSync = false): readonly DesiredSchedule[] {
+  const parsed: ReleaseChannelSpec = ReleaseChannelSpecSchema.parse({ ...BASE, ...spec });
+  return desiredSchedules({ namespace: 'ns', name: 'one', spec: parsed }, holdSync);
+}
+
+const ALL = { sync: { interval: '15m' }, verify: { interval: '24h' }, retention: { keep: 2 } };
+
+function reported(schedule: DesiredSchedule, changes: Partial<ReportedSchedule> = {}): ReportedSchedule {
+  return {
+    id: schedule.id,
+    group: 'res',
+    action: schedule.action,
+    args: [...schedule.args],
+    enabled: schedule.enabled,
+    next_run_unix_seconds: 1,
+    every_seconds: schedule.everySeconds,
+    max_runs: null,
+    run_count: 0,
+    last_run_unix_seconds: null,
+    last_task_id: null,
+    last_status: null,
+    skipped_overlap: 0,
+    exhausted: false,
+    ...changes,
+  };
+}
+
+describe('the schedules of a spec', () => {
+  it('are those that it asks for', () => {
+    expect(desired({})).toEqual([]);
+    expect(desired(ALL)).toEqual([
+      { id: 'relch:ns:one:sync', action: 'sync', args: [], everySeconds: 900, enabled: true },
+      {
+        id: 'relch:ns:one:verify',
+        action: 'verify',
+        args: ['channel=official'],
+        everySeconds: 86_400,
+        enabled: true,
+      },
+      {
+        id: 'relch:ns:one:cleanup',
+        action: 'release-cleanup',
+        args: ['count=2'],
+        everySeconds: 86_400,
+        enabled: true,
+      },
+    ]);
+  });
+
+  it('are disabled while it is suspended, and the sync while a pinned release is current', () => {
+    expect(desired({ ...ALL, suspend: true }).map(({ enabled }) => enabled)).toEqual([false, false, false]);
+    expect(desired(ALL, true).map(({ enabled }) => enabled)).toEqual([false, true, true]);
+  });
+
+  it('have ids that no other object has', () => {
+    const ids = [
+      ['a', 'b'],
+      ['a-b', 'c'],
+      ['a', 'b-c'],
+      ['a', 'b.c'],
+    ].flatMap(([namespace = '', name = '']) => scheduleIds({ namespace, name }));
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+describe('the calls that make a schedule what it should be', () => {
+  const [sync, verify] = desired(ALL) as [DesiredSchedule, DesiredSchedule];
+
+  it('are none when it is so already', () => {
+    expect(scheduleCalls(sync.id, sync, reported(sync))).toEqual([]);
+    expect(scheduleCalls(sync.id, undefined, null)).toEqual([]);
+  });
+
+  it('are bodies that the daemon takes', () => {
+    const calls = [
+      ...scheduleCalls(sync.id, sync, null),
+      ...scheduleCalls(verify.id, verify, null),
+      ...scheduleCalls(verify.id, verify, reported(verify, { max_runs: 3 })),
+      ...scheduleCalls(sync.id, sync, reported(sync, { args: ['force=true'], action: 'verify' })),
+      ...scheduleCalls(sync.id, undefined, reported(sync)),
+    ];
+    expect(calls.map(({ action }) => action)).toEqual([
+      'schedule-add',
+      'schedule-add',
+      'schedule-remove',
+      'schedule-add',
+      'schedule-update',
+      'schedule-remove',
+    ]);
+    for (const { action, body } of calls) expect(parseControlBody(action, body).ok).toBe(true);
+  });
+
+  it('change only what differs, so that an interval does not begin anew', () => {
+    expect(scheduleCalls(sync.id, sync, reported(sync, { enabled: false }))).toEqual([
+      { action: 'schedule-update', body: { id: sync.id, enabled: true } },
+    ]);
+    expect(scheduleCalls(sync.id, sync, reported(sync, { every_seconds: 5 }))).toEqual([
+      { action: 'schedule-update', body: { id: sync.id, every_seconds: 900 } },
+    ]);
+    expect(scheduleCalls(verify.id, verify, reported(verify, { args: [] }))).toEqual([
+      { action: 'schedule-update', body: { id: verify.id, args: ['channel=official'] } },
+    ]);
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import {
+  HISTORY_MAX,
+  ReleaseChannelSpecSchema,
+  ReleaseChannelStatusSchema,
+  type ReleaseChannelStatus,
+} from '../../../../src/contract/crd/release-channel.ts';
+import { HealthAnswer } from '../../../../src/contract/schemas/answers/health.ts';
+import { ReleaseStatusReport } from '../../../../src/contract/reports/report-releases.ts';
+import type { PodEvidence } from '../../../../src/operator/pods/evidence-book.ts';
+import type { ReleaseStatus } from '../../../../src/operator/pods/server-client.ts';
+import { statusOf, type StatusInput } from '../../../../src/operator/reconcile/status.ts';
+import { releaseRow } from '../../../support/fake-slipway.ts';
+
+const RELEASE_ID = HealthAnswer.example.verdicts.official.release_id ?? '';
+const DAEMON: ReleaseStatus = ReleaseStatusReport.schema.parse(ReleaseStatusReport.example);
+
+function pod(name = 'a'): PodEvidence {
+  const health = HealthAnswer.schema.parse(HealthAnswer.example);
+  return { name, origin: 'http://a', health, failure: null };
+}
+
+function status(
+  changes: Partial<StatusInput> & { readonly pods?: readonly PodEvidence[] } = {},
+): ReleaseChannelStatus {
+  const { pods = [pod()], ...rest } = changes;
+  return statusOf({
+    channel: {
+      generation: 2,
+      spec: ReleaseChannelSpecSchema.parse({
+        channel: 'official',
+        serverRef: { name: 's', port: 80 },
+        adminTokenSecretRef: { name: 'a', key: 'k' },
+      }),
+    },
+    findings: {
+      channel: 'official',
+      suspended: false,
+      unknownPods: null,
+      pods,
+      stalled: null,
+      waiting: null,
+    },
+    daemon: DAEMON,
+    history: null,
+    handledRequest: null,
+    previous: null,
+    nowMs: 1_790_000_000_000,
+    ...rest,
+  });
+}
+
+describe('a status', () => {
+  it('is what the definition allows, and the same for the same evidence', () => {
+    const first = status({ history: [releaseRow('official', 'r1', 'current')], handledRequest: 'now' });
+    expect(ReleaseChannelStatusSchema.parse(first)).toEqual(first);
+    expect(status({ history: [releaseRow('official', 'r1', 'current')], previous: first })).toEqual(first);
+  });
+
+  it('joins what pods and daemon say of the same release', () => {
+    expect(status().release).toMatchObject({
+      id: RELEASE_ID,
+      snapshotId: DAEMON.official?.snapshot_id,
+      attestationVersion: 1042,
+    });
+  });
+
+  it('takes what pods serve for the truth where the daemon is ahead', () => {
+    const ahead = {
+      ...DAEMON,
+      official: { ...DAEMON.official!, release_id: 'next', snapshot_id: 'blake3:1' },
+    };
+    expect(status({ daemon: ahead }).release).toEqual({
+      id: RELEASE_ID,
+      since: expect.any(String) as unknown,
+      attestationVersion: 1042,
+      attestationExpiresAt: expect.any(String) as unknown,
+    });
+  });
+
+  it('keeps what was said last while nobody answers, and says no more of a release that is gone', () => {
+    const before = status();
+    const silent: PodEvidence = { name: 'a', origin: '', health: null, failure: 'no answer' };
+    expect(status({ previous: before, pods: [silent], daemon: null }).release).toEqual(before.release);
+    const none = { ...pod() };
+    none.health!.verdicts.official = {
+      distributable: false,
+      reason: 'ReleaseNotAuthorized',
+      message: '',
+      since: 1,
+      release_id: null,
+    };
+    expect(
+      status({ previous: before, pods: [none], daemon: { ...DAEMON, official: null } }).release,
+    ).toBeUndefined();
+  });
+
+  it('shows a bounded history, and the last one where it could not be read', () => {
+    const rows = Array.from({ length: 15 }, (_, index) => releaseRow('official', `r${index}`, 'superseded'));
+    const long = status({ history: rows });
+    expect(long.history).toHaveLength(HISTORY_MAX);
+    expect(status({ history: null, previous: long }).history).toEqual(long.history);
+  });
+});

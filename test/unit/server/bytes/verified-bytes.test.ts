@@ -1,0 +1,523 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFile,
+  chmod,
+  link,
+  mkdir,
+  open,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { blockSpan } from '../../../../src/domain/release/blocks.ts';
+import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
+import { createObjectSource, type ObjectSource } from '../../../../src/server/bytes/object-source.ts';
+import { ObjectFault } from '../../../../src/snapshot/objects/object-fault.ts';
+import { blockListPath, objectPath } from '../../../../src/snapshot/volume/layout.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { fakeRelease } from '../../../fakes/fake-serving.ts';
+import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';
+import {
+  CDN_HOST,
+  patternBytes,
+  serveFiles,
+  startCdn,
+  storeObject,
+  type CdnFixture,
+} from '../../../support/cdn-fixture.ts';
+import { openSocket } from '../../../support/raw-http.ts';
+import { until } from '../../../support/until.ts';
+
+const MIB = 1024 * 1024;
+const small = patternBytes(5000);
+const large = patternBytes(3 * MIB + 77, 2);
+
+async function startWithFiles(
+  options: Parameters<typeof startCdn>[0] = {},
+): Promise<
+  CdnFixture & { small: ManifestEntry; large: ManifestEntry; smallPath: string; largePath: string }
+> {
+  const cdn = await startCdn(options);
+  const entries = await serveFiles(cdn, { 'small.bin': small, 'large.bin': large });
+  const [smallEntry, largeEntry] = [...entries.values()];
+  if (smallEntry === undefined || largeEntry === undefined) throw new Error('two entries were stored');
+  return {
+    ...cdn,
+    small: smallEntry,
+    large: largeEntry,
+    smallPath: objectPath(cdn.root, smallEntry.blake3),
+    largePath: objectPath(cdn.root, largeEntry.blake3),
+  };
+}
+
+/** Overwrites bytes in place, as damage or a hostile writer would. */
+async function overwrite(path: string, position: number, bytes: Buffer): Promise<void> {
+  const file = await open(path, 'r+');
+  try {
+    await file.write(bytes, 0, bytes.length, position);
+  } finally {
+    await file.close();
+  }
+}
+
+async function expectRefused(cdn: CdnFixture, path: string, reason: string): Promise<void> {
+  const answer = await cdn.request('GET', path);
+  expect(answer.status).toBe(503);
+  expect(answer.headers['retry-after']).toBe('10');
+  expect(answer.headers['cache-control']).toBe('no-store');
+  expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'not_distributable', reason });
+  expect(cdn.serving.reports.length).toBeGreaterThan(0);
+}
+
+describe('each block is hashed once', () => {
+  test('by concurrent first readers together', async () => {
+    const cdn = await startWithFiles();
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, async () => await cdn.request('GET', 'large.bin')),
+    );
+    for (const answer of answers) expect(answer.body.equals(large)).toBe(true);
+    expect([...cdn.hashed].sort()).toEqual(
+      [0, 1, 2, 3]
+        .map((block) => blockSpan(block, large.length))
+        .map(({ start, end }) => `${start}-${end}`)
+        .sort(),
+    );
+  });
+
+  test('and only where bytes are wanted', async () => {
+    const cdn = await startWithFiles();
+    await cdn.request('GET', 'large.bin', { range: `bytes=${MIB + 5}-${MIB + 9}` });
+    await cdn.request('GET', 'large.bin', { range: `bytes=${MIB + 15}-${MIB + 19}` });
+    expect(cdn.hashed).toEqual([`${MIB}-${2 * MIB}`]);
+  });
+
+  test('also after its descriptor was closed or another release took over', async () => {
+    const cdn = await startWithFiles({ limits: { openDescriptors: 1, blockCacheBytes: 0 } });
+    await cdn.request('GET', 'small.bin');
+    await cdn.request('GET', 'large.bin', { range: 'bytes=0-1' });
+    await until(async () => (await cdn.metric('slipway_cdn_open_descriptors')) === 1);
+    cdn.serving.serve([fakeRelease({ releaseId: 'r2', entries: [cdn.small, cdn.large] })]);
+    expect((await cdn.request('GET', 'small.bin')).body.equals(small)).toBe(true);
+    expect(cdn.hashed).toEqual(['0-5000', `0-${MIB}`]);
+  });
+});
+
+describe('a file in another state is verified anew', () => {
+  test('a change of its metadata is no damage', async () => {
+    const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+    await cdn.request('GET', 'small.bin');
+    await chmod(cdn.smallPath, 0o400);
+    await link(cdn.smallPath, `${cdn.smallPath}.other`);
+    expect((await cdn.request('GET', 'small.bin')).body.equals(small)).toBe(true);
+    expect((await cdn.request('GET', 'small.bin')).status).toBe(200);
+    expect(cdn.hashed).toEqual(['0-5000', '0-5000']);
+    expect(cdn.serving.reports).toEqual([]);
+  });
+
+  test('bytes changed in place are caught', async () => {
+    const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+    expect((await cdn.request('GET', 'small.bin')).status).toBe(200);
+    await overwrite(cdn.smallPath, 100, Buffer.from('x'));
+    await expectRefused(cdn, 'small.bin', 'EntryDamaged');
+    expect(cdn.serving.reports[0]).toMatchObject({
+      destination: 'small.bin',
+      blake3: cdn.small.blake3,
+      kind: 'damaged',
+    });
+  });
+
+  test('every block of a large file is verified again after one was changed', async () => {
+    const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+    cdn.serving.refuseDamaged = false;
+    await cdn.request('GET', 'large.bin');
+    await overwrite(cdn.largePath, 2 * MIB + 1, Buffer.from([(large[2 * MIB + 1] ?? 0) ^ 1]));
+    const first = await cdn.request('GET', 'large.bin', { range: 'bytes=0-99' });
+    expect(first.body.equals(large.subarray(0, 100))).toBe(true);
+    expect((await cdn.request('GET', 'large.bin', { range: `bytes=${2 * MIB}-${2 * MIB}` })).status).toBe(
+      503,
+    );
+    expect((await cdn.request('GET', 'large.bin', { range: `bytes=${3 * MIB}-` })).status).toBe(206);
+  });
+
+  test('a file that became shorter while it was open', async () => {
+    const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+    await cdn.request('GET', 'small.bin');
+    await truncate(cdn.smallPath, 4000);
+    await expectRefused(cdn, 'small.bin', 'EntryDamaged');
+  });
+
+  test('a file that became longer while it was open', async () => {
+    const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+    await cdn.request('GET', 'small.bin');
+    await appendFile(cdn.smallPath, 'x');
+    await expectRefused(cdn, 'small.bin', 'EntryDamaged');
+  });
+
+  test('a file whose name is gone or taken is served from the open descriptor, in its verified bytes', async () => {
+    const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+    await cdn.request('GET', 'small.bin');
+    await writeFile(`${cdn.smallPath}.new`, patternBytes(5000, 99));
+    await rename(`${cdn.smallPath}.new`, cdn.smallPath);
+    expect((await cdn.request('GET', 'small.bin')).body.equals(small)).toBe(true);
+    // A switch lets the descriptor go; what stands under the name now is not the entry.
+    cdn.serving.serve([...cdn.serving.state().byReleaseId.values()]);
+    await expectRefused(cdn, 'small.bin', 'EntryDamaged');
+  });
+
+  test('a repaired object is served again, without a restart', async () => {
+    const cdn = await startWithFiles();
+    await overwrite(cdn.smallPath, 0, Buffer.from('damage'));
+    await expectRefused(cdn, 'small.bin', 'EntryDamaged');
+    await writeFile(`${cdn.smallPath}.new`, small);
+    await rename(`${cdn.smallPath}.new`, cdn.smallPath);
+    cdn.serving.reports.length = 0;
+    expect((await cdn.request('GET', 'small.bin')).body.equals(small)).toBe(true);
+  });
+});
+
+describe('damage that somebody else found', () => {
+  /** Files that rot without a trace in their metadata, as a failing disk lets them. */
+  async function startRotting(): ReturnType<typeof startWithFiles> {
+    const cdn = await startWithFiles({
+      limits: { blockCacheBytes: 0 },
+      source: (root) => {
+        const source = createObjectSource(root);
+        const identity = { dev: 1n, ino: 1n, size: 0n, mtimeNs: 1n, ctimeNs: 1n };
+        const opened = new Map<number, bigint>();
+        return {
+          ...source,
+          open: async (entry) => {
+            const object = await source.open(entry);
+            opened.set(object.fd, BigInt(entry.size));
+            return { ...object, identity: { ...identity, size: BigInt(entry.size) } };
+          },
+          identity: async (fd) => await Promise.resolve({ ...identity, size: opened.get(fd) ?? 0n }),
+        };
+      },
+    });
+    cdn.serving.refuseDamaged = false;
+    return cdn;
+  }
+
+  test('voids what was verified before, and what is open', async () => {
+    const cdn = await startRotting();
+    expect((await cdn.request('GET', 'large.bin')).body.equals(large)).toBe(true);
+    const reader = await cdn.handler.parts.reader.open(cdn.large, 1, 'official');
+    await overwrite(cdn.largePath, MIB + 3, Buffer.from([(large[MIB + 3] ?? 0) ^ 1]));
+    const span = { block: 1, start: MIB, end: MIB + 10 };
+    // Nothing shows: this is what the scrub is for.
+    await expect(reader.read(span, false)).resolves.toBeDefined();
+    cdn.serving.tellDamage({
+      blake3: cdn.large.blake3,
+      report: { destination: 'large.bin', blake3: cdn.large.blake3, kind: 'damaged', message: 'scrubbed' },
+    });
+    await expect(reader.read(span, false)).rejects.toMatchObject({ kind: 'damaged' });
+    reader.release();
+    expect((await cdn.request('GET', 'large.bin', { range: `bytes=${MIB}-${MIB}` })).status).toBe(503);
+  });
+
+  test('and that was repaired: the repaired file is opened, not the old one', async () => {
+    const cdn = await startRotting();
+    await cdn.request('GET', 'small.bin');
+    await overwrite(cdn.smallPath, 0, Buffer.from('rot'));
+    await writeFile(`${cdn.smallPath}.new`, small);
+    await rename(`${cdn.smallPath}.new`, cdn.smallPath);
+    cdn.serving.tellDamage({ blake3: cdn.small.blake3, report: null });
+    expect((await cdn.request('GET', 'small.bin')).body.equals(small)).toBe(true);
+    expect(cdn.serving.reports).toEqual([]);
+  });
+});
+
+describe('what is no object of the store is not read', () => {
+  test.each<[string, (path: string) => unknown]>([
+    ['missing', async () => undefined],
+    ['a directory', async (path) => await mkdir(path)],
+    ['a FIFO', (path) => execFileSync('mkfifo', [path])],
+    [
+      'a symbolic link to the very bytes',
+      async (path) => {
+        await writeFile(`${path}.real`, small);
+        await symlink(`${path}.real`, path);
+      },
+    ],
+    ['shorter', async (path) => await writeFile(path, small.subarray(1))],
+    ['longer', async (path) => await writeFile(path, Buffer.concat([small, Buffer.from('x')]))],
+    ['empty', async (path) => await writeFile(path, '')],
+  ])('%s', async (_name, replace) => {
+    const cdn = await startWithFiles();
+    await rm(cdn.smallPath);
+    await replace(cdn.smallPath);
+    expect((await cdn.request('HEAD', 'small.bin')).status).toBe(503);
+    cdn.serving.reports.length = 0;
+    await expectRefused(cdn, 'small.bin', 'EntryMissing');
+    expect(cdn.serving.reports[0]).toMatchObject({ kind: 'missing' });
+    expect(await cdn.metric('slipway_cdn_open_descriptors')).toBe(0);
+  });
+
+  test.each<[string, (path: string) => Promise<void>]>([
+    ['missing', async (path) => await rm(path)],
+    ['changed', async (path) => await overwrite(path, 5, Buffer.from('x'))],
+    ['shorter', async (path) => await truncate(path, 32)],
+  ])('a block list that is %s', async (_name, spoil) => {
+    const cdn = await startWithFiles();
+    await spoil(blockListPath(cdn.root, cdn.large.blake3));
+    const answer = await cdn.request('GET', 'large.bin', { range: 'bytes=0-0' });
+    expect(answer.status).toBe(503);
+    expect(cdn.serving.reports).toHaveLength(1);
+  });
+});
+
+test('damage in the first block is found before the head is sent, in a later one the connection is cut', async () => {
+  const cdn = await startWithFiles();
+  cdn.serving.refuseDamaged = false;
+  await overwrite(cdn.largePath, 2 * MIB + 500, Buffer.from([(large[2 * MIB + 500] ?? 0) ^ 0xff]));
+  const answer = await cdn.request('GET', 'large.bin');
+  expect(answer.status).toBe(200);
+  expect(answer.headers['content-length']).toBe(String(large.length));
+  expect(answer.body.length).toBeLessThanOrEqual(2 * MIB);
+  expect(answer.body.equals(large.subarray(0, answer.body.length))).toBe(true);
+  expect(cdn.serving.reports).toMatchObject([{ destination: 'large.bin', kind: 'damaged' }]);
+  await overwrite(cdn.largePath, 1, Buffer.from([(large[1] ?? 0) ^ 0xff]));
+  expect((await cdn.request('GET', 'large.bin')).status).toBe(503);
+  expect(await cdn.metric('slipway_cdn_damage_total')).toBe(2);
+  expect(await cdn.metric('slipway_cdn_in_flight_bytes')).toBe(0);
+});
+
+test('bytes that change between hashing and the next read never leave', async () => {
+  // The file changes right after each verified read, before its state is asked for.
+  let path = '';
+  const cdn = await startWithFiles({
+    limits: { blockCacheBytes: 0 },
+    source: (root) => {
+      const source = createObjectSource(root);
+      return {
+        ...source,
+        read: async (fd, start, memory) => {
+          await overwrite(path, 0, Buffer.from('evil'));
+          return await source.read(fd, start, memory);
+        },
+      };
+    },
+  });
+  path = cdn.smallPath;
+  expect((await cdn.request('GET', 'small.bin')).body.equals(small)).toBe(true);
+  await expectRefused(cdn, 'small.bin', 'EntryDamaged');
+});
+
+test.each([
+  ['without a cache', 0],
+  ['with a cache that has to let go all the time', 2.5 * MIB],
+])(
+  'memory that is used again is never overwritten before its bytes are sent, %s',
+  async (_name, cacheBytes) => {
+    const cdn = await startWithFiles({ limits: { blockCacheBytes: cacheBytes } });
+    const fileSize = large.length;
+    const request = async (order: number): Promise<void> => {
+      if (order % 4 === 3) {
+        // Gone in the middle: its buffers must not come back while the network may still read them.
+        const socket = await openSocket(cdn.port);
+        socket.write(`GET /${CDN_HOST}/large.bin HTTP/1.1\r\nHost: a\r\n\r\n`);
+        await once(socket, 'data');
+        socket.destroy();
+        return;
+      }
+      const start = order % 4 === 0 ? 0 : (order * 97_003) % (fileSize - 70_000);
+      const end = order % 4 === 0 ? fileSize : start + 65_536;
+      const { body } = await cdn.request('GET', 'large.bin', { range: `bytes=${start}-${end - 1}` });
+      expect(body.equals(large.subarray(start, end))).toBe(true);
+    };
+    for (let round = 0; round < 4; round += 1) {
+      await Promise.all(Array.from({ length: 24 }, async (_, order) => await request(order + 24 * round)));
+    }
+  },
+);
+
+test('popular blocks come from memory, from their second request on', async () => {
+  const cdn = await startWithFiles();
+  for (let i = 0; i < 3; i += 1) await cdn.request('GET', 'large.bin', { range: 'bytes=10-19' });
+  expect(await cdn.metric('slipway_cdn_block_cache_misses_total')).toBe(2);
+  expect(await cdn.metric('slipway_cdn_block_cache_hits_total')).toBe(1);
+  expect(await cdn.metric('slipway_cdn_block_cache_bytes')).toBe(MIB);
+  const answer = await cdn.request('GET', 'large.bin', { range: `bytes=${MIB - 7}-${MIB + 6}` });
+  expect(answer.body.equals(large.subarray(MIB - 7, MIB + 7))).toBe(true);
+  expect(await cdn.metric('slipway_cdn_block_cache_hits_total')).toBe(2);
+});
+
+test('without descriptors the answer is 503 overloaded; idle ones are given up first, and it recovers', async () => {
+  let failures = 0;
+  const cdn = await startWithFiles({
+    source: (root): ObjectSource => {
+      const source = createObjectSource(root);
+      return {
+        ...source,
+        open: async (entry) => {
+          if (failures === 0) return await source.open(entry);
+          failures -= 1;
+          throw new ObjectFault('exhausted', entry.blake3, 'too many open files', 'EMFILE');
+        },
+      };
+    },
+  });
+  await cdn.request('GET', 'large.bin', { range: 'bytes=0-0' });
+  failures = 1;
+  expect((await cdn.request('GET', 'small.bin')).status).toBe(200);
+  expect(await cdn.metric('slipway_cdn_open_descriptors')).toBe(1);
+  cdn.serving.serve([...cdn.serving.state().byReleaseId.values()]);
+  failures = 2;
+  const answer = await cdn.request('GET', 'small.bin');
+  expect(answer.status).toBe(503);
+  expect(answer.headers['retry-after']).toBe('1');
+  expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'overloaded' });
+  expect(cdn.serving.reports).toEqual([]);
+  expect((await cdn.request('GET', 'small.bin')).status).toBe(200);
+});
+
+test('with the hash pool of the service', async () => {
+  const pool = createHashPool({ threads: 2 });
+  onTestFinished(async () => {
+    await pool.close();
+  });
+  const cdn = await startWithFiles({ pool });
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, async () => await cdn.request('GET', 'large.bin')),
+  );
+  for (const answer of answers) expect(answer.body.equals(large)).toBe(true);
+  expect(cdn.hashed).toHaveLength(4);
+  await overwrite(cdn.smallPath, 9, Buffer.from('x'));
+  await expectRefused(cdn, 'small.bin', 'EntryDamaged');
+});
+
+test('a hash pool that ends is no damage', async () => {
+  const cdn = await startWithFiles({
+    pool: { hashBlock: async () => await Promise.reject(new Error('the pool is closed')) },
+  });
+  expect((await cdn.request('GET', 'small.bin')).status).toBe(503);
+  expect(cdn.serving.reports).toEqual([]);
+});
+
+test('slow clients hold one slice each once the budget is used up, and all bytes are right', async () => {
+  const cdn = await startWithFiles({ limits: { inFlightBytes: 100_000 } });
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, async () => await cdn.request('GET', 'large.bin')),
+  );
+  for (const answer of answers) expect(answer.body.equals(large)).toBe(true);
+  expect(await cdn.metric('slipway_cdn_in_flight_bytes')).toBe(0);
+});
+
+describe('clients that go or stall', () => {
+  const huge = patternBytes(24 * MIB, 5);
+
+  async function startHuge(clock?: FakeClock): Promise<CdnFixture> {
+    const cdn = await startCdn(clock === undefined ? {} : { clock });
+    const entry = await storeObject(cdn.root, 'huge.bin', huge);
+    cdn.serving.serve([fakeRelease({ releaseId: 'r1', entries: [entry] })]);
+    return cdn;
+  }
+
+  test('a client that leaves in the middle leaves nothing behind', async () => {
+    const cdn = await startHuge();
+    for (let i = 0; i < 20; i += 1) {
+      const socket = await openSocket(cdn.port);
+      socket.on('error', () => undefined);
+      socket.write('GET /cdn.example/huge.bin HTTP/1.1\r\nHost: x\r\n\r\n');
+      await once(socket, 'data');
+      socket.resetAndDestroy();
+    }
+    await until(async () => (await cdn.metric('slipway_cdn_in_flight_bytes')) === 0);
+    cdn.handler.close();
+    await until(async () => (await cdn.metric('slipway_cdn_open_descriptors')) === 0);
+    expect(cdn.serving.reports).toEqual([]);
+  });
+
+  test('a client that rests in the middle gets the right bytes, whatever was read and let go of meanwhile', async () => {
+    const cdn = await startCdn({ limits: { blockCacheBytes: 4 * MIB } });
+    const entry = await storeObject(cdn.root, 'huge.bin', huge);
+    cdn.serving.serve([fakeRelease({ releaseId: 'r1', entries: [entry] })]);
+    for (let round = 0; round < 2; round += 1) await cdn.request('GET', 'huge.bin');
+    const resting = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const socket = await openSocket(cdn.port);
+        socket.write(`GET /${CDN_HOST}/huge.bin HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+        await once(socket, 'readable');
+        return socket;
+      }),
+    );
+    await until(async () => (await cdn.metric('slipway_cdn_in_flight_bytes')) >= 4 * MIB);
+    for (let round = 0; round < 3; round += 1) {
+      expect((await cdn.request('GET', 'huge.bin')).body.equals(huge)).toBe(true);
+    }
+    for (const socket of resting) {
+      const received = await buffer(socket);
+      expect(received.subarray(received.indexOf('\r\n\r\n') + 4).equals(huge)).toBe(true);
+    }
+  });
+
+  test('a client that takes nothing is cut off in the end, holding two blocks at most', async () => {
+    const clock = new FakeClock();
+    const cdn = await startHuge(clock);
+    const socket = await openSocket(cdn.port);
+    socket.on('error', () => undefined);
+    socket.pause();
+    const [accepted] = await Promise.all([
+      once(cdn.server, 'request'),
+      new Promise((resolve) => {
+        socket.write('GET /cdn.example/huge.bin HTTP/1.1\r\nHost: x\r\n\r\n', resolve);
+      }),
+    ]);
+    const response = accepted[1] as ServerResponse;
+    const closed = once(response, 'close');
+    // Until the buffers of the kernel are full, the network still takes bytes. One look is not enough: on a busy machine
+    // nothing may have been taken since the last one.
+    let before = -1;
+    let unchanged = 0;
+    await until(async () => {
+      const sent = await cdn.metric('slipway_cdn_sent_bytes_total');
+      const isWaiting = (await cdn.metric('slipway_cdn_in_flight_bytes')) > 0;
+      unchanged = isWaiting && sent === before ? unchanged + 1 : 0;
+      before = sent;
+      return unchanged === 20;
+    });
+    expect(await cdn.metric('slipway_cdn_in_flight_bytes')).toBeLessThanOrEqual(2 * MIB);
+    await clock.advance(29_000);
+    expect(response.destroyed).toBe(false);
+    await clock.advance(600_000);
+    await closed;
+    expect(await cdn.metric('slipway_cdn_stalled_clients_total')).toBe(1);
+    expect(await cdn.metric('slipway_cdn_in_flight_bytes')).toBe(0);
+    socket.destroy();
+  });
+
+  test('a client that goes on taking is not cut off, however long it takes', async () => {
+    const clock = new FakeClock();
+    const cdn = await startHuge(clock);
+    const socket = await openSocket(cdn.port);
+    socket.write('GET /cdn.example/huge.bin HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    let received = 0;
+    for await (const chunk of socket) {
+      received += (chunk as Buffer).length;
+      await clock.advance(1000);
+    }
+    expect(received).toBeGreaterThan(huge.length);
+  });
+
+  test('a volume that does not answer gives 503 in time', async () => {
+    const clock = new FakeClock();
+    const hang = Promise.withResolvers<never>();
+    const cdn = await startWithFiles({
+      clock,
+      source: (root) => ({ ...createObjectSource(root), open: async () => await hang.promise }),
+    });
+    const answer = cdn.request('GET', 'small.bin');
+    await until(() => clock.sleeping > 0);
+    await clock.advance(60_000);
+    expect((await answer).status).toBe(503);
+    hang.reject(new ObjectFault('unreadable', cdn.small.blake3, 'the mount is gone', 'ESTALE'));
+    await until(() => cdn.serving.reports.length === 1);
+  });
+});
