@@ -1,8 +1,10 @@
 import { z } from 'zod';
-import type {
-  AttestationStatement,
-  AttestedRelease,
-  RetainedRelease,
+import {
+  FAILURE_EXAMPLES,
+  FAILURE_REASONS,
+  type AttestationStatement,
+  type AttestedRelease,
+  type RetainedRelease,
 } from '../../domain/verdict/attestation.ts';
 import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
 import { manifestDigestOf, type SnapshotId } from '../../domain/release/digest.ts';
@@ -58,6 +60,13 @@ const attestedRelease = z.object({
   verified_at: unixSeconds,
   verification: z.literal('full'),
   result: z.enum(['PASSED', 'FAILED']),
+  failure: z
+    .object({
+      reason: z.enum(FAILURE_REASONS),
+      entry_count: count,
+      examples: z.array(z.string().min(1).max(1024)).max(FAILURE_EXAMPLES),
+    })
+    .optional(),
 });
 
 const localizedRelease = attestedRelease.extend({ base_release_id: releaseId });

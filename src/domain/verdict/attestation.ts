@@ -1,6 +1,27 @@
 import type { Channel } from '../release/channel.ts';
 import type { SnapshotId } from '../release/digest.ts';
 import type { ReleaseId } from '../release/release-id.ts';
+import type { Reason } from './reasons.ts';
+
+/** The reasons for which a daemon withdraws a release. */
+export const FAILURE_REASONS = [
+  'SnapshotMissing',
+  'ManifestDamaged',
+  'EntryMissing',
+  'EntryDamaged',
+] as const satisfies readonly Reason[];
+
+/** Why the daemon withdraws a release. */
+export interface ReleaseFailure {
+  readonly reason: (typeof FAILURE_REASONS)[number];
+  /** Damaged or missing entries; 0 when the manifest itself is at fault. */
+  readonly entry_count: number;
+  /** Destinations of the first of them, at most {@link FAILURE_EXAMPLES}. */
+  readonly examples: readonly string[];
+}
+
+/** Most destinations that a failure names. */
+export const FAILURE_EXAMPLES = 5;
 
 /** What an attestation says of one release. */
 export interface AttestedRelease {
@@ -14,6 +35,8 @@ export interface AttestedRelease {
   readonly verified_at: number;
   readonly verification: 'full';
   readonly result: 'PASSED' | 'FAILED';
+  /** Only with the result FAILED. Absent in statements of daemons that do not name a cause. */
+  readonly failure?: ReleaseFailure | undefined;
   /** Only for localized releases. */
   readonly base_release_id?: ReleaseId;
 }
