@@ -34,11 +34,14 @@ export class DestinationListBuilder {
     this.#blockOffsets = new Uint32Array(Math.ceil(capacity / BLOCK_ENTRIES));
   }
 
-  /** Adds `line[start, end)`. It must be greater than the one before, by bytes; returns why not, or `null`. */
-  append(line: Uint8Array, start: number, end: number): string | null {
+  /**
+   * Adds `line[start, end)`. It must be greater than the one before, by bytes; returns why not, or `null`.
+   *
+   * @param shared what {@link sharedWith} gave for it
+   */
+  append(line: Uint8Array, start: number, end: number, shared: number): string | null {
     const length = end - start;
     if (length > DESTINATION_MAX_BYTES) return `the destination has more than ${DESTINATION_MAX_BYTES} bytes`;
-    const shared = this.#sharedWith(line, start, length);
     if (this.#length > 0) {
       if (shared === length && shared === this.#lastLength) return 'the destination is there twice';
       const isGreater =
@@ -61,6 +64,14 @@ export class DestinationListBuilder {
     return null;
   }
 
+  /** Bytes at the beginning of `line[start, end)` that are the same in the destination added last. */
+  sharedWith(line: Uint8Array, start: number, end: number): number {
+    const most = Math.min(end - start, this.#lastLength);
+    let shared = 0;
+    while (shared < most && line[start + shared] === this.#last[shared]) shared += 1;
+    return shared;
+  }
+
   /** The list. The builder must not be used afterwards. */
   finish(): DestinationList {
     // A transfer frees the old memory at once, not at some later collection.
@@ -68,14 +79,6 @@ export class DestinationListBuilder {
       bytes: new Uint8Array(this.#bytes.buffer.transfer(this.#used)),
       blockOffsets: this.#blockOffsets,
     };
-  }
-
-  /** Bytes that a new destination has in common with the beginning of the last one. */
-  #sharedWith(line: Uint8Array, start: number, length: number): number {
-    const most = Math.min(length, this.#lastLength);
-    let shared = 0;
-    while (shared < most && line[start + shared] === this.#last[shared]) shared += 1;
-    return shared;
   }
 
   /** At most 1,024: seven bits a byte, the least significant first, the highest bit set on all but the last. */

@@ -9,19 +9,39 @@ const DIGEST_BYTES = 32;
 /** Fuller than this, linear probing gets slow. */
 const MAX_LOAD = 0.7;
 
-/** One entry whose text parts still lie in the buffer that the line was read into; offsets into that buffer. */
+/** One entry whose destination still lies in the buffer that its line was read into, and whose digests are decoded. */
 export interface RawEntry {
   destinationStart: number;
   destinationEnd: number;
+  /** Bytes at its beginning that are the same in the destination before it. */
+  shared: number;
   size: number;
-  /** Where 64 hexadecimal digits begin. */
-  blake3Start: number;
-  crc64: bigint;
+  /** 32 bytes. */
+  readonly blake3: Uint8Array;
+  crc64High: number;
+  crc64Low: number;
   localized: boolean;
-  mediaTypeStart: number;
-  mediaTypeEnd: number;
-  /** Where 64 hexadecimal digits begin, or -1. */
-  blocksStart: number;
+  mediaType: string;
+  hasBlocks: boolean;
+  /** 32 bytes; without meaning when the entry has no block list. */
+  readonly blocks: Uint8Array;
+}
+
+/** An entry to fill in. */
+export function createRawEntry(): RawEntry {
+  return {
+    destinationStart: 0,
+    destinationEnd: 0,
+    shared: 0,
+    size: 0,
+    blake3: new Uint8Array(DIGEST_BYTES),
+    crc64High: 0,
+    crc64Low: 0,
+    localized: false,
+    mediaType: '',
+    hasBlocks: false,
+    blocks: new Uint8Array(DIGEST_BYTES),
+  };
 }
 
 /** Builds the columns of a manifest, entry by entry, in memory that is allotted once. */
@@ -30,8 +50,9 @@ export class ManifestColumnsBuilder {
   readonly #capacity: number;
   readonly #digests: Uint8Array<ArrayBuffer>;
   readonly #sizes: Float64Array<ArrayBuffer>;
-  readonly #crc64: BigUint64Array<ArrayBuffer>;
-  readonly #destinations: DestinationListBuilder;
+  readonly #crc64: Uint32Array<ArrayBuffer>;
+  /** The destinations added so far. */
+  readonly destinations: DestinationListBuilder;
   readonly #mediaTypeIds: Uint16Array<ArrayBuffer>;
   readonly #localized: Uint8Array<ArrayBuffer>;
   readonly #mediaTypes: string[] = [];
@@ -41,7 +62,7 @@ export class ManifestColumnsBuilder {
   #largeCount = 0;
   #length = 0;
   #totalBytes = 0;
-  #lastMediaType: { readonly bytes: Buffer; readonly id: number } | null = null;
+  #lastMediaType: { readonly text: string; readonly id: number } | null = null;
 
   /** @param header its `entry_count` is how many entries will be added at most; the caller has bounded it */
   constructor(header: ManifestHeader) {
@@ -49,8 +70,8 @@ export class ManifestColumnsBuilder {
     this.#capacity = header.entry_count;
     this.#digests = new Uint8Array(this.#capacity * DIGEST_BYTES);
     this.#sizes = new Float64Array(this.#capacity);
-    this.#crc64 = new BigUint64Array(this.#capacity);
-    this.#destinations = new DestinationListBuilder(this.#capacity);
+    this.#crc64 = new Uint32Array(this.#capacity * 2);
+    this.destinations = new DestinationListBuilder(this.#capacity);
     this.#mediaTypeIds = new Uint16Array(this.#capacity);
     this.#localized = new Uint8Array(Math.ceil(this.#capacity / 8));
   }
@@ -74,19 +95,19 @@ export class ManifestColumnsBuilder {
   /** Adds an entry. Its destination must be greater than the one before, by bytes; returns why not, or `null`. */
   append(entry: ManifestEntry): string | null {
     const destination = Buffer.from(entry.destination);
-    const text = `${entry.blake3}${entry.blocks ?? ''}${entry.media_type}`;
-    const rest = Buffer.from(text, 'latin1');
-    const mediaTypeStart = destination.length + (entry.blocks === undefined ? 64 : 128);
-    return this.appendRaw(Buffer.concat([destination, rest]), {
+    const crc64 = BigInt(entry.crc64);
+    return this.appendRaw(destination, {
       destinationStart: 0,
       destinationEnd: destination.length,
+      shared: this.destinations.sharedWith(destination, 0, destination.length),
       size: entry.size,
-      blake3Start: destination.length,
-      crc64: BigInt(entry.crc64),
+      blake3: Buffer.from(entry.blake3, 'hex'),
+      crc64High: Number(crc64 >> 32n),
+      crc64Low: Number(crc64 & 0xffff_ffffn),
       localized: entry.source === 'localized',
-      mediaTypeStart,
-      mediaTypeEnd: mediaTypeStart + entry.media_type.length,
-      blocksStart: entry.blocks === undefined ? -1 : destination.length + 64,
+      mediaType: entry.media_type,
+      hasBlocks: entry.blocks !== undefined,
+      blocks: Buffer.from(entry.blocks ?? '', 'hex'),
     });
   }
 
@@ -94,18 +115,24 @@ export class ManifestColumnsBuilder {
   appendRaw(line: Buffer, entry: RawEntry): string | null {
     const position = this.#length;
     if (position >= this.#capacity) return `there are more entries than the ${this.#capacity} of the header`;
-    const mediaTypeId = this.#mediaTypeId(line, entry.mediaTypeStart, entry.mediaTypeEnd);
+    const mediaTypeId = this.#mediaTypeId(entry.mediaType);
     if (mediaTypeId < 0) return `there are more than ${MANIFEST_MAX_MEDIA_TYPES} media types`;
-    const problem = this.#destinations.append(line, entry.destinationStart, entry.destinationEnd);
+    const problem = this.destinations.append(
+      line,
+      entry.destinationStart,
+      entry.destinationEnd,
+      entry.shared,
+    );
     if (problem !== null) return problem;
-    decodeHex(line, entry.blake3Start, this.#digests, position * DIGEST_BYTES);
+    copyDigest(entry.blake3, this.#digests, position);
     this.#sizes[position] = entry.size;
     this.#totalBytes += entry.size;
-    this.#crc64[position] = entry.crc64;
+    this.#crc64[2 * position] = entry.crc64Low;
+    this.#crc64[2 * position + 1] = entry.crc64High;
     this.#mediaTypeIds[position] = mediaTypeId;
     if (entry.localized)
       this.#localized[position >> 3] = (this.#localized[position >> 3] ?? 0) | (1 << (position & 7));
-    if (entry.blocksStart >= 0) this.#addLarge(position, line, entry.blocksStart);
+    if (entry.hasBlocks) this.#addLarge(position, entry.blocks);
     this.#length = position + 1;
     return null;
   }
@@ -120,7 +147,7 @@ export class ManifestColumnsBuilder {
     if (this.#length !== this.#capacity) {
       throw new Error(`the manifest has ${this.#length} entries; its header says ${this.#capacity}`);
     }
-    const destinations = this.#destinations.finish();
+    const destinations = this.destinations.finish();
     return {
       header: this.#header,
       snapshotId,
@@ -139,16 +166,8 @@ export class ManifestColumnsBuilder {
     };
   }
 
-  #mediaTypeId(line: Buffer, start: number, end: number): number {
-    const last = this.#lastMediaType;
-    if (
-      last !== null &&
-      last.bytes.length === end - start &&
-      line.compare(last.bytes, 0, end - start, start, end) === 0
-    ) {
-      return last.id;
-    }
-    const text = line.toString('latin1', start, end);
+  #mediaTypeId(text: string): number {
+    if (this.#lastMediaType?.text === text) return this.#lastMediaType.id;
     let id = this.#mediaTypeByText.get(text);
     if (id === undefined) {
       id = this.#mediaTypes.length;
@@ -156,11 +175,11 @@ export class ManifestColumnsBuilder {
       this.#mediaTypes.push(text);
       this.#mediaTypeByText.set(text, id);
     }
-    this.#lastMediaType = { bytes: Buffer.from(text, 'latin1'), id };
+    this.#lastMediaType = { text, id };
     return id;
   }
 
-  #addLarge(position: number, line: Buffer, blocksStart: number): void {
+  #addLarge(position: number, blocks: Uint8Array): void {
     if (this.#largeCount === this.#large.length) {
       const large = new Uint32Array(this.#large.length * 2);
       large.set(this.#large);
@@ -170,7 +189,7 @@ export class ManifestColumnsBuilder {
       this.#blockLists = lists;
     }
     this.#large[this.#largeCount] = position;
-    decodeHex(line, blocksStart, this.#blockLists, this.#largeCount * DIGEST_BYTES);
+    copyDigest(blocks, this.#blockLists, this.#largeCount);
     this.#largeCount += 1;
   }
 }
@@ -205,15 +224,8 @@ function buildTable(list: DestinationList, length: number, seed: number): Uint32
   return table;
 }
 
-function decodeHex(line: Uint8Array, start: number, target: Uint8Array, at: number): void {
-  for (let i = 0; i < DIGEST_BYTES; i += 1) {
-    const high = line[start + 2 * i] ?? 0;
-    const low = line[start + 2 * i + 1] ?? 0;
-    target[at + i] = (nibble(high) << 4) | nibble(low);
-  }
-}
-
-// Only for what was checked to be a lower-case hexadecimal digit: '0' is 0x30, 'a' is 0x61.
-function nibble(digit: number): number {
-  return digit < 0x3a ? digit - 0x30 : digit - 0x57;
+/** A loop: for 32 bytes a call of `set` costs more than the copy. */
+function copyDigest(digest: Uint8Array, target: Uint8Array, position: number): void {
+  const at = position * DIGEST_BYTES;
+  for (let i = 0; i < DIGEST_BYTES; i += 1) target[at + i] = digest[i] ?? 0;
 }

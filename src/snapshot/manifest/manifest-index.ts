@@ -17,7 +17,8 @@ export interface ManifestColumns {
   readonly digests: Uint8Array<ArrayBuffer>;
   /** Bytes; doubles hold every integer to 2^53. */
   readonly sizes: Float64Array<ArrayBuffer>;
-  readonly crc64: BigUint64Array<ArrayBuffer>;
+  /** Two numbers an entry: the low 32 bits, then the high ones. */
+  readonly crc64: Uint32Array<ArrayBuffer>;
   /** All destinations in UTF-8. */
   readonly destinations: DestinationList;
   readonly mediaTypes: readonly string[];
@@ -168,7 +169,9 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
     },
     crc64: (position) => {
       check(position);
-      return String(columns.crc64[position]) as Crc64Decimal;
+      const low = BigInt(columns.crc64[2 * position] ?? 0);
+      const high = BigInt(columns.crc64[2 * position + 1] ?? 0);
+      return String((high << 32n) | low) as Crc64Decimal;
     },
     source: (position) => {
       check(position);

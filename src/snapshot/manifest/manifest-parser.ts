@@ -64,7 +64,7 @@ export function parseManifestFile(fd: number, snapshotId: SnapshotId, seed: numb
 /** Takes the lines of a manifest in order and fills the columns until the first problem. */
 class ManifestLines {
   readonly #fileBytes: number;
-  readonly #scanner = new ManifestScanner();
+  #scanner = new ManifestScanner();
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   #header: ManifestHeader | null = null;
   #line = 0;
@@ -131,6 +131,7 @@ class ManifestLines {
     } else {
       this.#header = header.value;
       this.builder = new ManifestColumnsBuilder(header.value);
+      this.#scanner = new ManifestScanner(this.builder.destinations);
     }
   }
 

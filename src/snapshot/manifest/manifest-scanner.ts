@@ -6,7 +6,8 @@ import {
 } from '../../domain/release/destination.ts';
 import { isMediaType } from '../../contract/formats/manifest-format.ts';
 import { BACKSLASH, QUOTE } from '../../contract/json/json-characters.ts';
-import type { RawEntry } from './manifest-columns.ts';
+import type { DestinationListBuilder } from './destination-list.ts';
+import { createRawEntry, type RawEntry } from './manifest-columns.ts';
 
 const SLASH = 0x2f;
 const DOT = 0x2e;
@@ -24,33 +25,37 @@ const MEDIA_TYPE = Buffer.from('","media_type":"');
 const BLOCKS = Buffer.from('","blocks":"');
 const CLOSING = Buffer.from('"}');
 
+const NO_DIGIT = 0x100;
+/** Value of each lower-case hexadecimal digit; {@link NO_DIGIT} for every other byte. */
+const HEX_VALUES = new Uint16Array(256).fill(NO_DIGIT);
+for (const [value, digit] of Buffer.from('0123456789abcdef').entries()) HEX_VALUES[digit] = value;
+
 const HEX_DIGITS = 64;
 const MAX_CRC64_DIGITS = 20;
-const POWERS_OF_TEN = Array.from({ length: 11 }, (_, exponent) => 10n ** BigInt(exponent));
-const UINT64_MAX = 0xffff_ffff_ffff_ffffn;
+const UINT16_RANGE = 2 ** 16;
+const UINT32_RANGE = 2 ** 32;
 
 /**
  * Reads canonical entry lines straight from the bytes, without making a string or an object per line. It accepts only
- * what `parseManifestEntry` accepts, and not everything that it accepts: a line that needs escapes, or that is wrong, it
- * leaves to that function, which also knows how to say what is wrong.
+ * lines that `parseManifestEntry` accepts, and leaves the rest to that function: lines with escapes, and wrong lines,
+ * because that function also says what is wrong.
  */
 export class ManifestScanner {
-  /** What the last accepted line holds; overwritten by the next. */
-  readonly entry: RawEntry = {
-    destinationStart: 0,
-    destinationEnd: 0,
-    size: 0,
-    blake3Start: 0,
-    crc64: 0n,
-    localized: false,
-    mediaTypeStart: 0,
-    mediaTypeEnd: 0,
-    blocksStart: -1,
-  };
+  /** The parts of the last accepted line. The next scan overwrites them. */
+  readonly entry: RawEntry = createRawEntry();
 
+  readonly #previous: Pick<DestinationListBuilder, 'sharedWith'> | null;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  readonly #mediaTypes = new Set<string>();
+  readonly #mediaTypes = new Map<string, string>();
   #lastMediaType: Buffer = Buffer.alloc(0);
+
+  /**
+   * @param previous the destinations accepted so far; a line is then scanned from where its destination differs from
+   *   the last one, because paths in byte order share long beginnings
+   */
+  constructor(previous: Pick<DestinationListBuilder, 'sharedWith'> | null = null) {
+    this.#previous = previous;
+  }
 
   /** Scans the line `[start, end)`, without its line feed; false when it has to be parsed the slow way. */
   scan(bytes: Buffer, start: number, end: number): boolean {
@@ -61,9 +66,9 @@ export class ManifestScanner {
     if (entry.destinationEnd < 0 || !hasAt(bytes, SIZE, entry.destinationEnd)) return false;
     let at = this.#scanSize(bytes, entry.destinationEnd + SIZE.length);
     if (at < 0 || !hasAt(bytes, BLAKE3, at)) return false;
-    entry.blake3Start = at + BLAKE3.length;
-    if (!isHexAt(bytes, entry.blake3Start)) return false;
-    at = entry.blake3Start + HEX_DIGITS;
+    at += BLAKE3.length;
+    if (!decodeHex(bytes, at, entry.blake3)) return false;
+    at += HEX_DIGITS;
     if (!hasAt(bytes, CRC64, at)) return false;
     at = this.#scanCrc64(bytes, at + CRC64.length);
     if (at < 0 || !hasAt(bytes, SOURCE, at)) return false;
@@ -75,9 +80,13 @@ export class ManifestScanner {
   }
 
   #destinationEnd(bytes: Buffer, start: number, lineEnd: number): number {
-    let segment = start;
+    const shared = this.#previous?.sharedWith(bytes, start, lineEnd) ?? 0;
+    this.entry.shared = shared;
+    // Whole segments of the last destination are valid; the one in which the two differ is checked again.
+    let segment = start + shared;
+    while (segment > start && bytes[segment - 1] !== SLASH) segment -= 1;
     let ascii = true;
-    let at = start;
+    let at = segment;
     for (; at < lineEnd; at += 1) {
       const byte = bytes[at] ?? 0;
       if (byte === QUOTE) break;
@@ -112,20 +121,29 @@ export class ManifestScanner {
 
   #scanCrc64(bytes: Buffer, start: number): number {
     let at = start;
-    let high = 0;
-    let low = 0;
-    // Two doubles of up to ten digits each: one bigint operation instead of one per digit.
-    for (; isDigit(bytes[at]) && at - start <= MAX_CRC64_DIGITS; at += 1) {
-      if (at - start < 10) high = high * 10 + ((bytes[at] ?? 0) - ZERO);
-      else low = low * 10 + ((bytes[at] ?? 0) - ZERO);
+    let value = 0;
+    // Doubles hold ten digits exactly. The number is `first` with the rest of its digits appended.
+    for (; isDigit(bytes[at]) && at - start < 10; at += 1) value = value * 10 + ((bytes[at] ?? 0) - ZERO);
+    const first = value;
+    let scale = 1;
+    value = 0;
+    for (; isDigit(bytes[at]) && at - start < MAX_CRC64_DIGITS; at += 1) {
+      value = value * 10 + ((bytes[at] ?? 0) - ZERO);
+      scale *= 10;
     }
-    const digits = at - start;
-    if (digits === 0 || digits > MAX_CRC64_DIGITS || (bytes[start] === ZERO && digits > 1)) return -1;
-    const value =
-      digits <= 10 ? BigInt(high) : BigInt(high) * (POWERS_OF_TEN[digits - 10] ?? 1n) + BigInt(low);
-    if (value > UINT64_MAX) return -1;
-    this.entry.crc64 = value;
-    return at;
+    if (at === start || isDigit(bytes[at]) || (bytes[start] === ZERO && at > start + 1)) return -1;
+    return this.#setCrc64(first, scale, value) ? at : -1;
+  }
+
+  /** Sets `first * scale + rest` as two 32-bit halves; false when it needs more than 64 bits. All terms are below 2^52. */
+  #setCrc64(first: number, scale: number, rest: number): boolean {
+    const upper = Math.floor(first / UINT16_RANGE) * scale;
+    const low = (upper % UINT16_RANGE) * UINT16_RANGE + (first % UINT16_RANGE) * scale + rest;
+    const high = Math.floor(upper / UINT16_RANGE) + Math.floor(low / UINT32_RANGE);
+    if (high >= UINT32_RANGE) return false;
+    this.entry.crc64High = high;
+    this.entry.crc64Low = low % UINT32_RANGE;
+    return true;
   }
 
   #scanSource(bytes: Buffer, start: number): number {
@@ -136,33 +154,33 @@ export class ManifestScanner {
   }
 
   #scanMediaType(bytes: Buffer, start: number, lineEnd: number): number {
+    const last = this.#lastMediaType;
+    if (last.length > 0 && bytes[start + last.length] === QUOTE && hasAt(bytes, last, start)) {
+      return start + last.length;
+    }
     const end = bytes.indexOf(QUOTE, start);
     if (end < 0 || end > lineEnd) return -1;
-    this.entry.mediaTypeStart = start;
-    this.entry.mediaTypeEnd = end;
-    const length = end - start;
-    if (this.#lastMediaType.length === length && hasAt(bytes, this.#lastMediaType, start)) return end;
     const text = bytes.toString('latin1', start, end);
     if (!this.#mediaTypes.has(text)) {
       if (!isMediaType(text) || text.includes('\\')) return -1;
-      this.#mediaTypes.add(text);
+      this.#mediaTypes.set(text, text);
     }
+    // One string for each media type, so that comparing it costs nothing.
+    this.entry.mediaType = this.#mediaTypes.get(text) ?? text;
     this.#lastMediaType = Buffer.from(text, 'latin1');
     return end;
   }
 
   #scanEnding(bytes: Buffer, start: number, end: number): boolean {
     const { entry } = this;
-    if (!hasBlockList(entry.size)) {
-      entry.blocksStart = -1;
-      return start + CLOSING.length === end && hasAt(bytes, CLOSING, start);
-    }
-    entry.blocksStart = start + BLOCKS.length;
-    const closing = entry.blocksStart + HEX_DIGITS;
+    entry.hasBlocks = hasBlockList(entry.size);
+    if (!entry.hasBlocks) return start + CLOSING.length === end && hasAt(bytes, CLOSING, start);
+    const blocks = start + BLOCKS.length;
+    const closing = blocks + HEX_DIGITS;
     return (
       closing + CLOSING.length === end &&
       hasAt(bytes, BLOCKS, start) &&
-      isHexAt(bytes, entry.blocksStart) &&
+      decodeHex(bytes, blocks, entry.blocks) &&
       hasAt(bytes, CLOSING, closing)
     );
   }
@@ -175,12 +193,16 @@ function hasAt(bytes: Uint8Array, expected: Uint8Array, at: number): boolean {
   return true;
 }
 
-function isHexAt(bytes: Uint8Array, at: number): boolean {
-  for (let i = 0; i < HEX_DIGITS; i += 1) {
-    const byte = bytes[at + i] ?? 0;
-    if (!(byte >= 0x30 && byte <= 0x39) && !(byte >= 0x61 && byte <= 0x66)) return false;
+/** Decodes 64 lower-case hexadecimal digits; false when one is anything else. */
+function decodeHex(bytes: Uint8Array, start: number, target: Uint8Array): boolean {
+  let all = 0;
+  for (let i = 0; i < HEX_DIGITS / 2; i += 1) {
+    const high = HEX_VALUES[bytes[start + 2 * i] ?? 0] ?? NO_DIGIT;
+    const low = HEX_VALUES[bytes[start + 2 * i + 1] ?? 0] ?? NO_DIGIT;
+    all |= high | low;
+    target[i] = (high << 4) | low;
   }
-  return true;
+  return all < NO_DIGIT;
 }
 
 function isDigit(byte: number | undefined): boolean {
