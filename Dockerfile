@@ -39,7 +39,7 @@ LABEL org.opencontainers.image.title="Slipway" \
 COPY --from=compiled --chown=0:0 /compile-cache /compile-cache
 # Threads share their memory, so that one takes up what another gave back, and what holds a block of a file is mapped on its
 # own, so that it leaves no hole among small things (mallopt(3); of no effect but with glibc).
-ENV NODE_COMPILE_CACHE=/compile-cache MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=262144
+ENV NODE_COMPILE_CACHE=/compile-cache UV_THREADPOOL_SIZE=16 MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=262144
 # No name is needed: any user without rights will do, and Kubernetes checks for a number.
 USER 65532:65532
 ENTRYPOINT ["node"]

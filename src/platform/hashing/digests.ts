@@ -64,8 +64,8 @@ export interface HashPool {
     signal?: AbortSignal,
   ): Promise<ContentDigests>;
   /**
-   * Writes the first `length` bytes of `buffer` (at most 1 MiB) to a new file, hashes them and makes the file durable, in
-   * one trip to a worker. The file is read-only, and replaces what is under the path. Its name is not made durable.
+   * Writes the first `length` bytes of `buffer` (at most 1 MiB) to a new file and hashes them, in one trip to a worker.
+   * The file is read-only and replaces a file under the path. Neither its bytes nor its name are made durable.
    *
    * @param path absolute
    * @param buffer belongs to the pool until the promise resolves with it; after a rejection it is gone

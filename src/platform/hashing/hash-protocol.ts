@@ -13,7 +13,7 @@ export interface FileJob {
   readonly span?: ByteSpan | undefined;
 }
 
-/** A small file whose bytes are in memory: written, hashed and made durable in one go. */
+/** A small file whose bytes are in memory: written and hashed in one go. */
 export interface StageJob {
   readonly id: number;
   readonly kind: 'stage';

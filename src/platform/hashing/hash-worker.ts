@@ -3,7 +3,7 @@ import { saveCompiledModules } from '../process/process-memory.ts';
 import { createCrc64, type Crc64 } from './crc64.ts';
 import { FileHasher } from './file-hasher.ts';
 import type { BlockJob, FileJob, HashAnswer, HashWorkerData, StageJob } from './hash-protocol.ts';
-import { writeDurableFile } from '../files/write-durable-file.ts';
+import { writeNewFile } from '../files/write-new-file.ts';
 
 // Runs in a worker thread of the hash pool. The descriptors are those of the process: the main thread holds them open.
 
@@ -51,7 +51,7 @@ async function runStage(job: StageJob): Promise<void> {
     crc64 ??= await createCrc64();
     const bytes = Buffer.from(job.buffer, 0, job.length);
     const result = hasher.hashBytes(bytes, job.extra, crc64);
-    await writeDurableFile(job.path, bytes);
+    writeNewFile(job.path, bytes);
     answer({ id: job.id, kind: 'staged', result, buffer: job.buffer }, [job.buffer]);
   } catch (error) {
     fail(job.id, error);

@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { chmod, lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasBlockList } from '../../domain/release/blocks.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
@@ -17,12 +17,12 @@ import type { SnapshotFailpoint } from '../volume/snapshot-failpoints.ts';
 export interface StagedObject {
   readonly stagedPath: string;
   readonly digests: Pick<FileDigests, 'size' | 'blake3' | 'blocks'>;
-  /** Its bytes were synced since they were written, and it is read-only; when absent, they were not. */
-  readonly durable?: boolean;
 }
 
 /** Objects are never changed in place, so nobody gets to write to them. */
 const OBJECT_MODE = 0o444;
+
+const PERMISSION_BITS = 0o777;
 
 /** How many directories are made durable at the same time. */
 const FLUSH_CONCURRENCY = 4;
@@ -41,11 +41,11 @@ export class ObjectCommitter {
   }
 
   /** See `SnapshotWriter.commitObject`. */
-  async commit({ stagedPath, digests, durable = false }: StagedObject): Promise<void> {
+  async commit({ stagedPath, digests }: StagedObject): Promise<void> {
     await this.#queue.run(digests.blake3, async () => {
       const target = objectPath(this.#root, digests.blake3);
       const state = await fileState(target, digests.size);
-      if (state !== 'ok') await this.#makeDurable(stagedPath, digests.size, durable);
+      const mode = state === 'ok' ? OBJECT_MODE : await this.#makeDurable(stagedPath, digests.size);
       await this.#makeDirectory(objectDirectory(this.#root, digests.blake3));
       if (state === 'wrong') await this.#quarantine(digests.blake3, basename(dirname(stagedPath)));
       if (hasBlockList(digests.size)) await this.#commitBlockList(stagedPath, digests);
@@ -54,7 +54,7 @@ export class ObjectCommitter {
       } else {
         await rename(stagedPath, target);
         // Not before: a staged file that outlives a crash has to stay writable for the attempt that continues it.
-        if (!durable) await chmod(target, OBJECT_MODE);
+        if (mode !== OBJECT_MODE) await chmod(target, OBJECT_MODE);
         this.#hit('snapshot.object.renamed');
       }
       // Also when it was there already: a crash may have come between its rename and the sync of the directory.
@@ -91,20 +91,17 @@ export class ObjectCommitter {
     await Promise.all(Array.from({ length: FLUSH_CONCURRENCY }, next));
   }
 
-  async #makeDurable(stagedPath: string, size: number, durable: boolean): Promise<void> {
-    if (durable) {
-      checkStaged(stagedPath, await lstat(stagedPath), size);
-      this.#hit('snapshot.object.checked');
-      this.#hit('snapshot.object.synced');
-      return;
-    }
+  /** Checks a staged file and makes its bytes durable; returns its permission bits. */
+  async #makeDurable(stagedPath: string, size: number): Promise<number> {
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     const file = await open(stagedPath, flags);
     try {
-      checkStaged(stagedPath, await file.stat(), size);
+      const stats = await file.stat();
+      checkStaged(stagedPath, stats, size);
       this.#hit('snapshot.object.checked');
       await file.sync();
       this.#hit('snapshot.object.synced');
+      return stats.mode & PERMISSION_BITS;
     } finally {
       await file.close();
     }

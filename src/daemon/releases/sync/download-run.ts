@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import pLimit from 'p-limit';
 import type { FileDigests } from '../../../platform/hashing/digests.ts';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
@@ -15,6 +16,12 @@ import type { SqlDatabase } from '../records/sql.ts';
 
 /** Fetched entries that are written to the database in one transaction. */
 const BATCH_ENTRIES = 128;
+
+/**
+ * Files that are made durable while others are downloaded. The disk writes many files in one go about as fast as one, so
+ * a download does not wait for the one before it to be synced.
+ */
+const COMMITS_IN_FLIGHT = 16;
 
 /** What downloading is made of. */
 export interface DownloadRunDependencies {
@@ -50,6 +57,7 @@ export async function downloadUnresolved(
   context: TaskContext,
 ): Promise<DownloadOutcome> {
   const { database, catalogs, objects, clock } = deps;
+  const downloads = pLimit(deps.concurrency);
   let entries = 0;
   let bytes = 0;
   let received = 0;
@@ -68,14 +76,17 @@ export async function downloadUnresolved(
   try {
     await forEachConcurrently(
       catalogs.rows(revisionId, 'unresolved'),
-      deps.concurrency,
+      deps.concurrency + COMMITS_IN_FLIGHT,
       context.signal,
       async (row, signal) => {
         const stagedPath = join(staging, blake3Hex(Buffer.from(row.destination)));
-        const digests = await deps.downloader.download(upstreamEntryOf(row), stagedPath, signal, (count) => {
-          received += count;
-          context.progress(received, totalBytes, 'bytes', 'download');
-        });
+        const digests = await downloads(
+          async () =>
+            await deps.downloader.download(upstreamEntryOf(row), stagedPath, signal, (count) => {
+              received += count;
+              context.progress(received, totalBytes, 'bytes', 'download');
+            }),
+        );
         const object = await commitDownloaded(deps, stagedPath, digests, context.taskId);
         batch.push({ row, object });
         if (batch.length >= BATCH_ENTRIES) record();
@@ -99,7 +110,7 @@ export async function downloadUnresolved(
 export async function commitDownloaded(
   deps: Pick<DownloadRunDependencies, 'objects' | 'writer' | 'failpoints'>,
   stagedPath: string,
-  digests: FileDigests & { readonly durable?: boolean },
+  digests: FileDigests,
   taskId: string,
 ): Promise<KnownObject> {
   const hit = (name: ReleaseFailpoint): void => {
@@ -107,7 +118,7 @@ export async function commitDownloaded(
   };
   hit('release.entry.staged');
   if (deps.objects.get(digests.blake3)?.sound === false) await deps.writer.quarantine(digests.blake3, taskId);
-  await deps.writer.commitObject({ stagedPath, digests, durable: digests.durable === true });
+  await deps.writer.commitObject({ stagedPath, digests });
   hit('release.entry.committed');
   return {
     blake3: digests.blake3,

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../platform/process/clock.ts';
-import type { ExtraDigest, HashPool } from '../../../platform/hashing/digests.ts';
+import type { ExtraDigest, FileDigests, HashPool } from '../../../platform/hashing/digests.ts';
 import { SpareBuffers } from '../../../platform/memory/spare-buffers.ts';
 import { PartFile } from './part-file.ts';
 import { receiveInto } from './receive-into.ts';
 import { SMALL_FILE_BYTES, SmallFile, type SmallFileTools } from './small-file.ts';
-import type { StagedDigests, StagedFile } from './staged-file.ts';
+import type { StagedFile } from './staged-file.ts';
 import type { UpstreamConfiguration } from '../upstream-config.ts';
 import { quoteText } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamAdapter, type UpstreamEntry } from '../upstream.ts';
@@ -23,7 +23,7 @@ export interface Downloader {
    * @param stagedPath absolute path; its directory exists
    * @param signal stops promptly and leaves a resumable part
    * @param onBytes told how many bytes were added; negative when received bytes had to be thrown away
-   * @returns the digests of the file, with its block list, and whether its bytes are durable
+   * @returns the digests of the file, with its block list; its bytes are not durable yet
    * @throws UpstreamError when upstream fails, a file system error (`code` kept), or the signal's reason
    */
   download(
@@ -31,7 +31,7 @@ export interface Downloader {
     stagedPath: string,
     signal: AbortSignal,
     onBytes: (bytes: number) => void,
-  ): Promise<StagedDigests>;
+  ): Promise<FileDigests>;
 }
 
 /** What a downloader is built from. */
@@ -62,7 +62,7 @@ export function createDownloader(deps: DownloaderDeps): Downloader {
           ? new SmallFile(stagedPath, size, tools)
           : await PartFile.open(stagedPath, entry, deps.pool);
       if (part.length > 0) onBytes(part.length);
-      let digests: StagedDigests;
+      let digests: FileDigests;
       const end = deps.onDownloading?.();
       try {
         digests = await fetchVerified(deps, entry, part, { signal, onBytes });
@@ -89,7 +89,7 @@ async function fetchVerified(
   entry: UpstreamEntry,
   part: StagedFile,
   progress: Progress,
-): Promise<StagedDigests> {
+): Promise<FileDigests> {
   let failures = 0;
   let mismatched = false;
   for (;;) {
@@ -146,7 +146,7 @@ function extraDigestsOf(entry: UpstreamEntry): readonly ExtraDigest[] {
   return EXTRA_DIGESTS.filter((kind) => entry.digests[kind] !== undefined);
 }
 
-function checkDigests(entry: UpstreamEntry, digests: StagedDigests): void {
+function checkDigests(entry: UpstreamEntry, digests: FileDigests): void {
   const where = quoteText(entry.destination);
   if (entry.size !== null && digests.size !== entry.size) {
     throw new UpstreamError(

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { open, readFile, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
-import type { ExtraDigest, HashPool } from '../../../platform/hashing/digests.ts';
+import type { ExtraDigest, FileDigests, HashPool } from '../../../platform/hashing/digests.ts';
 import { releaseChunk } from '../release-chunk.ts';
-import type { StagedDigests, StagedFile } from './staged-file.ts';
+import type { StagedFile } from './staged-file.ts';
 import type { UpstreamEntry } from '../upstream.ts';
 import { writeChunks } from './write-chunks.ts';
 
@@ -121,11 +121,8 @@ export class PartFile implements StagedFile {
     this.#recorded = validator;
   }
 
-  async hash(extra: readonly ExtraDigest[], signal: AbortSignal): Promise<StagedDigests> {
-    return {
-      ...(await this.#pool.hashFile(this.#handle.fd, { blocks: true, extra }, signal)),
-      durable: false,
-    };
+  async hash(extra: readonly ExtraDigest[], signal: AbortSignal): Promise<FileDigests> {
+    return await this.#pool.hashFile(this.#handle.fd, { blocks: true, extra }, signal);
   }
 
   async finish(): Promise<void> {

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
-import type { ExtraDigest, HashPool } from '../../../platform/hashing/digests.ts';
+import type { ExtraDigest, FileDigests, HashPool } from '../../../platform/hashing/digests.ts';
 import type { SpareBuffers } from '../../../platform/memory/spare-buffers.ts';
 import { releaseChunk } from '../release-chunk.ts';
-import type { StagedDigests, StagedFile } from './staged-file.ts';
+import type { StagedFile } from './staged-file.ts';
 
 /** Largest file that is gathered in memory: one trip to a worker, and no part to look after. */
 export const SMALL_FILE_BYTES = 1024 * 1024;
@@ -14,7 +14,7 @@ export interface SmallFileTools {
 }
 
 /**
- * A small file, gathered in memory, and written, hashed and made durable by a worker once it is whole. A release has
+ * A small file, gathered in memory, and written and hashed by a worker once it is whole. A release has
  * thousands of these, and each trip to the file system costs as much as receiving a hundred kilobytes. Only the running
  * call can resume it.
  */
@@ -60,7 +60,7 @@ export class SmallFile implements StagedFile {
     await this.discard();
   }
 
-  async hash(extra: readonly ExtraDigest[], signal: AbortSignal): Promise<StagedDigests> {
+  async hash(extra: readonly ExtraDigest[], signal: AbortSignal): Promise<FileDigests> {
     const buffer = this.#buffer ?? this.#tools.buffers.take(this.#size);
     this.#buffer = null;
     const staged = await this.#tools.pool.stageFile(this.#stagedPath, buffer, this.#length, {
@@ -69,7 +69,7 @@ export class SmallFile implements StagedFile {
     });
     this.#written = true;
     this.#tools.buffers.put(staged.buffer);
-    return { ...staged.digests, durable: true };
+    return staged.digests;
   }
 
   async finish(): Promise<void> {

@@ -1,8 +1,5 @@
 import type { ExtraDigest, FileDigests } from '../../../platform/hashing/digests.ts';
 
-/** The digests of a staged file, and whether its bytes are durable already. */
-export type StagedDigests = FileDigests & { readonly durable: boolean };
-
 /** A file on its way into the staging directory: received, hashed, then kept or thrown away. */
 export interface StagedFile {
   /** Bytes received so far. */
@@ -20,7 +17,7 @@ export interface StagedFile {
    *
    * @throws the file system error, `code` kept, or the signal's reason
    */
-  hash(extra: readonly ExtraDigest[], signal: AbortSignal): Promise<StagedDigests>;
+  hash(extra: readonly ExtraDigest[], signal: AbortSignal): Promise<FileDigests>;
   /** Closes the file under its staged name. */
   finish(): Promise<void>;
   /** Closes the file and leaves what a later call can go on with. */

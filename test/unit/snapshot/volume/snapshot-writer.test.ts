@@ -127,15 +127,15 @@ describe('commitObject', () => {
     ).rejects.toThrow('block list');
   });
 
-  it('takes a file that the pool made durable, once it is sure of its size', async () => {
+  it('takes a read-only file that the pool staged, once it is sure of its size', async () => {
     const reached: string[] = [];
     const { root, writer } = await openWriter({ hit: (name) => reached.push(name) });
     const stagedPath = join(await writer.stagingDirectory('t'), 'x');
     const { digests } = await pool.stageFile(stagedPath, new ArrayBuffer(4), 4, { extra: [] });
-    await expect(
-      writer.commitObject({ stagedPath, digests: { ...digests, size: 5 }, durable: true }),
-    ).rejects.toThrow('4 bytes, but 5 were hashed');
-    await writer.commitObject({ stagedPath, digests, durable: true });
+    await expect(writer.commitObject({ stagedPath, digests: { ...digests, size: 5 } })).rejects.toThrow(
+      '4 bytes, but 5 were hashed',
+    );
+    await writer.commitObject({ stagedPath, digests });
     expect((await lstat(objectPath(root, digests.blake3))).mode & 0o777).toBe(0o444);
     expect(await readdir(await writer.stagingDirectory('t'))).toEqual([]);
     expect(reached).toEqual(['snapshot.object.checked', 'snapshot.object.synced', 'snapshot.object.renamed']);
