@@ -13,6 +13,7 @@ import { createMetricsServer, createRegistry } from '../platform/metrics/metrics
 import { createReportThread } from './admin/reports/report-thread.ts';
 import { assembleServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config.ts';
+import { createDamageSender } from './daemon-client/damage-sender.ts';
 import { createDaemonClient } from './daemon-client/daemon-client.ts';
 import { readDaemonToken } from './daemon-client/daemon-token.ts';
 import { readDashboardFiles } from './dashboard/dashboard-files.ts';
@@ -109,6 +110,9 @@ export async function startServer(
     shared?.scrubs === false
       ? null
       : createServerScrub(config, { serving, pool, registry, inFlight, clock, random, logger });
+  // One process is enough: each learns of the damage that the others find.
+  const damageSender =
+    shared?.scrubs === false ? null : createDamageSender({ serving, client, clock, random, logger });
   shared?.join({
     serving,
     wake: () => {
@@ -131,6 +135,7 @@ export async function startServer(
   });
   lifecycle.onShutdown('refresh', async () => {
     await room.stop();
+    await damageSender?.stop();
     await forwarder.close();
     await client.close();
   });
@@ -148,6 +153,7 @@ export async function startServer(
   });
   if (settleMs === 0) refresher.start(firstEnvelope);
   scrub?.start();
+  damageSender?.start();
   return { url: listening.url, metricsUrl: metricsServer?.url ?? null, hashing: pool.implementation };
 }
 

@@ -149,6 +149,7 @@ export function createPublisher(deps: PublisherDependencies): Publisher {
           verified_at: soundSince,
           checked_at: now(),
           damaged_at: null,
+          damage_reason: null,
           damage_message: null,
           deleted_at: null,
         });
