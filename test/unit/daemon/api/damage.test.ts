@@ -45,7 +45,11 @@ describe('POST /v1/damage', () => {
 
   it.each<[string, unknown, string]>([
     ['no reports', { reports: [] }, '/reports'],
-    ['too many reports', { reports: Array(DAMAGE_REPORTS_MAX + 1).fill(REPORT) }, '/reports'],
+    [
+      'too many reports',
+      { reports: Array.from({ length: DAMAGE_REPORTS_MAX + 1 }, () => REPORT) },
+      '/reports',
+    ],
     ['a bad digest', { reports: [{ ...REPORT, blake3: 'A'.repeat(64) }] }, '/reports/0/blake3'],
     ['another kind', { reports: [{ ...REPORT, kind: 'odd' }] }, '/reports/0/kind'],
     [

@@ -88,7 +88,7 @@ describe('the damage sender', () => {
     await clock.advance(1000);
     serving.tellDamage({ blake3: digestOf('b'), report: null });
     await clock.advance(20 * RESEND_MS);
-    expect(requests).toEqual([['a', 'b'], ...Array<string[]>(SENDS - 1).fill(['a'])]);
+    expect(requests).toEqual([['a', 'b'], ...Array.from({ length: SENDS - 1 }, () => ['a'])]);
     serving.reportDamage(reportOf('a'));
     await clock.advance(1000);
     expect(requests).toHaveLength(SENDS + 1);

@@ -40,7 +40,7 @@ async function synced(): Promise<World> {
 
 function reportOf(content: string): ReportedObject {
   return {
-    blake3: blake3Hex(Buffer.from(content)) as Blake3Hex,
+    blake3: blake3Hex(Buffer.from(content)),
     destination: 'told by the server',
     kind: 'damaged',
     message: 'block 0 differs',
@@ -281,7 +281,7 @@ describe('damaged objects', () => {
     const recheck = createDamageRecheck({
       ...partsOf(world),
       inspector: {
-        stamp: inspector.stamp,
+        stamp: (blake3) => inspector.stamp(blake3),
         inspect: async () => {
           hashes += 1;
           return 'digest_mismatch';
