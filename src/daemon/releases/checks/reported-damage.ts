@@ -7,11 +7,12 @@ import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import type { ObjectInspector } from './object-inspector.ts';
+import { createObjectQueue } from './object-queue.ts';
 import type { ReleaseDamage } from './release-damage.ts';
 import { describeFailure, failureOf } from './release-failure.ts';
 
 /** Most objects that wait to be checked. A server sends the others again later. */
-export const REPORTED_OBJECTS_MAX = 10_000;
+const REPORTED_OBJECTS_MAX = 10_000;
 /** Objects checked at the same time. */
 const CONCURRENCY = 2;
 
@@ -39,9 +40,6 @@ export interface ReportedDamageOptions {
  */
 export function createReportedDamage(options: ReportedDamageOptions): ReportedDamage {
   const { inspector, releases, objects, damage, logger } = options;
-  const stopping = new AbortController();
-  const waiting = new Map<Blake3Hex, ReportedObject>();
-  const running = new Map<Blake3Hex, Promise<void>>();
   /** Whether damage was recorded that the newest attestation does not count yet. */
   let isUncounted = false;
 
@@ -69,9 +67,9 @@ export function createReportedDamage(options: ReportedDamageOptions): ReportedDa
     );
   };
 
-  const check = async (report: ReportedObject): Promise<void> => {
+  const check = async (report: ReportedObject, signal: AbortSignal): Promise<void> => {
     const { blake3, destination, message } = report;
-    const status = await inspector.inspect(blake3, stopping.signal);
+    const status = await inspector.inspect(blake3, signal);
     if (status === null || status === 'ok') {
       logger.info(
         { blake3, destination, detail: message },
@@ -85,48 +83,35 @@ export function createReportedDamage(options: ReportedDamageOptions): ReportedDa
     if (withdrawn.length > 0) await attest('damage reported by a server');
   };
 
-  const run = async (report: ReportedObject): Promise<void> => {
-    const { blake3, destination } = report;
-    try {
-      await check(report);
-      const isLast = waiting.size === 0 && running.size === 1;
-      if (isLast && isUncounted) await attest('further damage reported by a server');
-    } catch (error) {
-      if (!stopping.signal.aborted) {
+  const queue = createObjectQueue<Blake3Hex, ReportedObject>({
+    max: REPORTED_OBJECTS_MAX,
+    concurrency: CONCURRENCY,
+    work: async (report, signal) => {
+      try {
+        await check(report, signal);
+        if (queue.size === 1 && isUncounted) await attest('further damage reported by a server');
+      } catch (error) {
+        if (signal.aborted) return;
+        const { blake3, destination } = report;
         logger.warn({ err: error, blake3, destination }, 'reported damage could not be checked or attested');
       }
-    }
-    running.delete(blake3);
-    startNext();
-  };
-
-  const startNext = (): void => {
-    for (const [blake3, report] of waiting) {
-      if (running.size >= CONCURRENCY || stopping.signal.aborted) return;
-      waiting.delete(blake3);
-      running.set(blake3, run(report));
-    }
-  };
+    },
+  });
 
   const isAccepted = (report: ReportedObject): boolean => {
     const { blake3 } = report;
     if (releases.holders(blake3).length === 0) return false;
-    if (waiting.has(blake3) || running.has(blake3) || objects.get(blake3)?.sound === false) return true;
-    if (waiting.size >= REPORTED_OBJECTS_MAX) return false;
-    waiting.set(blake3, report);
-    return true;
+    const isKnown = queue.has(blake3) || objects.get(blake3)?.sound === false;
+    return isKnown || queue.offer(blake3, report);
   };
 
   return {
     take: (reports) => {
       const accepted = reports.filter(isAccepted).length;
-      startNext();
       return { accepted, ignored: reports.length - accepted };
     },
     stop: async () => {
-      stopping.abort(new Error('the daemon is stopping'));
-      waiting.clear();
-      await Promise.all(running.values());
+      await queue.stop();
     },
   };
 }
