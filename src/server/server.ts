@@ -13,10 +13,10 @@ import { createMetricsServer, createRegistry } from '../platform/metrics/metrics
 import { createReportThread } from './admin/reports/report-thread.ts';
 import { assembleServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config.ts';
-import { createDamageSender } from './daemon-client/damage-sender.ts';
 import { createDaemonClient } from './daemon-client/daemon-client.ts';
 import { readDaemonToken } from './daemon-client/daemon-token.ts';
 import { readDashboardFiles } from './dashboard/dashboard-files.ts';
+import { createDamageSender } from './daemon-client/damage-sender.ts';
 import { readOpenApiDocument } from './http/openapi-document.ts';
 import { createServerScrub } from './scrub/create-server-scrub.ts';
 import { createTrustedKeyRing } from './serving/trusted-key-ring.ts';
@@ -111,8 +111,11 @@ export async function startServer(
       ? null
       : createServerScrub(config, { serving, pool, registry, inFlight, clock, random, logger });
   // One process is enough: each learns of the damage that the others find.
-  const damageSender =
-    shared?.scrubs === false ? null : createDamageSender({ serving, client, clock, random, logger });
+  if (shared?.scrubs !== false) {
+    const damageSender = createDamageSender({ serving, client, clock, random, logger });
+    lifecycle.onShutdown('damage reports', async () => await damageSender.stop());
+    damageSender.start();
+  }
   shared?.join({
     serving,
     wake: () => {
@@ -135,7 +138,6 @@ export async function startServer(
   });
   lifecycle.onShutdown('refresh', async () => {
     await room.stop();
-    await damageSender?.stop();
     await forwarder.close();
     await client.close();
   });
@@ -153,7 +155,6 @@ export async function startServer(
   });
   if (settleMs === 0) refresher.start(firstEnvelope);
   scrub?.start();
-  damageSender?.start();
   return { url: listening.url, metricsUrl: metricsServer?.url ?? null, hashing: pool.implementation };
 }
 
