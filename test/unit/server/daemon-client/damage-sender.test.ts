@@ -8,9 +8,11 @@ import {
   SENDER_OBJECTS_MAX,
   SENDS,
 } from '../../../../src/server/daemon-client/damage-sender.ts';
-import type { DamageReport } from '../../../../src/server/serving/serving.ts';
+import type { DamageChange } from '../../../../src/server/serving/serving.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { FakeServing } from '../../../fakes/fake-serving.ts';
+
+type DamageReport = NonNullable<DamageChange['report']>;
 
 interface Bench {
   readonly serving: FakeServing;
