@@ -1,6 +1,7 @@
 import { renderActionSchema } from '../../src/contract/actions/action-schema.ts';
 import { CONTROL_ACTIONS } from '../../src/contract/actions/actions.ts';
 import { EnvelopeSchema, StatementSchema } from '../../src/contract/formats/attestation-format.ts';
+import { DamageAcceptedAnswer, DamageReportsSchema } from '../../src/contract/formats/damage-report.ts';
 import { renderJsonSchema, type JsonSchema } from '../../src/contract/json/json-schema.ts';
 import { ProblemSchema } from '../../src/contract/problems/problem-schema.ts';
 import { REPORTS } from '../../src/contract/reports/reports.ts';
@@ -18,6 +19,8 @@ export function renderSchemas(): Array<[string, string]> {
     'attestation-envelope': renderJsonSchema(EnvelopeSchema),
     'attestation-statement': renderJsonSchema(StatementSchema),
     'control-body': renderJsonSchema(ControlBodySchema),
+    'damage-accepted': renderJsonSchema(DamageAcceptedAnswer.schema),
+    'damage-reports': renderJsonSchema(DamageReportsSchema),
     'daemon-health': renderJsonSchema(DaemonHealthAnswer.schema),
     'daemon-readiness': renderJsonSchema(DaemonReadinessAnswer.schema),
     problem: renderJsonSchema(ProblemSchema),

@@ -152,6 +152,7 @@ export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDep
         }),
       ]),
       attestation: releases.attestation,
+      damage: releases.damageIntake,
       readiness: () => readiness,
       clock,
       logger,

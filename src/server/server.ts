@@ -16,6 +16,7 @@ import type { ServerConfiguration } from './config.ts';
 import { createDaemonClient } from './daemon-client/daemon-client.ts';
 import { readDaemonToken } from './daemon-client/daemon-token.ts';
 import { readDashboardFiles } from './dashboard/dashboard-files.ts';
+import { createDamageSender } from './daemon-client/damage-sender.ts';
 import { readOpenApiDocument } from './http/openapi-document.ts';
 import { createServerScrub } from './scrub/create-server-scrub.ts';
 import { createTrustedKeyRing } from './serving/trusted-key-ring.ts';
@@ -109,6 +110,12 @@ export async function startServer(
     shared?.scrubs === false
       ? null
       : createServerScrub(config, { serving, pool, registry, inFlight, clock, random, logger });
+  // One process is enough: each learns of the damage that the others find.
+  if (shared?.scrubs !== false) {
+    const damageSender = createDamageSender({ serving, client, clock, random, logger });
+    lifecycle.onShutdown('damage reports', async () => await damageSender.stop());
+    damageSender.start();
+  }
   shared?.join({
     serving,
     wake: () => {

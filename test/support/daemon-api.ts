@@ -34,6 +34,7 @@ export async function startTestApi(overrides: Partial<DaemonApiDependencies> = {
   const api = createDaemonApi({
     reports: new Map(),
     actions: new Map(),
+    damage: () => ({ accepted: 0, ignored: 0 }),
     attestation: { current: () => null, waitForChange: async () => undefined },
     readiness: () => ({ ready: true, message: 'ready' }),
     clock: systemClock,

@@ -19,6 +19,7 @@ export interface TestSystem {
   readonly serverConfiguration: string;
   readonly serverUrl: string;
   readonly metricsUrl: string;
+  readonly daemonUrl: string;
   daemon: SlipwayProcess;
   server: SlipwayProcess;
   startDaemon(wrapper?: readonly string[]): Promise<SlipwayProcess>;
@@ -40,6 +41,7 @@ export interface Readyz {
   readonly message: string;
   readonly release_id: string | null;
   readonly snapshot_id: string | null;
+  readonly attestation: { readonly version: number } | null;
 }
 
 /** A task as task.status reports it. */
@@ -128,6 +130,7 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
     serverConfiguration,
     serverUrl,
     metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
+    daemonUrl,
     startDaemon: async (wrapper) => {
       system.daemon = track(
         await startSlipway(

@@ -28,7 +28,8 @@ export const ReleaseRowSchema = z
       .object({
         checked_at: UnixSeconds.nullable(),
         ok: z.boolean(),
-        damaged: Count.describe('Entries that did not match at the last check.'),
+        damaged: Count.describe('Entries that are known to be missing or damaged.'),
+        damaged_examples: z.array(z.string()).describe('Destinations of the first of them.').optional(),
       })
       .describe('The last full verification of the bytes.'),
   })

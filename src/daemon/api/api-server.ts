@@ -9,7 +9,8 @@ import { renderActionProblem } from './action-errors.ts';
 import { jsonAnswer, sendAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { answerAttestation } from './attestation-route.ts';
 import { answerControl } from './control-route.ts';
-import type { ActionHandler, AttestationSource, ReportHandler } from './ports.ts';
+import { answerDamage } from './damage-route.ts';
+import type { ActionHandler, AttestationSource, DamageIntake, ReportHandler } from './ports.ts';
 import { answerReport } from './report-route.ts';
 import { readRequestBody } from './request-body.ts';
 import { parseTarget, ROUTE_METHODS, type ApiRoute } from './routes.ts';
@@ -20,6 +21,7 @@ export interface DaemonApiDependencies {
   readonly reports: ReadonlyMap<string, ReportHandler>;
   readonly actions: ReadonlyMap<string, ActionHandler>;
   readonly attestation: AttestationSource;
+  readonly damage: DamageIntake;
   /** Whether reports and actions can be answered; before, everything but health answers 503. */
   readonly readiness: () => { readonly ready: boolean; readonly message: string };
   readonly clock: Clock;
@@ -72,6 +74,8 @@ export function createDaemonApi(deps: DaemonApiDependencies): DaemonApi {
       }
       case 'attestation':
         return await answerAttestation(deps.attestation, request);
+      case 'damage':
+        return await answerDamage(deps.damage, request);
       case 'report':
         return await answerReport(deps, route.name, request);
       case 'control':

@@ -1,14 +1,12 @@
 import { isControlAction } from '../../contract/actions/actions.ts';
 import { parseControlBody } from '../../contract/actions/parse-control-body.ts';
-import { JsonError } from '../../contract/json/json-error.ts';
-import { parseJsonExact } from '../../contract/json/json-exact.ts';
 import { parseQuery } from '../../contract/operations/query-parser.ts';
 import { NoQuery } from '../../contract/operations/query.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import type { ActionHandler } from './ports.ts';
-import { BODY_MAX_BYTES } from './request-body.ts';
+import { parseJsonBody } from './request-body.ts';
 
 /** What control actions are started with. */
 export interface ControlRouteDependencies {
@@ -17,7 +15,6 @@ export interface ControlRouteDependencies {
   readonly logger: Logger;
 }
 
-const BODY_MAX_DEPTH = 16;
 /** Visible ASCII. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
@@ -38,7 +35,7 @@ export async function answerControl(
     throw new ServiceError('invalid_request', 'control actions have no query', { errors: query.error });
   }
   const idempotencyKey = parseIdempotencyKey(request.headers['idempotency-key']);
-  const parsed = parseControlBody(action, parseBody(await request.readBody()));
+  const parsed = parseControlBody(action, parseJsonBody(await request.readBody()));
   if (!parsed.ok) {
     throw new ServiceError(
       'invalid_request',
@@ -66,19 +63,6 @@ export async function answerControl(
     ignored_fields: ignoredFields,
     ...(task.finished_at === null ? {} : { result: task.result ?? {} }),
   });
-}
-
-function parseBody(text: string | null): unknown {
-  if (text === null) return undefined;
-  try {
-    return parseJsonExact(text, { strict: true, maxDepth: BODY_MAX_DEPTH, maxBytes: BODY_MAX_BYTES });
-  } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    throw new ServiceError('invalid_request', `the body is not acceptable JSON: ${error.message}`, {
-      errors: [{ pointer: '', message: error.message }],
-      cause: error,
-    });
-  }
 }
 
 function parseIdempotencyKey(header: string | readonly string[] | undefined): string | null {

@@ -1,3 +1,4 @@
+import type { ReportedObject } from '../../contract/formats/damage-report.ts';
 import type { TaskRow } from '../tasks/task-engine.ts';
 
 /** The query of a report, already validated against the contract. */
@@ -21,6 +22,14 @@ export type ActionHandler = (
   body: Readonly<Record<string, unknown>>,
   context: { readonly idempotencyKey: string | null; readonly correlationId: string },
 ) => Promise<ActionOutcome> | ActionOutcome;
+
+/** Takes what a server found missing or damaged on the volume. Returns before the objects are checked. */
+export type DamageIntake = (reports: readonly ReportedObject[]) => {
+  /** Objects that are checked, or known to be damaged. */
+  readonly accepted: number;
+  /** Objects that no kept release holds, or that the queue has no room for. */
+  readonly ignored: number;
+};
 
 /** Where the loopback API finds the attestation. */
 export interface AttestationSource {

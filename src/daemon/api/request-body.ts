@@ -1,9 +1,13 @@
 import type { IncomingMessage } from 'node:http';
+import { JsonError } from '../../contract/json/json-error.ts';
+import { parseJsonExact } from '../../contract/json/json-exact.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { readBody } from '../../platform/http/read-body.ts';
 
 /** Largest request body. */
-export const BODY_MAX_BYTES = 1024 * 1024;
+const BODY_MAX_BYTES = 1024 * 1024;
+
+const BODY_MAX_DEPTH = 16;
 
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
@@ -30,6 +34,26 @@ export async function readRequestBody(request: IncomingMessage): Promise<string 
     throw new ServiceError('invalid_request', 'the body is not valid UTF-8', {
       errors: [{ pointer: '', message: 'must be UTF-8' }],
       cause,
+    });
+  }
+}
+
+/**
+ * Parses the text of a body: exact integers, no repeated keys, bounded depth.
+ *
+ * @param text what {@link readRequestBody} returned
+ * @returns the value; `undefined` when there is no body
+ * @throws ServiceError `invalid_request`
+ */
+export function parseJsonBody(text: string | null): unknown {
+  if (text === null) return undefined;
+  try {
+    return parseJsonExact(text, { strict: true, maxDepth: BODY_MAX_DEPTH, maxBytes: BODY_MAX_BYTES });
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw new ServiceError('invalid_request', `the body is not acceptable JSON: ${error.message}`, {
+      errors: [{ pointer: '', message: error.message }],
+      cause: error,
     });
   }
 }

@@ -1,6 +1,6 @@
 /** What a request target names. */
 export type ApiRoute =
-  | { readonly kind: 'health' | 'readiness' | 'attestation' }
+  | { readonly kind: 'health' | 'readiness' | 'attestation' | 'damage' }
   | { readonly kind: 'report' | 'control'; readonly name: string };
 
 /** A request target, taken apart. */
@@ -19,6 +19,7 @@ const PATHS: ReadonlyMap<string, ApiRoute> = new Map([
   ['/healthz', { kind: 'health' }],
   ['/readyz', { kind: 'readiness' }],
   ['/v1/attestation', { kind: 'attestation' }],
+  ['/v1/damage', { kind: 'damage' }],
 ]);
 
 /** The methods of each kind of route, as `Allow` lists them. */
@@ -26,6 +27,7 @@ export const ROUTE_METHODS: Readonly<Record<ApiRoute['kind'], readonly string[]>
   health: ['GET', 'HEAD'],
   readiness: ['GET', 'HEAD'],
   attestation: ['GET', 'HEAD'],
+  damage: ['POST'],
   report: ['GET', 'HEAD'],
   control: ['POST'],
 };

@@ -3,12 +3,14 @@ import type { Migration } from './migrate.ts';
 import { TASKS_MIGRATION } from './migrations/0001-tasks.ts';
 import { RELEASES_MIGRATION } from './migrations/0002-releases.ts';
 import { SCHEDULES_MIGRATION } from './migrations/0003-schedules.ts';
+import { DAMAGE_ORIGIN_MIGRATION } from './migrations/0004-damage-origin.ts';
 
 /** The steps of the main database's schema. */
 export const MAIN_MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'tasks', sql: TASKS_MIGRATION },
   { version: 2, name: 'releases', sql: RELEASES_MIGRATION },
   { version: 3, name: 'schedules', sql: SCHEDULES_MIGRATION },
+  { version: 4, name: 'damage-origin', sql: DAMAGE_ORIGIN_MIGRATION },
 ];
 
 /** "SLPm" */

@@ -1,10 +1,10 @@
 import type { SigningKey } from '../../attestation/keys.ts';
-import type { Clock } from '../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Failpoints } from '../../platform/files/failpoints.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../snapshot/volume/snapshot-writer.ts';
-import type { ActionHandler, AttestationSource, ReportHandler } from '../api/ports.ts';
+import type { ActionHandler, AttestationSource, DamageIntake, ReportHandler } from '../api/ports.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { TaskArguments, TaskHandler } from '../tasks/task.ts';
 import type { ConnectedUpstream, UpstreamSource } from '../upstream/upstream-source.ts';
@@ -15,7 +15,10 @@ import { recoverReleases } from './recovery/boot-recovery.ts';
 import { createCatalogRefreshTask } from './catalog/catalog-refresh-task.ts';
 import { createCatalogStore, type CatalogStore } from './catalog/catalog-store.ts';
 import { createCleanupTask } from './cleanup/cleanup-task.ts';
-import { createDamageBook } from './checks/damage-book.ts';
+import { createDamageRecheck } from './checks/damage-recheck.ts';
+import { createObjectInspector } from './checks/object-inspector.ts';
+import { createReleaseDamage } from './checks/release-damage.ts';
+import { createReportedDamage } from './checks/reported-damage.ts';
 import { createReleaseDiagnostics, type ReleaseDiagnostics } from './checks/diagnostics.ts';
 import { createObjectRegistry, type ObjectRegistry } from './records/object-registry.ts';
 import type { EntryRebuilder } from './repair/object-restore.ts';
@@ -98,6 +101,8 @@ export interface Releases {
   /** Task arguments of the actions from an accepted body alone, by action; each queues a task of that kind. */
   readonly plans: ReadonlyMap<string, (body: Readonly<Record<string, unknown>>) => TaskArguments>;
   readonly attestation: AttestationSource;
+  /** Takes damage that servers report. */
+  readonly damageIntake: DamageIntake;
   /** What others build releases from: the localized channel, the parse index. */
   readonly repository: ReleaseRepository;
   readonly catalogs: CatalogStore;
@@ -119,85 +124,21 @@ export interface Releases {
 
 /** Puts the release rooms together. */
 export function createReleases(deps: ReleasesDependencies): Releases {
-  const { database, configuration, clock, writer, pool, upstream, engine, failpoints, logger } = deps;
-  const releases = createReleaseRepository(database);
-  const catalogs = createCatalogStore(database);
-  const objects = createObjectRegistry(database);
-  const attestations = createAttestationRepository(database);
-  const probes = createProbeRepository(database);
-  const damage = createDamageBook({ database, releases, objects, clock });
-  const retention = (): RetentionLimits => {
-    const { retained, maxAgeSeconds } = configuration().retention;
-    return { count: retained, maxAgeSeconds };
-  };
-  const common = {
-    database,
-    releases,
-    catalogs,
-    objects,
-    writer,
-    clock,
-    failpoints,
-    pool,
-    probes,
-    logger,
-  };
-  const check = createReleaseCheck({
-    ...common,
-    root: deps.root,
-    damage,
-    concurrency: () => configuration().verifyConcurrency,
-  });
-  const attestor = createAttestor({
-    ...common,
-    attestations,
-    signingKeys: deps.signingKeys,
-    bootId: deps.bootId,
-    version: deps.version,
-    limits: () => ({
-      retention: retention(),
-      maxVerifyAgeSeconds: configuration().maxVerifyAgeSeconds,
-    }),
-    ttlSeconds: () => configuration().attestationTtlSeconds,
-    onIssued: deps.metrics === undefined ? undefined : deps.metrics.attestationIssued.bind(deps.metrics),
-  });
-  const publisher = createPublisher({
-    ...common,
-    attestor,
-    check,
-    reverifyAfterSeconds: () => Math.floor(configuration().maxVerifyAgeSeconds / 2),
-  });
-  /** What tasks are made of, with the settings of this moment. */
-  const workingWith = (connected: ConnectedUpstream | null) => ({
-    ...common,
-    adapter: connected?.adapter ?? null,
-    downloader: connected?.downloader ?? null,
-    attestor,
-    check,
-    publisher,
-    damage,
-    engine,
-    maxAttempts: configuration().maxAttempts,
-    concurrency: configuration().downloadConcurrency,
-    reserveBytes: configuration().reserveBytes,
-    onDownloaded: deps.metrics === undefined ? undefined : deps.metrics.downloaded.bind(deps.metrics),
-    rebuildEntry: deps.rebuildEntry,
-    retention: retention(),
-    graceMs: configuration().retention.graceSeconds * 1000,
-  });
-  /** A handler that is made again for each run, with the upstream and the settings that count when it begins. */
-  const perRun = (create: (working: ReturnType<typeof workingWith>) => TaskHandler): TaskHandler => ({
-    ...create(workingWith(null)),
+  const { configuration, clock, upstream, engine, logger } = deps;
+  const parts = createParts(deps);
+  const { releases, catalogs, objects, attestor, check, publisher, reported, recheck } = parts;
+  const working = (connected: ConnectedUpstream | null) => workingWith(deps, parts, connected);
+  /** Creates the handler again for each run, with the upstream and the settings of that moment. */
+  const perRun = (create: (of: ReturnType<typeof working>) => TaskHandler): TaskHandler => ({
+    ...create(working(null)),
     run: async (context) =>
-      await upstream.use(async (connected) => await create(workingWith(connected)).run(context)),
+      await upstream.use(async (connected) => await create(working(connected)).run(context)),
   });
   const recovery = createRecoveryRun({
     recover: (signal) =>
       recoverReleases(
         {
-          ...workingWith(null),
-          root: deps.root,
-          attestations,
+          ...working(null),
           signingKeys: deps.signingKeys(),
           verifyAfterSeconds: configuration().verifyAtBootAfterSeconds,
         },
@@ -220,28 +161,111 @@ export function createReleases(deps: ReleasesDependencies): Releases {
       engine,
       releases,
       upstream,
-      retention,
+      retention: () => retentionLimits(configuration()),
       keep: () => configuration().retention.keep,
-      now: () => Math.floor(clock.now() / 1000),
+      now: () => unixSeconds(clock),
     }),
     plans: createReleasePlans(() => configuration().retention.keep),
     attestation: attestor,
+    damageIntake: reported.take,
     repository: releases,
     catalogs,
     objects,
     publisher,
     check,
     attestor,
-    diagnostics: createReleaseDiagnostics({ releases, attestor, probes, upstream, clock, configuration }),
+    diagnostics: createReleaseDiagnostics({ ...parts, upstream, configuration }),
     recovered: (signal) => recovery.done(signal),
     start: async () => {
       await recovery.start(() => {
         attestor.startRenewal();
+        recheck.start();
       });
     },
     stop: async () => {
       await recovery.stop();
+      await reported.stop();
+      await recheck.stop();
       await attestor.stop();
     },
   };
+}
+
+/** The parts that all rooms share; none of them depends on settings that a task is bound to. */
+function createParts(deps: ReleasesDependencies) {
+  const { database, configuration } = deps;
+  const { root, writer, clock, failpoints, pool, logger } = deps;
+  const common = {
+    root,
+    database,
+    releases: createReleaseRepository(database),
+    catalogs: createCatalogStore(database),
+    objects: createObjectRegistry(database),
+    attestations: createAttestationRepository(database),
+    probes: createProbeRepository(database),
+    writer,
+    clock,
+    failpoints,
+    pool,
+    logger,
+  };
+  const attestor = createAttestor({
+    ...common,
+    signingKeys: deps.signingKeys,
+    bootId: deps.bootId,
+    version: deps.version,
+    limits: () => ({
+      retention: retentionLimits(configuration()),
+      maxVerifyAgeSeconds: configuration().maxVerifyAgeSeconds,
+    }),
+    ttlSeconds: () => configuration().attestationTtlSeconds,
+    onIssued: deps.metrics === undefined ? undefined : deps.metrics.attestationIssued.bind(deps.metrics),
+  });
+  const damage = createReleaseDamage({
+    ...common,
+    onDamage: () => {
+      recheck.wake();
+    },
+  });
+  const inspector = createObjectInspector({ ...common, storeId: writer.storeId });
+  const recheck = createDamageRecheck({ ...common, inspector, damage, attestor });
+  const reported = createReportedDamage({ ...common, inspector, damage, attestor });
+  const check = createReleaseCheck({
+    ...common,
+    damage,
+    concurrency: () => configuration().verifyConcurrency,
+  });
+  const publisher = createPublisher({
+    ...common,
+    attestor,
+    check,
+    reverifyAfterSeconds: () => Math.floor(configuration().maxVerifyAgeSeconds / 2),
+  });
+  return { ...common, attestor, damage, recheck, reported, check, publisher };
+}
+
+/** What tasks work with: the shared parts, and the upstream and the settings of this moment. */
+function workingWith(
+  deps: ReleasesDependencies,
+  parts: ReturnType<typeof createParts>,
+  connected: ConnectedUpstream | null,
+) {
+  const configuration = deps.configuration();
+  return {
+    ...parts,
+    adapter: connected?.adapter ?? null,
+    downloader: connected?.downloader ?? null,
+    engine: deps.engine,
+    maxAttempts: configuration.maxAttempts,
+    concurrency: configuration.downloadConcurrency,
+    reserveBytes: configuration.reserveBytes,
+    onDownloaded: deps.metrics === undefined ? undefined : deps.metrics.downloaded.bind(deps.metrics),
+    rebuildEntry: deps.rebuildEntry,
+    retention: retentionLimits(configuration),
+    graceMs: configuration.retention.graceSeconds * 1000,
+  };
+}
+
+function retentionLimits({ retention }: ReleasesConfiguration): RetentionLimits {
+  return { count: retention.retained, maxAgeSeconds: retention.maxAgeSeconds };
 }

@@ -1,4 +1,5 @@
 import { isChannel, type Channel } from '../../domain/release/channel.ts';
+import { FAILURE_EXAMPLES } from '../../domain/verdict/attestation.ts';
 import { manifestDigestOf } from '../../domain/release/digest.ts';
 import type { ReportBody, ReportHandler } from '../api/ports.ts';
 import type { Attestor } from './attest/attestor.ts';
@@ -69,7 +70,7 @@ function currentRelease(releases: ReleaseRepository, release: ReleaseRow): Repor
     integrity: integrityOf(release),
     verified_at: release.verified_at,
     damaged: damaged.map((entry) => entry.destination),
-    damaged_count: releases.damageCount(release.channel, release.release_id),
+    damaged_count: releases.damageCounts(release.channel, release.release_id).all,
   };
 }
 
@@ -94,7 +95,10 @@ function listReport(releases: ReleaseRepository, channel: unknown): ReportBody {
       artifact_integrity: {
         checked_at: release.checked_at,
         ok: integrityOf(release) === 'ok' && release.state !== 'deleted',
-        damaged: releases.damageCount(release.channel, release.release_id),
+        damaged: releases.damageCounts(release.channel, release.release_id).all,
+        damaged_examples: releases
+          .damageOf(release.channel, release.release_id, FAILURE_EXAMPLES)
+          .map(({ destination }) => destination),
       },
     })),
   };

@@ -1,3 +1,4 @@
+import type { ReportedObject } from '../../contract/formats/damage-report.ts';
 import type { ControlAction } from '../../contract/actions/actions.ts';
 import { DaemonUnavailable } from './daemon-unavailable.ts';
 import { readAnswer, type BoundedAnswer } from './bounded-answer.ts';
@@ -62,6 +63,13 @@ export interface DaemonClient {
    * @throws DaemonUnavailable, or the signal's reason
    */
   postControl(action: ControlAction, body: string, call: ControlCall): Promise<BoundedAnswer>;
+  /**
+   * Reports objects that are missing or damaged on the volume.
+   *
+   * @param reports 1 to 1000
+   * @throws DaemonUnavailable, also when the daemon refuses them; or the signal's reason
+   */
+  postDamage(reports: readonly ReportedObject[], signal: AbortSignal): Promise<void>;
   /** Closes the connections; pending calls fail. */
   close(): Promise<void>;
 }
@@ -176,6 +184,19 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
         signal,
         body,
       }),
+    postDamage: async (reports, signal) => {
+      const answer = await ask(actions, '/v1/damage', {
+        headers: { 'content-type': 'application/json' },
+        waitMs: 0,
+        maxBytes: CONTROL_MAX_BYTES,
+        signal,
+        body: JSON.stringify({ reports }),
+      });
+      if (answer.status === 202) return;
+      throw new DaemonUnavailable('answer_refused', `the daemon answered ${answer.status} for /v1/damage`, {
+        status: answer.status,
+      });
+    },
     close: async () => {
       for (const connections of [polls, reports, actions]) connections.close();
     },

@@ -49,7 +49,7 @@ async function refresh(deps: RefreshDependencies, context: TaskContext): Promise
     context.progress(index, kept.length, 'steps', `look at ${release.release_id}`);
     const findings = await check.look(release, context.signal);
     if (!isSound(findings)) {
-      await context.commit(() => check.record(release, findings, false));
+      await context.commit(() => check.record(release, findings, { bytes: false, finder: 'refresh' }));
       context.log('error', describe(findings), { channel: release.channel, release_id: release.release_id });
     }
     found.push({ channel: release.channel, release_id: release.release_id, sound: isSound(findings) });

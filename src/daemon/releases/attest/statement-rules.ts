@@ -2,6 +2,7 @@ import { RETAINED_MAX_RELEASES } from '../../../contract/formats/attestation-for
 import type {
   AttestationStatement,
   AttestedRelease,
+  ReleaseFailure,
   RetainedRelease,
 } from '../../../domain/verdict/attestation.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
@@ -29,17 +30,19 @@ export interface StatementLimits {
 }
 
 /**
- * Decides what the next attestation says. A damaged release is named with the result FAILED, so that its withdrawal
- * reaches every receiver at once; a localized release whose base is no longer current is left out. When the last full
+ * Decides what the next attestation says. A damaged release has the result FAILED and the reason, so that every receiver
+ * learns of its withdrawal and can say why; a localized release whose base is no longer current is left out. When the last full
  * verification of a sound current official release is too old, nothing is attested at all: the last attestation runs
  * out, and with it the distribution of bytes that nobody has looked at.
  *
  * @param nowSeconds the one instant of the decision, Unix seconds
+ * @param failureOf why a damaged release is withdrawn
  */
 export function planStatement(
   situation: ReleaseSituation,
   limits: StatementLimits,
   nowSeconds: number,
+  failureOf: (release: ReleaseRow) => ReleaseFailure,
 ): StatementPlan {
   const official = currentOf(situation, 'official');
   const localized = currentOf(situation, 'localized');
@@ -64,20 +67,20 @@ export function planStatement(
       `localized release ${localized.release_id} is left out: its last full verification is too old`,
     );
   } else if (localized !== null) {
-    localizedStatement = attested(localized);
+    localizedStatement = attested(localized, failureOf);
   }
   const retained = selectRetained(situation, limits.retention, nowSeconds)
     .filter(({ release }) => fresh(release) && (release !== localized || localizedStatement === null))
     .slice(0, RETAINED_MAX_RELEASES)
     .map(({ release, until }): RetainedRelease => ({
-      ...attested(release),
+      ...attested(release, failureOf),
       channel: release.channel,
       retained_until: until,
     }));
   return {
     ok: true,
     content: {
-      official: official === null ? null : attested(official),
+      official: official === null ? null : attested(official, failureOf),
       localized: localizedStatement,
       retained,
     },
@@ -96,7 +99,7 @@ export function currentOf(situation: ReleaseSituation, channel: Channel): Releas
   );
 }
 
-function attested(release: ReleaseRow): AttestedRelease {
+function attested(release: ReleaseRow, failureOf: (release: ReleaseRow) => ReleaseFailure): AttestedRelease {
   if (release.snapshot_id === null) {
     throw new Error(`release ${release.release_id} has no snapshot and cannot be attested`);
   }
@@ -108,7 +111,9 @@ function attested(release: ReleaseRow): AttestedRelease {
     created_at: release.created_at,
     verified_at: release.verified_at ?? release.created_at,
     verification: 'full',
-    result: release.state === 'damaged' ? 'FAILED' : 'PASSED',
+    ...(release.state === 'damaged'
+      ? { result: 'FAILED', failure: failureOf(release) }
+      : { result: 'PASSED' }),
     ...(release.base_release_id === null ? {} : { base_release_id: release.base_release_id }),
   };
 }

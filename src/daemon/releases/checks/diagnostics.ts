@@ -4,6 +4,7 @@ import type { UpstreamSource } from '../../upstream/upstream-source.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import type { ProbeRepository } from '../records/probe-repository.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
+import { describeFailure, failureOf } from './release-failure.ts';
 
 /** One thing that was looked at, for the doctor report. */
 export interface ReleaseDiagnosis {
@@ -62,19 +63,14 @@ function verificationDiagnosis(deps: {
   readonly clock: Clock;
   readonly configuration: () => { readonly maxVerifyAgeSeconds: number };
 }): ReleaseDiagnosis {
+  const damaged = damageDiagnosis(deps.releases);
+  if (damaged !== null) return damaged;
   const official = deps.releases.current('official');
   if (official === null) {
     return {
       id: 'verification',
       status: 'degraded',
       message: 'there is no current official release; run sync',
-    };
-  }
-  if (official.state === 'damaged') {
-    return {
-      id: 'verification',
-      status: 'failing',
-      message: `release ${official.release_id} is damaged and withdrawn; run repair`,
     };
   }
   const age = Math.floor(deps.clock.now() / 1000) - (official.verified_at ?? 0);
@@ -86,5 +82,23 @@ function verificationDiagnosis(deps: {
       official.verified_at === null
         ? `release ${official.release_id} was never fully verified; run verify`
         : `release ${official.release_id} was last fully verified at ${new Date(official.verified_at * 1000).toISOString()}`,
+  };
+}
+
+/** Names the first damaged release, a current one before the earlier ones; `null` when none is damaged. */
+function damageDiagnosis(releases: ReleaseRepository): ReleaseDiagnosis | null {
+  const damaged = releases.kept().filter((release) => release.state === 'damaged');
+  const current = damaged.find(
+    (release) => releases.pointer(release.channel)?.release_id === release.release_id,
+  );
+  const first = current ?? damaged[0];
+  if (first === undefined) return null;
+  const others = damaged.length - 1;
+  const also =
+    others === 0 ? '' : ` ${others} other ${others === 1 ? 'release is' : 'releases are'} damaged, too.`;
+  return {
+    id: 'verification',
+    status: current === undefined ? 'degraded' : 'failing',
+    message: `${describeFailure(first, failureOf(releases, first))}.${also} Run repair.`,
   };
 }

@@ -1,6 +1,6 @@
 import type { TaskContext, TaskHandler, TaskResult } from '../../tasks/task.ts';
 import type { Attestor } from '../attest/attestor.ts';
-import { describe, isSound, type ReleaseCheck } from './release-check.ts';
+import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from './release-check.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import { selectReleases } from '../records/select-releases.ts';
@@ -44,10 +44,12 @@ async function verify(deps: VerifyDependencies, context: TaskContext): Promise<T
   let damaged = 0;
   for (const release of selected) {
     const findings = await deps.check.examine(release, context);
-    const changed = await context.commit(() => deps.check.record(release, findings, true));
+    const changed = await context.commit(() =>
+      deps.check.record(release, findings, { bytes: true, finder: 'verify' }),
+    );
     // Withdrawal does not wait for the other releases; a sound one is attested again with its new verification.
     if (changed || isSound(findings)) await deps.attestor.issue(`verify ${release.release_id}`);
-    const count = damageOf(deps.releases, release, findings.message);
+    const count = damageOf(deps.releases, release, findings);
     damaged += count;
     context.log(count > 0 ? 'error' : 'info', count > 0 ? describe(findings) : 'the release is sound', {
       channel: release.channel,
@@ -60,16 +62,20 @@ async function verify(deps: VerifyDependencies, context: TaskContext): Promise<T
       release_id: release.release_id,
       entries: findings.entries,
       damaged: count,
-      ...(findings.message === null ? {} : { message: findings.message }),
+      ...(findings.problem === null ? {} : { message: findings.problem.message }),
       damaged_entries: deps.releases
         .damageOf(release.channel, release.release_id, RESULT_DAMAGED_MAX)
-        .map(({ destination, status }) => ({ destination, status })),
+        .map(({ destination, status, found_by }) => ({ destination, status, found_by })),
     });
   }
   return { damaged, releases };
 }
 
-function damageOf(releases: ReleaseRepository, release: ReleaseRow, message: string | null): number {
-  const entries = releases.damageCount(release.channel, release.release_id);
-  return entries + (message === null ? 0 : 1);
+function damageOf(
+  releases: ReleaseRepository,
+  release: ReleaseRow,
+  { problem }: Pick<ReleaseFindings, 'problem'>,
+): number {
+  const { all } = releases.damageCounts(release.channel, release.release_id);
+  return all + (problem === null ? 0 : 1);
 }

@@ -135,6 +135,7 @@ function forget(releases: ReleaseRepository, release: ReleaseRow, now: number): 
     deleted_at: now,
     revision_id: null,
     damaged_at: null,
+    damage_reason: null,
     damage_message: null,
   });
 }

@@ -1,5 +1,4 @@
-import type { ManifestHeader } from '../../../domain/release/manifest.ts';
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
 import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
@@ -15,8 +14,8 @@ import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 
-/** What publishing is made of. */
-export interface PublisherDependencies {
+/** Settings and collaborators of the publisher. */
+export interface PublisherOptions {
   readonly database: SqlDatabase;
   readonly releases: ReleaseRepository;
   readonly catalogs: CatalogStore;
@@ -50,134 +49,161 @@ export interface Publisher {
 }
 
 /** Creates the publisher. */
-export function createPublisher(deps: PublisherDependencies): Publisher {
-  const { database, releases, writer, clock } = deps;
-  const now = (): number => Math.floor(clock.now() / 1000);
-  const hit = (name: ReleaseFailpoint): void => {
-    deps.failpoints.hit(name);
-  };
-
-  const writeManifest = async (
-    header: ManifestHeader,
-    revisionId: number,
-    taskId: string,
-  ): Promise<{
-    readonly written: Awaited<ReturnType<SnapshotWriter['writeManifest']>>;
-    readonly verifiedAt: number;
-  }> => {
-    let verifiedAt = now();
-    const entries = manifestEntries(deps, revisionId, (object) => {
-      verifiedAt = Math.min(verifiedAt, object.verifiedAt);
-    });
-    return { written: await writer.writeManifest(taskId, header, entries), verifiedAt };
-  };
-
-  /** Takes the name, and clears away what an attempt with other content left under it. */
-  const reserve = async (draft: ReleaseDraft): Promise<ReleaseRow> => {
-    const held = releases.get(draft.channel, draft.releaseId);
-    if (held === null) {
-      const release = newRelease(draft, now());
-      releases.insert(release);
-      return release;
-    }
-    if (held.content_digest === draft.content.digest) return held;
-    if (held.published_at !== null || !['staging', 'failed'].includes(held.state)) {
-      throw new TaskError(
-        'release_conflict',
-        `release ${draft.releaseId} exists with other content; the bytes under a release id never change`,
-      );
-    }
-    await writer.removeReleaseRecord(draft.channel, draft.releaseId);
-    if (held.snapshot_id !== null) await writer.removeManifest(held.snapshot_id);
-    releases.update(draft.channel, draft.releaseId, {
-      ...newRelease(draft, now()),
-      state: 'staging',
-      snapshot_id: null,
-      manifest_sha256: null,
-    });
-    return newRelease(draft, now());
-  };
-
+export function createPublisher(options: PublisherOptions): Publisher {
   return {
-    register: async (draft, context) => {
-      const held = await reserve(draft);
-      const release: ReleaseRow = { ...held, revision_id: draft.revisionId };
-      await writer.flush();
-      hit('release.objects.flushed');
-      context.progress(0, draft.content.entryCount, 'entries', 'manifest');
-      const { written, verifiedAt } = await writeManifest(
-        headerOf(release),
-        draft.revisionId,
-        context.taskId,
-      );
-      if (held.snapshot_id !== null && held.snapshot_id !== written.snapshotId) {
-        throw new TaskError(
-          'release_conflict',
-          `the manifest of release ${draft.releaseId} would change from ${held.snapshot_id} to ${written.snapshotId}`,
-        );
-      }
-      hit('release.manifest.written');
-      const whole: ReleaseRow = {
-        ...release,
-        snapshot_id: written.snapshotId,
-        manifest_sha256: written.sha256,
-      };
-      // A damaged record would be taken for another release of this name.
-      if (held.state === 'damaged') await writer.removeReleaseRecord(draft.channel, draft.releaseId);
-      await writer.writeReleaseRecord(recordOf(whole));
-      hit('release.record.written');
-      await deps.check.presence(whole, context.signal);
-      const soundSince =
-        verifiedAt <= now() - deps.reverifyAfterSeconds() || held.state === 'damaged'
-          ? await deps.check.fully(whole, context)
-          : verifiedAt;
-      if (deps.objects.hasDamaged(draft.revisionId)) {
-        throw new TaskError(
-          'release_damaged',
-          `an object of release ${draft.releaseId} was found damaged; the next attempt fetches it again`,
-          { retryable: true },
-        );
-      }
-      const isCurrent = releases.pointer(draft.channel)?.release_id === draft.releaseId;
-      database.transaction(() => {
-        releases.clearDamage(draft.channel, draft.releaseId);
-        releases.update(draft.channel, draft.releaseId, {
-          state: isCurrent ? 'current' : 'verified',
-          revision_id: draft.revisionId,
-          snapshot_id: written.snapshotId,
-          manifest_sha256: written.sha256,
-          verified_at: soundSince,
-          checked_at: now(),
-          damaged_at: null,
-          damage_message: null,
-          deleted_at: null,
-        });
-      });
-      hit('release.database.verified');
-      const registered = releases.get(draft.channel, draft.releaseId);
-      if (registered === null) throw new Error(`release ${draft.releaseId} vanished while it was registered`);
-      return registered;
-    },
+    register: (draft, context) => register(options, draft, context),
     makeCurrent: (release, context) =>
-      context.commit(() => deps.attestor.switchTo(release.channel, release.release_id)),
-    rewrite: async (release, taskId) => {
-      if (release.revision_id === null) {
-        throw new TaskError(
-          'manifest_differs',
-          `the entries of release ${release.release_id} are not in the database`,
-        );
-      }
-      const { written } = await writeManifest(headerOf(release), release.revision_id, taskId);
-      if (written.snapshotId !== release.snapshot_id) {
-        await writer.removeManifest(written.snapshotId);
-        throw new TaskError(
-          'manifest_differs',
-          `the manifest of release ${release.release_id} cannot be rebuilt: the database gives ${written.snapshotId}, ` +
-            `the release is ${release.snapshot_id ?? 'not complete'}`,
-        );
-      }
-      await writer.removeReleaseRecord(release.channel, release.release_id);
-      await writer.writeReleaseRecord(recordOf(release));
-    },
+      context.commit(() => options.attestor.switchTo(release.channel, release.release_id)),
+    rewrite: (release, taskId) => rewrite(options, release, taskId),
   };
+}
+
+async function register(
+  options: PublisherOptions,
+  draft: ReleaseDraft,
+  context: TaskContext,
+): Promise<ReleaseRow> {
+  const { writer, failpoints } = options;
+  const hit = (name: ReleaseFailpoint): void => {
+    failpoints.hit(name);
+  };
+  const held = await reserve(options, draft);
+  await writer.flush();
+  hit('release.objects.flushed');
+  context.progress(0, draft.content.entryCount, 'entries', 'manifest');
+  const release: ReleaseRow = { ...held, revision_id: draft.revisionId };
+  const { written, verifiedAt } = await writeManifest(options, release, draft.revisionId, context.taskId);
+  if (held.snapshot_id !== null && held.snapshot_id !== written.snapshotId) {
+    throw new TaskError(
+      'release_conflict',
+      `the manifest of release ${draft.releaseId} would change from ${held.snapshot_id} to ${written.snapshotId}`,
+    );
+  }
+  hit('release.manifest.written');
+  const whole: ReleaseRow = {
+    ...release,
+    snapshot_id: written.snapshotId,
+    manifest_sha256: written.sha256,
+  };
+  // A damaged record would be taken for another release of this name.
+  if (held.state === 'damaged') await writer.removeReleaseRecord(draft.channel, draft.releaseId);
+  await writer.writeReleaseRecord(recordOf(whole));
+  hit('release.record.written');
+  const verified: ReleaseRow = {
+    ...whole,
+    verified_at: await requireSound(options, whole, verifiedAt, context),
+  };
+  recordVerified(options, verified);
+  hit('release.database.verified');
+  const registered = options.releases.get(draft.channel, draft.releaseId);
+  if (registered === null) throw new Error(`release ${draft.releaseId} vanished while it was registered`);
+  return registered;
+}
+
+/** Takes the name, and removes the release of an attempt with other content that never became current. */
+async function reserve(
+  { releases, writer, clock }: PublisherOptions,
+  draft: ReleaseDraft,
+): Promise<ReleaseRow> {
+  const fresh = newRelease(draft, unixSeconds(clock));
+  const held = releases.get(draft.channel, draft.releaseId);
+  if (held === null) {
+    releases.insert(fresh);
+    return fresh;
+  }
+  if (held.content_digest === draft.content.digest) return held;
+  if (held.published_at !== null || !['staging', 'failed'].includes(held.state)) {
+    throw new TaskError(
+      'release_conflict',
+      `release ${draft.releaseId} exists with other content; the bytes under a release id never change`,
+    );
+  }
+  await writer.removeReleaseRecord(draft.channel, draft.releaseId);
+  if (held.snapshot_id !== null) await writer.removeManifest(held.snapshot_id);
+  releases.update(draft.channel, draft.releaseId, fresh);
+  return fresh;
+}
+
+/** Writes the manifest of a revision; `verifiedAt` is the oldest full hash among its objects, Unix seconds. */
+async function writeManifest(
+  options: Pick<PublisherOptions, 'catalogs' | 'objects' | 'writer' | 'clock'>,
+  release: ReleaseRow,
+  revisionId: number,
+  taskId: string,
+): Promise<{
+  readonly written: Awaited<ReturnType<SnapshotWriter['writeManifest']>>;
+  readonly verifiedAt: number;
+}> {
+  let verifiedAt = unixSeconds(options.clock);
+  const entries = manifestEntries(options, revisionId, (object) => {
+    verifiedAt = Math.min(verifiedAt, object.verifiedAt);
+  });
+  return { written: await options.writer.writeManifest(taskId, headerOf(release), entries), verifiedAt };
+}
+
+/**
+ * Checks that every object is there, and hashes all of them when the last hash is old or the release was damaged.
+ *
+ * @returns Unix seconds since when the release is known to be sound
+ * @throws TaskError `release_damaged`
+ */
+async function requireSound(
+  { check, objects, clock, reverifyAfterSeconds }: PublisherOptions,
+  release: ReleaseRow,
+  verifiedAt: number,
+  context: TaskContext,
+): Promise<number> {
+  await check.presence(release, context.signal);
+  const isOld = verifiedAt <= unixSeconds(clock) - reverifyAfterSeconds();
+  const soundSince = isOld || release.state === 'damaged' ? await check.fully(release, context) : verifiedAt;
+  if (release.revision_id !== null && objects.hasDamaged(release.revision_id)) {
+    throw new TaskError(
+      'release_damaged',
+      `an object of release ${release.release_id} was found damaged; the next attempt fetches it again`,
+      { retryable: true },
+    );
+  }
+  return soundSince;
+}
+
+/** Writes into the database that a release is whole. */
+function recordVerified({ database, releases, clock }: PublisherOptions, release: ReleaseRow): void {
+  const { channel, release_id: id } = release;
+  const isCurrent = releases.pointer(channel)?.release_id === id;
+  database.transaction(() => {
+    releases.clearDamage(channel, id);
+    releases.update(channel, id, {
+      state: isCurrent ? 'current' : 'verified',
+      revision_id: release.revision_id,
+      snapshot_id: release.snapshot_id,
+      manifest_sha256: release.manifest_sha256,
+      verified_at: release.verified_at,
+      checked_at: unixSeconds(clock),
+      damaged_at: null,
+      damage_reason: null,
+      damage_message: null,
+      deleted_at: null,
+    });
+  });
+}
+
+async function rewrite(options: PublisherOptions, release: ReleaseRow, taskId: string): Promise<void> {
+  const { writer } = options;
+  if (release.revision_id === null) {
+    throw new TaskError(
+      'manifest_differs',
+      `the entries of release ${release.release_id} are not in the database`,
+    );
+  }
+  const { written } = await writeManifest(options, release, release.revision_id, taskId);
+  if (written.snapshotId !== release.snapshot_id) {
+    await writer.removeManifest(written.snapshotId);
+    throw new TaskError(
+      'manifest_differs',
+      `the manifest of release ${release.release_id} cannot be rebuilt: the database gives ${written.snapshotId}, ` +
+        `the release is ${release.snapshot_id ?? 'not complete'}`,
+    );
+  }
+  await writer.removeReleaseRecord(release.channel, release.release_id);
+  await writer.writeReleaseRecord(recordOf(release));
 }

@@ -27,6 +27,7 @@ export function newRelease(draft: ReleaseDraft, nowSeconds: number): ReleaseRow 
     verified_at: null,
     checked_at: null,
     damaged_at: null,
+    damage_reason: null,
     damage_message: null,
     stale_since: null,
     deleted_at: null,

@@ -1,10 +1,20 @@
 import type { Channel } from '../../../domain/release/channel.ts';
 import type { Blake3Hex, SnapshotId } from '../../../domain/release/digest.ts';
+import type { ReleaseFailure } from '../../../domain/verdict/attestation.ts';
 import type { RELEASE_STATES } from '../../../contract/schemas/vocabulary.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
 
 /** The state of a release. `damaged` is a side state of those that have bytes; a repair leaves it. */
 export type ReleaseState = (typeof RELEASE_STATES)[number];
+
+/** Damage of a release that is not about its entries: the manifest is missing, or it or the release record is wrong. */
+export type DamageReason = Extract<ReleaseFailure['reason'], 'SnapshotMissing' | 'ManifestDamaged'>;
+
+/** What is wrong with the manifest or the record of a release. */
+export interface ReleaseProblem {
+  readonly reason: DamageReason;
+  readonly message: string;
+}
 
 /** A release as the database has it. Times are Unix seconds. */
 export interface ReleaseRow {
@@ -35,7 +45,9 @@ export interface ReleaseRow {
   /** When it was last checked, whatever was found. */
   readonly checked_at: number | null;
   readonly damaged_at: number | null;
-  /** Why it is damaged, where that is not about single entries (manifest, release record). */
+  /** Which part is damaged, where that is not about single entries (manifest, release record). */
+  readonly damage_reason: DamageReason | null;
+  /** Present exactly with `damage_reason`. */
   readonly damage_message: string | null;
   /** Only localized: since when its base is no longer the current official release. */
   readonly stale_since: number | null;
@@ -49,4 +61,12 @@ export const KEPT_STATES: readonly ReleaseState[] = ['verified', 'current', 'sup
 /** Whether a release has a manifest and objects in the store. */
 export function isKept(release: ReleaseRow): boolean {
   return KEPT_STATES.includes(release.state) && release.snapshot_id !== null;
+}
+
+/** A release as a statement returns it. */
+export type StoredRelease = Omit<ReleaseRow, 'pinned'> & { readonly pinned: number };
+
+/** The release in a row of the table. */
+export function releaseOf(row: StoredRelease): ReleaseRow {
+  return { ...row, pinned: row.pinned === 1 };
 }

@@ -23,3 +23,13 @@ export function oneRow<Row>(statement: StatementSync, parameters: Record<string,
 
 /** What a statement can be given. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
+
+/** Prepares every statement of a table of SQL texts. */
+export function prepareAll<Name extends string>(
+  database: SqlDatabase,
+  sql: Readonly<Record<Name, string>>,
+): Readonly<Record<Name, StatementSync>> {
+  return Object.fromEntries(
+    Object.entries<string>(sql).map(([name, text]) => [name, database.prepare(text)]),
+  ) as Record<Name, StatementSync>;
+}

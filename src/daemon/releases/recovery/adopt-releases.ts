@@ -11,7 +11,8 @@ import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
-import type { ReleaseRow } from '../records/release-row.ts';
+import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
+import { problemOfFault } from '../checks/release-check.ts';
 import { PAGE_ROWS, type SqlDatabase } from '../records/sql.ts';
 import { messageOf } from '../task-errors.ts';
 
@@ -73,7 +74,7 @@ async function readRecord(
 
 async function adopt(deps: AdoptDependencies, record: ReleaseRecord, signal: AbortSignal): Promise<void> {
   let index: ManifestIndex | null = null;
-  let message: string | null = null;
+  let problem: ReleaseProblem | null = null;
   try {
     ({ index } = await loadManifest({
       root: deps.root,
@@ -83,10 +84,10 @@ async function adopt(deps: AdoptDependencies, record: ReleaseRecord, signal: Abo
     }));
   } catch (error) {
     if (!(error instanceof SnapshotFault)) throw error;
-    message = `the manifest is ${error.kind}: ${error.message}`;
+    problem = problemOfFault(error);
   }
   const revisionId = index === null ? null : await importEntries(deps, record, index);
-  deps.releases.insert(rowOf(record, index, revisionId, message));
+  deps.releases.insert(rowOf(record, index, revisionId, problem));
 }
 
 async function importEntries(
@@ -140,13 +141,13 @@ function rowOf(
   record: ReleaseRecord,
   index: ManifestIndex | null,
   revisionId: number | null,
-  message: string | null,
+  problem: ReleaseProblem | null,
 ): ReleaseRow {
   return {
     channel: record.channel,
     release_id: record.release_id,
     upstream_release_id: record.upstream_release_id ?? record.release_id,
-    state: message === null ? 'superseded' : 'damaged',
+    state: problem === null ? 'superseded' : 'damaged',
     base_release_id: record.base_release_id ?? null,
     revision_id: revisionId,
     content_digest: record.content_digest ?? null,
@@ -162,8 +163,9 @@ function rowOf(
     superseded_at: record.created_at,
     verified_at: null,
     checked_at: null,
-    damaged_at: message === null ? null : record.created_at,
-    damage_message: message,
+    damaged_at: problem === null ? null : record.created_at,
+    damage_reason: problem?.reason ?? null,
+    damage_message: problem?.message ?? null,
     stale_since: null,
     deleted_at: null,
     pinned: false,

@@ -43,7 +43,7 @@ export async function recoverReleases(deps: RecoveryDependencies, signal: AbortS
   await reconcile(deps);
   for (const release of offered(deps)) {
     const findings = await check.look(release, signal);
-    await check.record(release, findings, false);
+    await check.record(release, findings, { bytes: false, finder: 'boot' });
     if (isSound(findings)) continue;
     logger.error(
       { channel: release.channel, release_id: release.release_id },

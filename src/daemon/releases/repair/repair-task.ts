@@ -2,7 +2,7 @@ import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts
 import { TaskError, type TaskContext, type TaskHandler, type TaskResult } from '../../tasks/task.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import { forEachConcurrently } from '../concurrently.ts';
-import type { DamageBook, DamagedObject } from '../checks/damage-book.ts';
+import type { DamagedObject, ReleaseDamage } from '../checks/release-damage.ts';
 import { restoreObject, type RestoreDependencies } from './object-restore.ts';
 import type { Publisher } from '../publish/publish.ts';
 import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from '../checks/release-check.ts';
@@ -19,7 +19,7 @@ const UNRECOVERABLE_MAX = 100;
 export interface RepairDependencies extends RestoreDependencies {
   readonly releases: ReleaseRepository;
   readonly check: ReleaseCheck;
-  readonly damage: DamageBook;
+  readonly damage: ReleaseDamage;
   readonly attestor: Attestor;
   readonly publisher: Publisher;
   readonly writer: SnapshotWriter;
@@ -96,23 +96,23 @@ async function repairRelease(
 ): Promise<RepairOutcome> {
   const { check, releases } = deps;
   let findings = await check.examine(release, context);
-  await context.commit(() => check.record(release, findings, true));
+  await context.commit(() => check.record(release, findings, { bytes: true, finder: 'repair' }));
   if (isSound(findings)) return { repaired: 0, unrecoverable: [], retryable: false };
   context.log('warn', describe(findings), { channel: release.channel, release_id: release.release_id });
   // Withdrawn before anything is touched.
   await deps.attestor.issue(`repair ${release.release_id}`);
-  if (findings.message !== null) {
+  if (findings.problem !== null) {
     const problem = await rebuild(deps, release, context);
     if (problem !== null) return { repaired: 0, unrecoverable: [problem], retryable: false };
     findings = await check.examine(release, context);
-    await context.commit(() => check.record(release, findings, true));
+    await context.commit(() => check.record(release, findings, { bytes: true, finder: 'repair' }));
   }
   const outcome = await restoreAll(deps, release, findings, context);
   await deps.writer.flush();
   deps.damage.reassess();
   // Every byte was hashed above or when it was fetched: what is left to show is that all is in place.
   const looked = await check.look(release, context.signal);
-  await context.commit(() => check.record(release, looked, false));
+  await context.commit(() => check.record(release, looked, { bytes: false, finder: 'repair' }));
   const whole = isSound(looked) && outcome.unrecoverable.length === 0;
   if (whole) {
     releases.update(release.channel, release.release_id, { verified_at: findings.startedAt });

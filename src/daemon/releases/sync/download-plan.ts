@@ -1,6 +1,7 @@
 import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
-import type { CatalogStore, Unresolved } from '../catalog/catalog-store.ts';
+import type { Unresolved } from '../catalog/catalog-entries.ts';
+import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { CatalogEntryRow } from '../records/entry-row.ts';
 import { forEachConcurrently } from '../concurrently.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';

@@ -79,6 +79,8 @@ async function sync(deps: SyncDependencies, context: TaskContext): Promise<TaskR
     context.log('info', 'upstream has not changed', { release_id: current.release_id });
     return { unchanged: true, release_id: current.release_id, attestation_version: version };
   }
+  // A release that is damaged is never unchanged: its bad objects are fetched again.
+  const damaged = current === null ? 0 : deps.releases.damageCounts(current.channel, current.release_id).all;
   const revision = await workingRevision(deps, fetched, force, context.taskId);
   const staging = await deps.writer.stagingDirectory(stagingName(revision));
   const plan = await planDownloads(deps, revision.revision_id, force, context);
@@ -106,7 +108,7 @@ async function sync(deps: SyncDependencies, context: TaskContext): Promise<TaskR
     attestation_version: version,
   });
   await tidy(deps, context.taskId);
-  return resultOf({ release, previous: current, plan, downloaded, version });
+  return resultOf({ release, previous: current, damaged, plan, downloaded, version });
 }
 
 /** After a success nothing is left to continue: the staged files and the catalogs that nothing refers to go. */
@@ -204,13 +206,26 @@ async function draftOf(
 function resultOf(done: {
   readonly release: ReleaseRow;
   readonly previous: ReleaseRow | null;
+  /** Damaged entries of the previous release. */
+  readonly damaged: number;
   readonly plan: DownloadPlan;
   readonly downloaded: { readonly entries: number; readonly bytes: number };
   readonly version: number;
 }): TaskResult {
-  const { release, previous, plan, downloaded } = done;
+  const { release, previous, damaged, plan, downloaded } = done;
+  const wasDamaged = previous?.state === 'damaged';
   return {
-    unchanged: release.release_id === previous?.release_id,
+    unchanged: release.release_id === previous?.release_id && !wasDamaged,
+    ...(wasDamaged
+      ? {
+          damaged,
+          message: `release ${previous.release_id} was damaged; ${
+            release.release_id === previous.release_id
+              ? 'its damaged files were fetched again'
+              : 'it is replaced; run repair to mend it as well'
+          }`,
+        }
+      : {}),
     release_id: release.release_id,
     upstream_release_id: release.upstream_release_id,
     previous_release_id: previous?.release_id ?? null,

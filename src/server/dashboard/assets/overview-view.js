@@ -19,6 +19,8 @@ const RELATIONS = {
   no_localized: 'No localized release is published.',
   none: null,
 };
+/** Reasons of a verdict that say that the release on the volume is not whole. */
+const DAMAGE_REASONS = new Set(['SnapshotMissing', 'ManifestDamaged', 'EntryMissing', 'EntryDamaged']);
 /** Schedules that the overview shows. */
 const NEXT_RUNS = 4;
 
@@ -78,7 +80,7 @@ function channel(app, name, report) {
     ),
     facts([
       ['Release', release === null ? 'none' : code(release.release_id)],
-      ['Integrity', release === null ? null : integrity(release)],
+      ['Integrity', release === null ? null : integrity(release, verdict?.reason)],
       ['Verified', release === null ? null : time(app, release.verified_at, 'never')],
       ['Since', verdict === undefined ? null : time(app, verdict.since)],
       ['Why not', verdict?.reason && !isAbsent ? `${verdict.message} (${verdict.reason})` : null],
@@ -91,10 +93,16 @@ function channel(app, name, report) {
   );
 }
 
-/** @param {NonNullable<Report<'release.status'>['official']>} release */
-export function integrity({ integrity: state, damaged_count: damaged }) {
+/**
+ * The integrity of a release. The server's verdict may know of damage that the daemon is still checking.
+ *
+ * @param {NonNullable<Report<'release.status'>['official']>} release
+ * @param {string | null} [reason] of the verdict
+ */
+function integrity({ integrity: state, damaged_count: damaged }, reason) {
+  if (state === 'damaged' && damaged > 0) return badge('bad', `${count(damaged)} damaged`);
+  if (state === 'damaged' || DAMAGE_REASONS.has(reason ?? '')) return badge('bad', 'Damaged');
   if (state === 'ok') return badge('good', 'Whole');
-  if (state === 'damaged') return badge('bad', `${count(damaged)} damaged`);
   return badge('quiet', 'Not verified');
 }
 

@@ -28,6 +28,7 @@ export function releaseRow(releaseId: string, change: Partial<ReleaseRow> = {}):
     verified_at: 1000,
     checked_at: 1000,
     damaged_at: null,
+    damage_reason: null,
     damage_message: null,
     stale_since: null,
     deleted_at: null,

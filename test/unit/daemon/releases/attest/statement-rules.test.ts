@@ -9,9 +9,10 @@ import { planSwitch } from '../../../../../src/daemon/releases/publish/switch-ru
 import { pointers, releaseRow } from '../release-row-fixture.ts';
 
 const LIMITS = { retention: { count: 3, maxAgeSeconds: 100 }, maxVerifyAgeSeconds: 500 };
+const FAILURE = { reason: 'EntryDamaged', entry_count: 1, examples: ['a.zip'] } as const;
 
 function content(situation: ReleaseSituation, now = 1000): Extract<StatementPlan, { ok: true }>['content'] {
-  const plan = planStatement(situation, LIMITS, now);
+  const plan = planStatement(situation, LIMITS, now, () => FAILURE);
   if (!plan.ok) throw new Error(plan.message);
   return plan.content;
 }
@@ -27,7 +28,11 @@ describe('planStatement', () => {
 
   test('a damaged release is named as failed, so that receivers learn of its withdrawal', () => {
     const situation = { releases: [releaseRow('1', { state: 'damaged' })], pointers: pointers('1') };
-    expect(content(situation).official).toMatchObject({ release_id: '1', result: 'FAILED' });
+    expect(content(situation).official).toMatchObject({
+      release_id: '1',
+      result: 'FAILED',
+      failure: FAILURE,
+    });
   });
 
   test('nothing is attested when the last full verification is too old', () => {
@@ -35,13 +40,13 @@ describe('planStatement', () => {
       releases: [releaseRow('1', { state: 'current', verified_at: 500 })],
       pointers: pointers('1'),
     };
-    expect(planStatement(situation, LIMITS, 999).ok).toBe(true);
-    expect(planStatement(situation, LIMITS, 1000)).toMatchObject({ ok: false });
+    expect(planStatement(situation, LIMITS, 999, () => FAILURE).ok).toBe(true);
+    expect(planStatement(situation, LIMITS, 1000, () => FAILURE)).toMatchObject({ ok: false });
     const never = {
       releases: [releaseRow('1', { state: 'current', verified_at: null })],
       pointers: pointers('1'),
     };
-    expect(planStatement(never, LIMITS, 1000)).toMatchObject({ ok: false });
+    expect(planStatement(never, LIMITS, 1000, () => FAILURE)).toMatchObject({ ok: false });
   });
 
   test('a localized release is left out when its base is not current, and is not repeated as retained', () => {

@@ -1,61 +1,66 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { SERVER_INFO_NAME } from '../../../snapshot/objects/object-check.ts';
+import type { DamageFinder, DamageStatus } from '../records/damage-records.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
-import { soundState, type DamageStatus, type ReleaseRepository } from '../records/release-repository.ts';
-import type { ReleaseRow } from '../records/release-row.ts';
+import { soundState, type ReleaseRepository } from '../records/release-repository.ts';
+import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 
-/** Objects noted between two turns of the event loop. */
+/** Objects recorded between two turns of the event loop. */
 const OBJECTS_PER_TURN = 200;
-/** Destinations of one release that are listed for one damaged object. */
+/** Destinations of one release that are recorded for one damaged object. */
 const DESTINATIONS_PER_OBJECT = 1000;
 
-/** An object that was found not to be as named. */
+/** An object whose bytes are not the ones that its name says. */
 export interface DamagedObject {
   readonly blake3: Blake3Hex;
   readonly status: DamageStatus;
 }
 
-/** Keeps what is known of damage consistent: releases share objects, so one damaged object can concern several. */
-export interface DamageBook {
+/** Keeps the known damage of all releases consistent: releases share objects, so one object can damage several. */
+export interface ReleaseDamage {
   /**
-   * Notes damaged objects and withdraws every release that holds one of them.
+   * Records damaged objects and withdraws every release that holds one of them.
    *
    * @returns the releases that are damaged now and were not before
    */
-  report(objects: readonly DamagedObject[]): Promise<readonly ReleaseRow[]>;
-  /** Notes damage of a release that is not about its entries: its manifest or its record. */
-  reportRelease(release: ReleaseRow, message: string): void;
+  report(objects: readonly DamagedObject[], finder: DamageFinder): Promise<readonly ReleaseRow[]>;
+  /** Records damage of the manifest or the record of a release. */
+  reportRelease(release: ReleaseRow, problem: ReleaseProblem): void;
   /**
    * Looks again at every damaged release after objects were found or made sound.
    *
    * @returns the releases that are sound again
    */
   reassess(): readonly ReleaseRow[];
-  /** Notes that manifest and record of a release are as they should be. */
-  clearMessage(release: ReleaseRow): void;
+  /** Records that manifest and record of a release are sound. */
+  clearProblem(release: ReleaseRow): void;
 }
 
-/** Creates the book over the main database. */
-export function createDamageBook(deps: {
+/** What the release damage is kept in. */
+export interface ReleaseDamageOptions {
   readonly database: SqlDatabase;
   readonly releases: ReleaseRepository;
   readonly objects: ObjectRegistry;
   readonly clock: Clock;
-}): DamageBook {
-  const { database, releases, objects } = deps;
-  const now = (): number => Math.floor(deps.clock.now() / 1000);
-  const markDamaged = (release: ReleaseRow, message: string | null): void => {
+  /** Called after damage of objects was recorded. */
+  readonly onDamage: () => void;
+}
+
+/** Creates it over the main database. */
+export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamage {
+  const { database, releases, objects, clock } = options;
+  const withdraw = (release: ReleaseRow, problem: ReleaseProblem | null): void => {
     releases.update(release.channel, release.release_id, {
       state: 'damaged',
-      damaged_at: release.damaged_at ?? now(),
-      ...(message === null ? {} : { damage_message: message }),
+      damaged_at: release.damaged_at ?? unixSeconds(clock),
+      ...(problem === null ? {} : { damage_reason: problem.reason, damage_message: problem.message }),
     });
   };
-  /** The releases that this object withdraws. */
-  const reportObject = ({ blake3, status }: DamagedObject): readonly ReleaseRow[] => {
+  /** Returns the releases that this object withdraws. */
+  const reportObject = ({ blake3, status }: DamagedObject, finder: DamageFinder): readonly ReleaseRow[] => {
     objects.markDamaged(blake3);
     const holders = releases.holders(blake3);
     for (const release of holders) {
@@ -67,44 +72,42 @@ export function createDamageBook(deps: {
           destination,
           blake3,
           status,
-          found_at: now(),
+          found_at: unixSeconds(clock),
+          found_by: finder,
         });
       }
-      if (release.state !== 'damaged') markDamaged(release, null);
+      if (release.state !== 'damaged') withdraw(release, null);
     }
     return holders.filter((release) => release.state !== 'damaged');
   };
-  const dropSound = database.prepare(
-    `DELETE FROM damaged_entry WHERE EXISTS
-       (SELECT 1 FROM known_object k WHERE k.blake3 = damaged_entry.blake3 AND k.sound = 1)`,
-  );
   return {
-    report: async (damaged) => {
+    report: async (damaged, finder) => {
       const withdrawn = new Map<string, ReleaseRow>();
       for (let offset = 0; offset < damaged.length; offset += OBJECTS_PER_TURN) {
         database.transaction(() => {
           for (const object of damaged.slice(offset, offset + OBJECTS_PER_TURN)) {
-            for (const release of reportObject(object)) {
+            for (const release of reportObject(object, finder)) {
               withdrawn.set(`${release.channel}/${release.release_id}`, release);
             }
           }
         });
         await nextTurn();
       }
+      if (damaged.length > 0) options.onDamage();
       return [...withdrawn.values()];
     },
-    reportRelease: (release, message) => {
-      markDamaged(release, message);
+    reportRelease: (release, problem) => {
+      withdraw(release, problem);
     },
-    clearMessage: (release) => {
-      releases.update(release.channel, release.release_id, { damage_message: null });
+    clearProblem: (release) => {
+      releases.update(release.channel, release.release_id, { damage_reason: null, damage_message: null });
     },
     reassess: () =>
       database.transaction(() => {
-        dropSound.run();
+        releases.clearMendedDamage();
         return releases.kept().filter((release) => {
           if (release.state !== 'damaged' || release.damage_message !== null) return false;
-          if (releases.damageCount(release.channel, release.release_id) > 0) return false;
+          if (releases.damageCounts(release.channel, release.release_id).all > 0) return false;
           const isCurrent = releases.pointer(release.channel)?.release_id === release.release_id;
           releases.update(release.channel, release.release_id, {
             state: soundState(release, isCurrent),

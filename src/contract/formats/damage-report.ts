@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import { failure, success, type Result } from '../../domain/result.ts';
+import { fieldErrorsOf } from '../problems/field-errors.ts';
+import type { FieldError } from '../problems/service-error.ts';
+import { Blake3Schema, Count } from '../schemas/answers/common.ts';
+import { answer } from '../schemas/answers/answer.ts';
+
+/** Most objects that one request of `POST /v1/damage` names. */
+export const DAMAGE_REPORTS_MAX = 1000;
+
+/** Longest destination of a report, characters. */
+const DESTINATION_MAX = 1024;
+/** Longest message of a report, characters. */
+export const DAMAGE_MESSAGE_MAX = 500;
+
+const DamageReportSchema = z.strictObject({
+  blake3: Blake3Schema.transform((digest) => digest as Blake3Hex),
+  destination: z.string().min(1).max(DESTINATION_MAX).describe('One entry that has these bytes.'),
+  kind: z.enum(['missing', 'damaged']),
+  message: z.string().max(DAMAGE_MESSAGE_MAX).describe('What the reader found, for the log.'),
+});
+
+/** The body of `POST /v1/damage`. */
+export const DamageReportsSchema = z
+  .strictObject({ reports: z.array(DamageReportSchema).min(1).max(DAMAGE_REPORTS_MAX) })
+  .describe('Objects that a reader of the snapshot volume found missing or damaged.');
+
+/** The answer of `POST /v1/damage`. */
+export const DamageAcceptedAnswer = answer(
+  z.object({
+    accepted: Count.describe('Objects that the daemon checks now, or already knows to be damaged.'),
+    ignored: Count.describe('Objects that no kept release holds, or that did not fit the queue.'),
+  }),
+  { accepted: 1, ignored: 0 },
+);
+
+/** One object that a reader found missing or damaged. */
+export type ReportedObject = z.output<typeof DamageReportSchema>;
+
+/**
+ * Parses the body of `POST /v1/damage`.
+ *
+ * @returns the reports, or every rejected field
+ */
+export function parseDamageReports(value: unknown): Result<readonly ReportedObject[], FieldError[]> {
+  const parsed = DamageReportsSchema.safeParse(value);
+  return parsed.success ? success(parsed.data.reports) : failure(fieldErrorsOf(parsed.error, 'field'));
+}

@@ -1,0 +1,153 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { foldDestination } from '../../../domain/release/destination.ts';
+import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import { TaskError } from '../../tasks/task.ts';
+import type { UpstreamEntry } from '../../upstream/upstream.ts';
+import type { CatalogEntryRow } from '../records/entry-row.ts';
+import { allRows, oneRow, PAGE_ROWS, prepareAll, type SqlDatabase } from '../records/sql.ts';
+
+/** What is still to be fetched. */
+export interface Unresolved {
+  readonly entries: number;
+  /** Sum of the stated sizes. */
+  readonly bytes: number;
+  /** Entries whose size upstream does not state. */
+  readonly unknownSizes: number;
+}
+
+/** The entries of catalogs, written in batches and read in pages, so that no catalog is ever in memory as a whole. */
+export interface CatalogEntries {
+  /** Adds a batch in one transaction. Throws TaskError `destination_duplicate`. */
+  add(revisionId: number, entries: readonly UpstreamEntry[]): void;
+  /** Adds a batch of entries whose objects are known. Throws TaskError `destination_duplicate`. */
+  addRows(revisionId: number, rows: readonly CatalogEntryRow[]): void;
+  entry(revisionId: number, destination: string): CatalogEntryRow | null;
+  /** Entries in manifest order, a page at a time; `unresolved` leaves out those whose object is known. */
+  pages(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<readonly CatalogEntryRow[]>;
+  /** The same, one by one. */
+  rows(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<CatalogEntryRow>;
+  /** Names the object of an entry, or with `null` forgets it. */
+  resolve(revisionId: number, destination: string, blake3: Blake3Hex | null): void;
+  unresolved(revisionId: number): Unresolved;
+  /** Groups of destinations that a file system without case cannot keep apart, at most `limit`. */
+  caseConflicts(revisionId: number, limit: number): readonly string[];
+  /** Removes the entries of a revision, in batches. */
+  dropEntries(revisionId: number): Promise<void>;
+}
+
+const ENTRY_COLUMNS = `destination, source, media_type, stated_size, stated_blake3, stated_sha256, stated_md5,
+  stated_crc32, locator, blake3`;
+
+/** Creates the entries over the main database. */
+export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
+  const statements = prepareAll(database, SQL);
+
+  const addRows = (revisionId: number, rows: readonly CatalogEntryRow[]): void => {
+    database.transaction(() => {
+      let bytes = 0;
+      for (const row of rows) {
+        const folded = foldDestination(row.destination);
+        const { changes } = statements.insertEntry.run({
+          ...row,
+          revision_id: revisionId,
+          folded: folded === row.destination ? null : folded,
+        });
+        if (Number(changes) === 0) {
+          throw new TaskError(
+            'destination_duplicate',
+            `the catalog lists the destination ${JSON.stringify(row.destination)} more than once; it has to be corrected upstream`,
+            { details: { destination: row.destination } },
+          );
+        }
+        bytes += row.stated_size ?? 0;
+      }
+      statements.count.run({ revision_id: revisionId, entries: rows.length, bytes });
+    });
+  };
+
+  async function* pages(
+    revisionId: number,
+    which: 'all' | 'unresolved',
+  ): AsyncGenerator<readonly CatalogEntryRow[]> {
+    const statement = which === 'all' ? statements.pageAll : statements.pageUnresolved;
+    let after = '';
+    for (;;) {
+      const page = allRows<CatalogEntryRow>(statement, { revision_id: revisionId, after, limit: PAGE_ROWS });
+      const last = page.at(-1);
+      if (last === undefined) return;
+      yield page;
+      after = last.destination;
+      await nextTurn();
+    }
+  }
+
+  return {
+    add: (revisionId, entries) => {
+      addRows(revisionId, entries.map(rowOf));
+    },
+    addRows,
+    entry: (revisionId, destination) => oneRow(statements.entry, { revision_id: revisionId, destination }),
+    pages,
+    rows: async function* rows(revisionId, which) {
+      for await (const page of pages(revisionId, which)) yield* page;
+    },
+    resolve: (revisionId, destination, blake3) => {
+      statements.resolve.run({ revision_id: revisionId, destination, blake3 });
+    },
+    unresolved: (revisionId) =>
+      oneRow<Unresolved>(statements.unresolved, { revision_id: revisionId }) ?? {
+        entries: 0,
+        bytes: 0,
+        unknownSizes: 0,
+      },
+    caseConflicts: (revisionId, limit) =>
+      allRows<{ names: string }>(statements.caseConflicts, { revision_id: revisionId, limit }).map(
+        (row) => row.names,
+      ),
+    dropEntries: async (revisionId) => {
+      for (;;) {
+        const { changes } = statements.drop.run({ revision_id: revisionId, limit: PAGE_ROWS });
+        if (Number(changes) === 0) return;
+        await nextTurn();
+      }
+    },
+  };
+}
+
+function rowOf(entry: UpstreamEntry): CatalogEntryRow {
+  return {
+    destination: entry.destination,
+    source: 'official',
+    media_type: null,
+    stated_size: entry.size,
+    stated_blake3: entry.digests.blake3 ?? null,
+    stated_sha256: entry.digests.sha256 ?? null,
+    stated_md5: entry.digests.md5 ?? null,
+    stated_crc32: entry.digests.crc32 ?? null,
+    locator: entry.locator,
+    blake3: null,
+  };
+}
+
+const SQL = {
+  insertEntry: `INSERT INTO catalog_entry (revision_id, folded, ${ENTRY_COLUMNS})
+    VALUES (:revision_id, :folded, :destination, :source, :media_type, :stated_size, :stated_blake3, :stated_sha256,
+      :stated_md5, :stated_crc32, :locator, :blake3)
+    ON CONFLICT DO NOTHING`,
+  count: `UPDATE catalog_revision SET entry_count = entry_count + :entries, stated_bytes = stated_bytes + :bytes
+    WHERE revision_id = :revision_id`,
+  entry: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination = :destination`,
+  pageAll: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination > :after
+    ORDER BY destination LIMIT :limit`,
+  pageUnresolved: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination > :after
+      AND blake3 IS NULL ORDER BY destination LIMIT :limit`,
+  resolve:
+    'UPDATE catalog_entry SET blake3 = :blake3 WHERE revision_id = :revision_id AND destination = :destination',
+  unresolved: `SELECT count(*) AS entries, coalesce(sum(stated_size), 0) AS bytes,
+      count(*) - count(stated_size) AS unknownSizes
+    FROM catalog_entry WHERE revision_id = :revision_id AND blake3 IS NULL`,
+  caseConflicts: `SELECT group_concat(destination, ', ') AS names FROM catalog_entry WHERE revision_id = :revision_id
+    GROUP BY coalesce(folded, destination) HAVING count(*) > 1 LIMIT :limit`,
+  drop: `DELETE FROM catalog_entry WHERE revision_id = :revision_id AND destination IN
+    (SELECT destination FROM catalog_entry WHERE revision_id = :revision_id LIMIT :limit)`,
+} as const;

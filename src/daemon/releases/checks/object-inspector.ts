@@ -1,0 +1,75 @@
+import { lstat } from 'node:fs/promises';
+import { hasBlockList } from '../../../domain/release/blocks.ts';
+import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import { errorCode } from '../../../platform/files/error-code.ts';
+import type { HashPool } from '../../../platform/hashing/digests.ts';
+import type { EntryStatus } from '../../../snapshot/objects/object-ledger.ts';
+import { verifyObject, type VerifiedPart } from '../../../snapshot/objects/object-verifier.ts';
+import { blockListPath, objectPath } from '../../../snapshot/volume/layout.ts';
+import { readStoreFormat } from '../../../snapshot/volume/snapshot-store.ts';
+import type { ObjectRegistry } from '../records/object-registry.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+
+/** Checks single objects that a kept release holds. */
+export interface ObjectInspector {
+  /**
+   * Hashes an object and checks its block list.
+   *
+   * @returns `null` when no kept release holds the object any more
+   * @throws the signal's reason; an error when the volume itself cannot be read, which says nothing about the object
+   */
+  inspect(blake3: Blake3Hex, signal: AbortSignal): Promise<EntryStatus | null>;
+  /** A text that changes whenever the files of an object change. */
+  stamp(blake3: Blake3Hex): Promise<string>;
+}
+
+/** Settings and collaborators of the inspector. */
+export interface ObjectInspectorOptions {
+  readonly root: string;
+  readonly storeId: string;
+  readonly pool: HashPool;
+  readonly objects: Pick<ObjectRegistry, 'get'>;
+  readonly releases: Pick<ReleaseRepository, 'holders'>;
+}
+
+/** Creates the inspector. */
+export function createObjectInspector(options: ObjectInspectorOptions): ObjectInspector {
+  const { root, pool, objects, releases } = options;
+
+  const partOf = (blake3: Blake3Hex): VerifiedPart | null => {
+    const [holder] = releases.holders(blake3);
+    if (holder === undefined) return null;
+    const known = objects.get(blake3);
+    if (known !== null) {
+      return known.blocks === null ? { blake3, size: known.size } : { ...known, blocks: known.blocks };
+    }
+    // The server-info document of an adopted release is in no catalog.
+    return holder.server_info_size === null ? null : { blake3, size: holder.server_info_size };
+  };
+
+  return {
+    inspect: async (blake3, signal) => {
+      const part = partOf(blake3);
+      if (part === null) return null;
+      const status = await verifyObject({ root, part, pool, signal });
+      if (status === 'ok') return status;
+      const { store_id: found } = await readStoreFormat(root);
+      if (found !== options.storeId) throw new Error(`the volume holds another store (${found})`);
+      return status;
+    },
+    stamp: async (blake3) => {
+      const size = partOf(blake3)?.size ?? 0;
+      const paths = [objectPath(root, blake3), ...(hasBlockList(size) ? [blockListPath(root, blake3)] : [])];
+      return (await Promise.all(paths.map(stampOf))).join(' ');
+    },
+  };
+}
+
+async function stampOf(path: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = await lstat(path, { bigint: true });
+    return [dev, ino, size, mtimeNs, ctimeNs].join('/');
+  } catch (error) {
+    return errorCode(error) ?? 'error';
+  }
+}

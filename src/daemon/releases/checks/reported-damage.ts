@@ -1,0 +1,117 @@
+import type { ReportedObject } from '../../../contract/formats/damage-report.ts';
+import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import type { Logger } from '../../../platform/logging/logging.ts';
+import type { DamageIntake } from '../../api/ports.ts';
+import type { Attestor } from '../attest/attestor.ts';
+import type { ObjectRegistry } from '../records/object-registry.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
+import type { ObjectInspector } from './object-inspector.ts';
+import { createObjectQueue } from './object-queue.ts';
+import type { ReleaseDamage } from './release-damage.ts';
+import { describeFailure, failureOf } from './release-failure.ts';
+
+/** Most objects that wait to be checked. A server sends the others again later. */
+const REPORTED_OBJECTS_MAX = 10_000;
+/** Objects checked at the same time. */
+const CONCURRENCY = 2;
+
+/** Checks the damage that servers report. */
+export interface ReportedDamage {
+  /** Queues reported objects to be checked; each object is queued once. */
+  readonly take: DamageIntake;
+  /** Resolves when the checks in progress have ended; waiting ones are dropped. */
+  stop(): Promise<void>;
+}
+
+/** Collaborators of the check. */
+export interface ReportedDamageOptions {
+  readonly inspector: Pick<ObjectInspector, 'inspect'>;
+  readonly releases: ReleaseRepository;
+  readonly objects: Pick<ObjectRegistry, 'get'>;
+  readonly damage: Pick<ReleaseDamage, 'report'>;
+  readonly attestor: Pick<Attestor, 'issue'>;
+  readonly logger: Logger;
+}
+
+/**
+ * Creates the check. A report is a reason to look at an object, never a finding: the daemon hashes the object itself, and
+ * only what it finds withdraws a release.
+ */
+export function createReportedDamage(options: ReportedDamageOptions): ReportedDamage {
+  const { inspector, releases, objects, damage, logger } = options;
+  /** Whether damage was recorded that the newest attestation does not count yet. */
+  let isUncounted = false;
+
+  const attest = async (cause: string): Promise<void> => {
+    isUncounted = false;
+    try {
+      await options.attestor.issue(cause);
+    } catch (error) {
+      isUncounted = true;
+      throw error;
+    }
+  };
+
+  const logWithdrawal = (release: ReleaseRow, report: ReportedObject): void => {
+    const now = releases.get(release.channel, release.release_id) ?? release;
+    logger.error(
+      {
+        channel: release.channel,
+        release_id: release.release_id,
+        blake3: report.blake3,
+        found_by: 'server',
+        detail: report.message,
+      },
+      `release withdrawn: ${describeFailure(now, failureOf(releases, now))}; run repair`,
+    );
+  };
+
+  const check = async (report: ReportedObject, signal: AbortSignal): Promise<void> => {
+    const { blake3, destination, message } = report;
+    const status = await inspector.inspect(blake3, signal);
+    if (status === null || status === 'ok') {
+      logger.info(
+        { blake3, destination, detail: message },
+        'a server reported damage, but the object is sound',
+      );
+      return;
+    }
+    const withdrawn = await damage.report([{ blake3, status }], 'server');
+    isUncounted = true;
+    for (const release of withdrawn) logWithdrawal(release, report);
+    if (withdrawn.length > 0) await attest('damage reported by a server');
+  };
+
+  const queue = createObjectQueue<Blake3Hex, ReportedObject>({
+    max: REPORTED_OBJECTS_MAX,
+    concurrency: CONCURRENCY,
+    work: async (report, signal) => {
+      try {
+        await check(report, signal);
+        if (queue.size === 1 && isUncounted) await attest('further damage reported by a server');
+      } catch (error) {
+        if (signal.aborted) return;
+        const { blake3, destination } = report;
+        logger.warn({ err: error, blake3, destination }, 'reported damage could not be checked or attested');
+      }
+    },
+  });
+
+  const isAccepted = (report: ReportedObject): boolean => {
+    const { blake3 } = report;
+    if (releases.holders(blake3).length === 0) return false;
+    const isKnown = queue.has(blake3) || objects.get(blake3)?.sound === false;
+    return isKnown || queue.offer(blake3, report);
+  };
+
+  return {
+    take: (reports) => {
+      const accepted = reports.filter(isAccepted).length;
+      return { accepted, ignored: reports.length - accepted };
+    },
+    stop: async () => {
+      await queue.stop();
+    },
+  };
+}

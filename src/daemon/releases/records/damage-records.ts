@@ -1,0 +1,84 @@
+import type { Channel } from '../../../domain/release/channel.ts';
+import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import type { ReleaseId } from '../../../domain/release/release-id.ts';
+import { allRows, oneRow, type SqlDatabase } from './sql.ts';
+
+/** What is wrong with the object of a damaged entry. */
+export type DamageStatus = 'missing' | 'size_mismatch' | 'digest_mismatch' | 'unreadable';
+
+/** Who found damage first: a server that reads the volume, or work of the daemon. */
+export type DamageFinder = 'server' | 'verify' | 'refresh' | 'repair' | 'sync' | 'boot';
+
+/** An entry of a release that was found damaged. `found_at` is in Unix seconds. */
+export interface DamagedEntry {
+  readonly channel: Channel;
+  readonly release_id: ReleaseId;
+  readonly destination: string;
+  readonly blake3: Blake3Hex;
+  readonly status: DamageStatus;
+  readonly found_at: number;
+  readonly found_by: DamageFinder;
+}
+
+/** How many entries of a release are damaged. */
+export interface DamageCounts {
+  /** Missing ones included. */
+  readonly all: number;
+  readonly missing: number;
+}
+
+/** The damaged entries of releases. Single statements; callers group them. */
+export interface DamageRecords {
+  /** Adds an entry. One that is known keeps who found it and when. */
+  addDamage(entry: DamagedEntry): void;
+  clearDamage(channel: Channel, releaseId: string): void;
+  /** Deletes the entries whose objects are sound again. */
+  clearMendedDamage(): void;
+  /** The first entries in the order of destinations. */
+  damageOf(channel: Channel, releaseId: string, limit: number): readonly DamagedEntry[];
+  damageCounts(channel: Channel, releaseId: string): DamageCounts;
+  /** Objects behind damaged entries of any release, each once, in the order of digests. */
+  damagedObjects(limit: number): readonly Blake3Hex[];
+}
+
+/** Creates the records over the main database. */
+export function createDamageRecords(database: SqlDatabase): DamageRecords {
+  const add = database.prepare(
+    `INSERT INTO damaged_entry (channel, release_id, destination, blake3, status, found_at, found_by)
+     VALUES (:channel, :release_id, :destination, :blake3, :status, :found_at, :found_by)
+     ON CONFLICT DO UPDATE SET status = excluded.status`,
+  );
+  const clear = database.prepare(
+    'DELETE FROM damaged_entry WHERE channel = :channel AND release_id = :release_id',
+  );
+  const clearMended = database.prepare(
+    `DELETE FROM damaged_entry WHERE EXISTS
+       (SELECT 1 FROM known_object k WHERE k.blake3 = damaged_entry.blake3 AND k.sound = 1)`,
+  );
+  const list = database.prepare(
+    `SELECT * FROM damaged_entry WHERE channel = :channel AND release_id = :release_id
+     ORDER BY destination LIMIT :limit`,
+  );
+  const counts = database.prepare(
+    `SELECT count(*) AS "all", count(*) FILTER (WHERE status = 'missing') AS missing
+     FROM damaged_entry WHERE channel = :channel AND release_id = :release_id`,
+  );
+  const objects = database.prepare('SELECT DISTINCT blake3 FROM damaged_entry ORDER BY blake3 LIMIT :limit');
+  return {
+    addDamage: (entry) => {
+      add.run({ ...entry });
+    },
+    clearDamage: (channel, releaseId) => {
+      clear.run({ channel, release_id: releaseId });
+    },
+    clearMendedDamage: () => {
+      clearMended.run();
+    },
+    damageOf: (channel, releaseId, limit) =>
+      allRows<DamagedEntry>(list, { channel, release_id: releaseId, limit }),
+    damageCounts: (channel, releaseId) =>
+      oneRow<DamageCounts>(counts, { channel, release_id: releaseId }) ?? { all: 0, missing: 0 },
+    damagedObjects: (limit) =>
+      allRows<{ readonly blake3: Blake3Hex }>(objects, { limit }).map(({ blake3 }) => blake3),
+  };
+}

@@ -1,0 +1,93 @@
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { parseEnvelope, parseStatement } from '../../src/contract/formats/attestation-format.ts';
+import type { AttestationStatement } from '../../src/domain/verdict/attestation.ts';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { until } from '../support/until.ts';
+
+const BAD = 'TableBundles/Excel.zip';
+
+async function servedSystem(): Promise<TestSystem> {
+  const upstream = await temporaryDirectory();
+  await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+  const system = await startSystem({ upstream: { kind: 'directory', directory: { path: upstream } } });
+  await system.untilReady(true);
+  return system;
+}
+
+async function objectPath(system: TestSystem, destination: string): Promise<string> {
+  const url = `${system.serverUrl}/v1/distribution?destination=${encodeURIComponent(destination)}`;
+  const page = (await (await fetch(url)).json()) as { items: Array<{ blake3: string }> };
+  const digest = page.items[0]!.blake3;
+  return join(system.snapshotRoot, 'objects', digest.slice(0, 2), digest.slice(2));
+}
+
+async function flipBit(path: string): Promise<void> {
+  await chmod(path, 0o644);
+  const bytes = await readFile(path);
+  bytes[0]! ^= 1;
+  await writeFile(path, bytes);
+}
+
+async function report<Body>(system: TestSystem, name: string): Promise<Body> {
+  return (await (await fetch(`${system.daemonUrl}/v1/reports/${name}`)).json()) as Body;
+}
+
+async function statement(system: TestSystem): Promise<AttestationStatement> {
+  const answer = await fetch(`${system.daemonUrl}/v1/attestation`);
+  const envelope = parseEnvelope(new Uint8Array(await answer.arrayBuffer()));
+  if (!envelope.ok) throw new Error(envelope.error);
+  const parsed = parseStatement(Buffer.from(envelope.value.payload, 'base64'));
+  if (!parsed.ok) throw new Error(parsed.error);
+  return parsed.value;
+}
+
+interface Doctor {
+  readonly status: string;
+  readonly checks: ReadonlyArray<{ readonly id: string; readonly status: string; readonly message: string }>;
+}
+
+const verification = async (system: TestSystem): Promise<unknown> =>
+  (await report<Doctor>(system, 'daemon.doctor')).checks.find(({ id }) => id === 'verification');
+
+it('is found by a request of the server, and daemon, attestation and reports tell the same until the repair', async () => {
+  const system = await servedSystem();
+  const before = await statement(system);
+  const url = system.cdn(BAD);
+  await flipBit(await objectPath(system, BAD));
+  expect((await fetch(url)).status).toBe(503);
+  expect(await system.untilReady(false)).toMatchObject({ reason: 'EntryDamaged' });
+
+  const failed = await until(async () => {
+    const found = await statement(system);
+    return found.official?.result === 'FAILED' ? found : null;
+  });
+  expect(failed.version).toBeGreaterThan(before.version);
+  expect(failed.official?.failure).toEqual({ reason: 'EntryDamaged', entry_count: 1, examples: [BAD] });
+  expect(await verification(system)).toMatchObject({
+    status: 'failing',
+    message: `1 damaged file in release r90_one: ${BAD}. Run repair.`,
+  });
+  expect(await report(system, 'release.status')).toMatchObject({
+    official: { integrity: 'damaged', damaged: [BAD], damaged_count: 1 },
+    attestation: { authorizes: { official: null } },
+  });
+  expect(await report(system, 'release.list')).toMatchObject({
+    releases: [{ state: 'damaged', artifact_integrity: { ok: false, damaged: 1, damaged_examples: [BAD] } }],
+  });
+  await until(async () => (await system.untilReady(false)).attestation?.version === failed.version);
+  expect((await fetch(url)).status).toBe(503);
+
+  expect(await system.run('repair')).toMatchObject({ status: 'succeeded' });
+  await system.untilReady(true);
+  expect((await fetch(url)).status).toBe(200);
+  expect((await statement(system)).official).not.toHaveProperty('failure');
+  expect(await verification(system)).toMatchObject({ status: 'ok' });
+  expect(await report(system, 'release.status')).toMatchObject({
+    official: { integrity: 'ok', damaged: [], damaged_count: 0 },
+    attestation: { authorizes: { official: 'r90_one' } },
+  });
+}, 60_000);
