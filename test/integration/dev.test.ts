@@ -1,13 +1,14 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import process from 'node:process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { makeCheckout, type Checkout } from '../support/checkout.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
+const run = promisify(execFile);
 
 interface DevSummary {
   readonly server_url: string;
@@ -24,14 +25,12 @@ interface DevRun {
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-async function startDev(data: string, ...more: string[]): Promise<DevRun> {
-  const child = spawn(
-    process.execPath,
-    [`${ROOT}/cmd/slipway.ts`, 'dev', '--port', '0', '--data', data, ...more],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
+async function startDev({ directory, env }: Checkout, data: string): Promise<DevRun> {
+  const child = spawn('bin/slipway', ['dev', '--port', '0', '--data', data], {
+    cwd: directory,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString();
@@ -49,6 +48,17 @@ async function startDev(data: string, ...more: string[]): Promise<DevRun> {
   return { summary, output: () => output, stop };
 }
 
+/** Runs every line that the output offers, as a user pastes it; each must succeed and say something. */
+async function pasteLines({ directory, env }: Checkout, output: string): Promise<string[]> {
+  const [, after = ''] = output.split('\nTry:\n');
+  const lines = [...after.matchAll(/^ {2}(\S.*)$/gm)].map(([, line = '']) => line);
+  for (const line of lines) {
+    const { stdout } = await run('sh', ['-c', line], { cwd: directory, env });
+    expect(stdout, line).not.toBe('');
+  }
+  return lines;
+}
+
 async function answers(url: string): Promise<boolean> {
   return await fetch(url).then(
     () => true,
@@ -58,27 +68,39 @@ async function answers(url: string): Promise<boolean> {
 
 describe('slipway dev', () => {
   it('serves the demo release, a second start serves at once, and Ctrl-C ends both processes', async () => {
-    const data = join(await temporaryDirectory(), 'data');
-    const first = await startDev(data);
+    const checkout = await makeCheckout({ prepared: true, sources: 'copied' });
+    const data = join(await temporaryDirectory(), "the user's data");
+    const first = await startDev(checkout, data);
     expect(first.summary.release_id).toBe('1.67.412528-r90_demo');
     expect((await fetch(`${first.summary.server_url}/v1/bootstrap`)).status).toBe(200);
     expect((await fetch(first.summary.metrics_url)).status).toBe(200);
     expect((await readFile(first.summary.admin_token_file, 'utf8')).trim().length).toBeGreaterThanOrEqual(32);
-    expect(first.output()).toContain('curl -s');
+    expect(await pasteLines(checkout, first.output())).toEqual([
+      expect.stringMatching(/^curl .*readyz/),
+      expect.stringMatching(/^curl .*distribution/),
+      expect.stringMatching(/^curl .* -r 0-99/),
+      expect.stringMatching(/^bin\/slipway ctl .* status$/),
+      expect.stringMatching(/^bin\/slipway ctl .* tasks$/),
+      expect.stringMatching(/^bin\/slipway ctl .* run sync --wait$/),
+      expect.stringMatching(/^bin\/slipway verify /),
+    ]);
     expect(await first.stop('SIGINT')).toBe(0);
     expect(await answers(first.summary.server_url)).toBe(false);
     expect(await answers(first.summary.daemon_url)).toBe(false);
 
-    const second = await startDev(data);
+    const second = await startDev(checkout, data);
     expect(second.summary.release_id).toBe(first.summary.release_id);
     expect(await second.stop('SIGTERM')).toBe(0);
   });
 
   it('does not leave its processes behind when it is killed', async () => {
-    const run = await startDev(join(await temporaryDirectory(), 'data'));
-    await run.stop('SIGKILL');
+    const { summary, stop } = await startDev(
+      await makeCheckout({ prepared: true, sources: 'linked' }),
+      join(await temporaryDirectory(), 'data'),
+    );
+    await stop('SIGKILL');
     await until(
-      async () => !(await answers(run.summary.server_url)) && !(await answers(run.summary.daemon_url)),
+      async () => !(await answers(summary.server_url)) && !(await answers(summary.daemon_url)),
       30_000,
     );
   });

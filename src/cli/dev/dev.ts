@@ -15,6 +15,7 @@ import {
 import type { DevLayout } from './dev-files.ts';
 import { DEV_USAGE, parseDevOptions, type DevOptions } from './dev-options.ts';
 import { findFreePorts } from './free-port.ts';
+import { renderWelcome } from './welcome.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { renderReadableLine } from '../output/readable-log.ts';
 
@@ -26,7 +27,7 @@ export interface DevIo {
   readonly stdout: Writable & { readonly isTTY?: boolean };
   readonly stderr: Writable;
   readonly clock: Clock;
-  /** The folder that holds `cmd/`. */
+  /** The folder that holds `cmd/` and `bin/`. */
   readonly programDirectory: string;
   /** Aborted by Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;
@@ -121,7 +122,17 @@ async function serve(options: DevOptions, io: DevIo, children: Child[]): Promise
       2,
     )}\n`,
   );
-  io.stdout.write(await renderWelcome(serverUrl, releaseId, layout.adminToken));
+  io.stdout.write(
+    await renderWelcome({
+      serverUrl,
+      releaseId,
+      cdnHost: CDN_HOST,
+      tokenFile: layout.adminToken,
+      snapshotRoot: layout.snapshot,
+      publicKeyFile: join(layout.keys, 'signing.pub'),
+      programDirectory: io.programDirectory,
+    }),
+  );
   await Promise.race([ended, aborted(io.signal)]);
 }
 
@@ -147,25 +158,6 @@ function progressWriter(io: DevIo): (progress: Parameters<typeof renderProgress>
         : `${line}\n`,
     );
   };
-}
-
-async function renderWelcome(serverUrl: string, releaseId: string, tokenFile: string): Promise<string> {
-  const page = (await (await fetch(`${serverUrl}/v1/resources?limit=1`)).json()) as {
-    items?: Array<{ destination: string }>;
-  };
-  const path = (page.items?.[0]?.destination ?? '').split('/').map(encodeURIComponent).join('/');
-  return `
-Slipway serves release ${releaseId} at ${serverUrl}
-
-Dashboard: ${serverUrl}/admin/dashboard/ (the token is in ${tokenFile})
-
-Try:
-  curl -s ${serverUrl}/readyz?verbose
-  curl -s '${serverUrl}/v1/distribution?limit=2'
-  curl -s -r 0-99 -D - -o /dev/null '${serverUrl}/${CDN_HOST}/${releaseId}/${path}'
-
-Ctrl-C ends it.
-`;
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -1,0 +1,62 @@
+import { join, relative } from 'node:path';
+import process from 'node:process';
+
+/** The running system that the text describes. */
+export interface WelcomeOptions {
+  readonly serverUrl: string;
+  readonly releaseId: string;
+  readonly cdnHost: string;
+  /** File with the admin token. */
+  readonly tokenFile: string;
+  /** Folder of the snapshot volume. */
+  readonly snapshotRoot: string;
+  /** File with the public key that attestations are verified with. */
+  readonly publicKeyFile: string;
+  /** The folder that holds `bin/`. */
+  readonly programDirectory: string;
+}
+
+/**
+ * Tells the user where the system is, with command lines that can be pasted into a shell as they are.
+ *
+ * @throws TypeError when the server does not answer
+ */
+export async function renderWelcome(options: WelcomeOptions): Promise<string> {
+  const { serverUrl, releaseId, tokenFile } = options;
+  const page = (await (await fetch(`${serverUrl}/v1/resources?limit=1`)).json()) as {
+    items?: Array<{ destination: string }>;
+  };
+  const path = (page.items?.[0]?.destination ?? '').split('/').map(encodeURIComponent).join('/');
+  const slipway = shellWord(shortPath(join(options.programDirectory, 'bin/slipway')));
+  const ctl = `${slipway} ctl --url ${serverUrl} --token-file ${shellWord(shortPath(tokenFile))}`;
+  const lines = [
+    `curl -s '${serverUrl}/readyz?verbose'`,
+    `curl -s '${serverUrl}/v1/distribution?limit=2'`,
+    `curl -s -r 0-99 -D - -o /dev/null '${serverUrl}/${options.cdnHost}/${releaseId}/${path}'`,
+    `${ctl} status`,
+    `${ctl} tasks`,
+    `${ctl} run sync --wait`,
+    `${slipway} verify ${shellWord(shortPath(options.snapshotRoot))} --keys ${shellWord(shortPath(options.publicKeyFile))}`,
+  ];
+  return `
+Slipway serves release ${releaseId} at ${serverUrl}
+
+Dashboard: ${serverUrl}/admin/dashboard/ (the token is in ${tokenFile})
+
+Try:
+${lines.map((line) => `  ${line}`).join('\n')}
+
+Ctrl-C ends it.
+`;
+}
+
+/** The path from the current folder if the file is below it, else the absolute one. */
+function shortPath(path: string): string {
+  const below = relative(process.cwd(), path);
+  return below.startsWith('..') ? path : below;
+}
+
+/** Quotes a word for a POSIX shell where that is needed. Source: POSIX.1, Shell Command Language, 2.2.2. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

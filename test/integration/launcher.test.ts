@@ -1,0 +1,146 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, rm, symlink, utimes } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import process from 'node:process';
+import { describe, expect, it } from 'vitest';
+import { makeCheckout, writeProgram, type Checkout } from '../support/checkout.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const NOBODY = 65_534;
+
+interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command as the user of the checkout. */
+async function run(
+  { env }: Checkout,
+  command: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly uid?: number } = {},
+): Promise<Outcome> {
+  return await new Promise((done) => {
+    execFile(command, [...args], { env, ...options }, (error, stdout, stderr) => {
+      done({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+describe('bin/slipway', () => {
+  it('runs from any folder, through links, and the name selects the program', async () => {
+    const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
+    const elsewhere = await temporaryDirectory();
+    for (const name of [
+      'slipway',
+      'kubectl-slipway',
+      'slipway-daemon',
+      'slipway-operator',
+      'slipway-server',
+    ]) {
+      await symlink(join(checkout.directory, 'bin', name), join(elsewhere, `to-${name}`));
+      await mkdir(join(elsewhere, name));
+      await symlink(`../to-${name}`, join(elsewhere, name, name));
+    }
+    const help = async (name: string): Promise<string> => {
+      const { code, stdout, stderr } = await run(checkout, join(elsewhere, name, name), ['--help'], {
+        cwd: elsewhere,
+      });
+      expect([code, stderr]).toEqual([0, '']);
+      return stdout.split('\n')[0] ?? '';
+    };
+    expect(await help('slipway')).toBe('Usage: slipway COMMAND [OPTIONS]');
+    expect(await help('kubectl-slipway')).toBe('Usage: kubectl slipway [OPTIONS] COMMAND');
+    expect(await help('slipway-daemon')).toContain('daemon');
+    expect(await help('slipway-operator')).toContain('operator');
+    expect(await help('slipway-server')).toContain('server');
+  });
+
+  it('passes arguments and the exit code, and starts Node without setup when nothing is missing', async () => {
+    const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
+    const slipway = join(checkout.directory, 'bin/slipway');
+    expect((await run(checkout, slipway, ['keygen', '--out', join(checkout.directory, 'a b')])).code).toBe(0);
+    await writeProgram(join(checkout.directory, 'scripts'), 'setup.sh', 'echo setup >&2; exit 1');
+    await writeProgram(checkout.programs, 'node', 'echo "the Node of the machine" >&2; exit 1');
+    const unknown = await run(checkout, slipway, ['no such command']);
+    expect([unknown.code, unknown.stderr.split('\n')[0]]).toEqual([
+      2,
+      'slipway: no command "no such command"',
+    ]);
+    // A change of the lock file asks for setup again.
+    await utimes(join(checkout.directory, 'package-lock.json'), 2_000_000_000, 2_000_000_000);
+    expect(await run(checkout, slipway, ['--help'])).toMatchObject({ code: 1, stderr: 'setup\n' });
+  });
+
+  it('installs Node and the packages when they are missing', async () => {
+    const checkout = await makeCheckout({ prepared: false, sources: 'linked' });
+    await writeProgram(checkout.programs, 'node', 'echo v20.20.2');
+    await writeProgram(
+      checkout.programs,
+      'npm',
+      `echo "npm $*" >&2
+      case $1 in
+        install) for package; do :; done
+          mkdir -p "$3/node_modules/\${package%@*}/bin" && ln -s '${process.execPath}' "$3/node_modules/\${package%@*}/bin/node" ;;
+        ci) ln -s '${ROOT}/node_modules' "$PWD/node_modules" ;;
+      esac`,
+    );
+    const first = await run(checkout, join(checkout.directory, 'bin/slipway'), ['--help']);
+    expect([first.code, first.stdout.split('\n')[0]]).toEqual([0, 'Usage: slipway COMMAND [OPTIONS]']);
+    expect(first.stderr).toMatch(/installing Node \d+\.\d+\.\d+ \(found: v20\.20\.2\)/);
+    expect(first.stderr).toMatch(/^npm install --prefix .*@\d+\.\d+\.\d+$/m);
+    expect(first.stderr).toMatch(/^npm ci /m);
+    const second = await run(checkout, join(checkout.directory, 'bin/slipway'), ['--help']);
+    expect(second).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it.each([
+    ['v20.20.2', 'v20.20.2'],
+    ['v25.1.0', 'v25.1.0'],
+    ['v24.14.0', 'v24.14.0'],
+    [null, 'none'],
+  ])('says what to do where Node is %s and npm is missing', async (version, found) => {
+    const checkout = await makeCheckout({ prepared: false, sources: 'linked' });
+    await rm(join(checkout.programs, 'npm'));
+    if (version !== null) await writeProgram(checkout.programs, 'node', `echo ${version}`);
+    const { code, stderr } = await run(
+      { ...checkout, env: { PATH: await pathWithoutNode(checkout) } },
+      join(checkout.directory, 'bin/slipway'),
+      ['--help'],
+    );
+    expect([code, stderr]).toEqual([
+      1,
+      `slipway setup: Slipway needs Node.js 24.14.1 or newer (found: ${found}), but npm is missing; install Node.js 24.14.1 or newer with npm\n`,
+    ]);
+  });
+
+  it('says what to do where it cannot write', async () => {
+    const checkout = await makeCheckout({ prepared: false, sources: 'linked' });
+    await writeProgram(checkout.programs, 'node', 'echo v20.20.2');
+    for (const folder of [dirname(checkout.directory), checkout.directory]) await chmod(folder, 0o555);
+    const { code, stderr } = await run(
+      checkout,
+      join(checkout.directory, 'bin/slipway'),
+      ['--help'],
+      // The permissions of a folder do not bind root.
+      process.getuid?.() === 0 ? { uid: NOBODY } : {},
+    );
+    for (const folder of [dirname(checkout.directory), checkout.directory]) await chmod(folder, 0o755);
+    expect([code, stderr]).toEqual([
+      1,
+      `slipway setup: Slipway needs Node.js 24.14.1 or newer (found: v20.20.2), but ${checkout.directory} cannot be written; run scripts/setup.sh production as a user who can write there\n`,
+    ]);
+  });
+});
+
+/** A PATH with the programs of the checkout and what a shell script needs, but without Node and npm. */
+async function pathWithoutNode(checkout: Checkout): Promise<string> {
+  const folder = await temporaryDirectory();
+  for (const name of ['cat', 'cut', 'dirname', 'ln', 'mkdir', 'mv', 'readlink', 'sed', 'sh', 'tr', 'uname']) {
+    const { stdout } = await run(checkout, 'sh', ['-c', `command -v ${name}`]);
+    await symlink(stdout.trim(), join(folder, name));
+  }
+  return `${checkout.programs}:${folder}`;
+}
