@@ -26,6 +26,10 @@ run: ## Starts daemon and server on a demo release: make run [PORT=8080] [DATA=.
 test: ## Runs every check: format, lint, types, dead code, unit, arch, integration, cluster, e2e
 	@$(dev_tools) && exec node scripts/test.ts
 
+.PHONY: test-long
+test-long: ## Runs the tests with long campaigns (kills, aborted clients, fuzzing) at full length
+	@$(dev_tools) && SLIPWAY_LONG=1 exec node scripts/test.ts unit integration
+
 .PHONY: lint
 lint: ## Format check, lint and types
 	@$(dev_tools) && oxfmt --check . && oxlint && node scripts/test.ts types

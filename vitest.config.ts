@@ -1,19 +1,24 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { isLong } from './test/support/long.ts';
 
 /** One project per tier; `npx vitest run --project unit` runs one of them. */
-const tier = (name: string, testTimeout: number): object => ({
+const tier = (name: string, testTimeout: number, options: object = {}): object => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
     environment: 'node',
     pool: 'forks',
-    testTimeout,
+    testTimeout: isLong ? testTimeout * 10 : testTimeout,
     hookTimeout: testTimeout,
+    ...options,
   },
 });
 
 export default defineConfig({
   test: {
+    // By default vitest leaves one processor idle; of two that is half of the machine.
+    maxWorkers: availableParallelism(),
     projects: [
       tier('unit', 20_000),
       tier('arch', 60_000),

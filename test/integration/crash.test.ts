@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../src/cli/dev/seeded-random.ts';
 import { runVerify } from '../../src/cli/verify/verify.ts';
+import { campaignSize } from '../support/long.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const ROUNDS = 50;
+const ROUNDS = campaignSize(12, 300);
 
 /** Release number `generation`: most files stay, a tenth change, so that every sync has work to do. */
 function releaseFiles(generation: number): Map<string, Buffer> {
@@ -23,7 +24,7 @@ function releaseFiles(generation: number): Map<string, Buffer> {
 describe('both processes killed at random during a sync', () => {
   it(
     `lose nothing acknowledged and serve nothing unsound, ${ROUNDS} times`,
-    { timeout: 600_000 },
+    { timeout: ROUNDS * 15_000 },
     async () => {
       const upstream = await temporaryDirectory();
       await writeReleaseTree(upstream, { id: 'r0', files: releaseFiles(0) });

@@ -1,21 +1,32 @@
 import type { RequestListener } from 'node:http';
 import { readFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startImpostorDaemon } from '../support/impostor-daemon.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { until } from '../support/until.ts';
 
-async function servedSystem(ttlSeconds: number): Promise<TestSystem> {
-  const upstream = await temporaryDirectory();
+async function servedSystem(ttlSeconds: number, atEnd: AtEnd = onTestFinished): Promise<TestSystem> {
+  const upstream = await temporaryDirectory(atEnd);
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     daemon: { attestation: { ttlSeconds } },
     server: { daemon: { timeoutMs: 1500 } },
+    atEnd,
   });
   await system.untilReady(true);
   return system;
+}
+
+/** How often in a row the server has failed to read the attestation. */
+async function refreshFailures({ serverUrl }: TestSystem): Promise<number> {
+  const health = (await (await fetch(`${serverUrl}/healthz`)).json()) as {
+    refresh: { consecutive_failures: number };
+  };
+  return health.refresh.consecutive_failures;
 }
 
 async function rss(pid: number): Promise<number> {
@@ -91,31 +102,28 @@ describe('a daemon that fails', () => {
       .poll(async () => (await fetch(`${system.serverUrl}/v1/releases`)).status, { timeout: 60_000 })
       .toBe(200);
   });
+});
+
+describe('a daemon that fails', () => {
+  const running = reusedFixture(async (atEnd) => await servedSystem(600, atEnd));
 
   it.each(NONSENSE)(
     'answering %s changes nothing that is served and costs little memory',
     async (_name, listener) => {
-      const system = await servedSystem(600);
+      const system = await running();
       await system.daemon.kill();
       const before = await rss(system.server.pid);
-      await startImpostorDaemon(system, listener);
+      const endImpostor = await startImpostorDaemon(system, listener);
       const report = await fetch(`${system.serverUrl}/v1/releases`);
       expect(report.status).toBe(503);
       expect(report.headers.get('content-type')).toContain('application/problem+json');
       expect((await fetch(`${system.serverUrl}/readyz`)).status).toBe(200);
       expect((await fetch(system.cdn('empty.bytes'))).status).toBe(200);
-      await expect
-        .poll(
-          async () =>
-            (
-              (await (await fetch(`${system.serverUrl}/healthz`)).json()) as {
-                refresh: { consecutive_failures: number };
-              }
-            ).refresh.consecutive_failures,
-          { timeout: 60_000 },
-        )
-        .toBeGreaterThan(0);
+      await until(async () => (await refreshFailures(system)) > 0, 60_000);
       expect((await rss(system.server.pid)) - before).toBeLessThan(64 * 1024 * 1024);
+      await endImpostor();
+      await system.startDaemon();
+      await until(async () => (await refreshFailures(system)) === 0, 60_000);
     },
   );
 });

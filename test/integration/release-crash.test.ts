@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
@@ -14,6 +14,7 @@ import { verifyRelease } from '../../src/snapshot/volume/release-verifier.ts';
 import { SNAPSHOT_FAILPOINTS } from '../../src/snapshot/volume/snapshot-failpoints.ts';
 import { crashFiles } from '../support/crash-files.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
+import { sharedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const CHILD = resolve(import.meta.dirname, '../support/release-daemon-child.ts');
@@ -61,27 +62,40 @@ async function checkOffered(root: string, statement: AttestationStatement | unde
   }
 }
 
+/** A folder with the first release synced, and its attestation. */
+interface FirstRelease {
+  readonly folder: string;
+  readonly statement: AttestationStatement;
+}
+
+async function syncFirstRelease(atEnd: AtEnd): Promise<FirstRelease> {
+  const folder = await temporaryDirectory(atEnd);
+  const { privateKey } = generateKeyPairSync('ed25519');
+  await writeFile(join(folder, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), {
+    mode: 0o600,
+  });
+  await writeReleaseTree(join(folder, 'upstream'), { id: 'r1', files: crashFiles(1) });
+  const statement = (await run(folder)).statements.at(-1);
+  expect(statement?.official).toMatchObject({ release_id: 'r1', result: 'PASSED' });
+  return { folder, statement: statement! };
+}
+
 describe('a daemon killed with SIGKILL', () => {
+  const first = sharedFixture(syncFirstRelease);
+
   it.each(PLACES)(
     'at %s in the %s offers the old or the new release, whole, and goes on',
     async (...place) => {
       const folder = await temporaryDirectory();
       const root = join(folder, 'store');
-      const { privateKey } = generateKeyPairSync('ed25519');
-      await writeFile(join(folder, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), {
-        mode: 0o600,
-      });
-      await writeReleaseTree(join(folder, 'upstream'), { id: 'r1', files: crashFiles(1) });
-      const first = await run(folder);
-      expect(first.statements.at(-1)?.official).toMatchObject({ release_id: 'r1', result: 'PASSED' });
-
+      await cp(first().folder, folder, { recursive: true });
       await writeReleaseTree(join(folder, 'upstream'), { id: 'r2', files: crashFiles(2) });
       expect((await run(folder, ...place)).signal).toBe('SIGKILL');
 
       const again = await run(folder);
       const [recovered, synced] = again.statements;
       expect(['r1', 'r2']).toContain(recovered?.official?.release_id);
-      expect(recovered?.version).toBeGreaterThan(first.statements.at(-1)?.version ?? 0);
+      expect(recovered?.version).toBeGreaterThan(first().statement.version);
       expect(synced?.version).toBeGreaterThan(recovered?.version ?? 0);
       expect(synced?.official).toMatchObject({ release_id: 'r2', result: 'PASSED' });
       expect(synced?.retained.map((release) => release.release_id)).toEqual(['r1']);

@@ -14,15 +14,16 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const LARGE = 'MediaResources/Movie/Opening.mp4';
 
-async function servedSystem(): Promise<TestSystem> {
-  const upstream = await temporaryDirectory();
+async function startServed(atEnd: AtEnd): Promise<TestSystem> {
+  const upstream = await temporaryDirectory(atEnd);
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
-  const system = await startSystem({ upstream: { kind: 'directory', directory: { path: upstream } } });
+  const system = await startSystem({ upstream: { kind: 'directory', directory: { path: upstream } }, atEnd });
   await system.untilReady(true);
   return system;
 }
@@ -84,6 +85,9 @@ const FAULTS: ReadonlyArray<readonly [string, (path: string) => Promise<void>]> 
 ];
 
 describe('damage on the volume', () => {
+  /** Every test ends with a repair. */
+  const servedSystem = reusedFixture(startServed);
+
   it.each(FAULTS)(
     '%s is never served, turns every route, and is undone by a repair',
     async (_name, damage) => {
@@ -120,6 +124,8 @@ describe('damage on the volume', () => {
     expect(answer.status).toBe(409);
     expect(await answer.json()).toMatchObject({ code: 'release_not_distributable', reason: 'EntryDamaged' });
     await system.untilReady(false);
+    expect(await system.run('repair')).toMatchObject({ status: 'succeeded' });
+    await system.untilReady(true);
   });
 
   it('found by the daemon withdraws the release', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
+import { cp, readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
@@ -10,6 +10,7 @@ import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
 import { listReleaseIds, readReleaseRecord } from '../../src/snapshot/volume/release-records.ts';
 import { SNAPSHOT_FAILPOINTS } from '../../src/snapshot/volume/snapshot-failpoints.ts';
+import { sharedFixture } from '../support/shared-fixture.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const CHILD = resolve(import.meta.dirname, '../support/store-writer-child.ts');
@@ -72,10 +73,16 @@ async function checkStore(root: string): Promise<Published> {
   return published;
 }
 
+const first = sharedFixture(async (atEnd) => {
+  const root = await temporaryDirectory(atEnd);
+  expect(await publish(root, 1)).toBeNull();
+  return { root };
+});
+
 describe.each(SNAPSHOT_FAILPOINTS)('a writer that is killed at %s', (failpoint) => {
   it('leaves the old or the new release, and the next attempt completes the new one', async () => {
     const root = await temporaryDirectory();
-    expect(await publish(root, 1)).toBeNull();
+    await cp(first().root, root, { recursive: true });
     const old = await checkStore(root);
     expect(await publish(root, 2, failpoint)).toBe('SIGKILL');
     const published =

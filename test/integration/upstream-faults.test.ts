@@ -1,24 +1,41 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { generateRelease, manifestEntry } from '../support/generate-release.ts';
+import { generateRelease, manifestEntry, type GeneratedRelease } from '../support/generate-release.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import type { UpstreamFault } from '../support/upstream-faults.ts';
 import { startUpstreamServer, type UpstreamServer } from '../support/upstream-server.ts';
 
-const FIRST = generateRelease({ releaseId: 'r1', seed: 1, serverInfoRoot: 'https://patch.invalid/r1' });
-const SECOND = generateRelease({ releaseId: 'r2', seed: 2, serverInfoRoot: 'https://patch.invalid/r2' });
-const VICTIM = [...SECOND.files.keys()].at(-1) ?? '';
-
-interface Served {
-  readonly system: TestSystem;
-  readonly upstream: UpstreamServer;
-  /** Puts the second release upstream, changed as the test wants. */
-  readonly publish: (change?: (tree: Map<string, Buffer>) => void) => void;
+/** The release number `generation` of an upstream: each has other bytes under the same names. */
+function releaseOf(generation: number): GeneratedRelease {
+  const releaseId = `r${generation}`;
+  return generateRelease({
+    releaseId,
+    seed: generation,
+    serverInfoRoot: `https://patch.invalid/${releaseId}`,
+  });
 }
 
-/** A system that serves the first release of an upstream that the test controls. */
-async function served(): Promise<Served> {
-  const upstream = await startUpstreamServer({ files: FIRST.manifestTree() });
-  onTestFinished(async () => await upstream.close());
+const VICTIM = [...releaseOf(1).files.keys()].at(-1) ?? '';
+
+/** A system and the upstream that it syncs from. */
+interface Running {
+  readonly system: TestSystem;
+  readonly upstream: UpstreamServer;
+  /** The generation that is served; the next test begins with it. */
+  generation: number;
+}
+
+/** A served release, and a next one that the test publishes. */
+interface Served extends Running {
+  /** Puts the next release upstream, changed as the test wants. */
+  readonly publish: (change?: (tree: Map<string, Buffer>) => void) => void;
+  readonly expectOldServed: () => Promise<void>;
+  readonly expectNextServed: () => Promise<void>;
+}
+
+async function start(atEnd: AtEnd): Promise<Running> {
+  const upstream = await startUpstreamServer({ files: releaseOf(1).manifestTree() });
+  atEnd(async () => await upstream.close());
   const system = await startSystem({
     upstream: {
       kind: 'manifest',
@@ -30,34 +47,41 @@ async function served(): Promise<Served> {
       headersTimeoutMs: 2000,
       connectTimeoutMs: 2000,
     },
+    atEnd,
   });
   await system.untilReady(true);
+  return { system, upstream, generation: 1 };
+}
+
+function servedBy(running: Running): Served {
+  const { system, upstream, generation } = running;
+  const next = releaseOf(generation + 1);
   return {
-    system,
-    upstream,
+    ...running,
     publish: (change) => {
-      const tree = SECOND.manifestTree();
+      const tree = next.manifestTree();
       change?.(tree);
       upstream.files.clear();
       for (const [path, bytes] of tree) upstream.files.set(path, bytes);
     },
+    expectOldServed: async () => {
+      expect((await system.untilReady(true)).release_id).toBe(`r${generation}`);
+      await expectServed(system, releaseOf(generation));
+    },
+    expectNextServed: async () => {
+      running.generation += 1;
+      await expect
+        .poll(async () => (await system.untilReady(true)).release_id, { timeout: 60_000 })
+        .toBe(`r${running.generation}`);
+      await expectServed(system, next);
+    },
   };
 }
 
-async function expectFirstStillServed(system: TestSystem): Promise<void> {
-  const verdict = await system.untilReady(true);
-  expect(verdict.release_id).toBe('r1');
-  for (const [destination, bytes] of FIRST.files) {
+async function expectServed(system: TestSystem, release: GeneratedRelease): Promise<void> {
+  for (const [destination, bytes] of release.files) {
     const response = await fetch(system.cdn(destination));
     expect(response.status).toBe(200);
-    expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);
-  }
-}
-
-async function expectSecondServed(system: TestSystem): Promise<void> {
-  await expect.poll(async () => (await system.untilReady(true)).release_id, { timeout: 60_000 }).toBe('r2');
-  for (const [destination, bytes] of SECOND.files) {
-    const response = await fetch(system.cdn(destination));
     expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);
   }
 }
@@ -85,12 +109,8 @@ const TRANSIENT: ReadonlyArray<readonly [string, UpstreamFault]> = [
 
 const PERMANENT: ReadonlyArray<readonly [string, string, (tree: Map<string, Buffer>) => void]> = [
   ['a file that is missing', 'upstream_not_found', (tree) => tree.delete(VICTIM)],
-  [
-    'wrong bytes',
-    'digest_mismatch',
-    (tree) => tree.set(VICTIM, Buffer.alloc(SECOND.files.get(VICTIM)!.length, 1)),
-  ],
-  ['a wrong size', 'size_mismatch', (tree) => tree.set(VICTIM, SECOND.files.get(VICTIM)!.subarray(1))],
+  ['wrong bytes', 'digest_mismatch', (tree) => tree.set(VICTIM, Buffer.alloc(tree.get(VICTIM)!.length, 1))],
+  ['a wrong size', 'size_mismatch', (tree) => tree.set(VICTIM, tree.get(VICTIM)!.subarray(1))],
   [
     'a destination with ..',
     'destination_invalid',
@@ -122,49 +142,56 @@ const PERMANENT: ReadonlyArray<readonly [string, string, (tree: Map<string, Buff
 ];
 
 describe('an upstream that fails', () => {
+  const running = reusedFixture(start);
+
   it.each(TRANSIENT)('with %s is asked again, and the sync succeeds', async (_name, fault) => {
-    const { system, upstream, publish } = await served();
+    const { system, upstream, publish, expectNextServed } = servedBy(await running());
+    const before = upstream.requestsOf(VICTIM).length;
     publish();
     upstream.addFaults(VICTIM, fault);
     expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
-    expect(upstream.requestsOf(VICTIM).length).toBeGreaterThan(0);
-    await expectSecondServed(system);
+    expect(upstream.requestsOf(VICTIM).length).toBeGreaterThan(before);
+    await expectNextServed();
   });
 
   it('in the middle of a large file is resumed where it broke off', async () => {
-    const { system, upstream, publish } = await served();
+    const { system, upstream, publish, expectNextServed } = servedBy(await running());
+    const before = upstream.requestsOf(VICTIM).length;
     publish();
     upstream.addFaults(VICTIM, { kind: 'reset', afterBytes: 2_000_000 });
     expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
-    const resumed = upstream.requestsOf(VICTIM).filter((request) => request.status === 206);
+    const resumed = upstream
+      .requestsOf(VICTIM)
+      .slice(before)
+      .filter((request) => request.status === 206);
     expect(resumed.length).toBeGreaterThan(0);
-    await expectSecondServed(system);
+    await expectNextServed();
   });
 
   it.each(PERMANENT)('with %s fails the sync, and what is served stays', async (_name, code, change) => {
-    const { system, publish } = await served();
+    const { system, publish, expectOldServed, expectNextServed } = servedBy(await running());
     publish(change);
     const task = await system.run('sync');
     expect([task.status, task.failure_code]).toEqual(['failed', code]);
     expect(task.failure_reason?.length).toBeGreaterThan(10);
-    await expectFirstStillServed(system);
+    await expectOldServed();
     publish();
     expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
-    await expectSecondServed(system);
+    await expectNextServed();
   });
 
   it('altogether fails the sync, and what is served stays', async () => {
-    const { system, upstream } = await served();
+    const { system, upstream, expectOldServed } = servedBy(await start(onTestFinished));
     await upstream.close();
     expect(await system.run('sync')).toMatchObject({
       status: 'failed',
       failure_code: 'upstream_unreachable',
     });
-    await expectFirstStillServed(system);
+    await expectOldServed();
   });
 
   it('by changing its catalog during the sync gives one release or the other, never a mixture', async () => {
-    const { system, upstream, publish } = await served();
+    const { system, upstream, publish } = servedBy(await start(onTestFinished));
     publish();
     const third = generateRelease({ releaseId: 'r3', seed: 3 }).manifestTree();
     // The catalog that the second look sees is another one than the first look saw.
@@ -178,7 +205,7 @@ describe('an upstream that fails', () => {
     );
     const task = await system.run('sync');
     const { release_id } = await system.untilReady(true);
-    const expected = release_id === 'r1' ? FIRST : generateRelease({ releaseId: 'r3', seed: 3 });
+    const expected = release_id === 'r1' ? releaseOf(1) : generateRelease({ releaseId: 'r3', seed: 3 });
     expect(['r1', 'r3']).toContain(release_id);
     if (release_id === 'r1') expect(task.status).toBe('failed');
     for (const [destination, bytes] of expected.files) {

@@ -13,23 +13,28 @@ const START_MS = 60_000;
 export interface Docker {
   /** Runs the client. @throws Error with what it printed when it fails */
   readonly run: (...args: readonly string[]) => string;
-  /** Runs the client, whatever comes of it. */
+  /** Runs the client and returns how it ended, also when it failed. */
   readonly tryRun: (...args: readonly string[]) => { readonly code: number | null; readonly output: string };
   /** Environment for a client that is started in another way. */
   readonly env: NodeJS.ProcessEnv;
+  /** Whether containers can have addresses and mapped ports of their own; else they share the network of this machine. */
+  readonly hasBridge: boolean;
   readonly stop: () => Promise<void>;
 }
 
 /**
- * The Docker daemon of this machine; where none answers, and this is root, one of our own that ends with the tests: without
- * network, for there is nothing to pull.
+ * The Docker daemon of this machine. If none answers and this is root, starts one that ends with the tests; it has no
+ * bridge, because nothing is pulled.
  *
  * @returns `null` when there is none and none can be started; in CI that is an error
  */
 export async function startDocker(): Promise<Docker | null> {
   if (!hasTool('docker')) return null;
   const own = client(process.env);
-  if (own.tryRun('version').code === 0) return { ...own, stop: async () => {} };
+  if (own.tryRun('version').code === 0) {
+    const hasBridge = own.tryRun('network', 'inspect', 'bridge').code === 0;
+    return { ...own, hasBridge, stop: async () => {} };
+  }
   if (process.getuid?.() !== 0 || !hasTool('dockerd')) {
     if (process.env['CI'] === 'true') throw new Error('no Docker daemon answers, and none can be started');
     console.warn('SKIPPED: tests of the image: no Docker daemon answers, and only root can start one');
@@ -42,7 +47,7 @@ export async function startDocker(): Promise<Docker | null> {
     'sh',
     [
       '-c',
-      // Ends with whoever holds its input: also with a test that is killed.
+      // The daemon ends when its input is closed, also by a test that is killed.
       '"$@" & cat >/dev/null; kill $!; wait',
       'sh',
       'dockerd',
@@ -66,6 +71,8 @@ export async function startDocker(): Promise<Docker | null> {
   const stop = async (): Promise<void> => {
     daemon.stdin.end();
     await exited;
+    // Containers on the host's network leave this mount behind.
+    spawnSync('umount', ['--lazy', join(directory, 'exec/netns/default')], { stdio: 'ignore' });
     await rm(directory, { recursive: true, force: true });
   };
   try {
@@ -74,11 +81,11 @@ export async function startDocker(): Promise<Docker | null> {
     await stop();
     throw new Error(`dockerd did not start:\n${log}`, { cause: error });
   }
-  return { ...started, stop };
+  return { ...started, hasBridge: false, stop };
 }
 
-function client(env: NodeJS.ProcessEnv): Omit<Docker, 'stop'> {
-  // The builder that every Docker daemon has; the other one is a plug-in that may be missing.
+function client(env: NodeJS.ProcessEnv): Omit<Docker, 'hasBridge' | 'stop'> {
+  // Every Docker daemon has this builder; the other one is a plug-in that may be missing.
   const environment = { ...env, DOCKER_BUILDKIT: '0' };
   const tryRun: Docker['tryRun'] = (...args) => {
     const run = spawnSync('docker', args, {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { stringify } from 'yaml';
-import { findFreePorts } from '../../src/cli/dev/free-port.ts';
+import { freePorts } from './free-ports.ts';
 import { kubeTools } from './kube-tools.ts';
 import { until } from './until.ts';
 
@@ -84,7 +84,7 @@ async function start(
   programs: Record<'etcd' | 'kube-apiserver', string>,
   options: ControlPlaneOptions,
 ): Promise<KubeControlPlane> {
-  const [clientPort = 0, peerPort = 0, port = 0] = await findFreePorts(3);
+  const [clientPort = 0, peerPort = 0, port = 0] = await freePorts(3);
   const etcdUrl = `http://127.0.0.1:${clientPort}`;
   const peerUrl = `http://127.0.0.1:${peerPort}`;
   const url = `https://127.0.0.1:${port}`;

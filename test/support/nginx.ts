@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findFreePorts } from '../../src/cli/dev/free-port.ts';
+import { freePorts } from './free-ports.ts';
 import { openSocket } from './raw-http.ts';
 import type { AtEnd } from './shared-fixture.ts';
 import { until } from './until.ts';
@@ -59,7 +59,7 @@ export async function startNginx(
   atEnd(async () => {
     await rm(directory, { recursive: true, force: true });
   });
-  const [port = 0] = await findFreePorts(1);
+  const [port = 0] = await freePorts(1);
   const file = join(directory, 'nginx.conf');
   await writeFile(file, configuration(directory, port, originPort, cache));
   const child = spawn('nginx', ['-p', directory, '-c', file, '-e', 'stderr'], {

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { makeKeys } from './make-keys.ts';
-import { findFreePorts } from '../../src/cli/dev/free-port.ts';
+import { freePorts } from './free-ports.ts';
 import { startSlipway, type SlipwayProcess } from './process.ts';
+import type { AtEnd } from './shared-fixture.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { until } from './until.ts';
 
@@ -64,16 +65,19 @@ export interface SystemOptions {
   readonly snapshotRoot?: string;
   /** Starts neither process. */
   readonly startNothing?: boolean;
+  /** Default: it ends with the running test. */
+  readonly atEnd?: AtEnd;
 }
 
-/** Starts a system and ends it with the test. */
+/** Starts a system of a daemon and a server. */
 export async function startSystem(options: SystemOptions): Promise<TestSystem> {
-  const directory = await temporaryDirectory();
+  const atEnd: AtEnd = options.atEnd ?? onTestFinished;
+  const directory = await temporaryDirectory(atEnd);
   const snapshotRoot = options.snapshotRoot ?? join(directory, 'snapshot');
   const keys = join(directory, 'keys');
   await mkdir(snapshotRoot, { recursive: true });
   await makeKeys(keys);
-  const [port = 0, metricsPort = 0, daemonPort = 0] = await findFreePorts(3);
+  const [port = 0, metricsPort = 0, daemonPort = 0] = await freePorts(3);
   const daemonConfiguration = join(directory, 'daemon.yaml');
   const serverConfiguration = join(directory, 'server.yaml');
   await writeFile(
@@ -119,7 +123,7 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
     void started.exited.then(() => running.delete(started));
     return started;
   };
-  onTestFinished(async () => {
+  atEnd(async () => {
     await Promise.all([...running].map(async (each) => await each.kill()));
   });
   let releaseId = '';

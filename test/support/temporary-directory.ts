@@ -2,11 +2,12 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { AtEnd } from './shared-fixture.ts';
 
-/** Makes an empty directory that is removed when the running test ends. */
-export async function temporaryDirectory(): Promise<string> {
+/** Makes an empty directory that is removed when the running test ends, or at the end of what uses it. */
+export async function temporaryDirectory(atEnd: AtEnd = onTestFinished): Promise<string> {
   const directory = await makeDirectory();
-  onTestFinished(async () => {
+  atEnd(async () => {
     await rm(directory, { recursive: true, force: true });
   });
   return directory;

@@ -1,16 +1,25 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { spawn } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { get } from 'node:http';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
-import { makeKeys } from '../../support/make-keys.ts';
+import { GenericContainer, Wait } from 'testcontainers';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { buildImage, makeBaseImage } from '../../support/container-image.ts';
+import {
+  exitCodeOf,
+  isRunning,
+  RestrictedContainer,
+  runInContainer,
+  signalContainer,
+  useDocker,
+} from '../../support/containers.ts';
 import { startDocker, type Docker } from '../../support/docker.ts';
+import { startImagePod } from '../../support/image-pod.ts';
 import { writeReleaseTree } from '../../support/release-tree.ts';
+import { CDN_HOST } from '../../support/system.ts';
 import { hasTool } from '../../support/tools.ts';
 import { until } from '../../support/until.ts';
 
@@ -19,33 +28,29 @@ const MEBIBYTE = 1024 * 1024;
 const RUN = `slipway-test-${randomUUID().slice(0, 8)}`;
 const BASE = `${RUN}-base:1`;
 const IMAGE = `${RUN}:1`;
-/** What the chart asks of every container. */
-const RESTRICTED = ['--read-only', '--cap-drop=ALL', '--security-opt=no-new-privileges'];
+const VOLUMES = { snapshot: `${RUN}-snapshot`, data: `${RUN}-data` };
 const PROGRAMS = ['daemon', 'operator', 'server'];
 
 const canRun = hasTool('docker') && hasTool('busybox');
 const docker = canRun ? await startDocker() : null;
 
 describe.skipIf(docker === null)('the image', () => {
-  const { run, tryRun, env } = docker ?? ({} as Docker);
+  const { run, tryRun } = docker ?? ({} as Docker);
   let directory = '';
 
-  /** Runs a command in a fresh container of the image. */
-  const inImage = (...command: readonly string[]): string =>
-    run('run', '--rm', '--network=none', ...RESTRICTED, '--entrypoint=sh', IMAGE, '-c', command.join(' '));
+  /** Runs a shell command in a container of the image. */
+  const inImage = async (command: string): Promise<string> =>
+    await runInContainer(new RestrictedContainer(IMAGE), command);
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'slipway-image-'));
     await chmod(directory, 0o755);
+    useDocker(docker as Docker);
     await makeBaseImage(docker as Docker, BASE, join(directory, 'base'));
     buildImage(docker as Docker, BASE, IMAGE);
   });
 
   afterAll(async () => {
-    for (const id of run('ps', '--all', '--quiet', `--filter=label=${RUN}`).split('\n').filter(Boolean)) {
-      tryRun('rm', '--force', id);
-    }
-    for (const part of ['snapshot', 'data']) tryRun('volume', 'rm', `${RUN}-${part}`);
     tryRun('image', 'rm', '--force', IMAGE, BASE);
     await docker?.stop();
     await rm(directory, { recursive: true, force: true });
@@ -62,28 +67,26 @@ describe.skipIf(docker === null)('the image', () => {
         'org.opencontainers.image.version': version,
       },
     });
-    // What scanners read the packages from.
-    const packages = JSON.parse(inImage('cat /app/node_modules/.package-lock.json')) as { packages: object };
+    // Scanners read the packages from this file.
+    const packages = JSON.parse(await inImage('cat /app/node_modules/.package-lock.json')) as {
+      packages: object;
+    };
     expect(Object.keys(packages.packages)).toContain('node_modules/zod');
   });
 
-  it('has nothing that its user could change, and no tests or tools', () => {
-    const writable = run(
-      'run',
-      '--rm',
-      '--network=none',
-      '--cap-drop=ALL',
-      '--entrypoint=sh',
-      IMAGE,
-      '-c',
-      'touch /app/x /compile-cache/x 2>/dev/null; find / -xdev -type f -user 65532; ls /app',
+  it('has nothing that its user could change, and no tests or tools', async () => {
+    const writable = await runInContainer(
+      new GenericContainer(IMAGE).withDroppedCapabilities('ALL'),
+      '(touch /app/x /compile-cache/x; find / -xdev -type f -user 65532; ls /app) 2>/dev/null',
     );
     expect(writable.split('\n')).toEqual(['LICENSE', 'cmd', 'docs', 'node_modules', 'package.json', 'src']);
   });
 
-  it('has every program in its compile cache, and uses it as this user', () => {
+  it('has every program in its compile cache, and uses it as this user', async () => {
     for (const program of PROGRAMS) {
-      const trace = inImage(`NODE_DEBUG_NATIVE=COMPILE_CACHE node cmd/${program}.ts --help 2>&1 >/dev/null`);
+      const trace = await inImage(
+        `NODE_DEBUG_NATIVE=COMPILE_CACHE node cmd/${program}.ts --help 2>&1 >/dev/null`,
+      );
       const lines = trace.split('\n').filter((line) => line.includes('/app/src/'));
       expect(lines.filter((line) => /accepted|success/.test(line)).length).toBeGreaterThan(10);
       // The operator is interpreted: of what others compiled it takes the stripped types alone.
@@ -92,155 +95,82 @@ describe.skipIf(docker === null)('the image', () => {
     }
   });
 
-  it('is built twice with the same files', () => {
+  it('is built twice with the same files', async () => {
     const again = `${RUN}:2`;
     buildImage(docker as Docker, BASE, again);
-    const digest = (image: string): string =>
-      run(
-        'run',
-        '--rm',
-        '--network=none',
-        '--entrypoint=sh',
-        image,
-        '-c',
-        'find /app -type f | sort | xargs -d "\\n" sha256sum | sha256sum',
-      );
-    const digests = [digest(IMAGE), digest(again)];
+    const digest = async (image: string): Promise<string> =>
+      await runInContainer(new GenericContainer(image), 'find /app -type f -exec sha256sum {} + | sort -k 2');
+    const digests = [await digest(IMAGE), await digest(again)];
     tryRun('image', 'rm', '--force', again);
+    expect(digests[0]).toContain('/app/cmd/server.ts');
     expect(digests[0]).toBe(digests[1]);
+  });
+
+  it('shows the log of a container that ends before it is ready', async () => {
+    const container = new RestrictedContainer(IMAGE)
+      .withNetworkMode('none')
+      .withCommand(['cmd/daemon.ts', '--config', '/missing.yaml'])
+      .withWaitStrategy(Wait.forLogMessage('daemon listening'));
+    await expect(container.start()).rejects.toThrow('/missing.yaml');
   });
 
   it('syncs and serves as a pod does, and SIGTERM lets a running download finish', async () => {
     const film = Buffer.alloc(64 * MEBIBYTE, 'slipway ');
     film.writeUInt32BE(4_711, 12_345_678);
-    await writeReleaseTree(join(directory, 'upstream'), {
+    const upstream = join(directory, 'upstream');
+    await writeReleaseTree(upstream, {
       id: 'R1',
       files: new Map([
         ['film.mp4', film],
         ['text.json', Buffer.from('{}')],
       ]),
     });
-    const keys = join(directory, 'keys');
-    await makeKeys(keys);
-    await chmod(join(keys, 'signing.key'), 0o644);
-    await mkdir(join(directory, 'config'));
-    await writeFile(
-      join(directory, 'config/daemon.yaml'),
-      stringify({
-        snapshot: { root: '/var/lib/slipway/snapshot/store' },
-        data: { dir: '/var/lib/slipway/data/databases' },
-        attestation: { signingKeyFiles: ['/keys/signing.key'] },
-        upstream: { kind: 'directory', directory: { path: '/upstream' } },
-      }),
-    );
-    await writeFile(
-      join(directory, 'config/server.yaml'),
-      stringify({
-        publicBaseUrl: 'http://127.0.0.1:8080',
-        snapshot: { root: '/var/lib/slipway/snapshot/store' },
-        attestation: { publicKeyFiles: ['/keys/signing.pub'] },
-        cdn: { host: 'cdn.test.invalid' },
-        shutdown: { propagationDelaySeconds: 0 },
-      }),
-    );
-    const mount = (source: string, target: string, mode = 'ro'): string =>
-      `--volume=${source}:${target}:${mode}`;
-    const config = mount(join(directory, 'config'), '/config');
-    const keyMount = mount(keys, '/keys');
-    // What fsGroup does in a cluster.
-    for (const part of ['snapshot', 'data']) {
-      run('volume', 'create', `${RUN}-${part}`);
-      run(
-        'run',
-        '--rm',
-        '--network=none',
-        '--user=0:0',
-        mount(`${RUN}-${part}`, '/volume', 'rw'),
-        '--entrypoint=chown',
-        IMAGE,
-        '65532:65532',
-        '/volume',
+    for (const volume of Object.values(VOLUMES)) {
+      run('volume', 'create', volume);
+      onTestFinished(() => {
+        tryRun('volume', 'rm', volume);
+      });
+      // In a cluster, fsGroup does this.
+      await runInContainer(
+        new GenericContainer(IMAGE)
+          .withUser('0:0')
+          .withBindMounts([{ source: volume, target: '/volume', mode: 'rw' }]),
+        'chown 65532:65532 /volume',
       );
     }
-    const common = ['run', '--detach', `--label=${RUN}`, ...RESTRICTED, config, keyMount];
-    const daemon = run(
-      ...common,
-      '--network=none',
-      '--tmpfs=/tmp',
-      mount(join(directory, 'upstream'), '/upstream'),
-      mount(`${RUN}-snapshot`, '/var/lib/slipway/snapshot', 'rw'),
-      mount(`${RUN}-data`, '/var/lib/slipway/data', 'rw'),
-      IMAGE,
-      'cmd/daemon.ts',
-      '--config',
-      '/config/daemon.yaml',
-    );
-    const server = run(
-      ...common,
-      `--network=container:${daemon}`,
-      mount(`${RUN}-snapshot`, '/var/lib/slipway/snapshot'),
-      IMAGE,
-      'cmd/server.ts',
-      '--config',
-      '/config/server.yaml',
-    );
-    // The daemon's container shares the loopback of the server's and outlives it, as in a pod.
-    const fetchText = (path: string, headers = '{}'): string =>
-      run(
-        'exec',
-        daemon,
-        'node',
-        '-e',
-        `fetch("http://127.0.0.1:8080${path}", { headers: ${headers} }).then(async (r) => console.log(r.status, await r.text()))`,
-      );
-    await until(() => {
-      const isRunning = run('inspect', '--format={{.State.Running}}', server) === 'true';
-      return !isRunning || fetchText('/readyz').startsWith('200 ');
-    }, 120_000).catch((error: unknown) => {
-      throw new Error(`not ready:\n${run('logs', daemon)}\n${run('logs', server)}`, { cause: error });
+    const pod = await startImagePod({
+      docker: docker as Docker,
+      image: IMAGE,
+      directory,
+      upstream,
+      volumes: VOLUMES,
     });
-    expect(run('inspect', '--format={{.State.Running}}', server), run('logs', server)).toBe('true');
-    expect(fetchText('/cdn.test.invalid/text.json', '{ range: "bytes=1-1" }')).toBe('206 }');
+    onTestFinished(async () => {
+      await pod.server.stop();
+      await pod.daemon.stop();
+    });
+    const cdn = `${pod.url}/${CDN_HOST}`;
+    const range = await fetch(`${cdn}/text.json`, { headers: { range: 'bytes=1-1' } });
+    expect([range.status, await range.text()]).toEqual([206, '}']);
 
-    const download = spawn(
-      'docker',
-      [
-        'exec',
-        '--interactive',
-        daemon,
-        'node',
-        '--input-type=module',
-        '-e',
-        `import { createHash } from 'node:crypto';
-         import { once } from 'node:events';
-         import http from 'node:http';
-         const [response] = await once(http.get('http://127.0.0.1:8080/cdn.test.invalid/R1/film.mp4'), 'response');
-         const hash = createHash('sha256');
-         const body = response.iterator();
-         hash.update((await body.next()).value);
-         console.log('begun');
-         await once(process.stdin, 'data');
-         process.stdin.pause();
-         for await (const chunk of body) hash.update(chunk);
-         console.log(hash.digest('hex'));`,
-      ],
-      { env, stdio: ['pipe', 'pipe', 'inherit'] },
+    const [response] = (await once(get(`${cdn}/R1/film.mp4`), 'response')) as [IncomingMessage];
+    const body = response.iterator() as AsyncIterableIterator<Buffer>;
+    const hash = createHash('sha256').update((await body.next()).value as Buffer);
+    await signalContainer(pod.server, 'SIGTERM');
+    // The server takes no more connections, and the download is still held.
+    await until(
+      async () =>
+        await fetch(`${pod.url}/healthz`).then(
+          () => false,
+          () => true,
+        ),
+      30_000,
     );
-    const lines = createInterface({ input: download.stdout })[Symbol.asyncIterator]();
-    expect(await lines.next()).toMatchObject({ value: 'begun' });
-    run('kill', '--signal=TERM', server);
-    // It says so when it has stopped taking requests; the download is still held.
-    await until(() => tryRun('exec', daemon, 'node', '-e', REFUSED).code === 0, 30_000);
-    expect(run('inspect', '--format={{.State.Running}}', server)).toBe('true');
-    download.stdin.end('go on\n');
-    expect(await lines.next()).toMatchObject({ value: createHash('sha256').update(film).digest('hex') });
-    if (download.exitCode === null) await once(download, 'exit');
-    expect(download.exitCode).toBe(0);
-    expect(run('wait', server)).toBe('0');
-    run('kill', '--signal=TERM', daemon);
-    expect(run('wait', daemon)).toBe('0');
+    expect(await isRunning(pod.server)).toBe(true);
+    for await (const chunk of body) hash.update(chunk);
+    expect(hash.digest('hex')).toBe(createHash('sha256').update(film).digest('hex'));
+    expect(await exitCodeOf(pod.server)).toBe(0);
+    await signalContainer(pod.daemon, 'SIGTERM');
+    expect(await exitCodeOf(pod.daemon)).toBe(0);
   });
 });
-
-/** Ends with 0 when the server takes no connection any more. */
-const REFUSED = `fetch("http://127.0.0.1:8080/healthz").then(() => process.exit(1), () => process.exit(0))`;

@@ -1,0 +1,16 @@
+/** How a stage ended. */
+export interface Outcome {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** Each failed test with the beginning of its message; printed again at the end of the run. */
+  readonly failures?: readonly string[];
+  /** The test files that ran. */
+  readonly files?: readonly TestFile[];
+}
+
+/** A test file and how long it ran, with its set-up. */
+export interface TestFile {
+  readonly path: string;
+  readonly seconds: number;
+}

@@ -1,0 +1,70 @@
+import process from 'node:process';
+import { execute } from './execute.ts';
+import type { Outcome } from './outcome.ts';
+import { runTier } from './vitest-tier.ts';
+
+/** One check of the project. */
+export interface Stage {
+  readonly name: string;
+  /** @param label see {@link execute}; empty when nothing else runs */
+  readonly run: (workDirectory: string, label: string) => Promise<Outcome>;
+}
+
+/** test/cluster runs these programs. */
+const CONTROL_PLANE =
+  'etcd kube-apiserver helm kubectl kubeconform kube-score httproutes.yaml servicemonitors.yaml'.split(' ');
+/** test/e2e/cluster runs all of them, as root only. */
+const WHOLE_NODE = process.getuid?.() === 0 ? ['all'] : [];
+
+/**
+ * Every stage. The groups run one after the other; the lanes of a group run side by side, because tests with processes and
+ * clusters wait more than they compute; the stages of a lane run one after the other.
+ */
+export const GROUPS: ReadonlyArray<ReadonlyArray<readonly Stage[]>> = [
+  [
+    [
+      stage('format', 'oxfmt', '--check', '.'),
+      stage('lint', 'oxlint', '--deny-warnings'),
+      { name: 'types', run: types },
+      stage('dead-code', 'knip'),
+      stage('docs', 'node', 'scripts/reference-docs.ts', '--check'),
+      stage('chart', 'node', 'scripts/chart.ts', '--check'),
+      tier('unit'),
+      tier('arch'),
+    ],
+  ],
+  [[tier('integration')], [clusterTier('cluster', CONTROL_PLANE), clusterTier('e2e', WHOLE_NODE)]],
+];
+
+function stage(name: string, command: string, ...args: readonly string[]): Stage {
+  return { name, run: async (_workDirectory, label) => await check(command, args, label) };
+}
+
+function tier(name: string): Stage {
+  return { name, run: async (workDirectory, label) => await runTier(name, workDirectory, label) };
+}
+
+/** A tier that needs Kubernetes: builds the programs first, so that no test waits for them. */
+function clusterTier(name: string, programs: readonly string[]): Stage {
+  return {
+    name,
+    run: async (workDirectory, label) => {
+      if (programs.length > 0) await execute('scripts/kube-tools.sh', programs, label);
+      return await runTier(name, workDirectory, label);
+    },
+  };
+}
+
+/** Node, the dashboard in the browser, and the dashboard's tests that run in Node are programs of their own. */
+async function types(_workDirectory: string, label: string): Promise<Outcome> {
+  const projects = ['.', 'src/server/dashboard/assets', 'test/unit/server/dashboard/assets'];
+  const outcomes = [];
+  for (const project of projects) outcomes.push(await check('tsc', ['--noEmit', '-p', project], label));
+  const failed = outcomes.some((outcome) => outcome.failed > 0) ? 1 : 0;
+  return { passed: 1 - failed, failed, skipped: 0 };
+}
+
+async function check(command: string, args: readonly string[], label: string): Promise<Outcome> {
+  const code = await execute(command, args, label);
+  return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+}

@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import process from 'node:process';
+import { execute } from './execute.ts';
+import type { Outcome } from './outcome.ts';
+
+/** The JSON report of vitest, as far as it is read here. */
+interface TestReport {
+  readonly numPassedTests?: number;
+  readonly numPendingTests?: number;
+  readonly numTodoTests?: number;
+  readonly testResults?: readonly FileReport[];
+}
+
+interface FileReport {
+  readonly name: string;
+  readonly status: string;
+  readonly message?: string;
+  readonly startTime: number;
+  readonly endTime: number;
+  readonly assertionResults: ReadonlyArray<{
+    readonly fullName: string;
+    readonly status: string;
+    readonly failureMessages?: readonly string[];
+  }>;
+}
+
+/** How many lines of each failure are printed again at the end. */
+const FAILURE_LINES = 8;
+
+/**
+ * Runs the tests of one project of `vitest.config.ts`.
+ *
+ * @param workDirectory where the report is written
+ * @param label see {@link execute}
+ */
+export async function runTier(project: string, workDirectory: string, label: string): Promise<Outcome> {
+  const path = join(workDirectory, `${project}.json`);
+  const code = await execute(
+    'vitest',
+    ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${path}`],
+    label,
+  );
+  const report = await readFile(path, 'utf8').then(
+    (text) => JSON.parse(text) as TestReport,
+    (): TestReport => ({}),
+  );
+  const results = report.testResults ?? [];
+  const failures = results.flatMap(failuresIn);
+  return {
+    passed: report.numPassedTests ?? 0,
+    // A run that dies fails without a failed test.
+    failed: code !== 0 && failures.length === 0 ? 1 : failures.length,
+    skipped: (report.numPendingTests ?? 0) + (report.numTodoTests ?? 0),
+    failures,
+    files: results.map(({ name, startTime, endTime }) => ({
+      path: relative(process.cwd(), name),
+      seconds: (endTime - startTime) / 1000,
+    })),
+  };
+}
+
+/** File, title and beginning of the message of each failed test; of the file when it failed as a whole. */
+function failuresIn(file: FileReport): string[] {
+  const path = relative(process.cwd(), file.name);
+  const tests = file.assertionResults
+    .filter((test) => test.status === 'failed')
+    .map((test) => `${path}: ${test.fullName}\n${beginningOf(test.failureMessages?.join('\n') ?? '')}`);
+  return tests.length === 0 && file.status === 'failed'
+    ? [`${path}\n${beginningOf(file.message ?? '')}`]
+    : tests;
+}
+
+function beginningOf(text: string): string {
+  const lines = text.split('\n').filter((line) => !line.includes('/node_modules/'));
+  return lines.slice(0, FAILURE_LINES).join('\n');
+}

@@ -1,0 +1,15 @@
+import process from 'node:process';
+
+/** Whether campaigns run at full length, as `make test-long` does. */
+export const isLong = process.env['SLIPWAY_LONG'] === '1';
+
+/**
+ * The size of a campaign: a count of kills, requests or mutations. The seed of a campaign is fixed, so the short one is the
+ * beginning of the long one.
+ *
+ * @param short in `make test`
+ * @param long in `make test-long`
+ */
+export function campaignSize(short: number, long: number): number {
+  return isLong ? long : short;
+}
