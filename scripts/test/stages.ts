@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import process from 'node:process';
 import { execute } from './execute.ts';
 import type { Outcome } from './outcome.ts';
@@ -40,17 +41,24 @@ function stage(name: string, command: string, ...args: readonly string[]): Stage
   return { name, run: async (_workDirectory, label) => await check(command, args, label) };
 }
 
-function tier(name: string): Stage {
-  return { name, run: async (workDirectory, label) => await runTier(name, workDirectory, label) };
+function tier(project: string): Stage {
+  const workers = availableParallelism();
+  return {
+    name: project,
+    run: async (workDirectory, label) => await runTier({ project, workers, workDirectory, label }),
+  };
 }
 
-/** A tier that needs Kubernetes: builds the programs first, so that no test waits for them. */
-function clusterTier(name: string, programs: readonly string[]): Stage {
+/**
+ * A tier that needs Kubernetes: builds the programs first, so that no test waits for them. Its files run one after the
+ * other, because each may start a whole cluster.
+ */
+function clusterTier(project: string, programs: readonly string[]): Stage {
   return {
-    name,
+    name: project,
     run: async (workDirectory, label) => {
       if (programs.length > 0) await execute('scripts/kube-tools.sh', programs, label);
-      return await runTier(name, workDirectory, label);
+      return await runTier({ project, workers: 1, workDirectory, label });
     },
   };
 }

@@ -28,17 +28,32 @@ interface FileReport {
 /** How many lines of each failure are printed again at the end. */
 const FAILURE_LINES = 8;
 
-/**
- * Runs the tests of one project of `vitest.config.ts`.
- *
- * @param workDirectory where the report is written
- * @param label see {@link execute}
- */
-export async function runTier(project: string, workDirectory: string, label: string): Promise<Outcome> {
+/** How a tier is run. */
+export interface TierOptions {
+  /** The project of `vitest.config.ts`. */
+  readonly project: string;
+  /** How many test files run at the same time. */
+  readonly workers: number;
+  /** The report is written here. */
+  readonly workDirectory: string;
+  /** See {@link execute}. */
+  readonly label: string;
+}
+
+/** Runs the tests of one tier. */
+export async function runTier({ project, workers, workDirectory, label }: TierOptions): Promise<Outcome> {
   const path = join(workDirectory, `${project}.json`);
   const code = await execute(
     'vitest',
-    ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${path}`],
+    [
+      'run',
+      '--project',
+      project,
+      `--maxWorkers=${workers}`,
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${path}`,
+    ],
     label,
   );
   const report = await readFile(path, 'utf8').then(

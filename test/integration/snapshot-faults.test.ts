@@ -13,16 +13,15 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createRandom } from '../../src/cli/dev/seeded-random.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const LARGE = 'MediaResources/Movie/Opening.mp4';
-
 async function startServed(atEnd: AtEnd): Promise<TestSystem> {
   const upstream = await temporaryDirectory(atEnd);
-  await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+  await writeReleaseTree(upstream, { id: 'r90_one', files: new Map([...sampleFiles(), ...VICTIMS]) });
   const system = await startSystem({ upstream: { kind: 'directory', directory: { path: upstream } }, atEnd });
   await system.untilReady(true);
   return system;
@@ -84,19 +83,25 @@ const FAULTS: ReadonlyArray<readonly [string, (path: string) => Promise<void>]> 
   ],
 ];
 
+/** One file for each fault, so that the server has not read it before. */
+const VICTIMS = new Map<string, Buffer>(
+  FAULTS.map(([name], index) => [`Victims/${name}.mp4`, createRandom(400 + index).bytes(3_500_000)]),
+);
+
 describe('damage on the volume', () => {
   /** Every test ends with a repair. */
   const servedSystem = reusedFixture(startServed);
 
   it.each(FAULTS)(
     '%s is never served, turns every route, and is undone by a repair',
-    async (_name, damage) => {
+    async (name, damage) => {
       const system = await servedSystem();
-      const url = system.cdn(LARGE);
-      await damage(await objectPath(system, LARGE));
+      const victim = `Victims/${name}.mp4`;
+      const url = system.cdn(victim);
+      await damage(await objectPath(system, victim));
 
       const { status, received } = await download(url);
-      const original = sampleFiles().get(LARGE)!;
+      const original = VICTIMS.get(victim)!;
       // Either refused before the headers or cut in mid-stream; what did arrive is a prefix of the true bytes.
       expect(status === 503 || received.length < original.length).toBe(true);
       if (status === 200) expect(original.subarray(0, received.length).equals(received)).toBe(true);

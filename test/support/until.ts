@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-const INTERVAL_MS = 10;
+/** The pause between two probes grows, so that long waits leave the processor to what they wait for. */
+const FIRST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 50;
+const PAUSE_GROWTH = 1.3;
 
 /**
- * Asks again and again until the answer is something else than `null`, `undefined` or `false`. For what other processes
- * do; inside one process wait for the event itself.
+ * Probes again and again until the answer is neither `null`, `undefined` nor `false`. Use it to wait for another process;
+ * inside one process wait for the event itself.
  *
  * @param probe its errors count as "not yet"; the last one is shown when time runs out
  * @throws Error after `deadlineMs`
@@ -15,7 +18,7 @@ export async function until<T>(
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   let last: unknown = 'the probe never answered';
-  for (;;) {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * PAUSE_GROWTH, LONGEST_PAUSE_MS)) {
     try {
       const answer = await probe();
       if (answer !== null && answer !== undefined && answer !== false) return answer;
@@ -26,6 +29,6 @@ export async function until<T>(
     if (performance.now() >= end) {
       throw new Error(`not reached within ${deadlineMs} ms; last answer: ${String(last)}`, { cause: last });
     }
-    await delay(INTERVAL_MS);
+    await delay(pause);
   }
 }
