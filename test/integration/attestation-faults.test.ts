@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadSigningKeys, type SigningKey } from '../../src/attestation/keys.ts';
 import { signStatement } from '../../src/attestation/sign.ts';
 import { makeKeys } from '../support/make-keys.ts';
@@ -9,8 +10,10 @@ import type { AttestationStatement } from '../../src/domain/verdict/attestation.
 import type { SnapshotId } from '../../src/domain/release/digest.ts';
 import { startImpostorDaemon } from '../support/impostor-daemon.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { until } from '../support/until.ts';
 
 interface Forge {
   readonly system: TestSystem;
@@ -19,15 +22,18 @@ interface Forge {
   readonly sign: (statement: AttestationStatement, keyName?: 'other') => Buffer;
   /** What the impostor answers from now on. */
   readonly present: (envelope: Buffer) => void;
+  /** Answers with the true envelope again, and waits until the server serves by it. */
+  readonly restore: () => Promise<void>;
 }
 
 /** A served system whose daemon is replaced by one that presents what the test forges. */
-async function forge(): Promise<Forge> {
-  const upstream = await temporaryDirectory();
+async function forge(atEnd: AtEnd = onTestFinished): Promise<Forge> {
+  const upstream = await temporaryDirectory(atEnd);
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     server: { daemon: { waitSeconds: 0 } },
+    atEnd,
   });
   await system.untilReady(true);
   await system.daemon.kill();
@@ -46,19 +52,25 @@ async function forge(): Promise<Forge> {
   const trusted = await signingKeys(join(system.directory, 'keys/signing.key'));
   const other = await signingKeys(await otherKey());
   let current: Uint8Array = original;
-  await startImpostorDaemon(system, (_request, response) => {
+  const answer: RequestListener = (_request, response) => {
     response.writeHead(200, {
       'content-type': 'application/vnd.dsse.envelope.v1+json',
       etag: `"${String(Math.random())}"`,
     });
     response.end(current);
-  });
+  };
+  await startImpostorDaemon(system, answer, atEnd);
   return {
     system,
     statement: statement.value,
     sign: (forged, keyName) => signStatement(forged, keyName === 'other' ? other : trusted, manifests),
     present: (bytes) => {
       current = bytes;
+    },
+    restore: async () => {
+      current = original;
+      await system.untilReady(true);
+      await until(async () => (await lastError(system)) === null, 60_000);
     },
   };
 }
@@ -141,21 +153,24 @@ const REFUSED: ReadonlyArray<readonly [string, string, (forged: Forge) => Buffer
 ];
 
 describe('an attestation', () => {
+  const reused = reusedFixture(forge);
+
   it.each(REFUSED)(
     '%s is refused, and what was accepted before stays served',
     async (_name, reason, make) => {
-      const forged = await forge();
+      const forged = await reused();
       forged.present(make(forged));
       await expect.poll(async () => await lastError(forged.system), { timeout: 60_000 }).toBe(reason);
       expect((await fetch(`${forged.system.serverUrl}/readyz`)).status).toBe(200);
       expect((await fetch(forged.system.cdn('empty.bytes'))).status).toBe(200);
+      await forged.restore();
     },
   );
 
   it.each(REFUSED.filter(([name]) => !name.includes('version')))(
     '%s is refused by a server that has none, which serves nothing',
     async (_name, reason, make) => {
-      const forged = await forge();
+      const forged = await reused();
       forged.present(make(forged));
       await forged.system.server.stop();
       await forged.system.startServer();
@@ -163,6 +178,7 @@ describe('an attestation', () => {
         .poll(async () => (await forged.system.untilReady(false)).reason, { timeout: 60_000 })
         .toBe(reason);
       expect((await fetch(forged.system.cdn('empty.bytes'))).status).toBe(503);
+      await forged.restore();
     },
   );
 

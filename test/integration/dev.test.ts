@@ -26,7 +26,7 @@ interface DevRun {
 }
 
 async function startDev({ directory, env }: Checkout, data: string): Promise<DevRun> {
-  const child = spawn('bin/slipway', ['dev', '--port', '0', '--data', data], {
+  const child = spawn(join(directory, 'bin/slipway'), ['dev', '--port', '0', '--data', data], {
     cwd: directory,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -94,13 +94,13 @@ describe('slipway dev', () => {
   });
 
   it('does not leave its processes behind when it is killed', async () => {
-    const { summary, stop } = await startDev(
+    const dev = await startDev(
       await makeCheckout({ prepared: true, sources: 'linked' }),
       join(await temporaryDirectory(), 'data'),
     );
-    await stop('SIGKILL');
+    await dev.stop('SIGKILL');
     await until(
-      async () => !(await answers(summary.server_url)) && !(await answers(summary.daemon_url)),
+      async () => !(await answers(dev.summary.server_url)) && !(await answers(dev.summary.daemon_url)),
       30_000,
     );
   });

@@ -3,8 +3,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { createCRC64 } from 'hash-wasm';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { sharedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, CDN_HOST, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { hasTool } from '../support/tools.ts';
@@ -24,18 +25,26 @@ const SERVER_INFO = {
   ],
 };
 
-async function servedSample(): Promise<{ system: TestSystem; files: Map<string, Buffer>; upstream: string }> {
-  const upstream = await temporaryDirectory();
+interface ServedSample {
+  readonly system: TestSystem;
+  readonly files: Map<string, Buffer>;
+  readonly upstream: string;
+}
+
+async function serveSample(atEnd: AtEnd = onTestFinished): Promise<ServedSample> {
+  const upstream = await temporaryDirectory(atEnd);
   const files = sampleFiles();
   await writeReleaseTree(upstream, { id: 'r90_one', files, serverInfo: SERVER_INFO });
-  const system = await startSystem({ upstream: { kind: 'directory', directory: { path: upstream } } });
+  const system = await startSystem({ upstream: { kind: 'directory', directory: { path: upstream } }, atEnd });
   await system.untilReady(true);
   return { system, files, upstream };
 }
 
 describe('from upstream to client', () => {
+  const served = sharedFixture(serveSample);
+
   it('serves every byte of the release to plain requests', async () => {
-    const { system, files } = await servedSample();
+    const { system, files } = served();
     for (const [destination, bytes] of files) {
       const response = await fetch(system.cdn(destination));
       expect([response.status, response.headers.get('content-length')]).toEqual([200, String(bytes.length)]);
@@ -47,7 +56,7 @@ describe('from upstream to client', () => {
   });
 
   it('answers every public route of the specification', async () => {
-    const { system } = await servedSample();
+    const { system } = served();
     const routes = [
       '/healthz',
       '/readyz',
@@ -77,7 +86,7 @@ describe('from upstream to client', () => {
   });
 
   it('rewrites the catalog root of server-info and nothing else', async () => {
-    const { system } = await servedSample();
+    const { system } = served();
     const text = await (await fetch(`${system.serverUrl}/v1/server-info`)).text();
     const root = `${system.serverUrl}/${CDN_HOST}/r90_one`;
     const expected = JSON.stringify(SERVER_INFO)
@@ -87,7 +96,7 @@ describe('from upstream to client', () => {
   });
 
   it('leads a launcher from its first request to checked files', async () => {
-    const { system, files } = await servedSample();
+    const { system, files } = served();
     const api = async (path: string): Promise<Record<string, unknown>> => {
       const envelope = (await (await fetch(`${system.serverUrl}${path}`)).json()) as {
         code: number;
@@ -120,7 +129,7 @@ describe('from upstream to client', () => {
   });
 
   it.skipIf(!hasTool('curl'))('lets curl resume and take ranges', async () => {
-    const { system, files } = await servedSample();
+    const { system, files } = served();
     const directory = await temporaryDirectory();
     const name = 'MediaResources/Movie/Opening.mp4';
     const bytes = files.get(name)!;
@@ -135,7 +144,7 @@ describe('from upstream to client', () => {
   });
 
   it.skipIf(!hasTool('wget'))('lets wget continue', async () => {
-    const { system, files } = await servedSample();
+    const { system, files } = served();
     const directory = await temporaryDirectory();
     const name = 'MediaResources/more.ogg';
     await writeFile(join(directory, 'more.ogg'), files.get(name)!.subarray(0, 333_333));
@@ -144,7 +153,7 @@ describe('from upstream to client', () => {
   });
 
   it.skipIf(!hasTool('aria2c'))('lets aria2 download in pieces', async () => {
-    const { system, files } = await servedSample();
+    const { system, files } = served();
     const directory = await temporaryDirectory();
     for (const name of ['MediaResources/Movie/Opening.mp4', 'TableBundles/ExcelDB.db']) {
       await mkdir(dirname(join(directory, name)), { recursive: true });
@@ -167,7 +176,7 @@ describe('from upstream to client', () => {
   });
 
   it('keeps the old release reachable under its path when upstream moves on', async () => {
-    const { system, files, upstream } = await servedSample();
+    const { system, files, upstream } = await serveSample();
     const old = system.cdn('TableBundles/Excel.zip');
     const next = new Map(files).set('TableBundles/Excel.zip', Buffer.from('new bytes'));
     await writeReleaseTree(upstream, { id: 'r91_two', files: next });
@@ -180,7 +189,7 @@ describe('from upstream to client', () => {
   });
 
   it('serves the same release at once after a restart of both, and survives a silent daemon', async () => {
-    const { system } = await servedSample();
+    const { system } = await serveSample();
     const before = await system.untilReady(true);
     await system.daemon.kill();
     const silent = await fetch(system.cdn('TableBundles/Excel.zip'));

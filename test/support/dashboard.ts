@@ -19,9 +19,9 @@ export interface DashboardSystem extends TestSystem {
 export async function startDashboardSystem(
   options: Partial<SystemOptions> & { readonly exposeControl?: boolean } = {},
 ): Promise<DashboardSystem> {
-  const upstream = await temporaryDirectory();
+  const upstream = await temporaryDirectory(options.atEnd);
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
-  const tokenFile = join(await temporaryDirectory(), 'token');
+  const tokenFile = join(await temporaryDirectory(options.atEnd), 'token');
   await writeFile(tokenFile, `${DASHBOARD_TOKEN}\n`);
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },

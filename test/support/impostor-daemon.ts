@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { parse } from 'yaml';
+import type { AtEnd } from './shared-fixture.ts';
 import type { TestSystem } from './system.ts';
 
 /**
@@ -13,6 +14,7 @@ import type { TestSystem } from './system.ts';
 export async function startImpostorDaemon(
   system: TestSystem,
   listener: RequestListener,
+  atEnd: AtEnd = onTestFinished,
 ): Promise<() => Promise<void>> {
   const { listen } = parse(await readFile(system.daemonConfiguration, 'utf8')) as {
     listen: { port: number };
@@ -26,6 +28,6 @@ export async function startImpostorDaemon(
     server.close();
     await closed;
   };
-  onTestFinished(end);
+  atEnd(end);
   return end;
 }

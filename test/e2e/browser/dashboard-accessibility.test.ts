@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DESKTOP, openPage, PHONE, type Look } from '../../support/browser.ts';
 import { logIn, startDashboardSystem } from '../../support/dashboard.ts';
+import { reusedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
 
 const LOOKS: ReadonlyArray<readonly [string, Look]> = [
@@ -12,8 +13,11 @@ const LOOKS: ReadonlyArray<readonly [string, Look]> = [
 const VIEWS = ['overview', 'releases', 'tasks', 'schedules', 'diagnostics', 'translation', 'control'];
 
 describe.skipIf(!hasTool('chromium'))('the dashboard is for everybody', () => {
+  /** Every test removes the schedule that it adds. */
+  const reused = reusedFixture(async (atEnd) => await startDashboardSystem({ atEnd }));
+
   it.each(LOOKS)('without a violation of any rule and without scrolling sideways: %s', async (name, look) => {
-    const system = await startDashboardSystem();
+    const system = await reused();
     await system.untilReady(true);
     await system.run('schedule-add', {
       id: 'nightly-verify',
