@@ -73,119 +73,125 @@ export interface SystemOptions {
 export async function startSystem(options: SystemOptions): Promise<TestSystem> {
   const atEnd: AtEnd = options.atEnd ?? onTestFinished;
   const directory = await temporaryDirectory(atEnd);
+  const settings = await writeSettings(directory, options);
+  const running = new Set<SlipwayProcess>();
+  atEnd(async () => {
+    await Promise.all([...running].map(async (each) => await each.kill()));
+  });
+  const start = async (
+    program: 'daemon' | 'server',
+    configuration: string,
+    wrapper: readonly string[] | undefined,
+  ): Promise<SlipwayProcess> => {
+    const started = await startSlipway(
+      program,
+      ['--config', configuration],
+      wrapper === undefined ? {} : { wrapper },
+    );
+    running.add(started);
+    void started.exited.then(() => running.delete(started));
+    return started;
+  };
+  const system: Omit<TestSystem, 'daemon' | 'server'> & Partial<Pick<TestSystem, 'daemon' | 'server'>> = {
+    directory,
+    ...settings,
+    startDaemon: async (wrapper) => {
+      system.daemon = await start('daemon', settings.daemonConfiguration, wrapper);
+      return system.daemon;
+    },
+    startServer: async (wrapper) => {
+      system.server = await start('server', settings.serverConfiguration, wrapper);
+      return system.server;
+    },
+    ...serverQuestions(settings.serverUrl),
+    ...daemonControl(settings.daemonUrl),
+  };
+  if (options.startNothing !== true) {
+    await Promise.all([system.startDaemon(), system.startServer()]);
+  }
+  return system as TestSystem;
+}
+
+type Settings = Pick<
+  TestSystem,
+  'snapshotRoot' | 'daemonConfiguration' | 'serverConfiguration' | 'serverUrl' | 'metricsUrl' | 'daemonUrl'
+>;
+
+/** Makes keys and folders, chooses ports and writes both configuration files. */
+async function writeSettings(directory: string, options: SystemOptions): Promise<Settings> {
   const snapshotRoot = options.snapshotRoot ?? join(directory, 'snapshot');
   const keys = join(directory, 'keys');
   await mkdir(snapshotRoot, { recursive: true });
   await makeKeys(keys);
   const [port = 0, metricsPort = 0, daemonPort = 0] = await freePorts(3);
-  const daemonConfiguration = join(directory, 'daemon.yaml');
-  const serverConfiguration = join(directory, 'server.yaml');
-  await writeFile(
-    daemonConfiguration,
-    stringify(
-      merge(
-        {
-          listen: { host: '127.0.0.1', port: daemonPort },
-          snapshot: { root: snapshotRoot },
-          data: { dir: join(directory, 'data') },
-          attestation: { signingKeyFiles: [join(keys, 'signing.key')] },
-          upstream: options.upstream,
-        },
-        options.daemon ?? {},
-      ),
-    ),
-  );
-  await writeFile(
-    serverConfiguration,
-    stringify(
-      merge(
-        {
-          listen: { host: '127.0.0.1', port },
-          metrics: { host: '127.0.0.1', port: metricsPort },
-          publicBaseUrl: `http://127.0.0.1:${port}`,
-          cdn: { host: CDN_HOST },
-          snapshot: { root: snapshotRoot },
-          daemon: { url: `http://127.0.0.1:${daemonPort}` },
-          attestation: { publicKeyFiles: [join(keys, 'signing.pub')] },
-          shutdown: { propagationDelaySeconds: 0 },
-          // Who finds damage first is the test's to say.
-          scrub: { enabled: false },
-        },
-        options.server ?? {},
-      ),
-    ),
-  );
-  const running = new Set<SlipwayProcess>();
-  const serverUrl = `http://127.0.0.1:${port}`;
-  const daemonUrl = `http://127.0.0.1:${daemonPort}`;
-  const track = (started: SlipwayProcess): SlipwayProcess => {
-    running.add(started);
-    void started.exited.then(() => running.delete(started));
-    return started;
-  };
-  atEnd(async () => {
-    await Promise.all([...running].map(async (each) => await each.kill()));
-  });
-  let releaseId = '';
-  const system: Omit<TestSystem, 'daemon' | 'server'> & Partial<Pick<TestSystem, 'daemon' | 'server'>> = {
-    directory,
+  const settings: Settings = {
     snapshotRoot,
-    daemonConfiguration,
-    serverConfiguration,
-    serverUrl,
+    daemonConfiguration: join(directory, 'daemon.yaml'),
+    serverConfiguration: join(directory, 'server.yaml'),
+    serverUrl: `http://127.0.0.1:${port}`,
     metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
-    daemonUrl,
-    startDaemon: async (wrapper) => {
-      system.daemon = track(
-        await startSlipway(
-          'daemon',
-          ['--config', daemonConfiguration],
-          wrapper === undefined ? {} : { wrapper },
-        ),
-      );
-      return system.daemon;
-    },
-    startServer: async (wrapper) => {
-      system.server = track(
-        await startSlipway(
-          'server',
-          ['--config', serverConfiguration],
-          wrapper === undefined ? {} : { wrapper },
-        ),
-      );
-      return system.server;
-    },
+    daemonUrl: `http://127.0.0.1:${daemonPort}`,
+  };
+  const daemon = {
+    listen: { host: '127.0.0.1', port: daemonPort },
+    snapshot: { root: snapshotRoot },
+    data: { dir: join(directory, 'data') },
+    attestation: { signingKeyFiles: [join(keys, 'signing.key')] },
+    upstream: options.upstream,
+  };
+  const server = {
+    listen: { host: '127.0.0.1', port },
+    metrics: { host: '127.0.0.1', port: metricsPort },
+    publicBaseUrl: settings.serverUrl,
+    cdn: { host: CDN_HOST },
+    snapshot: { root: snapshotRoot },
+    daemon: { url: settings.daemonUrl },
+    attestation: { publicKeyFiles: [join(keys, 'signing.pub')] },
+    shutdown: { propagationDelaySeconds: 0 },
+    // The test decides who finds damage first.
+    scrub: { enabled: false },
+  };
+  await writeFile(settings.daemonConfiguration, stringify(merge(daemon, options.daemon ?? {})));
+  await writeFile(settings.serverConfiguration, stringify(merge(server, options.server ?? {})));
+  return settings;
+}
+
+function serverQuestions(serverUrl: string): Pick<TestSystem, 'untilReady' | 'cdn'> {
+  let releaseId = '';
+  return {
     untilReady: async (ready, deadlineMs = 30_000) =>
       await until(async () => {
         const body = (await (await fetch(`${serverUrl}/readyz`)).json()) as Readyz;
         if (body.release_id !== null) releaseId = body.release_id;
         return body.distributable === ready ? body : null;
       }, deadlineMs),
-    control: async (action, body = {}) => {
-      const response = await fetch(`${daemonUrl}/v1/control/${action}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      const answer = (await response.json()) as { task_id: string; status: string };
-      if (response.status !== 202) throw new Error(`${action}: ${response.status} ${JSON.stringify(answer)}`);
-      return answer;
-    },
+    cdn: (path) =>
+      `${serverUrl}/${CDN_HOST}/${releaseId}/${path.split('/').map(encodeURIComponent).join('/')}`,
+  };
+}
+
+function daemonControl(daemonUrl: string): Pick<TestSystem, 'control' | 'run'> {
+  const control: TestSystem['control'] = async (action, body = {}) => {
+    const response = await fetch(`${daemonUrl}/v1/control/${action}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const answer = (await response.json()) as { task_id: string; status: string };
+    if (response.status !== 202) throw new Error(`${action}: ${response.status} ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  return {
+    control,
     run: async (action, body, deadlineMs = 60_000) => {
-      const { task_id } = await (system as TestSystem).control(action, body);
+      const { task_id } = await control(action, body);
       return await until(async () => {
         const response = await fetch(`${daemonUrl}/v1/reports/task.status?task_id=${task_id}`);
         const { task } = (await response.json()) as { task: TaskBody };
         return ['succeeded', 'failed', 'cancelled'].includes(task.status) ? task : null;
       }, deadlineMs);
     },
-    cdn: (path) =>
-      `${serverUrl}/${CDN_HOST}/${releaseId}/${path.split('/').map(encodeURIComponent).join('/')}`,
   };
-  if (options.startNothing !== true) {
-    await Promise.all([system.startDaemon(), system.startServer()]);
-  }
-  return system as TestSystem;
 }
 
 function merge(
