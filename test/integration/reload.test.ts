@@ -131,7 +131,7 @@ describe('a change of settings without a restart', () => {
       config['upstream'] = { kind: 'directory', directory: { path: other } };
       config['log'] = { level: 'error' };
       config['hashing'] = { threads: 3 };
-      config['attestation']!['ttlSeconds'] = 30;
+      config['attestation']!['ttlSeconds'] = 12;
     });
     const lines = system.daemon.lines.length;
     const { status, body } = await system.reload();
