@@ -17,7 +17,7 @@ export function renderStatus(
   releases: ReportOf<'release.status'> | null,
   now: number,
 ): string {
-  const failed = (readiness.checks ?? []).filter(({ ok }) => !ok);
+  const failed = (readiness.checks ?? []).filter(({ ok }) => ok === false);
   const { attestation } = readiness;
   const fields: Array<[string, string]> = [
     ['distributable', readiness.distributable ? 'yes' : `no: ${readiness.reason}`],

@@ -1,309 +1,234 @@
-import { CLOCK_SKEW_SECONDS, type VerifiedAttestation } from '../../domain/verdict/attestation.ts';
-import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
-import { evaluate } from '../../domain/verdict/evaluate.ts';
+import { CHANNELS } from '../../domain/release/channel.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import type { Result } from '../../domain/result.ts';
+import type { VerifiedAttestation } from '../../domain/verdict/attestation.ts';
+import type { Refusal } from '../../domain/verdict/attestation-acceptance.ts';
+import { evaluate, steadyInterval } from '../../domain/verdict/evaluate.ts';
 import {
-  NO_TROUBLE,
-  type AttestationRejection,
-  type SnapshotEvidence,
-  type Verdict,
-} from '../../domain/verdict/verdict.ts';
+  hasTrouble,
+  isNewDamage,
+  NO_EVIDENCE,
+  type DamageReport,
+  type Evidence,
+  type FoundDamage,
+} from '../../domain/verdict/evidence.ts';
+import type { EvidenceEvent } from '../../domain/verdict/evidence-event.ts';
+import { wantedSnapshots } from '../../domain/verdict/hold-over.ts';
+import { mustReadAgain, reduce } from '../../domain/verdict/reduce.ts';
+import { isSameOutcome, type Verdict } from '../../domain/verdict/verdict.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import {
-  attestationFor,
-  chooseAttestation,
-  NO_ATTESTATION,
-  releasesOf,
-  type AttestationChoice,
-} from './attestation-choice.ts';
-import type { AttestationKeeper, KeeperOutcome } from './attestation-keeper.ts';
-import type { DamageBook } from './damage-book.ts';
+import { createDamageRecheck } from './damage-recheck.ts';
 import type { DigestFinder } from './digest-finder.ts';
-import { retainedServable, SERVABLE } from './retained-servable.ts';
-import type { Servable, ServedRelease, Serving, ServingState } from './serving.ts';
-import { buildServingState, isSameState, NOTHING_SERVED } from './serving-state.ts';
-import { TROUBLE_EXAMPLES, type BoundSnapshot, type SnapshotBinder } from './snapshot-binder.ts';
-import { snapshotEvidence } from './snapshot-evidence.ts';
-import type { VolumeState } from './snapshot-volume.ts';
-import { holdsDigest, snapshotTrouble, type SnapshotTrouble } from './trouble.ts';
+import type { InspectObject } from './object-inspector.ts';
+import type {
+  AcceptedEnvelope,
+  DamageChange,
+  Servable,
+  ServedRelease,
+  ServingControl,
+  ServingState,
+} from './serving.ts';
+import { nextServingState, NOTHING_SERVED } from './serving-state.ts';
+import type { LoadOutcome, SnapshotBinder, SnapshotBinderOptions } from './snapshot-binder.ts';
+import { entriesHolding, firstOf, snapshotEvidence } from './snapshot-trouble.ts';
 
-/** What the refresher drives; everything else sees {@link Serving} only. */
-export interface ServingControl extends Serving {
-  /** Takes an envelope as received from the daemon. */
-  offerEnvelope(envelope: Uint8Array): KeeperOutcome;
-  /**
-   * Says what the volume is now.
-   *
-   * @returns whether a held attestation became void or the volume came back, so that the daemon must be asked afresh
-   */
-  observeVolume(state: VolumeState): boolean;
-  /** Says that other keys are trusted now: what only others signed no longer counts. */
-  observeKeys(keyIds: readonly string[]): void;
-  /** Brings verdicts and state up to date with the clock. */
-  tick(): void;
-  /** Whether anything is wrong that a recheck could find repaired. */
-  hasTrouble(): boolean;
-  /** Looks again at everything in trouble. */
-  recheck(): Promise<void>;
-  /** The newest accepted attestation. */
-  attestation(): VerifiedAttestation | null;
-  /** Tells of every attestation that is accepted, with its envelope as received. */
-  watchAttestation(listener: (accepted: AcceptedEnvelope) => void): void;
-  /** Why the newest envelope was refused, or `null` when it was not. */
-  rejection(): AttestationRejection | null;
-}
-
-/** An envelope that was verified and accepted. */
-export interface AcceptedEnvelope {
-  readonly envelope: Uint8Array;
-  readonly storeId: string;
-  readonly version: number;
-}
-
-/** What {@link createServing} needs. */
+/** Settings and collaborators of {@link createServing}. */
 export interface ServingOptions {
-  readonly keeper: AttestationKeeper;
-  readonly damage: DamageBook;
+  /** Verifies an envelope with the keys that are trusted now. */
+  readonly verify: (envelope: Uint8Array) => Result<VerifiedAttestation, Refusal>;
+  readonly inspect: InspectObject;
   readonly finder: DigestFinder;
-  /** Makes the binder; it reports its changes to the function it is given. */
-  readonly createBinder: (onChange: () => void) => SnapshotBinder;
+  /** Makes the binder; it reports every snapshot that it read to the function that it is given. */
+  readonly createBinder: (onBound: SnapshotBinderOptions['onBound']) => SnapshotBinder;
   readonly clock: Clock;
-  /** Called once for every change of a verdict's outcome. */
+  /** Called once for every change of the outcome of a channel's verdict. */
   readonly onVerdict: (verdict: Verdict, previous: Verdict | null) => void;
-  /** Called when new trouble was reported, so that somebody looks again soon. */
+  /** Called for the first damage, so that a recheck follows soon. */
   readonly onTrouble: () => void;
 }
 
-interface CachedVerdict {
-  readonly verdict: Verdict;
-  readonly revision: number;
-  /** The wall-clock interval `[from, until)` in which time alone does not change it. */
-  readonly from: number;
-  readonly until: number;
+type WithoutInstant<E> = E extends unknown ? Omit<E, 'at'> : never;
+
+/** The evidence and everything that is derived from it, so that requests only look it up. */
+interface Known {
+  readonly evidence: Evidence;
+  readonly state: ServingState;
+  /** The wall-clock interval in which time alone changes nothing. */
+  readonly steady: { readonly from: number; readonly until: number };
+  /** Verdicts on releases that were asked for. */
+  readonly servables: WeakMap<ServedRelease, Servable>;
 }
 
-/** Makes the one place that knows what may leave. It starts with nothing accepted and nothing loaded. */
+/**
+ * Makes the shell around `reduce`: it turns calls and the results of reads into events, keeps the one evidence, starts the
+ * reads that the evidence asks for, and reports changes. It starts with nothing accepted and nothing loaded.
+ */
 export function createServing(options: ServingOptions): ServingControl {
-  const { keeper, damage, clock } = options;
-  const known = { book: damage, finder: options.finder };
-  let choice: AttestationChoice = NO_ATTESTATION;
-  let state: ServingState = NOTHING_SERVED;
-  let volume: VolumeState = { ok: false, message: 'the snapshot volume has not been read yet' };
-  let revision = 0;
-  let troubleRevision = -1;
-  const troubles = new Map<string, SnapshotTrouble>();
-  const attestationListeners: ((accepted: AcceptedEnvelope) => void)[] = [];
-  const announced = new WeakSet<BoundSnapshot>();
-  const cached: Record<Channel, CachedVerdict | null> = { official: null, localized: null };
-  const binder = options.createBinder(() => {
-    update();
+  const { clock, finder, verify } = options;
+  const changes = createChangeReports(options);
+  let known: Known = {
+    evidence: NO_EVIDENCE,
+    state: NOTHING_SERVED,
+    steady: { from: Infinity, until: -Infinity },
+    servables: new WeakMap(),
+  };
+
+  /** @returns the evidence before the event */
+  const dispatch = (event: WithoutInstant<EvidenceEvent>): Evidence => {
+    const before = known.evidence;
+    const at = clock.now();
+    const evidence = reduce(before, { ...event, at });
+    binder.want(wantedSnapshots(evidence));
+    if (mustReadAgain(before, evidence)) binder.invalidate();
+    const state = nextServingState(known.state, evidence, (snapshotId) => {
+      const bound = binder.get(snapshotId);
+      return bound?.ok === true ? bound.index : null;
+    });
+    known = { evidence, state, steady: steadyInterval(evidence, at), servables: new WeakMap() };
+    changes.report(before, evidence);
+    return before;
+  };
+
+  const binder = options.createBinder((snapshotId, outcome) => {
+    const digests = [...known.evidence.damage.keys()];
+    const damage = new Map(
+      digests.flatMap((blake3) => {
+        const held = outcome.ok ? entriesHolding(outcome, blake3, finder, digests) : null;
+        return held === null ? [] : [[blake3, held]];
+      }),
+    );
+    dispatch({ type: 'snapshot-bound', snapshotId, snapshot: snapshotEvidence(outcome), damage });
+    changes.announceMissing(outcome);
   });
 
-  const troubleOf = (snapshotId: ServedRelease['snapshotId']): SnapshotTrouble => {
-    if (troubleRevision !== revision) {
-      troubles.clear();
-      troubleRevision = revision;
-    }
-    const before = troubles.get(snapshotId);
-    if (before !== undefined) return before;
-    const snapshot = binder.get(snapshotId);
-    const trouble =
-      snapshot === null ? { missing: NO_TROUBLE, damaged: NO_TROUBLE } : snapshotTrouble(snapshot, known);
-    troubles.set(snapshotId, trouble);
-    return trouble;
+  /** The evidence as of now: where time has changed a verdict since the last event, that is taken in first. */
+  const current = (): Known => {
+    const nowMs = clock.now();
+    if (nowMs < known.steady.from || nowMs >= known.steady.until) dispatch({ type: 'time-passed' });
+    return known;
   };
 
-  const evidenceOf = (channel: Channel): SnapshotEvidence | null => {
-    const attested = attestationFor(choice, channel)?.statement[channel];
-    if (attested?.result !== 'PASSED') return null;
-    return snapshotEvidence(channel, attested, {
-      volume,
-      snapshot: binder.get(attested.snapshot_id),
-      trouble: () => troubleOf(attested.snapshot_id),
+  const locate = (report: DamageReport): FoundDamage => {
+    const { blake3 } = report;
+    const digests = known.evidence.damage.keys();
+    const holders = [...binder.all()].flatMap(([snapshotId, bound]) => {
+      const held = bound.ok ? entriesHolding(bound, blake3, finder, digests) : null;
+      return held === null ? [] : [[snapshotId, held] as const];
     });
+    return { report, holders: new Map(holders) };
   };
 
-  const evaluateChannel = (channel: Channel, nowMs: number): Verdict => {
-    const accepted = attestationFor(choice, channel);
-    const previous = cached[channel]?.verdict ?? null;
-    const verdict = evaluate(
-      {
-        channel,
-        attestation: {
-          accepted,
-          // While an older attestation answers for the release that a newer one follows, it is no roll-back.
-          highestVersion:
-            accepted === keeper.accepted() || accepted === null
-              ? keeper.highestVersion()
-              : accepted.statement.version,
-          rejection: keeper.rejection(),
-        },
-        snapshot: evidenceOf(channel),
-        previous,
-      },
-      nowMs,
-    );
-    cached[channel] = { verdict, revision, ...interval(accepted, nowMs) };
-    if (
-      previous?.distributable !== verdict.distributable ||
-      previous.reason !== verdict.reason ||
-      previous.release_id !== verdict.release_id
-    ) {
-      options.onVerdict(verdict, previous);
-    }
-    return verdict;
+  const reportDamage = (...reports: readonly DamageReport[]): void => {
+    const news = reports.filter((report) => isNewDamage(known.evidence.damage, report));
+    if (news.length === 0) return;
+    const before = dispatch({ type: 'damage-found', found: news.map(locate) });
+    // With more than one, rechecks are under way already.
+    if (before.damage.size === 0 && known.evidence.damage.size > 0) options.onTrouble();
   };
 
-  const mayHold = (next: AttestationChoice): boolean => {
-    const nowMs = clock.now();
-    if (next.effective === null || next.newest === null || !volume.ok) return false;
-    if (nowMs >= next.effective.statement.expires_at * 1000) return false;
-    const { statement } = next.newest;
-    const isReading = CHANNELS.some((channel) => {
-      const attested = statement[channel];
-      if (attested?.result !== 'PASSED') return false;
-      const snapshot = binder.get(attested.snapshot_id);
-      return snapshot === null || snapshot.manifest === 'loading';
-    });
-    return isReading && CHANNELS.some((channel) => cached[channel]?.verdict.distributable === true);
-  };
-
-  /** What was missing when a snapshot was read can only be seen by who reads it: others are told of the first few. */
-  const announceMissing = (snapshot: BoundSnapshot): void => {
-    const { index, missing } = snapshot;
-    if (index === null || missing.length === 0 || announced.has(snapshot)) return;
-    announced.add(snapshot);
-    for (let at = 0; at < Math.min(missing.length, TROUBLE_EXAMPLES); at += 1) {
-      const { destination, blake3 } = index.entry(Number(missing[at]));
-      damage.announce({ destination, blake3, kind: 'missing', message: 'the object is not on the volume' });
-    }
-  };
-
-  /** Recomputes everything that follows from the evidence; one assignment switches what is served. */
-  function update(): void {
-    choice = chooseAttestation(choice, keeper.accepted(), mayHold);
-    const { effective, newest } = choice;
-    const wanted = new Set(
-      [newest, effective].flatMap((attestation) =>
-        attestation === null ? [] : releasesOf(attestation.statement).map(({ snapshot_id }) => snapshot_id),
-      ),
-    );
-    revision += 1;
-    binder.want([...wanted]);
-    const bound = [...binder.all()];
-    for (const snapshot of bound) announceMissing(snapshot);
-    // Before anything is bound, nobody can say that nothing holds what others reported.
-    damage.retain(
-      (blake3) =>
-        bound.length === 0 || bound.some(({ index }) => index === null || holdsDigest(index, blake3, known)),
-    );
-    const next = buildServingState(state.generation + 1, choice, (snapshotId) => binder.get(snapshotId));
-    if (!isSameState(state, next)) state = next;
-    const nowMs = clock.now();
-    for (const channel of CHANNELS) evaluateChannel(channel, nowMs);
-  }
-
-  const verdict = (channel: Channel): Verdict => {
-    const nowMs = clock.now();
-    const known = cached[channel];
-    if (known !== null && known.revision === revision && nowMs >= known.from && nowMs < known.until)
-      return known.verdict;
-    if (choice.effective !== choice.newest) update();
-    return evaluateChannel(channel, nowMs);
-  };
-
-  const servable = (release: ServedRelease): Servable => {
-    const named = state.byReleaseId.get(release.releaseId);
-    if (named === undefined || named.snapshotId !== release.snapshotId) {
-      return {
-        ok: false,
-        reason: 'ReleaseNotAuthorized',
-        message: `release ${release.releaseId} is no longer authorized`,
-      };
-    }
-    if (named.role === 'retained') {
-      const attestation = choice.effective;
-      return retainedServable(named.attested, {
-        statement: attestation?.statement ?? null,
-        volume,
-        entryCount: named.index.length,
-        trouble: troubleOf(named.snapshotId),
-        nowMs: clock.now(),
-      });
-    }
-    const { distributable, reason, message } = verdict(named.channel);
-    return distributable || reason === null ? SERVABLE : { ok: false, reason, message };
-  };
+  const recheckDamage = createDamageRecheck({
+    finder,
+    binder,
+    inspect: options.inspect,
+    evidence: () => known.evidence,
+    onDamaged: reportDamage,
+    onMended: (digests: readonly Blake3Hex[]) => dispatch({ type: 'damage-mended', digests }),
+  });
 
   return {
-    state: () => state,
-    verdict,
-    servable,
-    reportDamage: (report) => {
-      const isFirst = damage.size === 0;
-      if (!damage.report(report)) return;
-      update();
-      // With more than one, somebody looks again and again already.
-      if (isFirst) options.onTrouble();
+    state: () => known.state,
+    verdict: (channel) => {
+      const { evidence } = current();
+      return evidence.verdicts[channel] ?? evaluate(evidence, { channel }, clock.now());
     },
+    servable: (release) => {
+      const { evidence, servables } = current();
+      const before = servables.get(release);
+      if (before !== undefined) return before;
+      const servable = servableOf(evidence, release, clock.now());
+      servables.set(release, servable);
+      return servable;
+    },
+    reportDamage,
+    watchDamage: changes.watchDamage,
+    watchAttestation: changes.watchAttestation,
+    offerEnvelope: (envelope) => {
+      const before = dispatch({ type: 'envelope-offered', envelope, verified: verify(envelope) });
+      if (known.evidence.rejection !== null) return 'refused';
+      return known.evidence.newest === before.newest ? 'unchanged' : 'accepted';
+    },
+    observeVolume: (volume) => mustReadAgain(dispatch({ type: 'volume-observed', volume }), known.evidence),
+    observeKeys: (keyIds) => {
+      const { envelope } = known.evidence;
+      dispatch({ type: 'keys-observed', keyIds, newest: envelope === null ? null : verify(envelope) });
+    },
+    tick: () => void current(),
+    hasTrouble: () => hasTrouble(known.evidence),
+    recheck: async () => {
+      await binder.recheck();
+      await recheckDamage();
+    },
+    attestation: () => known.evidence.newest,
+    rejection: () => known.evidence.rejection,
+    stop: async () => {
+      await binder.stop();
+    },
+  };
+}
+
+function servableOf(
+  evidence: Evidence,
+  { channel, releaseId, snapshotId }: ServedRelease,
+  nowMs: number,
+): Servable {
+  const release = { release_id: releaseId, snapshot_id: snapshotId };
+  const { reason, message } = evaluate(evidence, { channel, release }, nowMs);
+  return reason === null ? { ok: true } : { ok: false, reason, message };
+}
+
+interface ChangeReports extends Pick<ServingControl, 'watchDamage' | 'watchAttestation'> {
+  /** Reports everything that two consecutive pieces of evidence differ in. */
+  report(before: Evidence, after: Evidence): void;
+  /** Reports the first few objects that were missing when a snapshot was read. Only the reader can see them. */
+  announceMissing(outcome: LoadOutcome): void;
+}
+
+function createChangeReports({ onVerdict }: Pick<ServingOptions, 'onVerdict'>): ChangeReports {
+  const damageListeners: ((change: DamageChange) => void)[] = [];
+  const attestationListeners: ((accepted: AcceptedEnvelope) => void)[] = [];
+  const reportDamage = (blake3: Blake3Hex, report: DamageReport | null): void => {
+    for (const listener of damageListeners) listener({ blake3, report });
+  };
+  return {
     watchDamage: (listener) => {
-      damage.watch(listener);
+      damageListeners.push(listener);
     },
     watchAttestation: (listener) => {
       attestationListeners.push(listener);
     },
-    offerEnvelope: (envelope) => {
-      const outcome = keeper.offer(envelope, clock.now(), volume.ok ? '' : volume.message);
-      const statement = outcome === 'accepted' ? keeper.accepted()?.statement : undefined;
-      if (statement !== undefined) {
-        const { store_id: storeId, version } = statement;
+    report: (before, after) => {
+      if (before.damage !== after.damage) {
+        for (const [blake3, { report }] of after.damage)
+          if (before.damage.get(blake3)?.report !== report) reportDamage(blake3, report);
+        for (const blake3 of before.damage.keys()) if (!after.damage.has(blake3)) reportDamage(blake3, null);
+      }
+      const { envelope, newest } = after;
+      if (envelope !== null && newest !== null && envelope !== before.envelope) {
+        const { store_id: storeId, version } = newest.statement;
         for (const listener of attestationListeners) listener({ envelope, storeId, version });
       }
-      update();
-      return outcome;
+      for (const channel of CHANNELS) {
+        const [verdict, previous] = [after.verdicts[channel], before.verdicts[channel]];
+        if (verdict !== null && !isSameOutcome(verdict, previous)) onVerdict(verdict, previous);
+      }
     },
-    observeVolume: (next) => {
-      const returned = next.ok && !volume.ok;
-      volume = next;
-      const replaced = next.ok && keeper.bindStore(next.storeId, clock.now());
-      if (returned || replaced) binder.invalidate();
-      update();
-      return returned || replaced;
+    announceMissing: (outcome) => {
+      if (!outcome.ok) return;
+      for (const position of firstOf(outcome.missing)) {
+        const { destination, blake3 } = outcome.index.entry(position);
+        const message = 'the object is not on the volume';
+        reportDamage(blake3, { destination, blake3, kind: 'missing', message });
+      }
     },
-    observeKeys: (keyIds) => {
-      const { effective, newest } = choice;
-      keeper.verifyAgain(clock.now());
-      // An earlier one may still answer while the newest is being read.
-      const isTrusted = effective?.signedBy.some((keyId) => keyIds.includes(keyId)) === true;
-      if (effective !== newest && !isTrusted) choice = NO_ATTESTATION;
-      update();
-    },
-    tick: () => {
-      if (choice.effective !== choice.newest) update();
-      for (const channel of CHANNELS) verdict(channel);
-    },
-    hasTrouble: () =>
-      !volume.ok ||
-      damage.size > 0 ||
-      [...binder.all()].some(
-        ({ manifest, missing }) => manifest === 'missing' || manifest === 'damaged' || missing.length > 0,
-      ),
-    recheck: async () => {
-      await binder.recheck();
-      if (await damage.recheck()) update();
-    },
-    attestation: () => keeper.accepted(),
-    rejection: () => keeper.rejection(),
   };
-}
-
-/** The wall-clock interval around `nowMs` in which an attestation is neither newly valid nor newly expired. */
-function interval(
-  attestation: VerifiedAttestation | null,
-  nowMs: number,
-): { readonly from: number; readonly until: number } {
-  if (attestation === null) return { from: -Infinity, until: Infinity };
-  const begins = (attestation.statement.issued_at - CLOCK_SKEW_SECONDS) * 1000;
-  const ends = attestation.statement.expires_at * 1000;
-  if (nowMs < begins) return { from: -Infinity, until: begins };
-  return nowMs < ends ? { from: begins, until: ends } : { from: ends, until: Infinity };
 }

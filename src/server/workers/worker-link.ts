@@ -1,5 +1,6 @@
 import type { ServerConfiguration } from '../config.ts';
-import type { DamageChange, DamageReport } from '../serving/serving.ts';
+import type { DamageReport } from '../../domain/verdict/evidence.ts';
+import type { DamageChange } from '../serving/serving.ts';
 import type { SharedServing, SharedServingParts } from './shared-serving.ts';
 import { isPrimaryMessage, type WorkerMessage } from './worker-messages.ts';
 
@@ -46,7 +47,7 @@ export function createWorkerLink(channel: WorkerChannel): WorkerLink {
 
   const report = (joined: SharedServingParts, reports: Iterable<DamageReport>): void => {
     isTold = true;
-    for (const each of reports) joined.serving.reportDamage(each);
+    joined.serving.reportDamage(...reports);
     isTold = false;
   };
 
