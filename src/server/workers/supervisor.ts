@@ -2,13 +2,12 @@ import { backoffMs } from '../../platform/process/backoff.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { ServerConfiguration } from '../config.ts';
-import type { DamageReport } from '../../domain/verdict/evidence.ts';
-import type { DamageChange } from '../serving/serving.ts';
+import { createEvidenceRelay } from './evidence-relay.ts';
 import { MetricsCollection } from './metrics-collection.ts';
-import type { SharedEnvelope, WorkerMessage } from './worker-messages.ts';
-import type { WorkerProcess } from './worker-process.ts';
+import type { WorkerMessage } from './worker-messages.ts';
+import type { WorkerExit, WorkerProcess } from './worker-process.ts';
 
-/** What {@link createSupervisor} needs. */
+/** Settings and collaborators of {@link createSupervisor}. */
 export interface SupervisorOptions {
   readonly config: ServerConfiguration;
   readonly fork: () => WorkerProcess;
@@ -60,8 +59,6 @@ const STEADY_MS = 60_000;
 /** Milliseconds between two questions whether a worker is alive, and how many it may leave unanswered. */
 const PING_MS = 5_000;
 const MAX_UNANSWERED = 6;
-/** Most digests whose damage is kept for workers that start later. */
-const MAX_DAMAGE = 10_000;
 /** Exit code for a worker that was killed before it could listen. */
 const EXIT_KILLED = 70;
 
@@ -76,8 +73,8 @@ interface Slot {
 
 /**
  * Makes the supervisor of the worker processes. It serves nothing itself. Each worker has evidence of its own, as a
- * replica would; what one finds damaged, and the attestation that one accepted, all are told at once, also those that
- * start later.
+ * replica would; damage that one finds and the attestation that one accepted go to all others, also to those that start
+ * later.
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { config, clock, logger } = options;
@@ -89,31 +86,24 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     isListening: false,
     unanswered: 0,
   }));
-  const damage = new Map<string, DamageReport>();
-  let attestation: SharedEnvelope | null = null;
+  const relay = createEvidenceRelay<Slot>((from, message) => {
+    for (const { process } of slots) if (process !== from.process) process?.send(message);
+  });
   const metrics = new MetricsCollection(clock);
   const up = Promise.withResolvers<{ readonly url: string; readonly hashing: string }>();
-  const stopping = new AbortController();
+  const end = createEnd();
   const awaited = new Set(slots);
   let hasListened = false;
   let restarts = 0;
-  let exitedBadly = false;
-  let onGone: () => void = () => undefined;
 
-  const others = (slot: Slot): WorkerProcess[] =>
-    slots.flatMap(({ process }) => (process === null || process === slot.process ? [] : [process]));
-
-  const spread = (slot: Slot, change: DamageChange): void => {
-    const { blake3, report } = change;
-    if (report === null) damage.delete(blake3);
-    else if (damage.size < MAX_DAMAGE || damage.has(blake3)) damage.set(blake3, report);
-    for (const process of others(slot)) process.send({ kind: 'slipway:damage', change });
-  };
-
-  const pass = (slot: Slot, accepted: SharedEnvelope): void => {
-    if (attestation?.storeId === accepted.storeId && attestation.version >= accepted.version) return;
-    attestation = accepted;
-    for (const process of others(slot)) process.send({ kind: 'slipway:attestation', attestation: accepted });
+  const onListening = (slot: Slot, server: { readonly url: string; readonly hashing: string }): void => {
+    slot.isListening = true;
+    if (!hasListened) {
+      hasListened = true;
+      for (const waiting of slots) if (waiting !== slot) run(waiting);
+    }
+    awaited.delete(slot);
+    if (awaited.size === 0) up.resolve(server);
   };
 
   const onMessage = (slot: Slot, process: WorkerProcess, message: WorkerMessage): void => {
@@ -126,57 +116,41 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
           kind: 'slipway:start',
           slot: slot.number,
           config,
-          damage: [...damage.values()],
-          attestation,
+          ...relay.evidence(),
           isReplacement: slot.failures > 0,
         });
         return;
       case 'slipway:attestation':
-        pass(slot, message.attestation);
+        relay.takeAttestation(slot, message.attestation);
         return;
       case 'slipway:listening':
-        slot.isListening = true;
-        if (!hasListened) {
-          hasListened = true;
-          for (const waiting of slots) if (waiting !== slot) run(waiting);
-        }
-        awaited.delete(slot);
-        if (awaited.size === 0) up.resolve({ url: message.url, hashing: message.hashing });
+        onListening(slot, { url: message.url, hashing: message.hashing });
         return;
       case 'slipway:damage':
-        spread(slot, message.change);
+        relay.takeDamage(slot, message.change);
         return;
       case 'slipway:metrics':
         metrics.take(process, message.id, message.metrics);
     }
   };
 
-  const onExit = (
-    slot: Slot,
-    how: { readonly code: number | null; readonly signal: string | null },
-  ): void => {
+  const onExit = (slot: Slot, how: WorkerExit): void => {
     const pid = slot.process?.pid;
     if (slot.process !== null) metrics.forget(slot.process);
     slot.process = null;
     slot.isListening = false;
-    if (stopping.signal.aborted) {
-      exitedBadly ||= how.code !== 0;
-      onGone();
+    if (end.signal.aborted) {
+      end.onExit(how);
       return;
     }
     logger.error({ worker: slot.number, pid, ...how }, 'a worker died');
-    if (!hasListened) {
-      up.reject(new WorkersFailedError(how.code ?? EXIT_KILLED));
-      return;
-    }
-    void restart(slot);
+    if (hasListened) void restart(slot);
+    else up.reject(new WorkersFailedError(how.code ?? EXIT_KILLED));
   };
 
   const run = (slot: Slot): void => {
     const process = options.fork();
-    slot.process = process;
-    slot.unanswered = 0;
-    slot.startedAt = clock.monotonic();
+    Object.assign(slot, { process, unanswered: 0, startedAt: clock.monotonic() });
     process.onMessage((message) => {
       onMessage(slot, process, message);
     });
@@ -186,61 +160,55 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     logger.info({ worker: slot.number, worker_pid: process.pid }, 'worker started');
   };
 
-  /** A worker whose event loop stands still keeps its clients waiting, and everybody who is handed to it. */
-  const watch = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      await pause(PING_MS);
-      for (const slot of slots) {
-        const { process, isListening, number } = slot;
-        if (process === null || !isListening) continue;
-        if (slot.unanswered >= MAX_UNANSWERED) {
-          logger.error({ worker: number, worker_pid: process.pid }, 'a worker hangs and is killed');
-          process.kill();
-          continue;
-        }
-        // Counted, not timed: when all of them were suspended together, nobody hangs.
-        slot.unanswered += 1;
-        process.send({ kind: 'slipway:ping' });
-      }
-    }
-  };
-
-  /** Sleeps; ends early without an error when the workers are to end. */
-  const pause = async (ms: number): Promise<void> => {
-    try {
-      await clock.sleep(ms, stopping.signal);
-    } catch (error) {
-      if (!stopping.signal.aborted) throw error;
-    }
-  };
-
   async function restart(slot: Slot): Promise<void> {
     const lived = clock.monotonic() - slot.startedAt;
     slot.failures = lived >= STEADY_MS ? 1 : slot.failures + 1;
-    await pause(backoffMs(slot.failures, RESTART, options.random(), null));
-    if (stopping.signal.aborted) return;
+    await pause(clock, backoffMs(slot.failures, RESTART, options.random(), null), end.signal);
+    if (end.signal.aborted) return;
     restarts += 1;
     run(slot);
   }
 
+  const listening = (): Slot[] => slots.filter(({ isListening }) => isListening);
+
   return {
     start: async () => {
-      // What keeps one from starting keeps all: the first has it to say, once, and the others follow.
+      // A start-up failure affects every worker, so only the first one reports it. The others start after it.
       for (const slot of slots.slice(0, 1)) run(slot);
-      void watch();
+      void killHanging(slots, options, end.signal);
       return await up.promise;
     },
     get running() {
-      return slots.filter(({ isListening }) => isListening).length;
+      return listening().length;
     },
     get restarts() {
       return restarts;
     },
     collectMetrics: async () =>
-      await metrics.collect(
-        slots.flatMap(({ process, isListening }) => (process !== null && isListening ? [process] : [])),
-      ),
+      await metrics.collect(listening().flatMap(({ process }) => (process === null ? [] : [process]))),
     stop: async (reason, signal) => {
+      await end.stop(slots, reason, signal);
+    },
+  };
+}
+
+/** The orderly end of all workers. */
+function createEnd(): {
+  /** Aborted as soon as the end has begun. */
+  readonly signal: AbortSignal;
+  onExit(how: WorkerExit): void;
+  stop(slots: readonly Slot[], reason: string, signal: AbortSignal): Promise<void>;
+} {
+  const stopping = new AbortController();
+  let exitedBadly = false;
+  let onGone: () => void = () => undefined;
+  return {
+    signal: stopping.signal,
+    onExit: ({ code }) => {
+      exitedBadly ||= code !== 0;
+      onGone();
+    },
+    stop: async (slots, reason, signal) => {
       stopping.abort();
       const kill = (): void => {
         for (const { process } of slots) process?.kill();
@@ -258,4 +226,36 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       if (exitedBadly) throw new Error('a worker did not end in order');
     },
   };
+}
+
+/** Kills workers whose event loop stands still: they keep their clients waiting, and all that are handed to them. */
+async function killHanging(
+  slots: readonly Slot[],
+  { clock, logger }: Pick<SupervisorOptions, 'clock' | 'logger'>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await pause(clock, PING_MS, signal);
+    for (const slot of slots) {
+      const { process, isListening, number } = slot;
+      if (process === null || !isListening) continue;
+      if (slot.unanswered >= MAX_UNANSWERED) {
+        logger.error({ worker: number, worker_pid: process.pid }, 'a worker hangs and is killed');
+        process.kill();
+        continue;
+      }
+      // Counted, not timed: when all processes were suspended together, none of them hangs.
+      slot.unanswered += 1;
+      process.send({ kind: 'slipway:ping' });
+    }
+  }
+}
+
+/** Sleeps; ends early without an error when the signal is aborted. */
+async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await clock.sleep(ms, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
