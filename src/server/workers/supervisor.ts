@@ -2,9 +2,9 @@ import { backoffMs } from '../../platform/process/backoff.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { ServerConfiguration } from '../config.ts';
-import { createEvidenceRelay } from './evidence-relay.ts';
+import { createEvidenceRelay, type EvidenceRelay } from './evidence-relay.ts';
 import { MetricsCollection } from './metrics-collection.ts';
-import type { WorkerMessage } from './worker-messages.ts';
+import type { PrimaryMessage, WorkerMessage } from './worker-messages.ts';
 import type { WorkerExit, WorkerProcess } from './worker-process.ts';
 
 /** Settings and collaborators of {@link createSupervisor}. */
@@ -71,6 +71,10 @@ interface Slot {
   unanswered: number;
 }
 
+function emptySlot(number: number): Slot {
+  return { number, process: null, startedAt: 0, failures: 0, isListening: false, unanswered: 0 };
+}
+
 /**
  * Makes the supervisor of the worker processes. It serves nothing itself. Each worker has evidence of its own, as a
  * replica would; damage that one finds and the attestation that one accepted go to all others, also to those that start
@@ -78,33 +82,14 @@ interface Slot {
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { config, clock, logger } = options;
-  const slots = Array.from({ length: config.workers }, (_, number): Slot => ({
-    number,
-    process: null,
-    startedAt: 0,
-    failures: 0,
-    isListening: false,
-    unanswered: 0,
-  }));
+  const slots = Array.from({ length: config.workers }, (_, number) => emptySlot(number));
   const relay = createEvidenceRelay<Slot>((from, message) => {
     for (const { process } of slots) if (process !== from.process) process?.send(message);
   });
   const metrics = new MetricsCollection(clock);
-  const up = Promise.withResolvers<{ readonly url: string; readonly hashing: string }>();
+  const startup = createStartup(slots, run);
   const end = createEnd();
-  const awaited = new Set(slots);
-  let hasListened = false;
   let restarts = 0;
-
-  const onListening = (slot: Slot, server: { readonly url: string; readonly hashing: string }): void => {
-    slot.isListening = true;
-    if (!hasListened) {
-      hasListened = true;
-      for (const waiting of slots) if (waiting !== slot) run(waiting);
-    }
-    awaited.delete(slot);
-    if (awaited.size === 0) up.resolve(server);
-  };
 
   const onMessage = (slot: Slot, process: WorkerProcess, message: WorkerMessage): void => {
     slot.unanswered = 0;
@@ -112,19 +97,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       case 'slipway:pong':
         return;
       case 'slipway:hello':
-        process.send({
-          kind: 'slipway:start',
-          slot: slot.number,
-          config,
-          ...relay.evidence(),
-          isReplacement: slot.failures > 0,
-        });
+        process.send(startMessage(slot, config, relay));
         return;
       case 'slipway:attestation':
         relay.takeAttestation(slot, message.attestation);
         return;
       case 'slipway:listening':
-        onListening(slot, { url: message.url, hashing: message.hashing });
+        startup.onListening(slot, message);
         return;
       case 'slipway:damage':
         relay.takeDamage(slot, message.change);
@@ -139,16 +118,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     if (slot.process !== null) metrics.forget(slot.process);
     slot.process = null;
     slot.isListening = false;
-    if (end.signal.aborted) {
-      end.onExit(how);
-      return;
-    }
-    logger.error({ worker: slot.number, pid, ...how }, 'a worker died');
-    if (hasListened) void restart(slot);
-    else up.reject(new WorkersFailedError(how.code ?? EXIT_KILLED));
+    if (!end.signal.aborted) logger.error({ worker: slot.number, pid, ...how }, 'a worker died');
+    if (end.signal.aborted) end.onExit(how);
+    else if (startup.hasListened) void restart(slot);
+    else startup.onFailed(how);
   };
 
-  const run = (slot: Slot): void => {
+  function run(slot: Slot): void {
     const process = options.fork();
     Object.assign(slot, { process, unanswered: 0, startedAt: clock.monotonic() });
     process.onMessage((message) => {
@@ -158,12 +134,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       onExit(slot, how);
     });
     logger.info({ worker: slot.number, worker_pid: process.pid }, 'worker started');
-  };
+  }
 
   async function restart(slot: Slot): Promise<void> {
-    const lived = clock.monotonic() - slot.startedAt;
-    slot.failures = lived >= STEADY_MS ? 1 : slot.failures + 1;
-    await pause(clock, backoffMs(slot.failures, RESTART, options.random(), null), end.signal);
+    await backOff(slot, options, end.signal);
     if (end.signal.aborted) return;
     restarts += 1;
     run(slot);
@@ -173,10 +147,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
   return {
     start: async () => {
-      // A start-up failure affects every worker, so only the first one reports it. The others start after it.
-      for (const slot of slots.slice(0, 1)) run(slot);
       void killHanging(slots, options, end.signal);
-      return await up.promise;
+      return await startup.begin();
     },
     get running() {
       return listening().length;
@@ -188,6 +160,74 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       await metrics.collect(listening().flatMap(({ process }) => (process === null ? [] : [process]))),
     stop: async (reason, signal) => {
       await end.stop(slots, reason, signal);
+    },
+  };
+}
+
+function startMessage(
+  { number, failures }: Slot,
+  config: ServerConfiguration,
+  relay: EvidenceRelay<Slot>,
+): PrimaryMessage {
+  return {
+    kind: 'slipway:start',
+    slot: number,
+    config,
+    ...relay.evidence(),
+    isReplacement: failures > 0,
+  };
+}
+
+/** Waits before a worker that died is started again, longer after each failure in a row. */
+async function backOff(
+  slot: Slot,
+  { clock, random }: Pick<SupervisorOptions, 'clock' | 'random'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const lived = clock.monotonic() - slot.startedAt;
+  slot.failures = lived >= STEADY_MS ? 1 : slot.failures + 1;
+  await pause(clock, backoffMs(slot.failures, RESTART, random(), null), signal);
+}
+
+interface StartedWorkers {
+  readonly url: string;
+  readonly hashing: string;
+}
+
+/** The start of all workers. A start-up failure affects every worker, so the first one starts alone and reports it. */
+function createStartup(
+  slots: readonly Slot[],
+  run: (slot: Slot) => void,
+): {
+  /** Whether any worker has accepted clients. */
+  readonly hasListened: boolean;
+  /** Starts the first; resolves when all of them accept clients. */
+  begin(): Promise<StartedWorkers>;
+  onListening(slot: Slot, server: StartedWorkers): void;
+  onFailed(how: WorkerExit): void;
+} {
+  const up = Promise.withResolvers<StartedWorkers>();
+  const awaited = new Set(slots);
+  let hasListened = false;
+  return {
+    get hasListened() {
+      return hasListened;
+    },
+    begin: async () => {
+      for (const slot of slots.slice(0, 1)) run(slot);
+      return await up.promise;
+    },
+    onListening: (slot, { url, hashing }) => {
+      slot.isListening = true;
+      if (!hasListened) {
+        hasListened = true;
+        for (const waiting of slots) if (waiting !== slot) run(waiting);
+      }
+      awaited.delete(slot);
+      if (awaited.size === 0) up.resolve({ url, hashing });
+    },
+    onFailed: ({ code }) => {
+      up.reject(new WorkersFailedError(code ?? EXIT_KILLED));
     },
   };
 }
