@@ -115,14 +115,23 @@ export function isNewDamage(damage: Evidence['damage'], { blake3, kind }: Damage
   return known === undefined ? damage.size < MAX_DAMAGE : known.report.kind !== kind;
 }
 
-/** Adds up the troubled entries of one snapshot. The cost grows with the trouble, not with the snapshot. */
+/** The troubled entries of one snapshot. */
+export interface SnapshotTrouble {
+  readonly missing: EntryTrouble;
+  readonly damaged: EntryTrouble;
+}
+
+/**
+ * Adds up the troubled entries of one snapshot. The cost grows with the trouble, not with the snapshot.
+ *
+ * @param missingWhenRead entries without a usable object when the snapshot was read
+ */
 export function snapshotTrouble(
-  { snapshots, damage }: Evidence,
+  damage: Evidence['damage'],
   snapshotId: SnapshotId,
-): { readonly missing: EntryTrouble; readonly damaged: EntryTrouble } {
-  const snapshot = snapshots.get(snapshotId);
-  if (snapshot?.manifest !== 'ok') return { missing: NO_TROUBLE, damaged: NO_TROUBLE };
-  let { missing } = snapshot;
+  missingWhenRead: EntryTrouble,
+): SnapshotTrouble {
+  let missing = missingWhenRead;
   let damaged = NO_TROUBLE;
   for (const { report, holders } of damage.values()) {
     const held = holders.get(snapshotId);

@@ -15,7 +15,7 @@ const MAX_REMEMBERED_STORES = 64;
  * and of damaged objects, not with the size of a snapshot.
  */
 export function reduce(evidence: Evidence, event: EvidenceEvent): Evidence {
-  const next = forgetUnwanted(releaseHold(learn(evidence, event), event.at));
+  const next = forgetUnwanted(evidence, releaseHold(learn(evidence, event), event.at));
   return { ...next, verdicts: evaluateChannels(next, event.at) };
 }
 
@@ -131,8 +131,9 @@ function bindSnapshot(
 
 function findDamage(evidence: Evidence, { found }: EventOf<'damage-found'>): Evidence {
   const damage = new Map<Blake3Hex, FoundDamage>(evidence.damage);
+  const mayBeHeld = holderTest(evidence);
   for (const each of found) {
-    if (isNewDamage(damage, each.report)) damage.set(each.report.blake3, each);
+    if (isNewDamage(damage, each.report) && mayBeHeld(each)) damage.set(each.report.blake3, each);
   }
   return { ...evidence, damage };
 }
@@ -162,15 +163,24 @@ function isReading({ snapshots }: Evidence, { statement }: VerifiedAttestation):
 }
 
 /** Drops snapshots that no attestation names, and damage that nothing holds once everything is read. */
-function forgetUnwanted(evidence: Evidence): Evidence {
+function forgetUnwanted(before: Evidence, evidence: Evidence): Evidence {
+  const { newest, effective } = evidence;
+  const isSame =
+    newest === before.newest && effective === before.effective && evidence.snapshots === before.snapshots;
+  if (isSame) return evidence;
   const wanted = wantedSnapshots(evidence);
   const snapshots = filterMap(evidence.snapshots, (_, snapshotId) => wanted.has(snapshotId));
+  const kept = { ...evidence, snapshots };
+  return { ...kept, damage: filterMap(evidence.damage, holderTest(kept)) };
+}
+
+/** Makes the test whether a wanted snapshot holds damaged bytes, or may hold them because it could not be read. */
+function holderTest(evidence: Evidence): (found: FoundDamage) => boolean {
+  const wanted = wantedSnapshots(evidence);
   const isAllRead =
-    wanted.size > 0 && [...wanted].every((snapshotId) => snapshots.get(snapshotId)?.manifest === 'ok');
-  const damage = isAllRead
-    ? filterMap(evidence.damage, ({ holders }) => [...holders.keys()].some((id) => wanted.has(id)))
-    : evidence.damage;
-  return { ...evidence, snapshots, damage };
+    wanted.size > 0 &&
+    [...wanted].every((snapshotId) => evidence.snapshots.get(snapshotId)?.manifest === 'ok');
+  return ({ holders }) => !isAllRead || !wanted.isDisjointFrom(holders);
 }
 
 function withoutAttestation(evidence: Evidence): Evidence {
@@ -188,6 +198,11 @@ function rememberVersion(
 
 /** The entries of a map that satisfy a condition; the same map when all of them do. */
 function filterMap<K, V>(map: ReadonlyMap<K, V>, isKept: (value: V, key: K) => boolean): ReadonlyMap<K, V> {
-  const kept = [...map].filter(([key, value]) => isKept(value, key));
-  return kept.length === map.size ? map : new Map(kept);
+  let kept: Map<K, V> | null = null;
+  for (const [key, value] of map) {
+    if (isKept(value, key)) continue;
+    kept ??= new Map(map);
+    kept.delete(key);
+  }
+  return kept ?? map;
 }

@@ -2,7 +2,13 @@ import type { Channel } from '../release/channel.ts';
 import type { SnapshotId } from '../release/digest.ts';
 import type { ReleaseId } from '../release/release-id.ts';
 import type { AttestationStatement, AttestedRelease, RetainedRelease } from './attestation.ts';
-import type { Evidence, ReadManifest, SnapshotEvidence } from './evidence.ts';
+import {
+  snapshotTrouble,
+  type Evidence,
+  type ReadManifest,
+  type SnapshotEvidence,
+  type SnapshotTrouble,
+} from './evidence.ts';
 import { attestationFor, isNamed } from './hold-over.ts';
 
 /** The release to judge: the current one of a channel, or exactly this one, current or retained. */
@@ -23,6 +29,8 @@ export interface ReleaseCase {
   readonly authorized: AttestedRelease | RetainedRelease | null;
   /** The snapshot of the authorized release; `null` while it is not read, or cannot be read from the volume now. */
   readonly snapshot: SnapshotEvidence | null;
+  /** What is wrong with the entries of the snapshot; `null` without a manifest to name them. */
+  readonly trouble: SnapshotTrouble | null;
 }
 
 /** Selects the evidence on one release. */
@@ -31,7 +39,11 @@ export function releaseCase(evidence: Evidence, subject: Subject): ReleaseCase {
   const authorized = named?.result === 'PASSED' ? named : null;
   const snapshot =
     authorized === null || !evidence.volume.ok ? undefined : evidence.snapshots.get(authorized.snapshot_id);
-  return { evidence, subject, statement, named, authorized, snapshot: snapshot ?? null };
+  const trouble =
+    authorized === null || snapshot?.manifest !== 'ok'
+      ? null
+      : snapshotTrouble(evidence.damage, authorized.snapshot_id, snapshot.missing);
+  return { evidence, subject, statement, named, authorized, snapshot: snapshot ?? null, trouble };
 }
 
 function findRelease(

@@ -1,5 +1,5 @@
 import { CLOCK_SKEW_SECONDS, type ReleaseFailure } from './attestation.ts';
-import { highestVersion, snapshotTrouble, type EntryTrouble } from './evidence.ts';
+import { highestVersion, type EntryTrouble } from './evidence.ts';
 import { isManifestOf, retainedUntil, type ReleaseCase } from './release-case.ts';
 import type { Fault } from './verdict.ts';
 
@@ -143,21 +143,26 @@ export const CHECKS: readonly Check[] = [
       };
     },
   },
-  { name: 'entries-present', run: (subjectCase) => entriesFault(subjectCase, 'missing') },
-  { name: 'entries-undamaged', run: (subjectCase) => entriesFault(subjectCase, 'damaged') },
+  {
+    name: 'entries-present',
+    run: ({ trouble }) => {
+      if (trouble === null) return null;
+      if (trouble.missing.count === 0) return true;
+      return { reason: 'EntryMissing', message: `no usable object for ${describeEntries(trouble.missing)}` };
+    },
+  },
+  {
+    name: 'entries-undamaged',
+    run: ({ trouble }) => {
+      if (trouble === null) return null;
+      if (trouble.damaged.count === 0) return true;
+      return {
+        reason: 'EntryDamaged',
+        message: `bytes do not match the manifest for ${describeEntries(trouble.damaged)}`,
+      };
+    },
+  },
 ];
-
-function entriesFault(
-  { authorized, snapshot, evidence }: ReleaseCase,
-  kind: 'missing' | 'damaged',
-): true | Fault | null {
-  if (authorized === null || snapshot?.manifest !== 'ok') return null;
-  const trouble = snapshotTrouble(evidence, authorized.snapshot_id)[kind];
-  if (trouble.count === 0) return true;
-  return kind === 'missing'
-    ? { reason: 'EntryMissing', message: `no usable object for ${describeEntries(trouble)}` }
-    : { reason: 'EntryDamaged', message: `bytes do not match the manifest for ${describeEntries(trouble)}` };
-}
 
 function describeFailure({ reason, entry_count, examples }: ReleaseFailure): string {
   switch (reason) {

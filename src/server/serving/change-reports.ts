@@ -1,6 +1,7 @@
 import { CHANNELS } from '../../domain/release/channel.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { DamageReport, Evidence } from '../../domain/verdict/evidence.ts';
+import type { EvidenceEvent } from '../../domain/verdict/evidence-event.ts';
 import { isSameOutcome, type Verdict } from '../../domain/verdict/verdict.ts';
 import type { AcceptedEnvelope, DamageChange, ServingControl } from './serving.ts';
 import type { LoadOutcome } from './snapshot-binder.ts';
@@ -9,7 +10,7 @@ import { firstOf } from './snapshot-trouble.ts';
 /** Reports changes of the evidence to those who watch. */
 export interface ChangeReports extends Pick<ServingControl, 'watchDamage' | 'watchAttestation'> {
   /** Reports everything that two consecutive pieces of evidence differ in. */
-  report(before: Evidence, after: Evidence): void;
+  report(before: Evidence, event: EvidenceEvent, after: Evidence): void;
   /** Reports the first few objects that were missing when a snapshot was read. Only the reader can see them. */
   announceMissing(outcome: LoadOutcome): void;
 }
@@ -34,11 +35,10 @@ export function createChangeReports(
     watchAttestation: (listener) => {
       attestationListeners.push(listener);
     },
-    report: (before, after) => {
-      if (before.damage !== after.damage) {
-        for (const [blake3, { report }] of after.damage)
-          if (before.damage.get(blake3)?.report !== report) reportDamage(blake3, report);
-        for (const blake3 of before.damage.keys()) if (!after.damage.has(blake3)) reportDamage(blake3, null);
+    report: (before, event, after) => {
+      for (const blake3 of touchedDigests(before, event, after)) {
+        const report = after.damage.get(blake3)?.report ?? null;
+        if (report !== (before.damage.get(blake3)?.report ?? null)) reportDamage(blake3, report);
       }
       const { envelope, newest } = after;
       if (envelope !== null && newest !== null && envelope !== before.envelope) {
@@ -59,4 +59,11 @@ export function createChangeReports(
       }
     },
   };
+}
+
+/** The digests whose damage an event may have changed. */
+function touchedDigests(before: Evidence, event: EvidenceEvent, after: Evidence): Iterable<Blake3Hex> {
+  if (event.type === 'damage-found') return event.found.map(({ report }) => report.blake3);
+  if (before.damage === after.damage) return [];
+  return new Set([...before.damage.keys(), ...after.damage.keys()]);
 }

@@ -41,7 +41,7 @@ export interface EvidenceStoreOptions {
   readonly createBinder: (onBound: SnapshotBinderOptions['onBound']) => SnapshotBinder;
   readonly clock: Clock;
   /** Called after every event. */
-  readonly onEvent: (before: Evidence, after: Evidence) => void;
+  readonly onEvent: (before: Evidence, event: EvidenceEvent, after: Evidence) => void;
   /** Called after a snapshot that was read is taken in. */
   readonly onBound: (outcome: LoadOutcome) => void;
 }
@@ -59,7 +59,8 @@ export function createEvidenceStore(options: EvidenceStoreOptions): EvidenceStor
   const dispatch: EvidenceStore['dispatch'] = (event) => {
     const before = known.evidence;
     const at = clock.now();
-    const evidence = reduce(before, { ...event, at });
+    const dated = { ...event, at };
+    const evidence = reduce(before, dated);
     binder.want(wantedSnapshots(evidence));
     if (mustReadAgain(before, evidence)) binder.invalidate();
     const state = nextServingState(known.state, evidence, (snapshotId) => {
@@ -67,7 +68,7 @@ export function createEvidenceStore(options: EvidenceStoreOptions): EvidenceStor
       return bound?.ok === true ? bound.index : null;
     });
     known = { evidence, state, steady: steadyInterval(evidence, at), servables: new WeakMap() };
-    options.onEvent(before, evidence);
+    options.onEvent(before, dated, evidence);
     return before;
   };
 
