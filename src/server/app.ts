@@ -125,12 +125,10 @@ function createFrontAnswers({
   tokens,
 }: ServerAppOptions): (exchange: Exchange, context: RequestContext) => boolean {
   const cdnPrefix = `/${cdnHost}/`;
-  const probePaths: readonly string[] = [
-    PUBLIC_OPERATIONS.getHealth.path,
-    PUBLIC_OPERATIONS.getReadiness.path,
-  ];
+  const { getHealth, getReadiness } = PUBLIC_OPERATIONS;
+  const probePaths = new Set<string>([getHealth.path, getReadiness.path]);
   const probes = new Map(
-    routes.filter(({ path }) => probePaths.includes(path)).map((route) => [route.path as string, route]),
+    routes.filter(({ path }) => probePaths.has(path)).map((route) => [route.path, route]),
   );
 
   const serveBytes = async ({ request, response }: Exchange, context: RequestContext): Promise<void> => {

@@ -13,7 +13,8 @@ import { mustReadAgain } from '../../domain/verdict/reduce.ts';
 import type { Verdict } from '../../domain/verdict/verdict.ts';
 import { createChangeReports } from './change-reports.ts';
 import { createDamageRecheck } from './damage-recheck.ts';
-import { createEvidenceStore, type EvidenceStoreOptions } from './evidence-store.ts';
+import type { DigestFinder } from './digest-finder.ts';
+import { createEvidenceStore, type EvidenceStore, type EvidenceStoreOptions } from './evidence-store.ts';
 import type { InspectObject } from './object-inspector.ts';
 import type { Servable, ServedRelease, ServingControl } from './serving.ts';
 import { entriesHolding } from './snapshot-trouble.ts';
@@ -36,48 +37,46 @@ export interface ServingOptions extends Pick<EvidenceStoreOptions, 'finder' | 'c
 export function createServing(options: ServingOptions): ServingControl {
   const { clock, finder, verify } = options;
   const changes = createChangeReports(options.onVerdict);
-  const { binder, known, current, dispatch } = createEvidenceStore({
+  const store = createEvidenceStore({
     finder,
     createBinder: options.createBinder,
     clock,
-    onEvent: changes.report,
-    onBound: changes.announceMissing,
+    onEvent: (before, event, after) => {
+      changes.report(before, event, after);
+    },
+    onBound: (outcome) => {
+      changes.announceMissing(outcome);
+    },
   });
 
-  const locate = (report: DamageReport): FoundDamage => {
-    const { damage } = known().evidence;
-    const holders = [...binder.all()].flatMap(([snapshotId, bound]) => {
-      const held = bound.ok ? entriesHolding(bound, report.blake3, finder, damage.keys()) : null;
-      return held === null ? [] : [[snapshotId, held] as const];
-    });
-    return { report, holders: new Map(holders) };
-  };
-
   const reportDamage = (...reports: readonly DamageReport[]): void => {
-    const news = reports.filter((report) => isNewDamage(known().evidence.damage, report));
+    const news = reports.filter((report) => isNewDamage(store.known().evidence.damage, report));
     if (news.length === 0) return;
-    const before = dispatch({ type: 'damage-found', found: news.map(locate) });
+    const before = store.dispatch({
+      type: 'damage-found',
+      found: news.map((report) => locate(report, store, finder)),
+    });
     // With more than one, rechecks are under way already.
-    if (before.damage.size === 0 && known().evidence.damage.size > 0) options.onTrouble();
+    if (before.damage.size === 0 && store.known().evidence.damage.size > 0) options.onTrouble();
   };
 
   const recheckDamage = createDamageRecheck({
     finder,
-    binder,
+    binder: store.binder,
     inspect: options.inspect,
-    evidence: () => known().evidence,
+    evidence: () => store.known().evidence,
     onDamaged: reportDamage,
-    onMended: (digests) => dispatch({ type: 'damage-mended', digests }),
+    onMended: (digests) => store.dispatch({ type: 'damage-mended', digests }),
   });
 
   return {
-    state: () => known().state,
+    state: () => store.known().state,
     verdict: (channel) => {
-      const { evidence } = current();
+      const { evidence } = store.current();
       return evidence.verdicts[channel] ?? evaluate(evidence, { channel }, clock.now());
     },
     servable: (release) => {
-      const { evidence, servables } = current();
+      const { evidence, servables } = store.current();
       const before = servables.get(release);
       if (before !== undefined) return before;
       const servable = servableOf(evidence, release, clock.now());
@@ -85,31 +84,50 @@ export function createServing(options: ServingOptions): ServingControl {
       return servable;
     },
     reportDamage,
-    watchDamage: changes.watchDamage,
-    watchAttestation: changes.watchAttestation,
+    watchDamage: (listener) => {
+      changes.watchDamage(listener);
+    },
+    watchAttestation: (listener) => {
+      changes.watchAttestation(listener);
+    },
     offerEnvelope: (envelope) => {
-      const before = dispatch({ type: 'envelope-offered', envelope, verified: verify(envelope) });
-      const { newest, rejection } = known().evidence;
+      const before = store.dispatch({ type: 'envelope-offered', envelope, verified: verify(envelope) });
+      const { newest, rejection } = store.known().evidence;
       if (rejection !== null) return 'refused';
       return newest === before.newest ? 'unchanged' : 'accepted';
     },
-    observeVolume: (volume) => mustReadAgain(dispatch({ type: 'volume-observed', volume }), known().evidence),
+    observeVolume: (volume) =>
+      mustReadAgain(store.dispatch({ type: 'volume-observed', volume }), store.known().evidence),
     observeKeys: (keyIds) => {
-      const { envelope } = known().evidence;
-      dispatch({ type: 'keys-observed', keyIds, newest: envelope === null ? null : verify(envelope) });
+      const { envelope } = store.known().evidence;
+      store.dispatch({ type: 'keys-observed', keyIds, newest: envelope === null ? null : verify(envelope) });
     },
-    tick: () => void current(),
-    hasTrouble: () => hasTrouble(known().evidence),
+    tick: () => void store.current(),
+    hasTrouble: () => hasTrouble(store.known().evidence),
     recheck: async () => {
-      await binder.recheck();
+      await store.binder.recheck();
       await recheckDamage();
     },
-    attestation: () => known().evidence.newest,
-    rejection: () => known().evidence.rejection,
+    attestation: () => store.known().evidence.newest,
+    rejection: () => store.known().evidence.rejection,
     stop: async () => {
-      await binder.stop();
+      await store.binder.stop();
     },
   };
+}
+
+/** Finds the snapshots that hold damaged bytes. */
+function locate(
+  report: DamageReport,
+  store: Pick<EvidenceStore, 'binder' | 'known'>,
+  finder: DigestFinder,
+): FoundDamage {
+  const { damage } = store.known().evidence;
+  const holders = [...store.binder.all()].flatMap(([snapshotId, bound]) => {
+    const held = bound.ok ? entriesHolding(bound, report.blake3, finder, damage.keys()) : null;
+    return held === null ? [] : [[snapshotId, held] as const];
+  });
+  return { report, holders: new Map(holders) };
 }
 
 function servableOf(
