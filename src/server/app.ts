@@ -26,7 +26,7 @@ import { isWellEncoded, splitTarget, type RequestTarget } from './http/request-t
 import { sendAnswer } from './http/send-answer.ts';
 import type { TokenVerifier } from './http/token-verifier.ts';
 
-/** What {@link createServerApp} needs. */
+/** Settings and collaborators of {@link createServerApp}. */
 export interface ServerAppOptions {
   readonly routes: readonly PublicRoute[];
   readonly cdn: CdnHandler;
@@ -53,31 +53,57 @@ export const CDN_ROUTE = PUBLIC_OPERATIONS.getResource.path;
 export function createServerApp(
   options: ServerAppOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const { cdn, cdnHost, admin, dashboard, tokens, logger } = options;
-  const cdnPrefix = `/${cdnHost}/`;
   const contexts = new WeakMap<IncomingMessage, RequestContext>();
-  const routes = new Map(options.routes.map((route) => [route.path, route]));
-  const probes = new Map(
-    [PUBLIC_OPERATIONS.getHealth.path, PUBLIC_OPERATIONS.getReadiness.path].map((path) => [
-      path as string,
-      routes.get(path),
-    ]),
-  );
-  const app = createExpress(options.routes, contexts, tokens);
+  const app = createExpress(options.routes, contexts, options.tokens);
+  const begin = createBegin(options);
+  const answerInFront = createFrontAnswers(options);
 
-  const begin = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    target: RequestTarget,
-  ): RequestContext => {
-    const id = requestId(request.headers['x-request-id'], options.createRequestId);
-    const isCdn = target.path.startsWith(cdnPrefix);
-    const template = isDashboardPath(target.path)
-      ? DASHBOARD_PATH
-      : (routes.get(target.path)?.path ?? findAdminRoute(target.path)?.template);
-    const route = isCdn ? CDN_ROUTE : (template ?? NO_ROUTE);
-    options.observe({ request, response, route, requestId: id });
-    // Whoever asks again for the id of this request must get this one.
+  return (request, response) => {
+    const target = splitTarget(request.url ?? '');
+    const context = begin({ request, response }, target ?? { path: '', query: '', text: '' });
+    const problem = target === null ? 'The request target is not valid.' : messageProblem(request);
+    // Node loses what came behind a request that asks for another protocol.
+    if (problem !== null || request.headers.upgrade !== undefined) response.setHeader('connection', 'close');
+    if (target === null || problem !== null) {
+      const error = new ServiceError('invalid_request', problem ?? 'The request is not valid.');
+      failRequest(error, { request, response }, context);
+      return;
+    }
+    if (answerInFront({ request, response }, context)) return;
+    // Express matches on the path and must not see an authority.
+    request.url = target.text;
+    contexts.set(request, context);
+    response.setHeader('x-request-id', context.requestId);
+    app(request, response);
+  };
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Makes the function that names the route and the id of a request, and lets it be observed. */
+function createBegin({
+  routes,
+  cdnHost,
+  createRequestId,
+  observe,
+  logger,
+}: ServerAppOptions): (exchange: Exchange, target: RequestTarget) => RequestContext {
+  const paths = new Set<string>(routes.map(({ path }) => path));
+
+  const routeOf = (path: string): string => {
+    if (path.startsWith(`/${cdnHost}/`)) return CDN_ROUTE;
+    if (isDashboardPath(path)) return DASHBOARD_PATH;
+    return paths.has(path) ? path : (findAdminRoute(path)?.template ?? NO_ROUTE);
+  };
+
+  return ({ request, response }, target) => {
+    const id = requestId(request.headers['x-request-id'], createRequestId);
+    const route = routeOf(target.path);
+    observe({ request, response, route, requestId: id });
+    // Later readers of the header must get this id.
     request.headers['x-request-id'] = id;
     return {
       requestId: id,
@@ -87,12 +113,25 @@ export function createServerApp(
       },
     };
   };
+}
 
-  const serveBytes = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    context: RequestContext,
-  ): Promise<void> => {
+/** Makes the function that answers a request in front of Express; it returns false when Express must answer. */
+function createFrontAnswers({
+  routes,
+  cdn,
+  cdnHost,
+  admin,
+  dashboard,
+  tokens,
+}: ServerAppOptions): (exchange: Exchange, context: RequestContext) => boolean {
+  const cdnPrefix = `/${cdnHost}/`;
+  const { getHealth, getReadiness } = PUBLIC_OPERATIONS;
+  const probePaths = new Set<string>([getHealth.path, getReadiness.path]);
+  const probes = new Map(
+    routes.filter(({ path }) => probePaths.has(path)).map((route) => [route.path, route]),
+  );
+
+  const serveBytes = async ({ request, response }: Exchange, context: RequestContext): Promise<void> => {
     try {
       await requireToken(tokens, request, new URLSearchParams(context.target.query));
       cdn.handle(request, response, context.target.text);
@@ -101,48 +140,27 @@ export function createServerApp(
     }
   };
 
-  return (request, response) => {
-    const target = splitTarget(request.url ?? '');
-    const context = begin(request, response, target ?? { path: '', query: '', text: '' });
-    const problem = target === null ? 'The request target is not valid.' : messageProblem(request);
-    // Node loses what came behind a request that asks for another protocol.
-    if (problem !== null || request.headers.upgrade !== undefined) response.setHeader('connection', 'close');
-    if (target === null || problem !== null) {
-      const error = new ServiceError('invalid_request', problem ?? 'The request is not valid.');
-      failRequest(error, { request, response }, context);
-      return;
-    }
-    if (target.path.startsWith(cdnPrefix)) {
-      if (tokens === null) cdn.handle(request, response, target.text);
-      else void serveBytes(request, response, context);
-      return;
-    }
-    if (isDashboardPath(target.path)) {
+  return (exchange, context) => {
+    const { request, response } = exchange;
+    const { path, text } = context.target;
+    const probe = probes.get(path);
+    if (path.startsWith(cdnPrefix)) {
+      if (tokens === null) cdn.handle(request, response, text);
+      else void serveBytes(exchange, context);
+    } else if (isDashboardPath(path)) {
       void dashboard.handle(request, response, context);
-      return;
-    }
-    if (isAdminPath(target.path)) {
+    } else if (isAdminPath(path)) {
       admin.handle(request, response, context);
-      return;
-    }
-    const probe = probes.get(target.path);
-    if (probe !== undefined) {
-      void answerPublicRoute(probe, { request, response }, context, null);
-      return;
-    }
-    if (!isWellEncoded(target.path)) {
-      failRequest(badEncoding('path'), { request, response }, context);
-      return;
-    }
-    if (target.path === '*') {
+    } else if (probe !== undefined) {
+      void answerPublicRoute(probe, exchange, context, null);
+    } else if (!isWellEncoded(path)) {
+      failRequest(badEncoding('path'), exchange, context);
+    } else if (path === '*') {
       void sendAnswer(request, response, { status: 204, headers: { allow: PUBLIC_METHODS }, body: [] });
-      return;
+    } else {
+      return false;
     }
-    // Express matches on the path and must not see an authority.
-    request.url = target.text;
-    contexts.set(request, context);
-    response.setHeader('x-request-id', context.requestId);
-    app(request, response);
+    return true;
   };
 }
 

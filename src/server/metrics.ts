@@ -8,7 +8,7 @@ import {
   type CounterSeries,
   type HistogramSeries,
 } from '../platform/metrics/tally.ts';
-import type { RefreshOutcome } from './serving/refresher.ts';
+import type { RefreshOutcome } from './serving/attestation-poller.ts';
 import type { Serving } from './serving/serving.ts';
 
 /** Methods that get a label of their own; anything else is `other`, so that clients cannot make series. */

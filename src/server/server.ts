@@ -1,24 +1,28 @@
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type Server } from 'node:http';
 
 import { loadTrustedKeys } from '../attestation/keys.ts';
 import { parseJsonExact } from '../contract/json/json-exact.ts';
 import type { Reason } from '../domain/verdict/reasons.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { ConfigurationProblems } from '../platform/config/run-configured.ts';
+import type { HashPool } from '../platform/hashing/digests.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
-import { listen } from '../platform/http/listen.ts';
+import { listen, type Listening } from '../platform/http/listen.ts';
 import type { Lifecycle } from '../platform/process/lifecycle.ts';
 import type { Logger } from '../platform/logging/logging.ts';
 import { createMetricsServer, createRegistry } from '../platform/metrics/metrics.ts';
+import type { ReportForwarder } from './admin/reports/report-forwarder.ts';
 import { createReportThread } from './admin/reports/report-thread.ts';
-import { assembleServer } from './assemble-server.ts';
+import { assembleServer, type AssembledServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config.ts';
-import { createDaemonClient } from './daemon-client/daemon-client.ts';
+import { createDaemonClient, type DaemonClient } from './daemon-client/daemon-client.ts';
 import { readDaemonToken } from './daemon-client/daemon-token.ts';
 import { readDashboardFiles } from './dashboard/dashboard-files.ts';
 import { createDamageSender } from './daemon-client/damage-sender.ts';
 import { readOpenApiDocument } from './http/openapi-document.ts';
+import type { FastPath } from './fast-path/fast-path.ts';
 import { createServerScrub } from './scrub/create-server-scrub.ts';
+import type { Scrubber } from './scrub/scrubber.ts';
 import { createTrustedKeyRing } from './serving/trusted-key-ring.ts';
 import type { SharedServing } from './workers/shared-serving.ts';
 
@@ -27,7 +31,7 @@ const NOT_YET: ReadonlySet<Reason | null> = new Set<Reason>(['AttestationUnavail
 /** Milliseconds between two looks at a verdict that is waited for. */
 const SETTLE_STEP_MS = 50;
 
-/** What {@link startServer} needs beside its configuration. */
+/** Collaborators of {@link startServer}. */
 export interface ServerDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -88,21 +92,7 @@ export async function startServer(
     isShuttingDown: () => lifecycle.signal.aborted,
     version,
   });
-  const http = createHttpServer(
-    {
-      headersTimeout: config.limits.headersTimeoutMs,
-      requestTimeout: Math.max(config.limits.requestTimeoutMs, config.limits.headersTimeoutMs),
-      keepAliveTimeout: config.limits.keepAliveTimeoutMs,
-      maxHeaderSize: config.limits.maxHeaderBytes,
-      connectionsCheckingInterval: 1_000,
-      // Refused by the listener, in the words of this service.
-      requireHostHeader: false,
-    },
-    listener,
-  );
-  http.maxConnections = Math.ceil(config.limits.maxConnections / (shared?.processes ?? 1));
-  // Otherwise processes that are all full would hand a connection around without end. Not in the types of Node yet.
-  if (shared !== undefined) Object.assign(http, { dropMaxConnection: true });
+  const http = createHttp(config, shared, listener);
   const fastPath = installFastPath(http);
   const { serving, refresher } = room;
   const inFlight = cdn.parts.budget;
@@ -132,30 +122,73 @@ export async function startServer(
     await settle(() => !NOT_YET.has(serving.verdict('official').reason), { clock, lifecycle, settleMs });
   }
   const listening = await listen(http, config.listen);
-  lifecycle.onShutdown('verification', async () => {
-    cdn.close();
-    await pool.close();
-  });
-  lifecycle.onShutdown('refresh', async () => {
-    await room.stop();
-    await forwarder.close();
-    await client.close();
-  });
-  lifecycle.onShutdown('scrub', async () => scrub?.stop());
-  lifecycle.onShutdown('drain', async (signal) => {
-    const drained = AbortSignal.timeout(config.shutdown.drainSeconds * 1000);
-    const ended = AbortSignal.any([signal, drained]);
-    ended.addEventListener('abort', () => fastPath?.cut(), { once: true });
-    const closed = listening.close(ended);
-    fastPath?.drain();
-    await closed;
-  });
-  lifecycle.onShutdown('propagation', async () => {
-    await clock.sleep(config.shutdown.propagationDelaySeconds * 1000);
-  });
+  endInOrder(
+    config,
+    { lifecycle, clock },
+    { pool, client, forwarder, room, cdn, scrub, fastPath, listening },
+  );
   if (settleMs === 0) refresher.start(firstEnvelope);
   scrub?.start();
   return { url: listening.url, metricsUrl: metricsServer?.url ?? null, hashing: pool.implementation };
+}
+
+function createHttp(
+  { limits }: ServerConfiguration,
+  shared: SharedServing | undefined,
+  listener: AssembledServer['listener'],
+): Server {
+  const http = createHttpServer(
+    {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: Math.max(limits.requestTimeoutMs, limits.headersTimeoutMs),
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      maxHeaderSize: limits.maxHeaderBytes,
+      connectionsCheckingInterval: 1_000,
+      // Refused by the listener, in the words of this service.
+      requireHostHeader: false,
+    },
+    listener,
+  );
+  http.maxConnections = Math.ceil(limits.maxConnections / (shared?.processes ?? 1));
+  // Otherwise processes that are all full would hand a connection around without end. Not in the types of Node yet.
+  if (shared !== undefined) Object.assign(http, { dropMaxConnection: true });
+  return http;
+}
+
+/** Registers the end of every running part; the last one registered ends first. */
+function endInOrder(
+  { shutdown }: ServerConfiguration,
+  { lifecycle, clock }: Pick<ServerDependencies, 'lifecycle' | 'clock'>,
+  parts: Pick<AssembledServer, 'room' | 'cdn'> & {
+    readonly pool: HashPool;
+    readonly client: DaemonClient;
+    readonly forwarder: ReportForwarder;
+    readonly scrub: Scrubber | null;
+    readonly fastPath: FastPath | null;
+    readonly listening: Listening;
+  },
+): void {
+  lifecycle.onShutdown('verification', async () => {
+    parts.cdn.close();
+    await parts.pool.close();
+  });
+  lifecycle.onShutdown('refresh', async () => {
+    await parts.room.stop();
+    await parts.forwarder.close();
+    await parts.client.close();
+  });
+  lifecycle.onShutdown('scrub', async () => parts.scrub?.stop());
+  lifecycle.onShutdown('drain', async (signal) => {
+    const drained = AbortSignal.timeout(shutdown.drainSeconds * 1000);
+    const ended = AbortSignal.any([signal, drained]);
+    ended.addEventListener('abort', () => parts.fastPath?.cut(), { once: true });
+    const closed = parts.listening.close(ended);
+    parts.fastPath?.drain();
+    await closed;
+  });
+  lifecycle.onShutdown('propagation', async () => {
+    await clock.sleep(shutdown.propagationDelaySeconds * 1000);
+  });
 }
 
 /** Waits until this process has a verdict that will last, for as long as it may. */

@@ -6,10 +6,10 @@ import { snapshotIdOf, type Blake3Hex } from '../../src/domain/release/digest.ts
 import type { ManifestEntry } from '../../src/domain/release/manifest.ts';
 import type { Reason } from '../../src/domain/verdict/reasons.ts';
 import { parseReleaseId } from '../../src/domain/release/release-id.ts';
+import type { DamageReport } from '../../src/domain/verdict/evidence.ts';
 import type { Verdict } from '../../src/domain/verdict/verdict.ts';
 import type {
   DamageChange,
-  DamageReport,
   Servable,
   ServedRelease,
   Serving,
@@ -137,9 +137,9 @@ export class FakeServing implements Serving {
     return { ok: true };
   }
 
-  reportDamage(report: DamageReport): void {
-    this.reports.push(report);
-    this.tellDamage({ blake3: report.blake3, report });
+  reportDamage(...reports: readonly DamageReport[]): void {
+    this.reports.push(...reports);
+    for (const report of reports) this.tellDamage({ blake3: report.blake3, report });
   }
 
   watchDamage(listener: (change: DamageChange) => void): void {

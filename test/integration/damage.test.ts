@@ -67,6 +67,12 @@ it('is found by a request of the server, and daemon, attestation and reports tel
   });
   expect(failed.version).toBeGreaterThan(before.version);
   expect(failed.official?.failure).toEqual({ reason: 'EntryDamaged', entry_count: 1, examples: [BAD] });
+  // The withdrawal keeps the reason that the server found first.
+  await until(async () => {
+    const { reason, message } = await system.untilReady(false);
+    expect(reason).toBe('EntryDamaged');
+    return message.includes('withdraws') && message.includes(`1 entry: ${BAD}`);
+  });
   expect(await verification(system)).toMatchObject({
     status: 'failing',
     message: `1 damaged file in release r90_one: ${BAD}. Run repair.`,

@@ -138,7 +138,9 @@ describe('damage on the volume', () => {
     await flipBit(await objectPath(system, 'TableBundles/Excel.zip'), 5);
     const task = await system.run('verify');
     expect(task).toMatchObject({ status: 'succeeded', result: { damaged: 1 } });
-    expect((await system.untilReady(false)).reason).toBe('ReleaseNotAuthorized');
+    const verdict = await system.untilReady(false);
+    expect(verdict.reason).toBe('EntryDamaged');
+    expect(verdict.message).toContain('1 entry: TableBundles/Excel.zip');
     expect(await system.run('repair')).toMatchObject({ status: 'succeeded' });
     await system.untilReady(true);
   });

@@ -3,9 +3,15 @@ import type {
   AttestedRelease,
   VerifiedAttestation,
 } from '../../src/domain/verdict/attestation.ts';
+import type { Channel } from '../../src/domain/release/channel.ts';
 import type { SnapshotId } from '../../src/domain/release/digest.ts';
 import { parseReleaseId, type ReleaseId } from '../../src/domain/release/release-id.ts';
-import { NO_TROUBLE, type Evidence, type SnapshotEvidence } from '../../src/domain/verdict/verdict.ts';
+import {
+  NO_EVIDENCE,
+  NO_TROUBLE,
+  type Evidence,
+  type ReadManifest,
+} from '../../src/domain/verdict/evidence.ts';
 
 /** The instant at which {@link goodEvidence} is good, Unix seconds. */
 export const GOOD_AT = 1_800_000_000;
@@ -49,27 +55,29 @@ export function verifiedAttestation(changes: Partial<AttestationStatement> = {})
   return { statement, payloadSha256: JSON.stringify(statement), signedBy: ['key'] };
 }
 
-/** The snapshot of a release, complete and sound. */
-export function snapshotEvidence(id: string, changes: Partial<SnapshotEvidence> = {}): SnapshotEvidence {
-  const { release_id, snapshot_id, entry_count } = attestedRelease(id);
-  return {
-    release_id,
-    snapshot_id,
-    manifest: 'ok',
-    manifestMessage: '',
-    entryCount: entry_count,
-    missing: NO_TROUBLE,
-    damaged: NO_TROUBLE,
-    ...changes,
-  };
+/** The result of reading the snapshot of a release, complete and sound. */
+export function readManifest(
+  channel: Channel,
+  id: string,
+  changes: Partial<ReadManifest> = {},
+): ReadManifest {
+  const { release_id, entry_count } = attestedRelease(id);
+  return { manifest: 'ok', channel, release_id, entryCount: entry_count, missing: NO_TROUBLE, ...changes };
 }
 
-/** Evidence on which a channel is distributable at {@link GOOD_AT}. */
-export function goodEvidence(channel: Evidence['channel']): Evidence {
+/** Evidence on which both channels are distributable at {@link GOOD_AT}. */
+export function goodEvidence(): Evidence {
+  const attestation = verifiedAttestation();
   return {
-    channel,
-    attestation: { accepted: verifiedAttestation(), highestVersion: 7, rejection: null },
-    snapshot: snapshotEvidence(channel === 'official' ? 'o1' : 'l1'),
-    previous: null,
+    ...NO_EVIDENCE,
+    volume: { ok: true, storeId: 'store-1' },
+    storeId: 'store-1',
+    highestVersions: new Map([['store-1', 7]]),
+    newest: attestation,
+    effective: attestation,
+    snapshots: new Map([
+      [attestedRelease('o1').snapshot_id, readManifest('official', 'o1')],
+      [attestedRelease('l1').snapshot_id, readManifest('localized', 'l1')],
+    ]),
   };
 }

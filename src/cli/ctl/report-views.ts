@@ -17,7 +17,9 @@ export function renderStatus(
   releases: ReportOf<'release.status'> | null,
   now: number,
 ): string {
-  const failed = (readiness.checks ?? []).filter(({ ok }) => !ok);
+  const checks = readiness.checks ?? [];
+  const failed = checks.filter(({ ok }) => ok === false);
+  const open = checks.filter(({ ok }) => ok === null).map(({ name }) => name);
   const { attestation } = readiness;
   const fields: Array<[string, string]> = [
     ['distributable', readiness.distributable ? 'yes' : `no: ${readiness.reason}`],
@@ -34,6 +36,7 @@ export function renderStatus(
       `check ${name}`,
       `${reason}: ${message}`,
     ]),
+    ...(open.length === 0 ? [] : [['not evaluated', open.join(', ')] satisfies [string, string]]),
   ];
   if (releases === null) return textFields([...fields, ['daemon', 'its release report is not available']]);
   for (const channel of ['official', 'localized'] as const) {

@@ -1,43 +1,72 @@
-import { authorizedRelease, type CheckResult, type Evidence, type Verdict } from './verdict.ts';
+import { CHANNELS } from '../release/channel.ts';
+import { CLOCK_SKEW_SECONDS } from './attestation.ts';
+import type { Evidence } from './evidence.ts';
+import { releaseCase, type Subject } from './release-case.ts';
+import { isSameOutcome, type CheckResult, type Verdict } from './verdict.ts';
 import { CHECKS } from './verdict-checks.ts';
 
 /**
- * Decides whether bytes of a channel may leave. Pure: the same evidence and the same instant give the same verdict.
+ * Decides whether a release may be served. Pure: the same evidence and the same instant give the same verdict. Nothing
+ * else decides, neither for the current release of a channel nor for a retained one.
  *
- * Every check runs and is reported; the first that fails decides.
+ * The first check that fails decides. Checks after it that have something to look at run and are reported too.
  *
- * @param evidence what is known
  * @param nowMs the one instant of this evaluation, Unix milliseconds
  */
-export function evaluate(evidence: Evidence, nowMs: number): Verdict {
-  const checks: CheckResult[] = CHECKS.map((check) => {
-    const finding = check.run(evidence, nowMs);
-    return finding === null ? { name: check.name, ok: true } : { name: check.name, ok: false, ...finding };
+export function evaluate(evidence: Evidence, subject: Subject, nowMs: number): Verdict {
+  const subjectCase = releaseCase(evidence, subject);
+  const checks = CHECKS.map(({ name, run }): CheckResult => {
+    const finding = run(subjectCase, nowMs);
+    return typeof finding === 'object' && finding !== null
+      ? { name, ok: false, ...finding }
+      : { name, ok: finding };
   });
-  const failed = checks.find((check) => !check.ok);
-  const release = authorizedRelease(evidence);
-  const statement = evidence.attestation.accepted?.statement ?? null;
-  const state = {
-    channel: evidence.channel,
+  const failed = checks.find(({ ok }) => ok === false);
+  const { named, statement } = subjectCase;
+  const verdict: Verdict = {
+    channel: subject.channel,
     distributable: failed === undefined,
     reason: failed?.reason ?? null,
-    message: failed?.message ?? `release ${release?.release_id ?? ''} is attested and fully represented`,
-    release_id: release?.release_id ?? null,
-    snapshot_id: release?.snapshot_id ?? null,
-  };
-  const { previous } = evidence;
-  const unchanged =
-    previous !== null &&
-    previous.distributable === state.distributable &&
-    previous.reason === state.reason &&
-    previous.release_id === state.release_id;
-  return {
-    ...state,
-    since: unchanged ? previous.since : nowMs,
+    message: failed?.message ?? `release ${named?.release_id ?? ''} is attested and fully represented`,
+    since: nowMs,
+    release_id: named?.release_id ?? null,
+    snapshot_id: named?.snapshot_id ?? null,
     attestation:
       statement === null
         ? null
         : { version: statement.version, issued_at: statement.issued_at, expires_at: statement.expires_at },
     checks,
   };
+  const previous = evidence.verdicts[subject.channel];
+  return previous !== null && isSameOutcome(previous, verdict)
+    ? { ...verdict, since: previous.since }
+    : verdict;
+}
+
+/** The verdicts on the current releases of all channels. */
+export function evaluateChannels(evidence: Evidence, nowMs: number): Evidence['verdicts'] {
+  const [official, localized] = CHANNELS.map((channel) => evaluate(evidence, { channel }, nowMs));
+  return { official: official ?? null, localized: localized ?? null };
+}
+
+/**
+ * The interval `[from, until)` around an instant, Unix milliseconds, in which time alone changes no verdict on any
+ * release.
+ */
+export function steadyInterval(
+  { newest, effective }: Evidence,
+  nowMs: number,
+): { readonly from: number; readonly until: number } {
+  let [from, until] = [-Infinity, Infinity];
+  for (const attestation of [newest, effective]) {
+    if (attestation === null) continue;
+    const { issued_at, expires_at, retained } = attestation.statement;
+    const ends = retained.map(({ retained_until }) => retained_until);
+    for (const seconds of [issued_at - CLOCK_SKEW_SECONDS, expires_at, ...ends]) {
+      const instant = seconds * 1000;
+      if (instant <= nowMs) from = Math.max(from, instant);
+      else until = Math.min(until, instant);
+    }
+  }
+  return { from, until };
 }

@@ -1,15 +1,21 @@
-import { CLOCK_SKEW_SECONDS } from './attestation.ts';
-import { authorizedRelease, type Check, type EntryTrouble } from './verdict.ts';
+import { CLOCK_SKEW_SECONDS, type ReleaseFailure } from './attestation.ts';
+import { highestVersion, type EntryTrouble } from './evidence.ts';
+import { isManifestOf, retainedUntil, type ReleaseCase } from './release-case.ts';
+import type { Fault } from './verdict.ts';
+
+/** One small pure rule. It finds that all is well, a fault, or nothing (`null`) when it has nothing to look at. */
+export interface Check {
+  readonly name: string;
+  readonly run: (subjectCase: ReleaseCase, nowMs: number) => true | Fault | null;
+}
 
 /** The check chain of the verdict, in the order in which a failure decides. */
 export const CHECKS: readonly Check[] = [
   {
     name: 'attestation-accepted',
-    run: ({ attestation }) => {
-      if (attestation.accepted !== null) return null;
-      if (attestation.rejection !== null) {
-        return { reason: attestation.rejection.reason, message: attestation.rejection.message };
-      }
+    run: ({ statement, evidence: { rejection } }) => {
+      if (statement !== null) return true;
+      if (rejection !== null) return { reason: rejection.reason, message: rejection.message };
       return {
         reason: 'AttestationUnavailable',
         message: 'no attestation has been received from the daemon yet',
@@ -18,131 +24,160 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'attestation-newest',
-    run: ({ attestation }) => {
-      const version = attestation.accepted?.statement.version ?? attestation.highestVersion;
-      if (version >= attestation.highestVersion) return null;
+    run: ({ evidence }) => {
+      if (evidence.newest === null) return null;
+      // An older attestation that answers while the releases of the newest are read is no roll-back.
+      const { version } = evidence.newest.statement;
+      const highest = highestVersion(evidence);
+      if (version >= highest) return true;
       return {
         reason: 'AttestationRolledBack',
-        message: `attestation version ${version} is older than version ${attestation.highestVersion}, accepted before`,
+        message: `attestation version ${version} is older than version ${highest}, accepted before`,
       };
     },
   },
   {
     name: 'attestation-begun',
-    run: ({ attestation }, nowMs) => {
-      const issuedAt = attestation.accepted?.statement.issued_at;
-      if (issuedAt === undefined || issuedAt * 1000 <= nowMs + CLOCK_SKEW_SECONDS * 1000) return null;
+    run: ({ statement }, nowMs) => {
+      if (statement === null) return null;
+      if (statement.issued_at * 1000 <= nowMs + CLOCK_SKEW_SECONDS * 1000) return true;
       return {
         reason: 'AttestationNotYetValid',
-        message: `the attestation is dated ${instant(issuedAt)}, in the future`,
+        message: `the attestation is dated ${instant(statement.issued_at)}, in the future`,
       };
     },
   },
   {
     name: 'attestation-unexpired',
-    run: ({ attestation }, nowMs) => {
-      const expiresAt = attestation.accepted?.statement.expires_at;
-      if (expiresAt === undefined || expiresAt * 1000 > nowMs) return null;
-      const rejected =
-        attestation.rejection === null
-          ? ''
-          : `; the newest one was refused: ${attestation.rejection.message}`;
+    run: ({ statement, evidence: { rejection } }, nowMs) => {
+      if (statement === null) return null;
+      if (statement.expires_at * 1000 > nowMs) return true;
+      const rejected = rejection === null ? '' : `; the newest one was refused: ${rejection.message}`;
       return {
         reason: 'AttestationExpired',
-        message: `the attestation expired at ${instant(expiresAt)}${rejected}`,
+        message: `the attestation expired at ${instant(statement.expires_at)}${rejected}`,
       };
     },
   },
   {
     name: 'release-authorized',
-    run: (evidence) => {
-      const statement = evidence.attestation.accepted?.statement;
-      if (statement === undefined || authorizedRelease(evidence) !== null) return null;
-      const failed = statement[evidence.channel];
+    run: ({ statement, named, subject }) => {
+      if (statement === null) return null;
+      if (named !== null) return true;
       return {
         reason: 'ReleaseNotAuthorized',
         message:
-          failed === null
-            ? `the attestation authorizes no ${evidence.channel} release`
-            : `the attestation withdraws ${evidence.channel} release ${failed.release_id}: its last verification failed`,
+          subject.release === undefined
+            ? `the attestation authorizes no ${subject.channel} release`
+            : `release ${subject.release.release_id} is no longer authorized`,
+      };
+    },
+  },
+  {
+    name: 'verification-passed',
+    run: ({ named, subject }) => {
+      if (named === null) return null;
+      if (named.result === 'PASSED') return true;
+      const withdrawn = `the attestation withdraws ${subject.channel} release ${named.release_id}`;
+      return named.failure === undefined
+        ? { reason: 'ReleaseNotAuthorized', message: `${withdrawn}: its last verification failed` }
+        : { reason: named.failure.reason, message: `${withdrawn}: ${describeFailure(named.failure)}` };
+    },
+  },
+  {
+    name: 'retention-running',
+    run: ({ authorized }, nowMs) => {
+      if (authorized === null) return null;
+      const until = retainedUntil(authorized);
+      if (until === null || until * 1000 > nowMs) return true;
+      return {
+        reason: 'ReleaseNotAuthorized',
+        message: `release ${authorized.release_id} was retained until ${instant(until)}`,
       };
     },
   },
   {
     name: 'base-release-current',
-    run: (evidence) => {
-      if (evidence.channel !== 'localized') return null;
-      const release = authorizedRelease(evidence);
-      const official = evidence.attestation.accepted?.statement.official;
-      if (
-        release === null ||
-        (official?.result === 'PASSED' && release.base_release_id === official.release_id)
-      )
-        return null;
+    run: ({ authorized, statement, subject }) => {
+      if (authorized === null) return null;
+      // A retained release is one of the past, and so is its base.
+      if (subject.channel !== 'localized' || retainedUntil(authorized) !== null) return true;
+      const official = statement?.official ?? null;
+      if (official?.result === 'PASSED' && authorized.base_release_id === official.release_id) return true;
       return {
         reason: 'BaseReleaseChanged',
-        message: `localized release ${release.release_id} was made for ${release.base_release_id ?? 'no release'}, the current official release is ${official?.release_id ?? 'none'}`,
+        message: `localized release ${authorized.release_id} was made for ${authorized.base_release_id ?? 'no release'}, the current official release is ${official?.release_id ?? 'none'}`,
       };
     },
   },
   {
     name: 'snapshot-bound',
-    run: (evidence) => {
-      const release = authorizedRelease(evidence);
-      if (release === null) return null;
-      const { snapshot } = evidence;
-      if (
-        snapshot === null ||
-        snapshot.snapshot_id !== release.snapshot_id ||
-        snapshot.manifest === 'loading'
-      ) {
+    run: ({ authorized, snapshot, evidence: { volume } }) => {
+      if (authorized === null) return null;
+      if (!volume.ok) return { reason: 'SnapshotMissing', message: volume.message };
+      if (snapshot === null) {
         return {
           reason: 'SnapshotLoading',
-          message: `release ${release.release_id} is being read and checked`,
+          message: `release ${authorized.release_id} is being read and checked`,
         };
       }
-      if (snapshot.manifest === 'missing')
-        return { reason: 'SnapshotMissing', message: snapshot.manifestMessage };
-      return null;
+      if (snapshot.manifest === 'missing') return { reason: 'SnapshotMissing', message: snapshot.message };
+      return true;
     },
   },
   {
     name: 'manifest-intact',
-    run: (evidence) => {
-      const release = authorizedRelease(evidence);
-      const { snapshot } = evidence;
-      if (release === null || snapshot?.snapshot_id !== release.snapshot_id) return null;
-      if (snapshot.manifest === 'damaged')
-        return { reason: 'ManifestDamaged', message: snapshot.manifestMessage };
-      if (snapshot.manifest === 'ok' && snapshot.entryCount !== release.entry_count) {
+    run: ({ authorized, snapshot, subject }) => {
+      if (authorized === null || snapshot === null || snapshot.manifest === 'missing') return null;
+      if (snapshot.manifest !== 'ok') return { reason: 'ManifestDamaged', message: snapshot.message };
+      if (!isManifestOf(snapshot, subject, authorized)) {
         return {
           reason: 'ManifestDamaged',
-          message: `the manifest has ${snapshot.entryCount} entries, the attestation says ${release.entry_count}`,
+          message: `the manifest is of ${snapshot.channel} release ${snapshot.release_id}, the attestation names ${subject.channel} release ${authorized.release_id}`,
         };
       }
-      return null;
+      if (snapshot.entryCount === authorized.entry_count) return true;
+      return {
+        reason: 'ManifestDamaged',
+        message: `the manifest has ${snapshot.entryCount} entries, the attestation says ${authorized.entry_count}`,
+      };
     },
   },
   {
     name: 'entries-present',
-    run: ({ snapshot }) =>
-      snapshot === null || snapshot.missing.count === 0
-        ? null
-        : { reason: 'EntryMissing', message: `no usable object for ${describe(snapshot.missing)}` },
+    run: ({ trouble }) => {
+      if (trouble === null) return null;
+      if (trouble.missing.count === 0) return true;
+      return { reason: 'EntryMissing', message: `no usable object for ${describeEntries(trouble.missing)}` };
+    },
   },
   {
     name: 'entries-undamaged',
-    run: ({ snapshot }) =>
-      snapshot === null || snapshot.damaged.count === 0
-        ? null
-        : {
-            reason: 'EntryDamaged',
-            message: `bytes do not match the manifest for ${describe(snapshot.damaged)}`,
-          },
+    run: ({ trouble }) => {
+      if (trouble === null) return null;
+      if (trouble.damaged.count === 0) return true;
+      return {
+        reason: 'EntryDamaged',
+        message: `bytes do not match the manifest for ${describeEntries(trouble.damaged)}`,
+      };
+    },
   },
 ];
 
-function describe(trouble: EntryTrouble): string {
+function describeFailure({ reason, entry_count, examples }: ReleaseFailure): string {
+  switch (reason) {
+    case 'SnapshotMissing':
+      return 'the daemon finds no manifest';
+    case 'ManifestDamaged':
+      return 'the daemon found the manifest damaged';
+    case 'EntryMissing':
+      return `the daemon finds no usable object for ${describeEntries({ count: entry_count, examples })}`;
+    case 'EntryDamaged':
+      return `the daemon found bytes that do not match the manifest for ${describeEntries({ count: entry_count, examples })}`;
+  }
+}
+
+function describeEntries(trouble: EntryTrouble): string {
   const more = trouble.count - trouble.examples.length;
   return `${trouble.count} ${trouble.count === 1 ? 'entry' : 'entries'}: ${trouble.examples.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

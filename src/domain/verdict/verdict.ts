@@ -1,66 +1,22 @@
-import type { AttestedRelease, VerifiedAttestation } from './attestation.ts';
 import type { Channel } from '../release/channel.ts';
 import type { SnapshotId } from '../release/digest.ts';
-import type { Reason } from './reasons.ts';
 import type { ReleaseId } from '../release/release-id.ts';
+import type { Reason } from './reasons.ts';
 
-/** Entries of one kind of trouble: how many, and the first few by name. */
-export interface EntryTrouble {
-  readonly count: number;
-  readonly examples: readonly string[];
-}
-
-/** No trouble. */
-export const NO_TROUBLE: EntryTrouble = { count: 0, examples: [] };
-
-/** What is known of the snapshot bound to the authorized release, from reading the volume, never from a record of it. */
-export interface SnapshotEvidence {
-  readonly release_id: ReleaseId;
-  readonly snapshot_id: SnapshotId;
-  readonly manifest: 'loading' | 'ok' | 'missing' | 'damaged';
-  /** What went wrong with the manifest, for people; empty when it is `ok` or `loading`. */
-  readonly manifestMessage: string;
-  readonly entryCount: number;
-  /** Entries whose object is absent, of another size, or no regular file. */
-  readonly missing: EntryTrouble;
-  /** Entries whose bytes were found not to match, by anyone. */
-  readonly damaged: EntryTrouble;
-}
-
-/** Why the newest envelope was not accepted. */
-export interface AttestationRejection {
+/** Why a check failed. */
+export interface Fault {
   readonly reason: Reason;
   readonly message: string;
-  /** Unix milliseconds. */
-  readonly at: number;
-}
-
-/** Everything the verdict on one channel is made from. */
-export interface Evidence {
-  readonly channel: Channel;
-  readonly attestation: {
-    /** The last envelope that was accepted, or `null` when none was since the start of this process. */
-    readonly accepted: VerifiedAttestation | null;
-    /** Highest version ever accepted for this store by this process. */
-    readonly highestVersion: number;
-    /** Set while the newest envelope received is one that was refused. */
-    readonly rejection: AttestationRejection | null;
-  };
-  /** `null` while nothing is bound. */
-  readonly snapshot: SnapshotEvidence | null;
-  /** The verdict before this one, for `since`. */
-  readonly previous: Verdict | null;
 }
 
 /** The outcome of one check. */
-export interface CheckResult {
+export interface CheckResult extends Partial<Fault> {
   readonly name: string;
-  readonly ok: boolean;
-  readonly reason?: Reason;
-  readonly message?: string;
+  /** `null`: not evaluated, because an earlier check failed and left nothing to evaluate. */
+  readonly ok: boolean | null;
 }
 
-/** Whether what leaves this server for a channel is exactly what was attested, and if not, why. */
+/** Whether this server may serve a release, and if not, why. */
 export interface Verdict {
   readonly channel: Channel;
   readonly distributable: boolean;
@@ -69,6 +25,7 @@ export interface Verdict {
   readonly message: string;
   /** Unix milliseconds since which the channel has been in this state (distributable, reason, release). */
   readonly since: number;
+  /** The release that is judged; `null` when the attestation names none. */
   readonly release_id: ReleaseId | null;
   readonly snapshot_id: SnapshotId | null;
   readonly attestation: {
@@ -79,18 +36,11 @@ export interface Verdict {
   readonly checks: readonly CheckResult[];
 }
 
-/** One small pure rule: what it found, or `null` when it is satisfied. */
-export interface Check {
-  readonly name: string;
-  readonly run: (
-    evidence: Evidence,
-    nowMs: number,
-  ) => { readonly reason: Reason; readonly message: string } | null;
-}
-
-/** The release of the evidence's channel that the accepted attestation authorizes, or `null`. */
-export function authorizedRelease(evidence: Evidence): AttestedRelease | null {
-  const statement = evidence.attestation.accepted?.statement;
-  const attested = statement?.[evidence.channel] ?? null;
-  return attested !== null && attested.result === 'PASSED' ? attested : null;
+/** Whether two verdicts on a channel say the same, whatever their wording. */
+export function isSameOutcome(left: Verdict | null, right: Verdict | null): boolean {
+  return (
+    left?.distributable === right?.distributable &&
+    left?.reason === right?.reason &&
+    left?.release_id === right?.release_id
+  );
 }

@@ -2,7 +2,7 @@ import type { Channel } from '../../domain/release/channel.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import type { DamageReport } from '../serving/serving.ts';
+import type { DamageReport } from '../../domain/verdict/evidence.ts';
 import { VerifiedObject, type BlockSpan, type VerifiedObjectDeps } from './verified-object.ts';
 import { byteFaultOf } from './byte-fault.ts';
 import { DescriptorCache } from './descriptor-cache.ts';

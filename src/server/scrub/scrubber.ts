@@ -1,4 +1,5 @@
-import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { DamageReport } from '../../domain/verdict/evidence.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
@@ -6,31 +7,30 @@ import { byteFaultOf, type ByteFault } from '../bytes/byte-fault.ts';
 import type { Serving } from '../serving/serving.ts';
 import type { ScrubMetrics } from './scrub-metrics.ts';
 import { scrubObject } from './scrub-object.ts';
-import { objectsOfStep, SCRUB_STEPS, type ScrubObject } from './scrub-order.ts';
+import { objectsOfStep, type ScrubObject } from './scrub-order.ts';
 import { restAfter, ScrubPace, type ScrubShare } from './scrub-pace.ts';
-import { beginPass, stepOf, type ScrubState } from './scrub-state.ts';
+import { createScrubProgress, type ScrubProgress } from './scrub-progress.ts';
+import { stepOf } from './scrub-state.ts';
 import type { ScrubStateStore } from './scrub-state-file.ts';
 
-/** Milliseconds until it is looked again whether anything is served. */
+/** Milliseconds between two looks whether anything is served. */
 const IDLE_MS = 1_000;
-/** Milliseconds between two savings of the place. */
-const SAVE_MS = 10_000;
-/** How often an object is tried that could not be looked at, and the milliseconds in between. */
+/** Tries for an object that could not be read because the server was busy, and the milliseconds in between. */
 const TRIES = 3;
 const RETRY_MS = 1_000;
 /** Damaged objects of one pass that leave a line each. */
 const LOGGED_DAMAGE = 100;
-/** Milliseconds until it goes on after an error that nobody expected. */
+/** Milliseconds until the scrub is tried again after an unexpected error. */
 const FAILURE_MS = 60_000;
 
 /** Reads everything that is served, over and over. */
 export interface Scrubber {
   start(): void;
-  /** Ends it; resolves when it has let go of its file and saved its place. */
+  /** Stops it; resolves when it has closed its file and saved its place. */
   stop(): Promise<void>;
 }
 
-/** What {@link createScrubber} needs. */
+/** Settings and collaborators of {@link createScrubber}. */
 export interface ScrubberOptions {
   readonly serving: Pick<Serving, 'state' | 'reportDamage'>;
   readonly root: string;
@@ -54,156 +54,58 @@ export interface ScrubberOptions {
  * restarted often still gets everywhere.
  */
 export function createScrubber(options: ScrubberOptions): Scrubber {
-  const { serving, store, metrics, clock, logger } = options;
+  const { clock, logger } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const pace = new ScrubPace();
-  let state = beginPass({
-    pass: 1,
-    firstStep: Math.floor(options.random() * SCRUB_STEPS) % SCRUB_STEPS,
-    begunAt: unixSeconds(clock),
-    completedAt: null,
-  });
-  let savedAt = clock.monotonic();
-  let workingSince = 0;
+  const progress = createScrubProgress(options);
+  const inspect = createScrubInspection(options, progress, signal);
   let running: Promise<void> = Promise.resolve();
 
-  const served = (): ReadonlySet<ManifestIndex> =>
-    new Set([...serving.state().byReleaseId.values()].map(({ index }) => index));
-
-  const rest = async (bytes: number): Promise<void> => {
-    const ms = clock.monotonic() - workingSince;
-    const pause = pace.pauseFor(restAfter({ bytes, ms }, options.share, options.load()));
-    if (pause > 0) await clock.sleep(pause, signal);
-    workingSince = clock.monotonic();
-  };
-
-  const save = async (): Promise<void> => {
-    savedAt = clock.monotonic();
-    await store.save(state);
-  };
-
-  const advance = async (next: Partial<ScrubState>): Promise<void> => {
-    state = { ...state, ...next };
-    metrics.show(state);
-    if (clock.monotonic() - savedAt >= SAVE_MS) await save();
-  };
-
-  const report = (object: ScrubObject, fault: ByteFault): boolean => {
-    // A release that is gone may have been cleaned up while its object was looked for.
-    if (fault.kind === 'overloaded' || !served().has(object.index)) return false;
-    const { blake3 } = object;
-    const destination = object.destination();
-    metrics.damage.inc({ kind: fault.kind });
-    // A volume that lost half of its files must not fill the log: the pass says how many there were.
-    if (state.damaged < LOGGED_DAMAGE)
-      logger.error({ destination, blake3, kind: fault.kind }, `the scrub found damage: ${fault.message}`);
-    serving.reportDamage({ destination, blake3, kind: fault.kind, message: fault.message });
-    return true;
-  };
-
-  /** Looks at one object; returns whether it is damaged. */
-  const look = async (object: ScrubObject): Promise<boolean> => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await scrubObject(
-          {
-            root: options.root,
-            pool: options.pool,
-            signal,
-            pace: async (bytes) => {
-              metrics.bytes.inc(bytes);
-              state = { ...state, bytes: state.bytes + bytes };
-              await rest(bytes);
-            },
-          },
-          object,
-        );
-        return false;
-      } catch (error) {
-        signal.throwIfAborted();
-        const fault = byteFaultOf(error);
-        if (fault.kind !== 'overloaded') return report(object, fault);
-        if (attempt === TRIES) {
-          metrics.skipped.inc();
-          logger.warn({ err: fault, blake3: object.blake3 }, 'the scrub leaves an object out');
-          return false;
-        }
-        await clock.sleep(RETRY_MS, signal);
-      }
-    }
-  };
-
   const step = async (): Promise<void> => {
-    workingSince = clock.monotonic();
-    const objects = await objectsOfStep(served(), stepOf(state), state.after);
-    await rest(0);
+    const { state } = progress;
+    inspect.beginWork();
+    const objects = await objectsOfStep(servedIndexes(options.serving), stepOf(state), state.after);
+    await inspect.rest(0);
     for (const object of objects) {
       signal.throwIfAborted();
-      if (!served().has(object.index)) continue;
-      workingSince = clock.monotonic();
-      const damaged = await look(object);
-      metrics.objects.inc();
-      await rest(0);
-      await advance({
-        after: object.blake3,
-        objects: state.objects + 1,
-        damaged: state.damaged + (damaged ? 1 : 0),
-      });
+      if (!servedIndexes(options.serving).has(object.index)) continue;
+      inspect.beginWork();
+      const isDamaged = await inspect.look(object);
+      options.metrics.objects.inc();
+      await inspect.rest(0);
+      await progress.finishObject(object.blake3, isDamaged);
     }
-  };
-
-  const endPass = async (): Promise<void> => {
-    const completedAt = unixSeconds(clock);
-    const { pass, objects, bytes, damaged, begunAt } = state;
-    logger.info({ pass, objects, bytes, damaged, seconds: completedAt - begunAt }, 'scrub pass complete');
-    state = { ...state, stepsDone: 0, after: '', completedAt };
-    metrics.show({ ...state, stepsDone: SCRUB_STEPS });
-    // Kept as the beginning of the next one: an end of the process during the rest must not repeat this one.
-    state = beginPass({
-      pass: pass + 1,
-      firstStep: state.firstStep,
-      begunAt: completedAt + options.restSeconds,
-      completedAt,
-    });
-    await save();
-    await clock.sleep(options.restSeconds * 1000, signal);
-    await advance({ begunAt: unixSeconds(clock) });
   };
 
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      if (served().size === 0) {
+      if (servedIndexes(options.serving).size === 0) {
         await clock.sleep(IDLE_MS, signal);
         continue;
       }
       await step();
-      if (state.stepsDone + 1 < SCRUB_STEPS) await advance({ stepsDone: state.stepsDone + 1, after: '' });
-      else await endPass();
+      if (await progress.finishStep()) continue;
+      await progress.finishPass();
+      await clock.sleep(options.restSeconds * 1000, signal);
+      await progress.beginPass();
     }
   };
 
   const runUntilStopped = async (): Promise<void> => {
-    state = (await store.load()) ?? state;
-    metrics.show(state);
+    await progress.load();
     while (!signal.aborted) {
       try {
         await run();
       } catch (error) {
         if (signal.aborted) break;
-        logger.error({ err: error }, 'the scrub failed and goes on later');
-        await pauseAfterFailure();
+        logger.error({ err: error }, 'the scrub failed and is tried again later');
+        // Rejects only when the scrub is stopped; the loop ends then.
+        await clock.sleep(FAILURE_MS, signal).catch((reason: unknown) => {
+          if (!signal.aborted) throw reason;
+        });
       }
     }
-    await save();
-  };
-
-  const pauseAfterFailure = async (): Promise<void> => {
-    try {
-      await clock.sleep(FAILURE_MS, signal);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    await progress.save();
   };
 
   return {
@@ -215,4 +117,85 @@ export function createScrubber(options: ScrubberOptions): Scrubber {
       await running;
     },
   };
+}
+
+function servedIndexes(serving: ScrubberOptions['serving']): ReadonlySet<ManifestIndex> {
+  return new Set([...serving.state().byReleaseId.values()].map(({ index }) => index));
+}
+
+interface ScrubInspection {
+  /** Marks the beginning of work that {@link rest} makes up for. */
+  beginWork(): void;
+  /** Rests as long as the work since then asks for. */
+  rest(bytes: number): Promise<void>;
+  /** Looks at one object; returns whether it is damaged. */
+  look(object: ScrubObject): Promise<boolean>;
+}
+
+/** The reading of objects, at the pace that the configuration allows. */
+function createScrubInspection(
+  options: ScrubberOptions,
+  progress: ScrubProgress,
+  signal: AbortSignal,
+): ScrubInspection {
+  const { serving, metrics, clock, logger } = options;
+  const pace = new ScrubPace();
+  let workingSince = 0;
+
+  const beginWork = (): void => {
+    workingSince = clock.monotonic();
+  };
+
+  const rest = async (bytes: number): Promise<void> => {
+    const ms = clock.monotonic() - workingSince;
+    const pause = pace.pauseFor(restAfter({ bytes, ms }, options.share, options.load()));
+    if (pause > 0) await clock.sleep(pause, signal);
+    beginWork();
+  };
+
+  const report = (object: ScrubObject, { kind, message }: ByteFault & { kind: DamageKind }): boolean => {
+    // A release that is gone may have been cleaned up while its object was looked for.
+    if (!servedIndexes(serving).has(object.index)) return false;
+    const { blake3 } = object;
+    const destination = object.destination();
+    metrics.damage.inc({ kind });
+    // A volume that lost half of its files must not fill the log: the pass says how many there were.
+    if (progress.state.damaged < LOGGED_DAMAGE)
+      logger.error({ destination, blake3, kind }, `the scrub found damage: ${message}`);
+    serving.reportDamage({ destination, blake3, kind, message });
+    return true;
+  };
+
+  const pacedRead = async (bytes: number): Promise<void> => {
+    progress.countBytes(bytes);
+    await rest(bytes);
+  };
+
+  const look = async (object: ScrubObject): Promise<boolean> => {
+    const { root, pool } = options;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await scrubObject({ root, pool, signal, pace: pacedRead }, object);
+        return false;
+      } catch (error) {
+        signal.throwIfAborted();
+        const fault = byteFaultOf(error);
+        if (isDamage(fault)) return report(object, fault);
+        if (attempt === TRIES) {
+          metrics.skipped.inc();
+          logger.warn({ err: fault, blake3: object.blake3 }, 'the scrub leaves an object out');
+          return false;
+        }
+        await clock.sleep(RETRY_MS, signal);
+      }
+    }
+  };
+
+  return { beginWork, rest, look };
+}
+
+type DamageKind = DamageReport['kind'];
+
+function isDamage(fault: ByteFault): fault is ByteFault & { readonly kind: DamageKind } {
+  return fault.kind !== 'overloaded';
 }

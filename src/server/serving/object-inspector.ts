@@ -1,27 +1,27 @@
-import type { Blake3Hex } from '../../domain/release/digest.ts';
-import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import { readBlockList } from '../../snapshot/objects/block-list.ts';
 import { openObject, sameIdentity, type FileIdentity } from '../../snapshot/objects/object-reader.ts';
-import type { Inspection } from './damage-book.ts';
+import type { ObjectEntry } from './snapshot-trouble.ts';
 
-/** What of a manifest entry an inspection needs. */
-export type InspectedEntry = Pick<ManifestEntry, 'blake3' | 'size' | 'blocks'>;
+/** The finding of one look at a damaged object. */
+export interface Inspection {
+  readonly sound: boolean;
+  readonly kind: 'missing' | 'damaged';
+  readonly message: string;
+  /** The file that was hashed, for the next inspection of the same object; opaque to the caller. */
+  readonly memory: unknown;
+}
 
-/** What an inspection leaves for the next one. */
+/**
+ * Looks whether an object is sound.
+ *
+ * @param memory the `memory` of the last inspection, `null` on the first
+ */
+export type InspectObject = (entry: ObjectEntry, memory: unknown) => Promise<Inspection>;
+
 interface Memory {
   readonly identity: FileIdentity;
   readonly objectSound: boolean;
-}
-
-/** What {@link createObjectInspector} needs. */
-export interface ObjectInspectorOptions {
-  readonly root: string;
-  readonly pool: HashPool;
-  /** Size and block list digest of a digest that something served holds, `null` when nothing does. */
-  readonly describe: (blake3: Blake3Hex) => InspectedEntry | null;
-  /** Whether everything that may hold a digest was read. */
-  readonly knowsAll: () => boolean;
 }
 
 /**
@@ -31,10 +31,11 @@ export interface ObjectInspectorOptions {
 export function createObjectInspector({
   root,
   pool,
-  describe,
-  knowsAll,
-}: ObjectInspectorOptions): (blake3: Blake3Hex, memory: unknown) => Promise<Inspection | null> {
-  const inspectObject = async (entry: InspectedEntry, memory: Memory | null): Promise<Memory> => {
+}: {
+  readonly root: string;
+  readonly pool: HashPool;
+}): InspectObject {
+  const inspectBytes = async (entry: ObjectEntry, memory: Memory | null): Promise<Memory> => {
     const object = await openObject({ root, blake3: entry.blake3, size: entry.size });
     try {
       const { identity } = object;
@@ -46,41 +47,26 @@ export function createObjectInspector({
     }
   };
 
-  return async (blake3, memory) => {
-    const entry = describe(blake3);
-    if (entry === null)
-      return knowsAll() ? { sound: true, kind: 'missing', message: '', memory: null } : null;
-    let found: Memory;
+  return async (entry, before) => {
+    let memory: Memory;
     try {
-      found = await inspectObject(entry, isMemory(memory) ? memory : null);
+      memory = await inspectBytes(entry, isMemory(before) ? before : null);
     } catch (error) {
-      return {
-        sound: false,
-        kind: 'missing',
-        message: `the object cannot be opened (${kindOf(error)})`,
-        memory: null,
-      };
+      const message = `the object cannot be opened (${kindOf(error)})`;
+      return { sound: false, kind: 'missing', message, memory: null };
     }
-    if (!found.objectSound) {
-      return {
-        sound: false,
-        kind: 'damaged',
-        message: 'the bytes of the object do not have the digest of the manifest',
-        memory: found,
-      };
+    if (!memory.objectSound) {
+      const message = 'the bytes of the object do not have the digest of the manifest';
+      return { sound: false, kind: 'damaged', message, memory };
     }
     try {
       if (entry.blocks !== undefined)
         await readBlockList({ root, entry: { ...entry, blocks: entry.blocks } });
     } catch (error) {
-      return {
-        sound: false,
-        kind: 'damaged',
-        message: `the block list of the object is not usable (${kindOf(error)})`,
-        memory: found,
-      };
+      const message = `the block list of the object is not usable (${kindOf(error)})`;
+      return { sound: false, kind: 'damaged', message, memory };
     }
-    return { sound: true, kind: 'damaged', message: '', memory: found };
+    return { sound: true, kind: 'damaged', message: '', memory };
   };
 }
 

@@ -1,27 +1,28 @@
 import { verifyEnvelope } from '../../attestation/verify.ts';
-import type { Blake3Hex } from '../../domain/release/digest.ts';
-import type { Clock } from '../../platform/process/clock.ts';
+import type { ManifestEntry } from '../../domain/release/manifest.ts';
+import type { Verdict } from '../../domain/verdict/verdict.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { openObject } from '../../snapshot/objects/object-reader.ts';
 import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import type { ServerMetrics } from '../metrics.ts';
-import { createAttestationKeeper } from './attestation-keeper.ts';
-import { createServing, type ServingControl } from './create-serving.ts';
-import { createDamageBook } from './damage-book.ts';
+import type { RefreshOutcome } from './attestation-poller.ts';
+import { createServing } from './create-serving.ts';
 import { createDigestFinder } from './digest-finder.ts';
 import { createSnapshotLoader } from './load-snapshot.ts';
-import { createObjectInspector, type InspectedEntry } from './object-inspector.ts';
-import { createRefresher, type Refresher, type RefreshOutcome } from './refresher.ts';
-import { createSnapshotBinder, type SnapshotBinder } from './snapshot-binder.ts';
-import { createSnapshotVolume } from './snapshot-volume.ts';
+import { createObjectInspector } from './object-inspector.ts';
+import { createRefresher, type Refresher } from './refresher.ts';
+import type { ServingControl } from './serving.ts';
+import { createSnapshotBinder } from './snapshot-binder.ts';
+import { createSnapshotVolume, type SnapshotVolume } from './snapshot-volume.ts';
 import type { TrustedKeyRing } from './trusted-key-ring.ts';
 
 /** How long the volume may take to answer before it counts as absent. */
 const VOLUME_TIMEOUT_MS = 5_000;
 
-/** What {@link createServingRoom} needs. */
+/** Settings and collaborators of {@link createServingRoom}. */
 export interface ServingRoomOptions {
   readonly root: string;
   readonly trustedKeys: TrustedKeyRing;
@@ -34,7 +35,7 @@ export interface ServingRoomOptions {
   readonly logger: Logger;
 }
 
-/** What is served, and what keeps it up to date. */
+/** The serving state, and the loops that keep it up to date. */
 export interface ServingRoom {
   readonly serving: ServingControl;
   readonly refresher: Refresher;
@@ -42,102 +43,81 @@ export interface ServingRoom {
   stop(): Promise<void>;
 }
 
-/** Puts the parts together that decide what may leave; nothing runs until the refresher is started. */
+/** Puts the parts together that decide what is served; nothing runs until the refresher is started. */
 export function createServingRoom(options: ServingRoomOptions): ServingRoom {
-  const { root, pool, clock, logger, metrics } = options;
-  const binders: SnapshotBinder[] = [];
-  const finder = createDigestFinder();
-
-  const describe = (blake3: Blake3Hex): InspectedEntry | null => {
-    for (const binder of binders) {
-      for (const { index } of binder.all()) {
-        const position = index === null ? undefined : finder.positions(index, blake3)[0];
-        if (index !== null && position !== undefined) return index.entry(position);
-        const document = index?.header.server_info;
-        if (document?.blake3 === blake3) return document;
-      }
-    }
-    return null;
-  };
-
-  const knowsAll = (): boolean =>
-    binders.some((binder) => {
-      const bound = [...binder.all()];
-      return bound.length > 0 && bound.every(({ manifest }) => manifest !== 'loading');
-    });
-
+  const { root, pool, clock, logger, metrics, trustedKeys } = options;
   const serving = createServing({
-    keeper: createAttestationKeeper({
-      verify: (envelope) => verifyEnvelope(envelope, options.trustedKeys.current()),
-    }),
-    damage: createDamageBook({ inspect: createObjectInspector({ root, pool, describe, knowsAll }) }),
-    finder,
-    createBinder: (onChange) => {
-      const binder = createSnapshotBinder({
+    verify: (envelope) => verifyEnvelope(envelope, trustedKeys.current()),
+    inspect: createObjectInspector({ root, pool }),
+    finder: createDigestFinder(),
+    createBinder: (onBound) =>
+      createSnapshotBinder({
         load: createSnapshotLoader({ root, logger }),
-        probe: async ({ blake3, size }) => {
-          try {
-            await (await openObject({ root, blake3, size })).close();
-            return true;
-          } catch {
-            // Any fault means that it is not usable yet; the next look finds out again.
-            return false;
-          }
-        },
-        onChange,
-      });
-      binders.push(binder);
-      return binder;
-    },
+        probe: async (entry) => await isUsable(root, entry),
+        onBound,
+      }),
     clock,
     onVerdict: (verdict, previous) => {
       metrics.verdict(verdict);
-      const { channel, distributable, reason, message, release_id, snapshot_id } = verdict;
-      logger[distributable || channel === 'localized' ? 'info' : 'warn'](
-        {
-          channel,
-          distributable,
-          reason,
-          detail: message,
-          release_id,
-          snapshot_id,
-          before: previous?.reason,
-        },
-        'verdict changed',
-      );
+      logVerdict(logger, verdict, previous);
     },
     onTrouble: () => {
       refresher.wake();
     },
   });
-
   const refresher = createRefresher({
     client: options.client,
     serving,
-    trustedKeys: options.trustedKeys,
-    volume: createSnapshotVolume({
-      root,
-      readStoreId: async (path) => (await readStoreFormat(path)).store_id,
-      clock,
-      onFailure: (error) => {
-        logger.warn({ err: error }, 'the snapshot volume cannot be read');
-      },
-      timeoutMs: VOLUME_TIMEOUT_MS,
-    }),
+    trustedKeys,
+    volume: createVolume(options),
     clock,
     random: options.random,
     waitSeconds: options.waitSeconds,
     onOutcome: createOutcomeLog(logger, metrics),
   });
-
   return {
     serving,
     refresher,
     stop: async () => {
       await refresher.stop();
-      await Promise.all(binders.map(async (binder) => binder.stop()));
+      await serving.stop();
     },
   };
+}
+
+function createVolume({
+  root,
+  clock,
+  logger,
+}: Pick<ServingRoomOptions, 'root' | 'clock' | 'logger'>): SnapshotVolume {
+  return createSnapshotVolume({
+    root,
+    readStoreId: async (path) => (await readStoreFormat(path)).store_id,
+    clock,
+    onFailure: (error) => {
+      logger.warn({ err: error }, 'the snapshot volume cannot be read');
+    },
+    timeoutMs: VOLUME_TIMEOUT_MS,
+  });
+}
+
+/** Whether the object of an entry is present and of the right size. */
+async function isUsable(root: string, { blake3, size }: ManifestEntry): Promise<boolean> {
+  try {
+    await (await openObject({ root, blake3, size })).close();
+    return true;
+  } catch {
+    // Any fault means that the object is not usable yet; the next look tries again.
+    return false;
+  }
+}
+
+function logVerdict(logger: Logger, verdict: Verdict, previous: Verdict | null): void {
+  const { channel, distributable, reason, message, release_id, snapshot_id } = verdict;
+  logger[distributable || channel === 'localized' ? 'info' : 'warn'](
+    { channel, distributable, reason, detail: message, release_id, snapshot_id, before: previous?.reason },
+    'verdict changed',
+  );
 }
 
 /** Counts every poll, and logs a line only when the outcome is another than before. */

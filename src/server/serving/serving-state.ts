@@ -1,9 +1,10 @@
-import type { AttestedRelease } from '../../domain/verdict/attestation.ts';
-import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
+import { CHANNELS } from '../../domain/release/channel.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
-import { attestationFor, isNamed, releasesOf, type AttestationChoice } from './attestation-choice.ts';
+import type { Evidence } from '../../domain/verdict/evidence.ts';
+import { authorizedReleases } from '../../domain/verdict/hold-over.ts';
+import { isManifestOf, releaseCase, type Subject } from '../../domain/verdict/release-case.ts';
+import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 import type { ServedRelease, ServingState } from './serving.ts';
-import type { BoundSnapshot } from './snapshot-binder.ts';
 
 /** A state in which nothing is served. */
 export const NOTHING_SERVED: ServingState = {
@@ -14,55 +15,52 @@ export const NOTHING_SERVED: ServingState = {
 };
 
 /**
- * Puts together what is served: for each channel the release that its attestation names, and the retained ones, as far
- * as their manifests are loaded. The cost grows with the number of releases, not of entries.
+ * The state that follows from the evidence: for each channel the release that its attestation names, and the retained
+ * ones, as far as their manifests are loaded. The cost grows with the number of releases, not of entries.
+ *
+ * @returns `state` itself when the same bytes are served under the same names with the same metadata
  */
-export function buildServingState(
-  generation: number,
-  choice: AttestationChoice,
-  boundSnapshot: (snapshotId: SnapshotId) => BoundSnapshot | null,
+export function nextServingState(
+  state: ServingState,
+  evidence: Evidence,
+  indexOf: (snapshotId: SnapshotId) => ManifestIndex | null,
 ): ServingState {
-  const byReleaseId = new Map<string, ServedRelease>();
-
-  const serve = (
-    attested: AttestedRelease | null,
-    channel: Channel,
-    role: ServedRelease['role'],
-  ): ServedRelease | null => {
-    if (attested?.result !== 'PASSED') return null;
-    const index = boundSnapshot(attested.snapshot_id)?.index ?? null;
-    if (index === null || index.header.release_id !== attested.release_id || index.header.channel !== channel)
+  const serve = (subject: Subject): ServedRelease | null => {
+    const { authorized } = releaseCase(evidence, subject);
+    if (authorized === null) return null;
+    const snapshot = evidence.snapshots.get(authorized.snapshot_id);
+    const index = indexOf(authorized.snapshot_id);
+    if (index === null || snapshot?.manifest !== 'ok' || !isManifestOf(snapshot, subject, authorized))
       return null;
     return {
-      channel,
-      role,
-      releaseId: attested.release_id,
-      snapshotId: attested.snapshot_id,
-      attested,
+      channel: subject.channel,
+      role: subject.release === undefined ? 'current' : 'retained',
+      releaseId: authorized.release_id,
+      snapshotId: authorized.snapshot_id,
+      attested: authorized,
       index,
     };
   };
 
-  const { effective, newest } = choice;
-  for (const retained of effective?.statement.retained ?? []) {
-    const release = serve(retained, retained.channel, 'retained');
-    const authorized = newest === effective || (newest !== null && isNamed(newest.statement, retained));
-    if (release !== null && authorized) byReleaseId.set(release.releaseId, release);
-  }
-  const current: Record<Channel, ServedRelease | null> = { official: null, localized: null };
-  for (const channel of CHANNELS) {
-    const statement = attestationFor(choice, channel)?.statement;
-    const release = serve(statement?.[channel] ?? null, channel, 'current');
-    current[channel] = release;
-    if (release !== null) byReleaseId.set(release.releaseId, release);
-  }
-  const named = newest === null ? [] : releasesOf(newest.statement).map(({ release_id }) => release_id);
+  const { effective, newest } = evidence;
+  const retained = effective?.statement.retained ?? [];
+  const current = { official: serve({ channel: 'official' }), localized: serve({ channel: 'localized' }) };
+  // A release that is current as well as retained is served as the current one.
+  const served = [
+    ...retained.map((release) => serve({ channel: release.channel, release })),
+    ...CHANNELS.map((channel) => current[channel]),
+  ];
+  const byReleaseId = new Map(
+    served.flatMap((release) => (release === null ? [] : [[release.releaseId, release]])),
+  );
+  const named =
+    newest === null ? [] : authorizedReleases(newest.statement).map(({ release_id }) => release_id);
   const pendingReleaseIds = new Set(named.filter((releaseId) => !byReleaseId.has(releaseId)));
-  return { generation, current, byReleaseId, pendingReleaseIds };
+  const next = { generation: state.generation + 1, current, byReleaseId, pendingReleaseIds };
+  return isSameState(state, next) ? state : next;
 }
 
-/** Whether two states serve the same bytes under the same names with the same metadata, so that no switch is needed. */
-export function isSameState(left: ServingState, right: ServingState): boolean {
+function isSameState(left: ServingState, right: ServingState): boolean {
   if (left.byReleaseId.size !== right.byReleaseId.size) return false;
   if (left.pendingReleaseIds.symmetricDifference(right.pendingReleaseIds).size > 0) return false;
   if (CHANNELS.some((channel) => left.current[channel]?.releaseId !== right.current[channel]?.releaseId))

@@ -1,8 +1,9 @@
-import type { AttestedRelease } from '../../domain/verdict/attestation.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { Blake3Hex, SnapshotId } from '../../domain/release/digest.ts';
-import type { Reason } from '../../domain/verdict/reasons.ts';
 import type { ReleaseId } from '../../domain/release/release-id.ts';
+import type { AttestedRelease, VerifiedAttestation } from '../../domain/verdict/attestation.ts';
+import type { AttestationRejection, DamageReport, VolumeState } from '../../domain/verdict/evidence.ts';
+import type { Reason } from '../../domain/verdict/reasons.ts';
 import type { Verdict } from '../../domain/verdict/verdict.ts';
 import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 
@@ -16,7 +17,7 @@ export interface ServedRelease {
   readonly index: ManifestIndex;
 }
 
-/** What is served at one instant. Immutable: a switch replaces the whole object at once. */
+/** The releases that are served at one instant. Immutable: a switch replaces the whole object. */
 export interface ServingState {
   /** Grows with every switch. */
   readonly generation: number;
@@ -27,18 +28,10 @@ export interface ServingState {
   readonly pendingReleaseIds: ReadonlySet<string>;
 }
 
-/** Damage that a reader found. */
-export interface DamageReport {
-  readonly destination: string;
-  readonly blake3: Blake3Hex;
-  readonly kind: 'missing' | 'damaged';
-  readonly message: string;
-}
-
-/** What became known of the bytes of one digest. */
+/** A change of the known damage to the bytes of one digest. */
 export interface DamageChange {
   readonly blake3: Blake3Hex;
-  /** What is wrong with them; `null` when they are sound again, or nothing served holds them any more. */
+  /** The damage; `null` when the bytes are sound again, or no served release holds them any more. */
   readonly report: DamageReport | null;
 }
 
@@ -47,16 +40,54 @@ export type Servable =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: Reason; readonly message: string };
 
-/** The one place that knows what may leave this server. Everything else asks it. */
+/** The one place that knows what this server may serve. Everything else asks it. */
 export interface Serving {
   /** The state to answer one request from; take it once per request. */
   state(): ServingState;
-  /** The verdict on a channel as of now. */
+  /** The verdict on the current release of a channel as of now. */
   verdict(channel: Channel): Verdict;
-  /** Whether this release, current or retained, may leave now: its verdict, or the validity and soundness of a retained one. */
+  /** The verdict on this release, current or retained, as of now. */
   servable(release: ServedRelease): Servable;
-  /** Marks bytes as damaged for every route at once; every served release that holds the digest is affected. */
-  reportDamage(report: DamageReport): void;
-  /** Tells of every change of what is known to be damaged, in the turn in which it becomes known. */
+  /** Marks bytes as damaged for all routes; every served release that holds the digest is affected. */
+  reportDamage(...reports: readonly DamageReport[]): void;
+  /** Calls the listener for every change of the known damage, in the turn in which it becomes known. */
   watchDamage(listener: (change: DamageChange) => void): void;
+}
+
+/** An envelope that was verified and accepted. */
+export interface AcceptedEnvelope {
+  readonly envelope: Uint8Array;
+  readonly storeId: string;
+  readonly version: number;
+}
+
+/** The outcome of offering an envelope. */
+export type OfferOutcome = 'accepted' | 'unchanged' | 'refused';
+
+/** The side of {@link Serving} through which evidence comes in. */
+export interface ServingControl extends Serving {
+  /** Offers an envelope as received. */
+  offerEnvelope(envelope: Uint8Array): OfferOutcome;
+  /**
+   * Reports the state of the volume.
+   *
+   * @returns whether the volume came back or was replaced, so that the daemon must be asked again from the start
+   */
+  observeVolume(volume: VolumeState): boolean;
+  /** Reports that other keys are trusted now: an attestation that only removed keys signed no longer counts. */
+  observeKeys(keyIds: readonly string[]): void;
+  /** Brings verdicts and state up to date with the clock. */
+  tick(): void;
+  /** Whether anything is wrong that a recheck could find repaired. */
+  hasTrouble(): boolean;
+  /** Looks again at everything in trouble. */
+  recheck(): Promise<void>;
+  /** The newest accepted attestation. */
+  attestation(): VerifiedAttestation | null;
+  /** Calls the listener for every attestation that is accepted. */
+  watchAttestation(listener: (accepted: AcceptedEnvelope) => void): void;
+  /** Why the newest envelope was refused, or `null` when it was not. */
+  rejection(): AttestationRejection | null;
+  /** Ends all reads of snapshots for good. */
+  stop(): Promise<void>;
 }

@@ -1,9 +1,5 @@
+import type { VolumeState } from '../../domain/verdict/evidence.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-
-/** What the volume is now. */
-export type VolumeState =
-  | { readonly ok: true; readonly storeId: string }
-  | { readonly ok: false; readonly message: string };
 
 /** Looks at the root of the snapshot volume. */
 export interface SnapshotVolume {
@@ -11,7 +7,7 @@ export interface SnapshotVolume {
   look(): Promise<VolumeState>;
 }
 
-/** What {@link createSnapshotVolume} needs. */
+/** Settings and collaborators of {@link createSnapshotVolume}. */
 export interface SnapshotVolumeOptions {
   readonly root: string;
   /** Reads and checks FORMAT; returns the store id. */

@@ -14,7 +14,7 @@ export interface TrustedKeyRing {
   refresh(): Promise<boolean>;
 }
 
-/** What {@link createTrustedKeyRing} needs. */
+/** Settings and collaborators of {@link createTrustedKeyRing}. */
 export interface TrustedKeyRingOptions {
   /** The keys that were read at the start. */
   readonly first: readonly TrustedKey[];

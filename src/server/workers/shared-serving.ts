@@ -1,5 +1,5 @@
 import type { Registry } from '../../platform/metrics/metrics.ts';
-import type { ServingControl } from '../serving/create-serving.ts';
+import type { ServingControl } from '../serving/serving.ts';
 
 /** What the processes of one server tell each other about. */
 export interface SharedServingParts {

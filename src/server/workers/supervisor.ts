@@ -2,12 +2,12 @@ import { backoffMs } from '../../platform/process/backoff.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { ServerConfiguration } from '../config.ts';
-import type { DamageChange, DamageReport } from '../serving/serving.ts';
+import { createEvidenceRelay, type EvidenceRelay } from './evidence-relay.ts';
 import { MetricsCollection } from './metrics-collection.ts';
-import type { SharedEnvelope, WorkerMessage } from './worker-messages.ts';
-import type { WorkerProcess } from './worker-process.ts';
+import type { PrimaryMessage, WorkerMessage } from './worker-messages.ts';
+import type { WorkerExit, WorkerProcess } from './worker-process.ts';
 
-/** What {@link createSupervisor} needs. */
+/** Settings and collaborators of {@link createSupervisor}. */
 export interface SupervisorOptions {
   readonly config: ServerConfiguration;
   readonly fork: () => WorkerProcess;
@@ -59,8 +59,6 @@ const STEADY_MS = 60_000;
 /** Milliseconds between two questions whether a worker is alive, and how many it may leave unanswered. */
 const PING_MS = 5_000;
 const MAX_UNANSWERED = 6;
-/** Most digests whose damage is kept for workers that start later. */
-const MAX_DAMAGE = 10_000;
 /** Exit code for a worker that was killed before it could listen. */
 const EXIT_KILLED = 70;
 
@@ -73,47 +71,25 @@ interface Slot {
   unanswered: number;
 }
 
+function emptySlot(number: number): Slot {
+  return { number, process: null, startedAt: 0, failures: 0, isListening: false, unanswered: 0 };
+}
+
 /**
  * Makes the supervisor of the worker processes. It serves nothing itself. Each worker has evidence of its own, as a
- * replica would; what one finds damaged, and the attestation that one accepted, all are told at once, also those that
- * start later.
+ * replica would; damage that one finds and the attestation that one accepted go to all others, also to those that start
+ * later.
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { config, clock, logger } = options;
-  const slots = Array.from({ length: config.workers }, (_, number): Slot => ({
-    number,
-    process: null,
-    startedAt: 0,
-    failures: 0,
-    isListening: false,
-    unanswered: 0,
-  }));
-  const damage = new Map<string, DamageReport>();
-  let attestation: SharedEnvelope | null = null;
+  const slots = Array.from({ length: config.workers }, (_, number) => emptySlot(number));
+  const relay = createEvidenceRelay<Slot>((from, message) => {
+    for (const { process } of slots) if (process !== from.process) process?.send(message);
+  });
   const metrics = new MetricsCollection(clock);
-  const up = Promise.withResolvers<{ readonly url: string; readonly hashing: string }>();
-  const stopping = new AbortController();
-  const awaited = new Set(slots);
-  let hasListened = false;
+  const startup = createStartup(slots, run);
+  const end = createEnd();
   let restarts = 0;
-  let exitedBadly = false;
-  let onGone: () => void = () => undefined;
-
-  const others = (slot: Slot): WorkerProcess[] =>
-    slots.flatMap(({ process }) => (process === null || process === slot.process ? [] : [process]));
-
-  const spread = (slot: Slot, change: DamageChange): void => {
-    const { blake3, report } = change;
-    if (report === null) damage.delete(blake3);
-    else if (damage.size < MAX_DAMAGE || damage.has(blake3)) damage.set(blake3, report);
-    for (const process of others(slot)) process.send({ kind: 'slipway:damage', change });
-  };
-
-  const pass = (slot: Slot, accepted: SharedEnvelope): void => {
-    if (attestation?.storeId === accepted.storeId && attestation.version >= accepted.version) return;
-    attestation = accepted;
-    for (const process of others(slot)) process.send({ kind: 'slipway:attestation', attestation: accepted });
-  };
 
   const onMessage = (slot: Slot, process: WorkerProcess, message: WorkerMessage): void => {
     slot.unanswered = 0;
@@ -121,61 +97,36 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       case 'slipway:pong':
         return;
       case 'slipway:hello':
-        process.send({
-          kind: 'slipway:start',
-          slot: slot.number,
-          config,
-          damage: [...damage.values()],
-          attestation,
-          isReplacement: slot.failures > 0,
-        });
+        process.send(startMessage(slot, config, relay));
         return;
       case 'slipway:attestation':
-        pass(slot, message.attestation);
+        relay.takeAttestation(slot, message.attestation);
         return;
       case 'slipway:listening':
-        slot.isListening = true;
-        if (!hasListened) {
-          hasListened = true;
-          for (const waiting of slots) if (waiting !== slot) run(waiting);
-        }
-        awaited.delete(slot);
-        if (awaited.size === 0) up.resolve({ url: message.url, hashing: message.hashing });
+        startup.onListening(slot, message);
         return;
       case 'slipway:damage':
-        spread(slot, message.change);
+        relay.takeDamage(slot, message.change);
         return;
       case 'slipway:metrics':
         metrics.take(process, message.id, message.metrics);
     }
   };
 
-  const onExit = (
-    slot: Slot,
-    how: { readonly code: number | null; readonly signal: string | null },
-  ): void => {
+  const onExit = (slot: Slot, how: WorkerExit): void => {
     const pid = slot.process?.pid;
     if (slot.process !== null) metrics.forget(slot.process);
     slot.process = null;
     slot.isListening = false;
-    if (stopping.signal.aborted) {
-      exitedBadly ||= how.code !== 0;
-      onGone();
-      return;
-    }
-    logger.error({ worker: slot.number, pid, ...how }, 'a worker died');
-    if (!hasListened) {
-      up.reject(new WorkersFailedError(how.code ?? EXIT_KILLED));
-      return;
-    }
-    void restart(slot);
+    if (!end.signal.aborted) logger.error({ worker: slot.number, pid, ...how }, 'a worker died');
+    if (end.signal.aborted) end.onExit(how);
+    else if (startup.hasListened) void restart(slot);
+    else startup.onFailed(how);
   };
 
-  const run = (slot: Slot): void => {
+  function run(slot: Slot): void {
     const process = options.fork();
-    slot.process = process;
-    slot.unanswered = 0;
-    slot.startedAt = clock.monotonic();
+    Object.assign(slot, { process, unanswered: 0, startedAt: clock.monotonic() });
     process.onMessage((message) => {
       onMessage(slot, process, message);
     });
@@ -183,63 +134,121 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       onExit(slot, how);
     });
     logger.info({ worker: slot.number, worker_pid: process.pid }, 'worker started');
-  };
-
-  /** A worker whose event loop stands still keeps its clients waiting, and everybody who is handed to it. */
-  const watch = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      await pause(PING_MS);
-      for (const slot of slots) {
-        const { process, isListening, number } = slot;
-        if (process === null || !isListening) continue;
-        if (slot.unanswered >= MAX_UNANSWERED) {
-          logger.error({ worker: number, worker_pid: process.pid }, 'a worker hangs and is killed');
-          process.kill();
-          continue;
-        }
-        // Counted, not timed: when all of them were suspended together, nobody hangs.
-        slot.unanswered += 1;
-        process.send({ kind: 'slipway:ping' });
-      }
-    }
-  };
-
-  /** Sleeps; ends early without an error when the workers are to end. */
-  const pause = async (ms: number): Promise<void> => {
-    try {
-      await clock.sleep(ms, stopping.signal);
-    } catch (error) {
-      if (!stopping.signal.aborted) throw error;
-    }
-  };
+  }
 
   async function restart(slot: Slot): Promise<void> {
-    const lived = clock.monotonic() - slot.startedAt;
-    slot.failures = lived >= STEADY_MS ? 1 : slot.failures + 1;
-    await pause(backoffMs(slot.failures, RESTART, options.random(), null));
-    if (stopping.signal.aborted) return;
+    await backOff(slot, options, end.signal);
+    if (end.signal.aborted) return;
     restarts += 1;
     run(slot);
   }
 
+  const listening = (): Slot[] => slots.filter(({ isListening }) => isListening);
+
   return {
     start: async () => {
-      // What keeps one from starting keeps all: the first has it to say, once, and the others follow.
-      for (const slot of slots.slice(0, 1)) run(slot);
-      void watch();
-      return await up.promise;
+      void killHanging(slots, options, end.signal);
+      return await startup.begin();
     },
     get running() {
-      return slots.filter(({ isListening }) => isListening).length;
+      return listening().length;
     },
     get restarts() {
       return restarts;
     },
     collectMetrics: async () =>
-      await metrics.collect(
-        slots.flatMap(({ process, isListening }) => (process !== null && isListening ? [process] : [])),
-      ),
+      await metrics.collect(listening().flatMap(({ process }) => (process === null ? [] : [process]))),
     stop: async (reason, signal) => {
+      await end.stop(slots, reason, signal);
+    },
+  };
+}
+
+function startMessage(
+  { number, failures }: Slot,
+  config: ServerConfiguration,
+  relay: EvidenceRelay<Slot>,
+): PrimaryMessage {
+  return {
+    kind: 'slipway:start',
+    slot: number,
+    config,
+    ...relay.evidence(),
+    isReplacement: failures > 0,
+  };
+}
+
+/** Waits before a worker that died is started again, longer after each failure in a row. */
+async function backOff(
+  slot: Slot,
+  { clock, random }: Pick<SupervisorOptions, 'clock' | 'random'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const lived = clock.monotonic() - slot.startedAt;
+  slot.failures = lived >= STEADY_MS ? 1 : slot.failures + 1;
+  await pause(clock, backoffMs(slot.failures, RESTART, random(), null), signal);
+}
+
+interface StartedWorkers {
+  readonly url: string;
+  readonly hashing: string;
+}
+
+/** The start of all workers. A start-up failure affects every worker, so the first one starts alone and reports it. */
+function createStartup(
+  slots: readonly Slot[],
+  run: (slot: Slot) => void,
+): {
+  /** Whether any worker has accepted clients. */
+  readonly hasListened: boolean;
+  /** Starts the first; resolves when all of them accept clients. */
+  begin(): Promise<StartedWorkers>;
+  onListening(slot: Slot, server: StartedWorkers): void;
+  onFailed(how: WorkerExit): void;
+} {
+  const up = Promise.withResolvers<StartedWorkers>();
+  const awaited = new Set(slots);
+  let hasListened = false;
+  return {
+    get hasListened() {
+      return hasListened;
+    },
+    begin: async () => {
+      for (const slot of slots.slice(0, 1)) run(slot);
+      return await up.promise;
+    },
+    onListening: (slot, { url, hashing }) => {
+      slot.isListening = true;
+      if (!hasListened) {
+        hasListened = true;
+        for (const waiting of slots) if (waiting !== slot) run(waiting);
+      }
+      awaited.delete(slot);
+      if (awaited.size === 0) up.resolve({ url, hashing });
+    },
+    onFailed: ({ code }) => {
+      up.reject(new WorkersFailedError(code ?? EXIT_KILLED));
+    },
+  };
+}
+
+/** The orderly end of all workers. */
+function createEnd(): {
+  /** Aborted as soon as the end has begun. */
+  readonly signal: AbortSignal;
+  onExit(how: WorkerExit): void;
+  stop(slots: readonly Slot[], reason: string, signal: AbortSignal): Promise<void>;
+} {
+  const stopping = new AbortController();
+  let exitedBadly = false;
+  let onGone: () => void = () => undefined;
+  return {
+    signal: stopping.signal,
+    onExit: ({ code }) => {
+      exitedBadly ||= code !== 0;
+      onGone();
+    },
+    stop: async (slots, reason, signal) => {
       stopping.abort();
       const kill = (): void => {
         for (const { process } of slots) process?.kill();
@@ -257,4 +266,36 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       if (exitedBadly) throw new Error('a worker did not end in order');
     },
   };
+}
+
+/** Kills workers whose event loop stands still: they keep their clients waiting, and all that are handed to them. */
+async function killHanging(
+  slots: readonly Slot[],
+  { clock, logger }: Pick<SupervisorOptions, 'clock' | 'logger'>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await pause(clock, PING_MS, signal);
+    for (const slot of slots) {
+      const { process, isListening, number } = slot;
+      if (process === null || !isListening) continue;
+      if (slot.unanswered >= MAX_UNANSWERED) {
+        logger.error({ worker: number, worker_pid: process.pid }, 'a worker hangs and is killed');
+        process.kill();
+        continue;
+      }
+      // Counted, not timed: when all processes were suspended together, none of them hangs.
+      slot.unanswered += 1;
+      process.send({ kind: 'slipway:ping' });
+    }
+  }
+}
+
+/** Sleeps; ends early without an error when the signal is aborted. */
+async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await clock.sleep(ms, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }

@@ -1,26 +1,33 @@
+import type { MetricObject } from 'prom-client';
 import type { ServerConfiguration } from '../config.ts';
-import type { DamageChange, DamageReport } from '../serving/serving.ts';
+import type { DamageReport } from '../../domain/verdict/evidence.ts';
+import type { DamageChange } from '../serving/serving.ts';
 import type { SharedServing, SharedServingParts } from './shared-serving.ts';
-import { isPrimaryMessage, type WorkerMessage } from './worker-messages.ts';
+import {
+  isPrimaryMessage,
+  type PrimaryMessage,
+  type SharedEnvelope,
+  type WorkerMessage,
+} from './worker-messages.ts';
 
-/** What a worker is told at its start. */
+/** The instructions that a worker starts with. */
 export interface WorkerStart {
   readonly slot: number;
   readonly config: ServerConfiguration;
   readonly shared: SharedServing;
 }
 
-/** The side of the worker in the conversation with the first process. */
+/** The worker's side of the conversation with the first process. */
 export interface WorkerLink {
-  /** What to run; `null` when the worker is to end before it has begun. */
+  /** The instructions; `null` when the worker is stopped before it starts. */
   start(): Promise<WorkerStart | null>;
-  /** Says that clients are accepted. */
+  /** Reports that clients are accepted. */
   listening(server: { readonly url: string; readonly hashing: string }): void;
-  /** Tells when the worker is to end in order, also when that was said before. */
+  /** Calls the listener when the worker must stop, also when that was requested before. */
   onStop(listener: (reason: string) => void): void;
 }
 
-/** How long a worker that takes the place of another may prepare before clients are given to it, milliseconds. */
+/** How long a worker that replaces another may prepare before it gets clients, milliseconds. */
 const SETTLE_MS = 30_000;
 
 /** The end of the channel in this process. */
@@ -29,92 +36,49 @@ export interface WorkerChannel {
   send?(message: WorkerMessage): unknown;
 }
 
+type Send = (message: WorkerMessage) => void;
+type StartMessage = Extract<PrimaryMessage, { readonly kind: 'slipway:start' }>;
+
 /** Makes the link of a worker process. */
 export function createWorkerLink(channel: WorkerChannel): WorkerLink {
   const started = Promise.withResolvers<WorkerStart | null>();
   const stopListeners: ((reason: string) => void)[] = [];
   let stopReason: string | null = null;
-  // What others found before this one was ready to hear of it.
-  const early = new Map<string, DamageReport>();
-  let parts: SharedServingParts | null = null;
-  let isTold = false;
-
-  const send = (message: WorkerMessage): void => {
-    // Without a channel the first process is gone, and so is this one in a moment.
+  const send: Send = (message) => {
+    // Without a channel the first process is gone, and this one ends in a moment.
     channel.send?.(message);
   };
+  const shared = createSharedEvidence(send);
 
-  const report = (joined: SharedServingParts, reports: Iterable<DamageReport>): void => {
-    isTold = true;
-    for (const each of reports) joined.serving.reportDamage(each);
-    isTold = false;
-  };
-
-  const take = (change: DamageChange): void => {
-    if (parts === null) {
-      if (change.report === null) early.delete(change.blake3);
-      else early.set(change.blake3, change.report);
-    } else if (change.report === null) {
-      // Sound for another: look whether it is so here.
-      parts.wake();
-    } else {
-      report(parts, [change.report]);
-    }
-  };
-
-  const join = (joined: SharedServingParts): void => {
-    parts = joined;
-    joined.serving.watchDamage((change) => {
-      // What came from the others does not go back to them.
-      if (!isTold) send({ kind: 'slipway:damage', change });
-    });
-    joined.serving.watchAttestation(({ envelope, storeId, version }) => {
-      const text = Buffer.from(envelope).toString('base64');
-      send({ kind: 'slipway:attestation', attestation: { storeId, version, envelope: text } });
-    });
-    report(joined, early.values());
-  };
-
-  const answerMetrics = async (id: number): Promise<void> => {
-    const metrics = (await parts?.registry.getMetricsAsJSON()) ?? [];
-    send({ kind: 'slipway:metrics', id, metrics });
+  const stop = (reason: string): void => {
+    stopReason = reason;
+    started.resolve(null);
+    for (const listener of stopListeners) listener(reason);
   };
 
   channel.on('message', (message) => {
     if (!isPrimaryMessage(message)) return;
     switch (message.kind) {
       case 'slipway:start':
-        for (const known of message.damage) early.set(known.blake3, known);
-        started.resolve({
-          slot: message.slot,
-          config: message.config,
-          shared: {
-            processes: message.config.workers,
-            settleMs: message.isReplacement ? SETTLE_MS : 0,
-            firstEnvelope:
-              message.attestation === null ? null : Buffer.from(message.attestation.envelope, 'base64'),
-            scrubs: message.slot === 0,
-            join,
-          },
-        });
+        for (const report of message.damage) shared.takeDamage({ blake3: report.blake3, report });
+        started.resolve(workerStart(message, shared.join));
         return;
       case 'slipway:damage':
-        take(message.change);
+        shared.takeDamage(message.change);
         return;
       case 'slipway:attestation':
-        // Verified here as if the daemon had sent it; one that is known changes nothing.
-        parts?.serving.offerEnvelope(Buffer.from(message.attestation.envelope, 'base64'));
+        shared.takeEnvelope(message.attestation);
         return;
       case 'slipway:ping':
         send({ kind: 'slipway:pong' });
         return;
       case 'slipway:metrics':
-        void answerMetrics(message.id);
+        void shared.metrics().then((metrics) => {
+          send({ kind: 'slipway:metrics', id: message.id, metrics });
+        });
         return;
       case 'slipway:stop':
-        stopReason = message.reason;
-        started.resolve(null);
-        for (const listener of stopListeners) listener(message.reason);
+        stop(message.reason);
     }
   });
   send({ kind: 'slipway:hello' });
@@ -128,5 +92,74 @@ export function createWorkerLink(channel: WorkerChannel): WorkerLink {
       stopListeners.push(listener);
       if (stopReason !== null) listener(stopReason);
     },
+  };
+}
+
+function workerStart(
+  { slot, config, isReplacement, attestation }: StartMessage,
+  join: SharedServing['join'],
+): WorkerStart {
+  return {
+    slot,
+    config,
+    shared: {
+      processes: config.workers,
+      settleMs: isReplacement ? SETTLE_MS : 0,
+      firstEnvelope: attestation === null ? null : Buffer.from(attestation.envelope, 'base64'),
+      scrubs: slot === 0,
+      join,
+    },
+  };
+}
+
+interface SharedEvidence {
+  readonly join: SharedServing['join'];
+  takeDamage(change: DamageChange): void;
+  takeEnvelope(attestation: SharedEnvelope): void;
+  metrics(): Promise<readonly MetricObject[]>;
+}
+
+/** Passes evidence between the serving of this process and the other processes. */
+function createSharedEvidence(send: Send): SharedEvidence {
+  // Damage that others found before this process was ready to take it.
+  const early = new Map<string, DamageReport>();
+  let parts: SharedServingParts | null = null;
+  let isFromOthers = false;
+
+  const report = (serving: SharedServingParts['serving'], reports: Iterable<DamageReport>): void => {
+    isFromOthers = true;
+    serving.reportDamage(...reports);
+    isFromOthers = false;
+  };
+
+  return {
+    join: (joined) => {
+      parts = joined;
+      joined.serving.watchDamage((change) => {
+        // Damage that the others reported does not go back to them.
+        if (!isFromOthers) send({ kind: 'slipway:damage', change });
+      });
+      joined.serving.watchAttestation(({ envelope, storeId, version }) => {
+        const text = Buffer.from(envelope).toString('base64');
+        send({ kind: 'slipway:attestation', attestation: { storeId, version, envelope: text } });
+      });
+      report(joined.serving, early.values());
+    },
+    takeDamage: (change) => {
+      if (parts === null) {
+        if (change.report === null) early.delete(change.blake3);
+        else early.set(change.blake3, change.report);
+      } else if (change.report === null) {
+        // Another process found the bytes sound; check whether they are here too.
+        parts.wake();
+      } else {
+        report(parts.serving, [change.report]);
+      }
+    },
+    takeEnvelope: ({ envelope }) => {
+      // Verified here as if the daemon had sent it; a known one changes nothing.
+      parts?.serving.offerEnvelope(Buffer.from(envelope, 'base64'));
+    },
+    metrics: async () => (await parts?.registry.getMetricsAsJSON()) ?? [],
   };
 }

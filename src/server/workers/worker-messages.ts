@@ -1,6 +1,7 @@
 import type { MetricObject } from 'prom-client';
 import type { ServerConfiguration } from '../config.ts';
-import type { DamageChange, DamageReport } from '../serving/serving.ts';
+import type { DamageReport } from '../../domain/verdict/evidence.ts';
+import type { DamageChange } from '../serving/serving.ts';
 
 /** What the first process says to a worker. Both run the same program, so nothing of it is checked again. */
 export type PrimaryMessage =

@@ -1,5 +1,11 @@
 import type { PrimaryMessage, WorkerMessage } from './worker-messages.ts';
 
+/** How a process ended. */
+export interface WorkerExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
 /** A worker process as the supervisor sees it. */
 export interface WorkerProcess {
   readonly pid: number | undefined;
@@ -8,5 +14,5 @@ export interface WorkerProcess {
   kill(): void;
   onMessage(listener: (message: WorkerMessage) => void): void;
   /** Called once; also when the process could not be started. */
-  onExit(listener: (how: { readonly code: number | null; readonly signal: string | null }) => void): void;
+  onExit(listener: (how: WorkerExit) => void): void;
 }

@@ -2,7 +2,7 @@ import { lstatSync, type Stats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { hasBlockList } from '../../domain/release/blocks.ts';
-import type { EntryTrouble } from '../../domain/verdict/verdict.ts';
+import type { EntryTrouble } from '../../domain/verdict/evidence.ts';
 import { blockListBytes } from './block-list.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { blockListPath, objectPath } from '../volume/layout.ts';

@@ -6,7 +6,7 @@ import { ChannelSchema, EXAMPLE, ReleaseIdSchema, SnapshotIdSchema, UnixSeconds 
 /** The outcome of one check of a verdict. */
 const CheckSchema = z.object({
   name: z.string(),
-  ok: z.boolean(),
+  ok: z.boolean().nullable().describe('Null: not evaluated, because an earlier check failed.'),
   reason: ReasonSchema.optional(),
   message: z.string().optional(),
 });

@@ -205,12 +205,12 @@ function checks(app) {
       (readiness.checks ?? []).map(({ name, ok, message, reason }) =>
         h(
           'li',
-          { class: ok ? 'good' : 'bad', key: name },
-          h('span', { class: 'sign', 'aria-hidden': 'true' }, ok ? '✓' : '✕'),
+          { class: ok === null ? 'quiet' : ok ? 'good' : 'bad', key: name },
+          h('span', { class: 'sign', 'aria-hidden': 'true' }, ok === null ? '–' : ok ? '✓' : '✕'),
           words(name),
-          ok
-            ? h('span', { class: 'unseen' }, ': ok')
-            : `: ${message ?? 'failed'} (${reason ?? 'no reason given'})`,
+          ok === false
+            ? `: ${message ?? 'failed'} (${reason ?? 'no reason given'})`
+            : h('span', { class: 'unseen' }, ok ? ': ok' : ': not evaluated'),
         ),
       ),
     ),

@@ -12,7 +12,7 @@ import type { ServedRelease, Serving } from '../../serving/serving.ts';
 import { cutPage } from './resource-page.ts';
 import type { Revalidator } from './revalidator.ts';
 
-/** What {@link createDistributionRoutes} needs. */
+/** Settings and collaborators of {@link createDistributionRoutes}. */
 export interface DistributionRoutesOptions {
   readonly serving: Serving;
   readonly history: ReleaseHistory;
@@ -42,94 +42,18 @@ export interface DistributionRoutes {
 
 /** Makes the handlers of `/v1/resources` and `/v1/distribution`. */
 export function createDistributionRoutes(options: DistributionRoutesOptions): DistributionRoutes {
-  const { serving, history, revalidator, clock } = options;
-
-  const selectRelease = async (
-    { channel, release_id }: DistributionSelection,
-    signal: AbortSignal,
-  ): Promise<ServedRelease> => {
-    const verdict = serving.verdict(channel);
-    const { current, byReleaseId } = serving.state();
-    if (release_id === undefined || release_id === verdict.release_id) {
-      const release = current[channel];
-      if (!verdict.distributable || release === null) throw conflict(verdict.message, verdict.reason);
-      return release;
-    }
-    const parsed = parseReleaseId(release_id);
-    if (!parsed.ok) {
-      throw new ServiceError('invalid_request', 'The query is not valid.', {
-        errors: [{ pointer: 'release_id', message: parsed.error }],
-      });
-    }
-    const release = byReleaseId.get(release_id);
-    if (release?.channel === channel) {
-      const servable = serving.servable(release);
-      if (!servable.ok) throw conflict(servable.message, servable.reason);
-      return release;
-    }
-    const state = await history.stateOf(channel, release_id, signal);
-    throw conflict(
-      state === null
-        ? `the ${channel} channel has no release ${release_id}`
-        : `${channel} release ${release_id} is ${state} and not served`,
-      verdict.reason ?? 'ReleaseNotAuthorized',
-    );
-  };
-
-  const revalidateEntry = async (
-    release: ServedRelease,
-    destination: string,
-  ): Promise<{
-    readonly page: ResourcesPage;
-    readonly revalidated: NonNullable<Distribution['revalidated']>;
-  }> => {
-    const position = release.index.find(destination);
-    if (position === -1) {
-      throw new ServiceError(
-        'unknown_destination',
-        `Release ${release.releaseId} has no entry with this destination.`,
-      );
-    }
-    const entry = release.index.entry(position);
-    const found = await revalidator.revalidate(entry);
-    if (!found.ok) {
-      serving.reportDamage({
-        destination: entry.destination,
-        blake3: entry.blake3,
-        kind: found.kind,
-        message: found.message,
-      });
-      throw conflict(
-        `${entry.destination}: ${found.message}`,
-        found.kind === 'missing' ? 'EntryMissing' : 'EntryDamaged',
-      );
-    }
-    // What was good when the reading began may have been withdrawn while it lasted.
-    const servable = serving.servable(release);
-    if (!servable.ok) throw conflict(servable.message, servable.reason);
-    const page = cutPage(release, { offset: position, limit: 1 });
-    return {
-      page: { ...page, total: 1, offset: 0, next_offset: null },
-      revalidated: {
-        destination: entry.destination,
-        size: entry.size,
-        blake3: entry.blake3,
-        verified_at: unixSeconds(clock),
-      },
-    };
-  };
-
+  const { serving } = options;
   return {
     resources: (query) => {
       const { release } = requireCurrent(serving, 'official');
       return jsonAnswer(cutPage(release, query), { cacheControl: NO_CACHE });
     },
     distribution: async (query, signal) => {
-      const release = await selectRelease(query, signal);
+      const release = await selectRelease(options, query, signal);
       const { page, revalidated } =
         query.destination === undefined
           ? { page: cutPage(release, query), revalidated: undefined }
-          : await revalidateEntry(release, query.destination);
+          : await revalidateEntry(options, release, query.destination);
       const verdict = serving.verdict(release.channel);
       if (verdict.attestation === null) throw conflict(verdict.message, verdict.reason);
       return jsonAnswer(
@@ -143,6 +67,76 @@ export function createDistributionRoutes(options: DistributionRoutesOptions): Di
       );
     },
   };
+}
+
+async function selectRelease(
+  { serving, history }: DistributionRoutesOptions,
+  { channel, release_id }: DistributionSelection,
+  signal: AbortSignal,
+): Promise<ServedRelease> {
+  const verdict = serving.verdict(channel);
+  const { current, byReleaseId } = serving.state();
+  if (release_id === undefined || release_id === verdict.release_id) {
+    const release = current[channel];
+    if (!verdict.distributable || release === null) throw conflict(verdict.message, verdict.reason);
+    return release;
+  }
+  const parsed = parseReleaseId(release_id);
+  if (!parsed.ok) {
+    throw new ServiceError('invalid_request', 'The query is not valid.', {
+      errors: [{ pointer: 'release_id', message: parsed.error }],
+    });
+  }
+  const release = byReleaseId.get(release_id);
+  if (release?.channel === channel) {
+    requireServable(serving, release);
+    return release;
+  }
+  const state = await history.stateOf(channel, release_id, signal);
+  throw conflict(
+    state === null
+      ? `the ${channel} channel has no release ${release_id}`
+      : `${channel} release ${release_id} is ${state} and not served`,
+    verdict.reason ?? 'ReleaseNotAuthorized',
+  );
+}
+
+/** Reads the object of one entry again, whatever was verified before. */
+async function revalidateEntry(
+  { serving, revalidator, clock }: DistributionRoutesOptions,
+  release: ServedRelease,
+  destination: string,
+): Promise<{
+  readonly page: ResourcesPage;
+  readonly revalidated: NonNullable<Distribution['revalidated']>;
+}> {
+  const position = release.index.find(destination);
+  if (position === -1) {
+    throw new ServiceError(
+      'unknown_destination',
+      `Release ${release.releaseId} has no entry with this destination.`,
+    );
+  }
+  const entry = release.index.entry(position);
+  const { blake3, size } = entry;
+  const found = await revalidator.revalidate(entry);
+  if (!found.ok) {
+    const { kind, message } = found;
+    serving.reportDamage({ destination: entry.destination, blake3, kind, message });
+    throw conflict(`${entry.destination}: ${message}`, kind === 'missing' ? 'EntryMissing' : 'EntryDamaged');
+  }
+  // The release may have been withdrawn while the object was read.
+  requireServable(serving, release);
+  const page = cutPage(release, { offset: position, limit: 1 });
+  return {
+    page: { ...page, total: 1, offset: 0, next_offset: null },
+    revalidated: { destination: entry.destination, size, blake3, verified_at: unixSeconds(clock) },
+  };
+}
+
+function requireServable(serving: Serving, release: ServedRelease): void {
+  const servable = serving.servable(release);
+  if (!servable.ok) throw conflict(servable.message, servable.reason);
 }
 
 function conflict(detail: string, reason: Verdict['reason']): ServiceError {

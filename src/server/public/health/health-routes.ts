@@ -2,8 +2,8 @@ import type { Health } from '../../../contract/schemas/answers/health.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { jsonAnswer, NO_STORE, type Answer } from '../../http/answer.ts';
 import { renderHealth, renderHealthBrief } from '../release/release-body.ts';
-import type { ServingControl } from '../../serving/create-serving.ts';
-import type { RefreshDiagnostics } from '../../serving/refresher.ts';
+import type { ServingControl } from '../../serving/serving.ts';
+import type { RefreshDiagnostics } from '../../serving/attestation-poller.ts';
 
 /** What {@link createHealthRoutes} needs. */
 export interface HealthRoutesOptions {

@@ -70,6 +70,7 @@ describe('reads', () => {
     const shown = await run(['status']);
     expect(shown.code).toBe(1);
     expect(shown.out).toContain('no: AttestationUnavailable');
+    expect(shown.out).toMatch(/^not evaluated: +attestation-newest, .*entries-undamaged$/mu);
     expect(shown.out).toContain('its release report is not available');
     const { code, out } = await run(['status', '-o', 'json']);
     expect([code, JSON.parse(out)]).toMatchObject([

@@ -1,48 +1,77 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { AttestationStatement } from '../../../../src/domain/verdict/attestation.ts';
+import type { AttestationStatement, ReleaseFailure } from '../../../../src/domain/verdict/attestation.ts';
 import { CHANNELS, type Channel } from '../../../../src/domain/release/channel.ts';
+import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
 import { evaluate } from '../../../../src/domain/verdict/evaluate.ts';
 import type { Reason } from '../../../../src/domain/verdict/reasons.ts';
 import { CHECKS } from '../../../../src/domain/verdict/verdict-checks.ts';
-import type { Evidence, SnapshotEvidence } from '../../../../src/domain/verdict/verdict.ts';
+import type {
+  DamageReport,
+  EntryTrouble,
+  Evidence,
+  ReadManifest,
+  SnapshotEvidence,
+} from '../../../../src/domain/verdict/evidence.ts';
+import type { Verdict } from '../../../../src/domain/verdict/verdict.ts';
 import {
   attestedRelease,
   GOOD_AT,
   goodEvidence,
+  readManifest,
   releaseIdOf,
   verifiedAttestation,
 } from '../../../support/evidence.ts';
 
 const NOW = GOOD_AT * 1000;
+const OFFICIAL = { channel: 'official' } as const;
 
 /** One thing that is wrong, and the reason that names it. */
 interface Fault {
   readonly name: string;
   readonly reason: Reason;
   readonly channels: readonly Channel[];
-  readonly apply: (evidence: Evidence) => Evidence;
+  readonly apply: (evidence: Evidence, channel: Channel) => Evidence;
 }
+
+const NAME = { official: 'o1', localized: 'l1' } as const;
 
 function withStatement(change: (statement: AttestationStatement) => Partial<AttestationStatement>) {
   return (evidence: Evidence): Evidence => {
-    const { accepted } = evidence.attestation;
-    if (accepted === null) return evidence;
-    const statement = { ...accepted.statement, ...change(accepted.statement) };
-    return { ...evidence, attestation: { ...evidence.attestation, accepted: { ...accepted, statement } } };
+    const { newest } = evidence;
+    if (newest === null) return evidence;
+    const changed = { ...newest, statement: { ...newest.statement, ...change(newest.statement) } };
+    return { ...evidence, newest: changed, effective: changed };
   };
 }
 
-function withSnapshot(changes: Partial<SnapshotEvidence>) {
-  return (evidence: Evidence): Evidence =>
-    evidence.snapshot === null ? evidence : { ...evidence, snapshot: { ...evidence.snapshot, ...changes } };
+/** Replaces what is known of the snapshot of the channel's release, should its manifest have been read. */
+function withSnapshot(change: (manifest: ReadManifest) => SnapshotEvidence | null) {
+  return (evidence: Evidence, channel: Channel): Evidence => {
+    const { snapshot_id } = attestedRelease(NAME[channel]);
+    const before = evidence.snapshots.get(snapshot_id);
+    if (before?.manifest !== 'ok') return evidence;
+    const snapshots = new Map(evidence.snapshots);
+    const after = change(before);
+    if (after === null) snapshots.delete(snapshot_id);
+    else snapshots.set(snapshot_id, after);
+    return { ...evidence, snapshots };
+  };
 }
 
-function withAttestation(changes: Partial<Evidence['attestation']>) {
-  return (evidence: Evidence): Evidence => ({
-    ...evidence,
-    attestation: { ...evidence.attestation, ...changes },
-  });
+/** Damage in entries of the channel's release. */
+function withDamage(trouble: EntryTrouble, kind: DamageReport['kind'] = 'damaged') {
+  return (evidence: Evidence, channel: Channel): Evidence => {
+    const { snapshot_id } = attestedRelease(NAME[channel]);
+    const blake3 = `${kind} ${trouble.examples.join(' ')}` as Blake3Hex;
+    const report: DamageReport = { blake3, destination: trouble.examples[0] ?? '', kind, message: 'bad' };
+    const holders = new Map([[snapshot_id, trouble]]);
+    return { ...evidence, damage: new Map(evidence.damage).set(blake3, { report, holders }) };
+  };
+}
+
+function withoutAttestation(rejection: Evidence['rejection']) {
+  return (evidence: Evidence): Evidence => ({ ...evidence, newest: null, effective: null, rejection });
 }
 
 // In the order in which the first one decides.
@@ -51,22 +80,19 @@ const FAULTS: readonly Fault[] = [
     name: 'nothing received',
     reason: 'AttestationUnavailable',
     channels: CHANNELS,
-    apply: withAttestation({ accepted: null, rejection: null }),
+    apply: withoutAttestation(null),
   },
   {
     name: 'only a bad one received',
     reason: 'AttestationInvalid',
     channels: CHANNELS,
-    apply: withAttestation({
-      accepted: null,
-      rejection: { reason: 'AttestationInvalid', message: 'bad', at: NOW },
-    }),
+    apply: withoutAttestation({ reason: 'AttestationInvalid', message: 'bad', at: NOW }),
   },
   {
     name: 'a newer version was seen',
     reason: 'AttestationRolledBack',
     channels: CHANNELS,
-    apply: withAttestation({ highestVersion: 8 }),
+    apply: (evidence) => ({ ...evidence, highestVersions: new Map([['store-1', 8]]) }),
   },
   {
     name: 'dated in the future',
@@ -114,58 +140,70 @@ const FAULTS: readonly Fault[] = [
     name: 'nothing bound',
     reason: 'SnapshotLoading',
     channels: CHANNELS,
-    apply: (evidence) => ({ ...evidence, snapshot: null }),
+    apply: withSnapshot(() => null),
   },
   {
     name: 'another snapshot bound',
     reason: 'SnapshotLoading',
     channels: CHANNELS,
-    apply: (evidence) =>
-      evidence.snapshot === null
-        ? evidence
-        : { ...evidence, snapshot: { ...evidence.snapshot, snapshot_id: attestedRelease('x').snapshot_id } },
+    apply: (evidence) => ({
+      ...evidence,
+      snapshots: new Map([[attestedRelease('x').snapshot_id, readManifest('official', 'o1')]]),
+    }),
   },
   {
-    name: 'manifest being read',
-    reason: 'SnapshotLoading',
+    name: 'volume absent',
+    reason: 'SnapshotMissing',
     channels: CHANNELS,
-    apply: withSnapshot({ manifest: 'loading' }),
+    apply: (evidence) => ({ ...evidence, volume: { ok: false, message: 'the volume is absent' } }),
   },
   {
     name: 'manifest missing',
     reason: 'SnapshotMissing',
     channels: CHANNELS,
-    apply: withSnapshot({ manifest: 'missing', manifestMessage: 'gone' }),
+    apply: withSnapshot(() => ({ manifest: 'missing', message: 'gone' })),
   },
   {
     name: 'manifest damaged',
     reason: 'ManifestDamaged',
     channels: CHANNELS,
-    apply: withSnapshot({ manifest: 'damaged', manifestMessage: 'changed' }),
+    apply: withSnapshot(() => ({ manifest: 'damaged', message: 'changed' })),
   },
   {
     name: 'manifest of another length',
     reason: 'ManifestDamaged',
     channels: CHANNELS,
-    apply: withSnapshot({ entryCount: 4 }),
+    apply: withSnapshot((manifest) => ({ ...manifest, entryCount: 4 })),
+  },
+  {
+    name: 'manifest of another release',
+    reason: 'ManifestDamaged',
+    channels: CHANNELS,
+    apply: withSnapshot((manifest) => ({ ...manifest, release_id: releaseIdOf('o9') })),
   },
   {
     name: 'an entry missing',
     reason: 'EntryMissing',
     channels: CHANNELS,
-    apply: withSnapshot({ missing: { count: 1, examples: ['a/b'] } }),
+    apply: withSnapshot((manifest) => ({ ...manifest, missing: { count: 1, examples: ['a/b'] } })),
+  },
+  {
+    name: 'an entry found missing later',
+    reason: 'EntryMissing',
+    channels: CHANNELS,
+    apply: withDamage({ count: 1, examples: ['x'] }, 'missing'),
   },
   {
     name: 'an entry damaged',
     reason: 'EntryDamaged',
     channels: CHANNELS,
-    apply: withSnapshot({ damaged: { count: 12, examples: ['a/b', 'c'] } }),
+    apply: withDamage({ count: 12, examples: ['a/b', 'c'] }),
   },
 ];
 
 describe.each(CHANNELS)('%s', (channel) => {
   test('good evidence is distributable, every check said so', () => {
-    expect(evaluate(goodEvidence(channel), NOW)).toMatchObject({
+    expect(evaluate(goodEvidence(), { channel }, NOW)).toMatchObject({
       channel,
       distributable: true,
       reason: null,
@@ -177,28 +215,32 @@ describe.each(CHANNELS)('%s', (channel) => {
   });
 
   test.each(FAULTS.filter((fault) => fault.channels.includes(channel)))('$name: $reason', (fault) => {
-    const verdict = evaluate(fault.apply(goodEvidence(channel)), NOW);
+    const verdict = evaluate(fault.apply(goodEvidence(), channel), { channel }, NOW);
     expect(verdict.distributable).toBe(false);
     expect(verdict.reason).toBe(fault.reason);
     expect(verdict.message).not.toBe('');
-    const decisive = verdict.checks.find((check) => !check.ok);
+    const decisive = verdict.checks.find(({ ok }) => ok === false);
     expect(decisive).toMatchObject({ reason: verdict.reason, message: verdict.message });
   });
 });
 
 test('the message names entries and how many more there are', () => {
-  const evidence = withSnapshot({ damaged: { count: 12, examples: ['a/b', 'c'] } })(goodEvidence('official'));
-  expect(evaluate(evidence, NOW).message).toContain('12 entries: a/b, c and 10 more');
+  const evidence = withDamage({ count: 12, examples: ['a/b', 'c'] })(goodEvidence(), 'official');
+  expect(evaluate(evidence, OFFICIAL, NOW).message).toContain('12 entries: a/b, c and 10 more');
 });
 
 test('the clock skew that is allowed, and the last instant of validity', () => {
-  const early = withStatement(() => ({ issued_at: GOOD_AT + 60 }))(goodEvidence('official'));
-  expect(evaluate(early, NOW).distributable).toBe(true);
-  expect(evaluate(early, NOW - 1).reason).toBe('AttestationNotYetValid');
+  const early = withStatement(() => ({ issued_at: GOOD_AT + 60 }))(goodEvidence());
+  expect(evaluate(early, OFFICIAL, NOW).distributable).toBe(true);
+  expect(evaluate(early, OFFICIAL, NOW - 1).reason).toBe('AttestationNotYetValid');
   const end = verifiedAttestation().statement.expires_at * 1000;
-  expect(evaluate(goodEvidence('official'), end - 1).distributable).toBe(true);
-  expect(evaluate(goodEvidence('official'), end).reason).toBe('AttestationExpired');
+  expect(evaluate(goodEvidence(), OFFICIAL, end - 1).distributable).toBe(true);
+  expect(evaluate(goodEvidence(), OFFICIAL, end).reason).toBe('AttestationExpired');
 });
+
+const after =
+  (previous: Verdict) =>
+  (evidence: Evidence): Evidence => ({ ...evidence, verdicts: { official: previous, localized: null } });
 
 const anyChannel = fc.constantFrom(...CHANNELS);
 const anyFaults = fc.subarray([...FAULTS]);
@@ -207,12 +249,12 @@ test('property: distributable exactly when no check fails; the first failure dec
   fc.assert(
     fc.property(anyChannel, anyFaults, (channel, faults) => {
       const applied = faults.filter((fault) => fault.channels.includes(channel));
-      const evidence = applied.reduce((current, fault) => fault.apply(current), goodEvidence(channel));
-      const verdict = evaluate(evidence, NOW);
+      const evidence = applied.reduce((current, fault) => fault.apply(current, channel), goodEvidence());
+      const verdict = evaluate(evidence, { channel }, NOW);
       expect(verdict.distributable).toBe(applied.length === 0);
-      expect(verdict.distributable).toBe(verdict.checks.every((check) => check.ok));
-      expect(verdict.reason).toBe(verdict.checks.find((check) => !check.ok)?.reason ?? null);
-      expect(evaluate(evidence, NOW)).toEqual(verdict);
+      expect(verdict.distributable).toBe(verdict.checks.every(({ ok }) => ok === true));
+      expect(verdict.reason).toBe(verdict.checks.find(({ ok }) => ok === false)?.reason ?? null);
+      expect(evaluate(evidence, { channel }, NOW)).toEqual(verdict);
     }),
     { numRuns: 1000 },
   );
@@ -224,9 +266,9 @@ test('property: more that is wrong never makes it right', () => {
       const apply = (list: readonly Fault[]): Evidence =>
         list
           .filter((fault) => fault.channels.includes(channel))
-          .reduce((current, fault) => fault.apply(current), goodEvidence(channel));
-      if (evaluate(apply(faults), NOW).distributable) return;
-      expect(evaluate(apply([...faults, ...more]), NOW).distributable).toBe(false);
+          .reduce((current, fault) => fault.apply(current, channel), goodEvidence());
+      if (evaluate(apply(faults), { channel }, NOW).distributable) return;
+      expect(evaluate(apply([...faults, ...more]), { channel }, NOW).distributable).toBe(false);
     }),
     { numRuns: 500 },
   );
@@ -240,12 +282,12 @@ test('property: "since" moves exactly when state, reason or release change', () 
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
       let nowMs = NOW;
-      let previous = evaluate(goodEvidence('official'), nowMs);
+      let previous = evaluate(goodEvidence(), OFFICIAL, nowMs);
       for (const { fault, seconds } of steps) {
         nowMs += seconds * 1000;
         const applies = fault?.channels.includes('official') === true;
-        const evidence = applies ? fault.apply(goodEvidence('official')) : goodEvidence('official');
-        const verdict = evaluate({ ...evidence, previous }, nowMs);
+        const evidence = applies ? fault.apply(goodEvidence(), 'official') : goodEvidence();
+        const verdict = evaluate(after(previous)(evidence), OFFICIAL, nowMs);
         const same =
           verdict.distributable === previous.distributable &&
           verdict.reason === previous.reason &&
@@ -258,23 +300,138 @@ test('property: "since" moves exactly when state, reason or release change', () 
 });
 
 test('a switch to another release begins a new "since" although both are distributable', () => {
-  const first = evaluate(goodEvidence('official'), NOW);
+  const first = evaluate(goodEvidence(), OFFICIAL, NOW);
   const attested = attestedRelease('o9');
+  const evidence = withStatement(() => ({ official: attested }))(goodEvidence());
   const switched = evaluate(
     {
-      ...withStatement(() => ({ official: attested }))(goodEvidence('official')),
-      snapshot: {
-        ...(goodEvidence('official').snapshot ?? fail()),
-        release_id: releaseIdOf('o9'),
-        snapshot_id: attested.snapshot_id,
-      },
-      previous: first,
+      ...after(first)(evidence),
+      snapshots: new Map([[attested.snapshot_id, readManifest('official', 'o9')]]),
     },
+    OFFICIAL,
     NOW + 5000,
   );
   expect(switched).toMatchObject({ distributable: true, release_id: 'o9', since: NOW + 5000 });
 });
 
-function fail(): never {
-  throw new Error('the good evidence has a snapshot');
-}
+describe('checks that have nothing to look at', () => {
+  const names = (verdict: Verdict, ok: boolean | null): readonly string[] =>
+    verdict.checks.filter((check) => check.ok === ok).map(({ name }) => name);
+
+  test('are not shown as passed', () => {
+    const nothing = evaluate(withoutAttestation(null)(goodEvidence()), OFFICIAL, NOW);
+    expect([names(nothing, true), names(nothing, false)]).toEqual([[], ['attestation-accepted']]);
+    const noRelease = evaluate(withStatement(() => ({ official: null }))(goodEvidence()), OFFICIAL, NOW);
+    expect(names(noRelease, false)).toEqual(['release-authorized']);
+    expect(names(noRelease, null)).toEqual([
+      'verification-passed',
+      'retention-running',
+      'base-release-current',
+      'snapshot-bound',
+      'manifest-intact',
+      'entries-present',
+      'entries-undamaged',
+    ]);
+    const unread = evaluate(withSnapshot(() => null)(goodEvidence(), 'official'), OFFICIAL, NOW);
+    expect(names(unread, null)).toEqual(['manifest-intact', 'entries-present', 'entries-undamaged']);
+  });
+
+  test('property: come only after a check that failed', () => {
+    fc.assert(
+      fc.property(anyChannel, anyFaults, (channel, faults) => {
+        const evidence = faults.reduce((current, fault) => fault.apply(current, channel), goodEvidence());
+        const { checks } = evaluate(evidence, { channel }, NOW);
+        const first = checks.findIndex(({ ok }) => ok !== true);
+        expect(first === -1 || checks[first]?.ok === false).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('a release that the attestation withdraws', () => {
+  const withdrawn = (failure?: ReleaseFailure): Verdict =>
+    evaluate(
+      withStatement(() => ({ official: attestedRelease('o1', { result: 'FAILED', failure }) }))(
+        goodEvidence(),
+      ),
+      OFFICIAL,
+      NOW,
+    );
+
+  test('keeps the reason of its failure, with the number of entries and the first of them', () => {
+    const verdict = withdrawn({ reason: 'EntryDamaged', entry_count: 7, examples: ['a/b', 'c'] });
+    expect(verdict).toMatchObject({ distributable: false, reason: 'EntryDamaged', release_id: 'o1' });
+    expect(verdict.message).toContain('7 entries: a/b, c and 5 more');
+    expect(withdrawn({ reason: 'EntryMissing', entry_count: 1, examples: ['x'] })).toMatchObject({
+      reason: 'EntryMissing',
+      message: expect.stringContaining('1 entry: x') as string,
+    });
+    for (const reason of ['ManifestDamaged', 'SnapshotMissing'] as const)
+      expect(withdrawn({ reason, entry_count: 0, examples: [] }).reason).toBe(reason);
+  });
+
+  test('is not authorized when the daemon names no failure', () => {
+    expect(withdrawn()).toMatchObject({
+      reason: 'ReleaseNotAuthorized',
+      message: 'the attestation withdraws official release o1: its last verification failed',
+    });
+  });
+});
+
+describe('a retained release', () => {
+  const retained = {
+    ...attestedRelease('o0'),
+    channel: 'official',
+    retained_until: GOOD_AT + 60,
+  } as const;
+  const good = withStatement(() => ({ retained: [retained] }))({
+    ...goodEvidence(),
+    snapshots: new Map([...goodEvidence().snapshots, [retained.snapshot_id, readManifest('official', 'o0')]]),
+  });
+  const subject = { channel: 'official', release: retained } as const;
+
+  test('is judged by the same checks, and until its time is over', () => {
+    const verdict = evaluate(good, subject, NOW);
+    expect(verdict).toMatchObject({ distributable: true, release_id: 'o0' });
+    expect(verdict.checks).toEqual(CHECKS.map(({ name }) => ({ name, ok: true })));
+    expect(evaluate(good, subject, NOW + 59_999).distributable).toBe(true);
+    expect(evaluate(good, subject, NOW + 60_000)).toMatchObject({
+      distributable: false,
+      reason: 'ReleaseNotAuthorized',
+      message: `release o0 was retained until ${new Date(NOW + 60_000).toISOString()}`,
+    });
+  });
+
+  test('needs no current base when it is localized', () => {
+    const localized = {
+      ...attestedRelease('l0'),
+      channel: 'localized',
+      retained_until: GOOD_AT + 60,
+    } as const;
+    const evidence = withStatement(() => ({ retained: [localized] }))({
+      ...goodEvidence(),
+      snapshots: new Map([[localized.snapshot_id, readManifest('localized', 'l0')]]),
+    });
+    expect(evaluate(evidence, { channel: 'localized', release: localized }, NOW).distributable).toBe(true);
+  });
+
+  test.each(
+    FAULTS.filter(({ name }) =>
+      ['nothing received', 'dated in the future', 'expired this instant', 'volume absent'].includes(name),
+    ),
+  )('$name: $reason', (fault) => {
+    expect(evaluate(fault.apply(good, 'official'), subject, NOW).reason).toBe(fault.reason);
+  });
+
+  test('is refused with the reason of its own snapshot, and when the attestation names it no more', () => {
+    const snapshots = new Map(good.snapshots);
+    snapshots.delete(retained.snapshot_id);
+    expect(evaluate({ ...good, snapshots }, subject, NOW).reason).toBe('SnapshotLoading');
+    snapshots.set(retained.snapshot_id, readManifest('official', 'o0', { entryCount: 9 }));
+    expect(evaluate({ ...good, snapshots }, subject, NOW).reason).toBe('ManifestDamaged');
+    expect(evaluate(goodEvidence(), subject, NOW)).toMatchObject({
+      reason: 'ReleaseNotAuthorized',
+      message: 'release o0 is no longer authorized',
+    });
+  });
+});

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { AttestationAnswer } from '../../../../src/server/daemon-client/daemon-client.ts';
 import { DaemonUnavailable } from '../../../../src/server/daemon-client/daemon-unavailable.ts';
 import { createRefresher, type Refresher } from '../../../../src/server/serving/refresher.ts';
-import type { ServingControl } from '../../../../src/server/serving/create-serving.ts';
-import type { VolumeState } from '../../../../src/server/serving/snapshot-volume.ts';
+import type { ServingControl } from '../../../../src/server/serving/serving.ts';
+import type { VolumeState } from '../../../../src/domain/verdict/evidence.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 
 type Step = AttestationAnswer | DaemonUnavailable | 'hang';

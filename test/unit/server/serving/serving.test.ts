@@ -9,10 +9,9 @@ import type { Blake3Hex, Crc64Decimal, SnapshotId } from '../../../../src/domain
 import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
 import { success } from '../../../../src/domain/result.ts';
 import type { Verdict } from '../../../../src/domain/verdict/verdict.ts';
-import { createAttestationKeeper } from '../../../../src/server/serving/attestation-keeper.ts';
-import { createServing, type ServingControl } from '../../../../src/server/serving/create-serving.ts';
-import { createDamageBook } from '../../../../src/server/serving/damage-book.ts';
+import { createServing } from '../../../../src/server/serving/create-serving.ts';
 import { createDigestFinder } from '../../../../src/server/serving/digest-finder.ts';
+import type { ServingControl } from '../../../../src/server/serving/serving.ts';
 import { createSnapshotBinder, type LoadOutcome } from '../../../../src/server/serving/snapshot-binder.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { destinationOf, fakeManifestIndex } from '../../../fakes/fake-serving.ts';
@@ -45,27 +44,23 @@ class Bench {
 
   constructor() {
     this.serving = createServing({
-      keeper: createAttestationKeeper({
-        verify: (bytes) => {
-          const statement = JSON.parse(Buffer.from(bytes).toString()) as AttestationStatement;
-          const verified: VerifiedAttestation = {
-            statement,
-            payloadSha256: Buffer.from(bytes).toString(),
-            signedBy: [],
-          };
-          return success(verified);
-        },
-      }),
-      damage: createDamageBook({
-        inspect: async (blake3) => ({
-          sound: this.sound.has(blake3),
-          kind: 'damaged',
-          message: 'bad',
-          memory: null,
-        }),
+      verify: (bytes) => {
+        const statement = JSON.parse(Buffer.from(bytes).toString()) as AttestationStatement;
+        const verified: VerifiedAttestation = {
+          statement,
+          payloadSha256: Buffer.from(bytes).toString(),
+          signedBy: [],
+        };
+        return success(verified);
+      },
+      inspect: async ({ blake3 }) => ({
+        sound: this.sound.has(blake3),
+        kind: 'damaged',
+        message: 'bad',
+        memory: null,
       }),
       finder: createDigestFinder(),
-      createBinder: (onChange) =>
+      createBinder: (onBound) =>
         createSnapshotBinder({
           load: async (snapshotId, signal) => {
             this.loads.push(snapshotId);
@@ -79,7 +74,7 @@ class Bench {
             });
           },
           probe: async ({ blake3 }) => this.usable.has(blake3),
-          onChange,
+          onBound,
         }),
       clock: this.clock,
       onVerdict: ({ channel, reason }) => this.verdicts.push(`${channel} ${reason ?? 'ok'}`),

@@ -4,16 +4,15 @@ import { describe, expect, it } from 'vitest';
 import type { VerifiedAttestation } from '../../../../src/domain/verdict/attestation.ts';
 import type { Blake3Hex, Crc64Decimal } from '../../../../src/domain/release/digest.ts';
 import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
+import type { DamageReport } from '../../../../src/domain/verdict/evidence.ts';
 import { success } from '../../../../src/domain/result.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import type { HashPool } from '../../../../src/platform/hashing/digests.ts';
-import { createAttestationKeeper } from '../../../../src/server/serving/attestation-keeper.ts';
-import { createServing, type ServingControl } from '../../../../src/server/serving/create-serving.ts';
-import { createDamageBook } from '../../../../src/server/serving/damage-book.ts';
+import { createServing } from '../../../../src/server/serving/create-serving.ts';
 import { createDigestFinder } from '../../../../src/server/serving/digest-finder.ts';
 import { createObjectInspector } from '../../../../src/server/serving/object-inspector.ts';
-import type { DamageChange, DamageReport } from '../../../../src/server/serving/serving.ts';
-import { createSnapshotBinder } from '../../../../src/server/serving/snapshot-binder.ts';
+import type { DamageChange, ServingControl } from '../../../../src/server/serving/serving.ts';
+import { createSnapshotBinder, type LoadOutcome } from '../../../../src/server/serving/snapshot-binder.ts';
 import type { ManifestIndex } from '../../../../src/snapshot/manifest/manifest-index.ts';
 import { objectPath } from '../../../../src/snapshot/volume/layout.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
@@ -43,37 +42,34 @@ function createProcess(
   serving: ServingControl;
   changes: DamageChange[];
   accepted: number[];
-  inspections: { sound: boolean | null };
+  inspections: { sound: boolean; count: number };
   load: () => void;
+  fail: () => void;
   offer: (version: number) => void;
   clock: FakeClock;
 } {
   const clock = new FakeClock();
   const changes: DamageChange[] = [];
   const accepted: number[] = [];
-  const inspections: { sound: boolean | null } = { sound: false };
-  const loaded = Promise.withResolvers<void>();
+  const inspections = { sound: false, count: 0 };
+  const loaded = Promise.withResolvers<LoadOutcome>();
   const serving = createServing({
-    keeper: createAttestationKeeper({
-      verify: (bytes) => success(JSON.parse(Buffer.from(bytes).toString()) as VerifiedAttestation),
-    }),
-    damage: createDamageBook({
-      inspect: async () =>
-        await Promise.resolve(
-          inspections.sound === null
-            ? null
-            : { sound: inspections.sound, kind: 'damaged', message: 'bad', memory: null },
-        ),
-    }),
+    verify: (bytes) => success(JSON.parse(Buffer.from(bytes).toString()) as VerifiedAttestation),
+    inspect: async () => {
+      inspections.count += 1;
+      return await Promise.resolve({
+        sound: inspections.sound,
+        kind: 'damaged',
+        message: 'bad',
+        memory: null,
+      });
+    },
     finder: createDigestFinder(),
-    createBinder: (onChange) =>
+    createBinder: (onBound) =>
       createSnapshotBinder({
-        load: async () => {
-          await loaded.promise;
-          return { ok: true, index, missing };
-        },
+        load: async () => await loaded.promise,
         probe: async () => await Promise.resolve(true),
-        onChange,
+        onBound,
       }),
     clock,
     onVerdict: () => undefined,
@@ -93,7 +89,10 @@ function createProcess(
     inspections,
     clock,
     load: () => {
-      loaded.resolve();
+      loaded.resolve({ ok: true, index, missing });
+    },
+    fail: () => {
+      loaded.resolve({ ok: false, manifest: 'damaged', message: 'the manifest is damaged' });
     },
     offer: (version) => {
       const issued_at = Math.floor(clock.now() / 1000);
@@ -119,8 +118,10 @@ describe('what other processes know', () => {
     const { serving, load, offer, clock, inspections } = createProcess();
     serving.reportDamage(REPORT);
     // Nothing can be said of it yet.
-    inspections.sound = null;
+    inspections.sound = true;
     await serving.recheck();
+    expect([inspections.count, serving.hasTrouble()]).toEqual([0, true]);
+    inspections.sound = false;
     offer(1);
     load();
     await clock.advance(0);
@@ -209,20 +210,24 @@ describe('much damage', () => {
   });
 });
 
-describe('the inspection of a damaged object', () => {
-  it('says nothing while the manifests are read, and strikes out what nothing holds after that', async () => {
-    let knowsAll = false;
-    const inspect = createObjectInspector({
-      root: '/nonexistent',
-      pool: {} as HashPool,
-      describe: () => null,
-      knowsAll: () => knowsAll,
-    });
-    expect(await inspect(REPORT.blake3, null)).toBeNull();
-    knowsAll = true;
-    expect(await inspect(REPORT.blake3, null)).toMatchObject({ sound: true });
+describe('a recheck of damage', () => {
+  it('waits until the manifests are read, and drops damage that nothing readable holds after that', async () => {
+    const { serving, fail, offer, clock, inspections } = createProcess();
+    serving.reportDamage(REPORT);
+    await serving.recheck();
+    expect(serving.hasTrouble()).toBe(true);
+    offer(1);
+    fail();
+    await clock.advance(0);
+    expect(serving.verdict('official').reason).toBe('ManifestDamaged');
+    const gone: DamageChange[] = [];
+    serving.watchDamage((change) => gone.push(change));
+    await serving.recheck();
+    expect([gone, inspections.count]).toEqual([[{ blake3: REPORT.blake3, report: null }], 0]);
   });
+});
 
+describe('the inspection of a damaged object', () => {
   it('hashes a file once in each of its states', async () => {
     const root = await temporaryDirectory();
     const bytes = Buffer.from('sound');
@@ -239,15 +244,14 @@ describe('the inspection of a damaged object', () => {
           return await Promise.resolve({ size: 5, blake3: hashed === 1 ? 'x' : blake3, blocks: null });
         },
       } as unknown as HashPool,
-      describe: () => ({ blake3, size: bytes.length }),
-      knowsAll: () => true,
     });
-    const first = await inspect(blake3, null);
+    const entry = { blake3, size: bytes.length };
+    const first = await inspect(entry, null);
     expect(first).toMatchObject({ sound: false, kind: 'damaged' });
-    expect(await inspect(blake3, first?.memory)).toMatchObject({ sound: false });
+    expect(await inspect(entry, first.memory)).toMatchObject({ sound: false });
     expect(hashed).toBe(1);
     await writeFile(path, bytes);
-    expect(await inspect(blake3, first?.memory)).toMatchObject({ sound: true });
+    expect(await inspect(entry, first.memory)).toMatchObject({ sound: true });
     expect(hashed).toBe(2);
   });
 });

@@ -2,9 +2,12 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { keyIdOf, type TrustedKey } from '../../../../src/attestation/keys.ts';
 import { failure, success, type Result } from '../../../../src/domain/result.ts';
-import { createAttestationKeeper } from '../../../../src/server/serving/attestation-keeper.ts';
 import { createTrustedKeyRing } from '../../../../src/server/serving/trusted-key-ring.ts';
 import type { VerifiedAttestation } from '../../../../src/domain/verdict/attestation.ts';
+import type { Refusal } from '../../../../src/domain/verdict/attestation-acceptance.ts';
+import { highestVersion, NO_EVIDENCE, type Evidence } from '../../../../src/domain/verdict/evidence.ts';
+import { reduce } from '../../../../src/domain/verdict/reduce.ts';
+import { verifiedAttestation } from '../../../support/evidence.ts';
 
 function key(): TrustedKey {
   const { publicKey } = generateKeyPairSync('ed25519');
@@ -44,30 +47,33 @@ describe('an accepted attestation', () => {
   it('is void with its version once no trusted key signed it, and only then', () => {
     let trusted = ['leaked', 'good'];
     let next = { version: 1_000_000, signers: ['leaked', 'good'] };
-    const keeper = createAttestationKeeper({
-      verify: () => {
-        const signedBy = next.signers.filter((id) => trusted.includes(id));
-        const statement = { version: next.version, store_id: 's', issued_at: 0, expires_at: 1000 };
-        return signedBy.length === 0
-          ? failure({ reason: 'AttestationInvalid', message: 'by nobody' })
-          : success({
-              statement,
-              payloadSha256: `p${next.version}`,
-              signedBy,
-            } as unknown as VerifiedAttestation);
-      },
-    });
-    keeper.verifyAgain(0);
-    keeper.bindStore('s', 0);
-    expect(keeper.offer(Buffer.of(), 0, '')).toBe('accepted');
+    const verify = (): Result<VerifiedAttestation, Refusal> => {
+      const signedBy = next.signers.filter((id) => trusted.includes(id));
+      return signedBy.length === 0
+        ? failure({ reason: 'AttestationInvalid', message: 'by nobody' })
+        : success({
+            ...verifiedAttestation({ version: next.version, store_id: 's', issued_at: 0, expires_at: 1000 }),
+            signedBy,
+          });
+    };
+    const envelope = Buffer.of();
+    const offer = (evidence: Evidence, at: number): Evidence =>
+      reduce(evidence, { type: 'envelope-offered', at, envelope, verified: verify() });
+    const observeKeys = (evidence: Evidence, at: number): Evidence =>
+      reduce(evidence, { type: 'keys-observed', at, keyIds: trusted, newest: verify() });
+    let evidence = observeKeys(NO_EVIDENCE, 0);
+    evidence = reduce(evidence, { type: 'volume-observed', at: 0, volume: { ok: true, storeId: 's' } });
+    evidence = offer(evidence, 0);
+    expect([evidence.newest?.statement.version, evidence.rejection]).toEqual([1_000_000, null]);
     trusted = ['good'];
-    keeper.verifyAgain(4);
-    expect([keeper.accepted()?.signedBy, keeper.highestVersion()]).toEqual([['good'], 1_000_000]);
+    evidence = observeKeys(evidence, 4);
+    expect([evidence.newest?.signedBy, highestVersion(evidence)]).toEqual([['good'], 1_000_000]);
     trusted = ['new'];
-    keeper.verifyAgain(5);
-    expect([keeper.accepted(), keeper.highestVersion()]).toEqual([null, 0]);
-    expect(keeper.rejection()).toEqual({ reason: 'AttestationInvalid', message: 'by nobody', at: 5 });
+    evidence = observeKeys(evidence, 5);
+    expect([evidence.newest, highestVersion(evidence)]).toEqual([null, 0]);
+    expect(evidence.rejection).toEqual({ reason: 'AttestationInvalid', message: 'by nobody', at: 5 });
     next = { version: 7, signers: ['new'] };
-    expect([keeper.offer(Buffer.of(), 10, ''), keeper.rejection()]).toEqual(['accepted', null]);
+    evidence = offer(evidence, 10);
+    expect([evidence.newest?.statement.version, evidence.rejection]).toEqual([7, null]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { serverConfigurationSchema } from '../../../../src/server/config.ts';
-import type { DamageReport } from '../../../../src/server/serving/serving.ts';
+import type { DamageReport } from '../../../../src/domain/verdict/evidence.ts';
 import {
   createSupervisor,
   WorkersFailedError,

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
 import { serverConfigurationSchema } from '../../../../src/server/config.ts';
 import type { SharedServingParts } from '../../../../src/server/workers/shared-serving.ts';
-import type { AcceptedEnvelope } from '../../../../src/server/serving/create-serving.ts';
-import type { DamageReport } from '../../../../src/server/serving/serving.ts';
+import type { AcceptedEnvelope } from '../../../../src/server/serving/serving.ts';
+import type { DamageReport } from '../../../../src/domain/verdict/evidence.ts';
 import { createWorkerLink, type WorkerLink } from '../../../../src/server/workers/worker-link.ts';
 import type { PrimaryMessage, WorkerMessage } from '../../../../src/server/workers/worker-messages.ts';
 import { FakeServing } from '../../../fakes/fake-serving.ts';
@@ -44,8 +44,8 @@ function sharedServing(): {
   const listeners: ((accepted: AcceptedEnvelope) => void)[] = [];
   return {
     serving: {
-      reportDamage: (report) => {
-        fake.reportDamage(report);
+      reportDamage: (...reports) => {
+        fake.reportDamage(...reports);
       },
       watchDamage: (listener) => {
         fake.watchDamage(listener);

@@ -1,0 +1,161 @@
+import type { Channel } from '../release/channel.ts';
+import type { Blake3Hex, SnapshotId } from '../release/digest.ts';
+import type { ReleaseId } from '../release/release-id.ts';
+import type { VerifiedAttestation } from './attestation.ts';
+import type { Reason } from './reasons.ts';
+import type { Verdict } from './verdict.ts';
+
+/** Everything from which this process decides what it may serve. Immutable; `reduce` makes the next one. */
+export interface Evidence {
+  readonly volume: VolumeState;
+  /** The store last seen on the volume; kept while the volume cannot be read. */
+  readonly storeId: string | null;
+  /** Highest version accepted for each store, oldest store first. */
+  readonly highestVersions: ReadonlyMap<string, number>;
+  /** The newest accepted attestation. */
+  readonly newest: VerifiedAttestation | null;
+  /** Its envelope as received, so that it can be verified again when other keys are trusted. */
+  readonly envelope: Uint8Array | null;
+  /** The attestation whose releases are served: the newest one, or the one before while its releases are read. */
+  readonly effective: VerifiedAttestation | null;
+  /** No version between the two was skipped, so an unnamed release was superseded, not withdrawn in between. */
+  readonly unbroken: boolean;
+  /** Set while the newest envelope received is one that was refused. */
+  readonly rejection: AttestationRejection | null;
+  /** Snapshots that were read. One that is wanted and not here is still being read. */
+  readonly snapshots: ReadonlyMap<SnapshotId, SnapshotEvidence>;
+  /** Bytes that were found missing or damaged since a snapshot was read, by anyone. */
+  readonly damage: ReadonlyMap<Blake3Hex, FoundDamage>;
+  /** The verdicts as of the last event. */
+  readonly verdicts: Readonly<Record<Channel, Verdict | null>>;
+}
+
+/** The state of the snapshot volume. */
+export type VolumeState =
+  | { readonly ok: true; readonly storeId: string }
+  | { readonly ok: false; readonly message: string };
+
+/** Why the newest envelope was not accepted. */
+export interface AttestationRejection {
+  readonly reason: Reason;
+  readonly message: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+/** Entries of one kind of trouble: how many, and the first few by name. */
+export interface EntryTrouble {
+  readonly count: number;
+  readonly examples: readonly string[];
+}
+
+/** No trouble. */
+export const NO_TROUBLE: EntryTrouble = { count: 0, examples: [] };
+
+/** Names of troubled entries that a message gives at most. */
+export const TROUBLE_EXAMPLES = 5;
+
+/** The result of reading one snapshot from the volume. */
+export type SnapshotEvidence =
+  | ReadManifest
+  | { readonly manifest: 'missing' | 'damaged'; readonly message: string };
+
+/** A manifest with the attested digest. */
+export interface ReadManifest {
+  readonly manifest: 'ok';
+  /** From its header. */
+  readonly channel: Channel;
+  readonly release_id: ReleaseId;
+  readonly entryCount: number;
+  /** Entries whose object was absent, of another size, or no regular file when the snapshot was read. */
+  readonly missing: EntryTrouble;
+}
+
+/** Damage that a reader found. */
+export interface DamageReport {
+  readonly destination: string;
+  readonly blake3: Blake3Hex;
+  readonly kind: 'missing' | 'damaged';
+  readonly message: string;
+}
+
+/** Damage, and the snapshots that hold the damaged bytes. */
+export interface FoundDamage {
+  readonly report: DamageReport;
+  /** For each snapshot that holds these bytes: its entries that were not missing already. */
+  readonly holders: ReadonlyMap<SnapshotId, EntryTrouble>;
+}
+
+/** Most digests whose damage is remembered; the verdict is already lost at the first. */
+const MAX_DAMAGE = 10_000;
+
+/** The evidence of a process that has just started. */
+export const NO_EVIDENCE: Evidence = {
+  volume: { ok: false, message: 'the snapshot volume has not been read yet' },
+  storeId: null,
+  highestVersions: new Map(),
+  newest: null,
+  envelope: null,
+  effective: null,
+  unbroken: true,
+  rejection: null,
+  snapshots: new Map(),
+  damage: new Map(),
+  verdicts: { official: null, localized: null },
+};
+
+/** Highest version accepted for the store on the volume. */
+export function highestVersion({ storeId, highestVersions }: Evidence): number {
+  return storeId === null ? 0 : (highestVersions.get(storeId) ?? 0);
+}
+
+/** Whether a report says something new; the first report of a digest counts until the kind of its damage changes. */
+export function isNewDamage(damage: Evidence['damage'], { blake3, kind }: DamageReport): boolean {
+  const known = damage.get(blake3);
+  return known === undefined ? damage.size < MAX_DAMAGE : known.report.kind !== kind;
+}
+
+/** The troubled entries of one snapshot. */
+export interface SnapshotTrouble {
+  readonly missing: EntryTrouble;
+  readonly damaged: EntryTrouble;
+}
+
+/**
+ * Adds up the troubled entries of one snapshot. The cost grows with the trouble, not with the snapshot.
+ *
+ * @param missingWhenRead entries without a usable object when the snapshot was read
+ */
+export function snapshotTrouble(
+  damage: Evidence['damage'],
+  snapshotId: SnapshotId,
+  missingWhenRead: EntryTrouble,
+): SnapshotTrouble {
+  let missing = missingWhenRead;
+  let damaged = NO_TROUBLE;
+  for (const { report, holders } of damage.values()) {
+    const held = holders.get(snapshotId);
+    if (held === undefined) continue;
+    if (report.kind === 'missing') missing = add(missing, held);
+    else damaged = add(damaged, held);
+  }
+  return { missing, damaged };
+}
+
+/** Whether anything is wrong that another look at the volume could find repaired. */
+export function hasTrouble({ volume, snapshots, damage }: Evidence): boolean {
+  if (!volume.ok || damage.size > 0) return true;
+  for (const snapshot of snapshots.values()) {
+    if (snapshot.manifest !== 'ok' || snapshot.missing.count > 0) return true;
+  }
+  return false;
+}
+
+function add(left: EntryTrouble, right: EntryTrouble): EntryTrouble {
+  if (right.count === 0) return left;
+  const examples =
+    left.examples.length < TROUBLE_EXAMPLES
+      ? [...left.examples, ...right.examples].slice(0, TROUBLE_EXAMPLES)
+      : left.examples;
+  return { count: left.count + right.count, examples };
+}

@@ -1,0 +1,94 @@
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { ScrubMetrics } from './scrub-metrics.ts';
+import { SCRUB_STEPS } from './scrub-order.ts';
+import { beginPass, type ScrubState } from './scrub-state.ts';
+import type { ScrubStateStore } from './scrub-state-file.ts';
+
+/** Milliseconds between two saves of the place. */
+const SAVE_MS = 10_000;
+
+/** The place of the scrub in its pass, kept across restarts. */
+export interface ScrubProgress {
+  readonly state: ScrubState;
+  /** Takes up the place that was saved last, where there is one. */
+  load(): Promise<void>;
+  save(): Promise<void>;
+  countBytes(bytes: number): void;
+  finishObject(blake3: string, isDamaged: boolean): Promise<void>;
+  /** Goes to the next step; returns false when the last step of the pass is finished. */
+  finishStep(): Promise<boolean>;
+  /** Logs the pass, and saves the beginning of the next one. */
+  finishPass(): Promise<void>;
+  /** Begins the next pass, after the rest. */
+  beginPass(): Promise<void>;
+}
+
+/** Makes the progress of a scrub that begins anywhere. */
+export function createScrubProgress(options: {
+  readonly store: ScrubStateStore;
+  readonly metrics: ScrubMetrics;
+  /** Seconds between the end of a pass and the beginning of the next. */
+  readonly restSeconds: number;
+  readonly clock: Clock;
+  /** 0 (inclusive) to 1. */
+  readonly random: () => number;
+  readonly logger: Logger;
+}): ScrubProgress {
+  const { store, metrics, clock, logger } = options;
+  let state = beginPass({
+    pass: 1,
+    firstStep: Math.floor(options.random() * SCRUB_STEPS) % SCRUB_STEPS,
+    begunAt: unixSeconds(clock),
+    completedAt: null,
+  });
+  let savedAt = clock.monotonic();
+
+  const save = async (): Promise<void> => {
+    savedAt = clock.monotonic();
+    await store.save(state);
+  };
+
+  const advance = async (next: Partial<ScrubState>): Promise<void> => {
+    state = { ...state, ...next };
+    metrics.show(state);
+    if (clock.monotonic() - savedAt >= SAVE_MS) await save();
+  };
+
+  return {
+    get state() {
+      return state;
+    },
+    load: async () => {
+      state = (await store.load()) ?? state;
+      metrics.show(state);
+    },
+    save,
+    countBytes: (bytes) => {
+      metrics.bytes.inc(bytes);
+      state = { ...state, bytes: state.bytes + bytes };
+    },
+    finishObject: async (blake3, isDamaged) => {
+      const damaged = state.damaged + (isDamaged ? 1 : 0);
+      await advance({ after: blake3, objects: state.objects + 1, damaged });
+    },
+    finishStep: async () => {
+      if (state.stepsDone + 1 >= SCRUB_STEPS) return false;
+      await advance({ stepsDone: state.stepsDone + 1, after: '' });
+      return true;
+    },
+    finishPass: async () => {
+      const completedAt = unixSeconds(clock);
+      const { pass, objects, bytes, damaged, begunAt, firstStep } = state;
+      logger.info({ pass, objects, bytes, damaged, seconds: completedAt - begunAt }, 'scrub pass complete');
+      metrics.show({ ...state, stepsDone: SCRUB_STEPS, after: '', completedAt });
+      // Saved as the beginning of the next pass: a process that ends during the rest must not repeat this one.
+      const begins = completedAt + options.restSeconds;
+      state = beginPass({ pass: pass + 1, firstStep, begunAt: begins, completedAt });
+      await save();
+    },
+    beginPass: async () => {
+      await advance({ begunAt: unixSeconds(clock) });
+    },
+  };
+}

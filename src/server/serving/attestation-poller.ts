@@ -1,0 +1,111 @@
+import type { Clock } from '../../platform/process/clock.ts';
+import type { DaemonClient } from '../daemon-client/daemon-client.ts';
+import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
+import type { ServingControl } from './serving.ts';
+
+/** Milliseconds between two polls of the daemon. */
+const POLL_INTERVALS = {
+  /** First wait after a failed poll; doubles up to the last one. */
+  failureFirst: 500,
+  failureLast: 15_000,
+  /** After an envelope that was refused, or while the daemon has none. */
+  nothingNew: 2_000,
+  /** Least time between two polls, for a daemon that does not wait. */
+  least: 250,
+} as const;
+
+/** The state of the polling; times in Unix milliseconds. */
+export interface RefreshDiagnostics {
+  readonly lastAttemptAt: number | null;
+  readonly lastSuccessAt: number | null;
+  /** Polls without a usable answer since the last good one; a refused attestation is no usable answer. */
+  readonly consecutiveFailures: number;
+  /** Code of the last failure since the last success, `null` when there was none. */
+  readonly lastErrorCode: string | null;
+}
+
+/** How one poll ended; a metric label. */
+export type RefreshOutcome = 'accepted' | 'unchanged' | 'refused' | 'none' | 'failed';
+
+/** Polls the daemon for attestations. */
+export interface AttestationPoller {
+  /**
+   * One poll.
+   *
+   * @param signal ends it without a result
+   * @returns milliseconds to wait before the next one
+   */
+  poll(signal: AbortSignal): Promise<number>;
+  /** Makes the next poll ask as if nothing had been received. */
+  forget(): void;
+  diagnostics(): RefreshDiagnostics;
+}
+
+/** Settings and collaborators of {@link createAttestationPoller}. */
+export interface AttestationPollerOptions {
+  readonly client: Pick<DaemonClient, 'fetchAttestation'>;
+  readonly serving: Pick<ServingControl, 'offerEnvelope' | 'rejection'>;
+  readonly clock: Clock;
+  /** 0 (inclusive) to 1, for jitter. */
+  readonly random: () => number;
+  readonly waitSeconds: number;
+  readonly onOutcome: (outcome: RefreshOutcome, error: unknown) => void;
+}
+
+/** Makes a poller that has asked nothing yet. */
+export function createAttestationPoller(options: AttestationPollerOptions): AttestationPoller {
+  const { client, serving, clock, waitSeconds, onOutcome } = options;
+  let etag: string | null = null;
+  let diagnostics: RefreshDiagnostics = {
+    lastAttemptAt: null,
+    lastSuccessAt: null,
+    consecutiveFailures: 0,
+    lastErrorCode: null,
+  };
+
+  const jitter = (ms: number): number => ms * (0.5 + 0.5 * options.random());
+
+  const noteFailure = (lastErrorCode: string | null): void => {
+    const consecutiveFailures = diagnostics.consecutiveFailures + 1;
+    diagnostics = { ...diagnostics, consecutiveFailures, lastErrorCode };
+  };
+
+  const ask = async (signal: AbortSignal): Promise<number> => {
+    const startedAt = clock.monotonic();
+    const answer = await client.fetchAttestation({ etag, waitSeconds, signal });
+    const outcome = answer.kind === 'envelope' ? serving.offerEnvelope(answer.envelope) : answer.kind;
+    if (outcome === 'refused') noteFailure(serving.rejection()?.reason ?? null);
+    else {
+      const lastSuccessAt = clock.now();
+      diagnostics = { ...diagnostics, lastSuccessAt, consecutiveFailures: 0, lastErrorCode: null };
+    }
+    onOutcome(outcome, null);
+    if (outcome === 'refused' || outcome === 'none') {
+      etag = null;
+      return jitter(POLL_INTERVALS.nothingNew);
+    }
+    if (answer.kind === 'envelope') etag = answer.etag;
+    if (outcome === 'accepted' && etag !== null) return 0;
+    return Math.max(0, POLL_INTERVALS.least - (clock.monotonic() - startedAt));
+  };
+
+  return {
+    poll: async (signal) => {
+      diagnostics = { ...diagnostics, lastAttemptAt: clock.now() };
+      try {
+        return await ask(signal);
+      } catch (error) {
+        if (signal.aborted) return 0;
+        noteFailure(error instanceof DaemonUnavailable ? error.code : 'internal');
+        onOutcome('failed', error);
+        const { failureFirst, failureLast } = POLL_INTERVALS;
+        const doublings = Math.min(diagnostics.consecutiveFailures - 1, 10);
+        return jitter(Math.min(failureLast, failureFirst * 2 ** doublings));
+      }
+    },
+    forget: () => {
+      etag = null;
+    },
+    diagnostics: () => diagnostics,
+  };
+}

@@ -1,0 +1,64 @@
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import type { DamageReport, Evidence } from '../../domain/verdict/evidence.ts';
+import { wantedSnapshots } from '../../domain/verdict/hold-over.ts';
+import type { DigestFinder } from './digest-finder.ts';
+import type { InspectObject } from './object-inspector.ts';
+import type { SnapshotBinder } from './snapshot-binder.ts';
+import { entryHolding, type ObjectEntry } from './snapshot-trouble.ts';
+
+/** Collaborators of {@link createDamageRecheck}. */
+export interface DamageRecheckDependencies {
+  readonly evidence: () => Evidence;
+  readonly binder: Pick<SnapshotBinder, 'all'>;
+  readonly finder: DigestFinder;
+  readonly inspect: InspectObject;
+  /** Called when the damage of an object is of another kind now. */
+  readonly onDamaged: (report: DamageReport) => void;
+  /** Called with the digests whose objects are sound, or that nothing served holds. */
+  readonly onMended: (digests: readonly Blake3Hex[]) => void;
+}
+
+/** Makes the function that looks again at every object that was found damaged. */
+export function createDamageRecheck(deps: DamageRecheckDependencies): () => Promise<void> {
+  const memories = new WeakMap<DamageReport, unknown>();
+
+  const entryOf = (blake3: Blake3Hex): ObjectEntry | null => {
+    for (const [, outcome] of deps.binder.all()) {
+      const entry = outcome.ok ? entryHolding(outcome, blake3, deps.finder) : null;
+      if (entry !== null) return entry;
+    }
+    return null;
+  };
+
+  /** Looks at one object; returns whether its damage is over. */
+  const recheck = async (report: DamageReport): Promise<boolean> => {
+    const { blake3, destination } = report;
+    const entry = entryOf(blake3);
+    if (entry === null) return isAllRead(deps.evidence());
+    const { sound, kind, message, memory } = await deps.inspect(entry, memories.get(report) ?? null);
+    if (sound) return true;
+    if (deps.evidence().damage.get(blake3)?.report !== report) return false;
+    const next = kind === report.kind ? report : { blake3, destination, kind, message };
+    memories.set(next, memory);
+    if (next !== report) deps.onDamaged(next);
+    return false;
+  };
+
+  return async () => {
+    const mended: DamageReport[] = [];
+    for (const { report } of deps.evidence().damage.values()) {
+      if (await recheck(report)) mended.push(report);
+    }
+    // A report that came in during the inspection is younger than what the inspection read.
+    const { damage } = deps.evidence();
+    const digests = mended
+      .filter((report) => damage.get(report.blake3)?.report === report)
+      .map(({ blake3 }) => blake3);
+    if (digests.length > 0) deps.onMended(digests);
+  };
+}
+
+function isAllRead(evidence: Evidence): boolean {
+  const wanted = wantedSnapshots(evidence);
+  return wanted.size > 0 && [...wanted].every((snapshotId) => evidence.snapshots.has(snapshotId));
+}

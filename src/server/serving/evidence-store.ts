@@ -1,0 +1,100 @@
+import type { Blake3Hex, SnapshotId } from '../../domain/release/digest.ts';
+import { steadyInterval } from '../../domain/verdict/evaluate.ts';
+import { NO_EVIDENCE, type EntryTrouble, type Evidence } from '../../domain/verdict/evidence.ts';
+import type { EvidenceEvent } from '../../domain/verdict/evidence-event.ts';
+import { wantedSnapshots } from '../../domain/verdict/hold-over.ts';
+import { mustReadAgain, reduce } from '../../domain/verdict/reduce.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { DigestFinder } from './digest-finder.ts';
+import type { Servable, ServedRelease, ServingState } from './serving.ts';
+import { nextServingState, NOTHING_SERVED } from './serving-state.ts';
+import type { LoadOutcome, SnapshotBinder, SnapshotBinderOptions } from './snapshot-binder.ts';
+import { entriesHolding, snapshotEvidence } from './snapshot-trouble.ts';
+
+/** The evidence and everything that is derived from it, so that requests only look it up. */
+export interface Known {
+  readonly evidence: Evidence;
+  readonly state: ServingState;
+  /** The wall-clock interval in which time alone changes nothing. */
+  readonly steady: { readonly from: number; readonly until: number };
+  /** Verdicts on releases that were asked for. */
+  readonly servables: WeakMap<ServedRelease, Servable>;
+}
+
+type WithoutInstant<E> = E extends unknown ? Omit<E, 'at'> : never;
+
+/** Holds the one current evidence, and starts the reads of snapshots that it asks for. */
+export interface EvidenceStore {
+  readonly binder: SnapshotBinder;
+  /** As of the last event. */
+  known(): Known;
+  /** As of now: where time has changed a verdict since the last event, that is taken in first. */
+  current(): Known;
+  /** Takes an event in; returns the evidence before it. */
+  dispatch(event: WithoutInstant<EvidenceEvent>): Evidence;
+}
+
+/** Settings and collaborators of {@link createEvidenceStore}. */
+export interface EvidenceStoreOptions {
+  readonly finder: DigestFinder;
+  /** Makes the binder; it reports every snapshot that it read to the function that it is given. */
+  readonly createBinder: (onBound: SnapshotBinderOptions['onBound']) => SnapshotBinder;
+  readonly clock: Clock;
+  /** Called after every event. */
+  readonly onEvent: (before: Evidence, event: EvidenceEvent, after: Evidence) => void;
+  /** Called after a snapshot that was read is taken in. */
+  readonly onBound: (outcome: LoadOutcome) => void;
+}
+
+/** Makes a store with nothing accepted and nothing loaded. */
+export function createEvidenceStore(options: EvidenceStoreOptions): EvidenceStore {
+  const { clock, finder } = options;
+  let known: Known = {
+    evidence: NO_EVIDENCE,
+    state: NOTHING_SERVED,
+    steady: { from: Infinity, until: -Infinity },
+    servables: new WeakMap(),
+  };
+
+  const dispatch: EvidenceStore['dispatch'] = (event) => {
+    const before = known.evidence;
+    const at = clock.now();
+    const dated = { ...event, at };
+    const evidence = reduce(before, dated);
+    binder.want(wantedSnapshots(evidence));
+    if (mustReadAgain(before, evidence)) binder.invalidate();
+    const state = nextServingState(known.state, evidence, (snapshotId) => {
+      const bound = binder.get(snapshotId);
+      return bound?.ok === true ? bound.index : null;
+    });
+    known = { evidence, state, steady: steadyInterval(evidence, at), servables: new WeakMap() };
+    options.onEvent(before, dated, evidence);
+    return before;
+  };
+
+  const bind = (snapshotId: SnapshotId, outcome: LoadOutcome): void => {
+    const damage = new Map<Blake3Hex, EntryTrouble>();
+    if (outcome.ok) {
+      const digests = [...known.evidence.damage.keys()];
+      for (const blake3 of digests) {
+        const held = entriesHolding(outcome, blake3, finder, digests);
+        if (held !== null) damage.set(blake3, held);
+      }
+    }
+    dispatch({ type: 'snapshot-bound', snapshotId, snapshot: snapshotEvidence(outcome), damage });
+    options.onBound(outcome);
+  };
+
+  const binder = options.createBinder(bind);
+
+  return {
+    binder,
+    known: () => known,
+    current: () => {
+      const nowMs = clock.now();
+      if (nowMs < known.steady.from || nowMs >= known.steady.until) dispatch({ type: 'time-passed' });
+      return known;
+    },
+    dispatch,
+  };
+}

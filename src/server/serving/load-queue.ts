@@ -1,0 +1,83 @@
+import type { SnapshotId } from '../../domain/release/digest.ts';
+import type { LoadOutcome } from './snapshot-binder.ts';
+
+/** Reads snapshots one at a time: each already uses a core. */
+export interface LoadQueue {
+  /** Queues a snapshot unless it waits already. */
+  add(snapshotId: SnapshotId): void;
+  /** Drops all others, also the one being read, and moves those that wait into this order. */
+  keepOnly(snapshotIds: ReadonlySet<SnapshotId>): void;
+  /** Ends the read under way without a result. */
+  abort(): void;
+  /** Reads everything that waits; resolves when nothing waits any more. */
+  run(): Promise<void>;
+  /** Ends all reads for good. */
+  stop(): Promise<void>;
+}
+
+/** Makes an empty queue. */
+export function createLoadQueue({
+  load,
+  onLoaded,
+}: {
+  /** Reads and checks one snapshot off the event loop; throws only when the signal is aborted. */
+  readonly load: (snapshotId: SnapshotId, signal: AbortSignal) => Promise<LoadOutcome>;
+  readonly onLoaded: (snapshotId: SnapshotId, outcome: LoadOutcome) => void;
+}): LoadQueue {
+  const queue = new Set<SnapshotId>();
+  let active: { readonly snapshotId: SnapshotId; readonly abort: AbortController } | null = null;
+  let running: Promise<void> = Promise.resolve();
+  let isRunning = false;
+  let stopped = false;
+
+  const loadNext = async (snapshotId: SnapshotId): Promise<void> => {
+    queue.delete(snapshotId);
+    const abort = new AbortController();
+    active = { snapshotId, abort };
+    const outcome = await load(snapshotId, abort.signal).catch((error: unknown): LoadOutcome | null =>
+      abort.signal.aborted
+        ? null
+        : {
+            ok: false,
+            manifest: 'missing',
+            message: `the manifest cannot be read (${error instanceof Error ? error.name : 'unknown error'})`,
+          },
+    );
+    active = null;
+    if (outcome !== null && !abort.signal.aborted) onLoaded(snapshotId, outcome);
+  };
+
+  const loadAll = async (): Promise<void> => {
+    try {
+      for (const snapshotId of queue) await loadNext(snapshotId);
+    } finally {
+      // In the same turn in which the queue was found empty, so that nothing queued after it is overlooked.
+      isRunning = false;
+    }
+  };
+
+  return {
+    add: (snapshotId) => {
+      queue.add(snapshotId);
+    },
+    keepOnly: (wanted) => {
+      for (const snapshotId of queue) if (!wanted.has(snapshotId)) queue.delete(snapshotId);
+      if (active !== null && !wanted.has(active.snapshotId)) active.abort.abort();
+      for (const snapshotId of wanted) if (queue.delete(snapshotId)) queue.add(snapshotId);
+    },
+    abort: () => active?.abort.abort(),
+    run: async () => {
+      if (!isRunning && !stopped && queue.size > 0) {
+        isRunning = true;
+        running = loadAll();
+      }
+      await running;
+    },
+    stop: async () => {
+      stopped = true;
+      queue.clear();
+      active?.abort.abort();
+      await running;
+    },
+  };
+}

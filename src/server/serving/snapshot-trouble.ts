@@ -1,0 +1,93 @@
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import type { ManifestEntry } from '../../domain/release/manifest.ts';
+import {
+  NO_TROUBLE,
+  TROUBLE_EXAMPLES,
+  type EntryTrouble,
+  type SnapshotEvidence,
+} from '../../domain/verdict/evidence.ts';
+import { SERVER_INFO_NAME } from '../../snapshot/objects/object-check.ts';
+import type { DigestFinder } from './digest-finder.ts';
+import type { LoadOutcome } from './snapshot-binder.ts';
+
+/** A snapshot whose manifest was read. */
+type ReadSnapshot = LoadOutcome & { readonly ok: true };
+
+/** The part of a manifest entry that is needed to look at its object. */
+export type ObjectEntry = Pick<ManifestEntry, 'blake3' | 'size' | 'blocks'>;
+
+/** Renders the result of reading a snapshot as evidence. */
+export function snapshotEvidence(outcome: LoadOutcome): SnapshotEvidence {
+  if (!outcome.ok) return { manifest: outcome.manifest, message: outcome.message };
+  const { index, missing } = outcome;
+  const { channel, release_id } = index.header;
+  return {
+    manifest: 'ok',
+    channel,
+    release_id,
+    entryCount: index.length,
+    missing: {
+      count: missing.length,
+      examples: firstOf(missing).map((position): string => index.destination(position)),
+    },
+  };
+}
+
+/** The first few positions of a list. */
+export function firstOf(positions: ArrayLike<number>): readonly number[] {
+  return Array.from({ length: Math.min(positions.length, TROUBLE_EXAMPLES) }, (_, at) =>
+    Number(positions[at]),
+  );
+}
+
+/**
+ * The entries of a snapshot, and its server-info document, that hold these bytes and were not missing when it was read.
+ *
+ * @param others digests that will be asked for next
+ * @returns `null` when the snapshot holds no such bytes
+ */
+export function entriesHolding(
+  { index, missing }: ReadSnapshot,
+  blake3: Blake3Hex,
+  finder: DigestFinder,
+  others?: Iterable<Blake3Hex>,
+): EntryTrouble | null {
+  const held = finder.positions(index, blake3, others);
+  const isDocument = index.header.server_info?.blake3 === blake3;
+  if (held.length === 0 && !isDocument) return null;
+  const positions = held.filter((position) => !includesSorted(missing, position));
+  if (positions.length === 0 && !isDocument) return NO_TROUBLE;
+  return {
+    count: positions.length + (isDocument ? 1 : 0),
+    examples: [
+      ...firstOf(positions).map((position): string => index.destination(position)),
+      ...(isDocument ? [SERVER_INFO_NAME] : []),
+    ],
+  };
+}
+
+/** The entry or document of a snapshot that has these bytes, or `null`. */
+export function entryHolding(
+  { index }: ReadSnapshot,
+  blake3: Blake3Hex,
+  finder: DigestFinder,
+): ObjectEntry | null {
+  const position = finder.positions(index, blake3)[0];
+  if (position !== undefined) return index.entry(position);
+  const document = index.header.server_info;
+  return document?.blake3 === blake3 ? document : null;
+}
+
+/** Whether an ascending list has this number. */
+function includesSorted(sorted: ArrayLike<number>, wanted: number): boolean {
+  let low = 0;
+  let high = sorted.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const value = sorted[middle] ?? 0;
+    if (value === wanted) return true;
+    if (value < wanted) low = middle + 1;
+    else high = middle - 1;
+  }
+  return false;
+}
