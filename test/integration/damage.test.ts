@@ -84,7 +84,9 @@ it('is found by a request of the server, and daemon, attestation and reports tel
   expect(await report(system, 'release.list')).toMatchObject({
     releases: [{ state: 'damaged', artifact_integrity: { ok: false, damaged: 1, damaged_examples: [BAD] } }],
   });
+  // The server took the new attestation: the release is still damaged, not merely unauthorized.
   await until(async () => (await system.untilReady(false)).attestation?.version === failed.version);
+  expect(await system.untilReady(false)).toMatchObject({ reason: 'EntryDamaged' });
   expect((await fetch(url)).status).toBe(503);
 
   expect(await system.run('repair')).toMatchObject({ status: 'succeeded' });
