@@ -7,10 +7,11 @@ DATA ?= .slipway
 UPSTREAM ?=
 ROUNDS ?= 7
 
-# The compile cache spares every process the stripping of types: it starts sooner and is about 20 MiB smaller. With the
-# rest threads share their memory, and large buffers leave no holes (mallopt(3)); the image sets the same.
+# The compile cache spares every process the stripping of types: it starts sooner and is 20 to 25 MiB smaller. V8's space for
+# new objects stays at 1 MiB instead of 16. Threads share their memory, and large buffers leave no holes (mallopt(3)). The
+# image sets the same.
 paths = PATH="$$bin:$$PWD/node_modules/.bin:$$PATH" NODE_COMPILE_CACHE="$$PWD/.tools/compile-cache" \
-	UV_THREADPOOL_SIZE=16 MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=262144
+	NODE_OPTIONS=--max-semi-space-size=1 UV_THREADPOOL_SIZE=16 MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=262144
 run_tools = bin=$$(scripts/setup.sh production) && export $(paths)
 dev_tools = bin=$$(scripts/setup.sh development) && export $(paths)
 
