@@ -1,6 +1,6 @@
 import type { ReportName } from '../../../contract/reports/reports.ts';
+import { readTokenFile } from '../../../platform/files/token-file.ts';
 import type { CallContext } from '../../../platform/threads/thread-protocol.ts';
-import { readDaemonToken } from '../../daemon-client/daemon-token.ts';
 import { DaemonUnavailable, type DaemonFailureCode } from '../../daemon-client/daemon-unavailable.ts';
 import { createReportForwarder } from './report-forwarder.ts';
 
@@ -51,7 +51,7 @@ export interface ReportCalls {
 export function createCalls({ tokenFile, ...daemon }: ReportThreadOptions): ReportCalls {
   const forwarder = createReportForwarder({
     ...daemon,
-    readToken: async () => await readDaemonToken(tokenFile),
+    readToken: async () => (tokenFile === undefined ? null : await readTokenFile(tokenFile)),
   });
   return {
     forward: async ({ query, ...job }, { signal, transfer }) => {

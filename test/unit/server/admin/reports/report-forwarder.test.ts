@@ -10,7 +10,7 @@ import {
 } from '../../../../../src/server/admin/reports/report-forwarder.ts';
 import type { ReportThreadOptions } from '../../../../../src/server/admin/reports/report-worker.ts';
 import { createReportThread } from '../../../../../src/server/admin/reports/report-thread.ts';
-import { readDaemonToken } from '../../../../../src/server/daemon-client/daemon-token.ts';
+import { readTokenFile } from '../../../../../src/platform/files/token-file.ts';
 import { DaemonUnavailable } from '../../../../../src/server/daemon-client/daemon-unavailable.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 
@@ -34,7 +34,10 @@ async function serve(
 
 const MAKERS: Readonly<Record<string, (data: ReportThreadOptions) => ReportForwarder>> = {
   'in this thread': ({ tokenFile, ...data }) =>
-    createReportForwarder({ ...data, readToken: async () => await readDaemonToken(tokenFile) }),
+    createReportForwarder({
+      ...data,
+      readToken: async () => (tokenFile === undefined ? null : await readTokenFile(tokenFile)),
+    }),
   'in a thread of its own': createReportThread,
 };
 
