@@ -91,7 +91,9 @@ class HashScheduler {
     job: Parameters<HashCalls[Kind]>[0],
     options: CallOptions,
   ): Promise<Awaited<ReturnType<HashCalls[Kind]>>> {
-    const { thread, jobs } = await this.#takeSlot(kind, options.signal);
+    options.signal?.throwIfAborted();
+    if (this.#isClosed) throw closedError();
+    const { thread, jobs } = this.#takeSlot(kind) ?? (await this.#waitForSlot(kind, options.signal));
     try {
       return await thread.call(kind, job, options);
     } finally {
@@ -106,25 +108,34 @@ class HashScheduler {
     await Promise.all(this.#slots.map(async ({ thread }) => await thread.close()));
   }
 
-  async #takeSlot(kind: JobKind, signal: AbortSignal | undefined): Promise<Slot> {
-    signal?.throwIfAborted();
-    if (this.#isClosed) throw closedError();
+  /** A slot for a job that finds room and overtakes nobody. */
+  #takeSlot(kind: JobKind): Slot | null {
+    if (this.#queueOf(kind).length > 0) return null;
+    const slot = this.#slotFor(kind);
+    if (slot !== null) slot.jobs[kind] += 1;
+    return slot;
+  }
+
+  async #waitForSlot(kind: JobKind, signal: AbortSignal | undefined): Promise<Slot> {
     const { promise, resolve, reject } = Promise.withResolvers<Slot>();
     const turn = { kind, resolve, reject };
-    const queue = kind === 'block' ? this.#blocks : this.#files;
+    const queue = this.#queueOf(kind);
     queue.push(turn);
     const leave = (): void => {
       const at = queue.indexOf(turn);
       if (at >= 0) queue.splice(at, 1);
       reject(signal?.reason);
     };
-    this.#dispatch();
     signal?.addEventListener('abort', leave, { once: true });
     try {
       return await promise;
     } finally {
       signal?.removeEventListener('abort', leave);
     }
+  }
+
+  #queueOf(kind: JobKind): Turn[] {
+    return kind === 'block' ? this.#blocks : this.#files;
   }
 
   #dispatch(): void {

@@ -16,14 +16,15 @@ const port = parentPort;
 const { module, data } = workerData as ThreadStart;
 const { createCalls } = (await import(module)) as ThreadModule;
 const calls = createCalls(data);
-const running = new Map<number, AbortController>();
+/** Cancels a running call, by its id. */
+const running = new Map<number, () => void>();
 
 function post(answer: ThreadAnswer, transfer: Transferable[] = []): void {
   port.postMessage(answer, transfer);
 }
 
 function receive(request: ThreadRequest): void {
-  if (request.kind === 'cancel') running.get(request.id)?.abort();
+  if (request.kind === 'cancel') running.get(request.id)?.();
   else void run(request);
 }
 
@@ -34,18 +35,26 @@ function receiveWaiting(): void {
 }
 
 async function run({ id, name, argument }: Extract<ThreadRequest, { kind: 'call' }>): Promise<void> {
-  const cancelled = new AbortController();
-  const { signal } = cancelled;
+  let isCancelled = false;
+  // Made when it is asked for: most calls are short and never look at it.
+  let controller: AbortController | null = null;
   const transferred: Transferable[] = [];
-  running.set(id, cancelled);
+  running.set(id, () => {
+    isCancelled = true;
+    controller?.abort();
+  });
   try {
     const call = calls[name];
     if (call === undefined) throw new Error(`${module} has no function "${name}"`);
     const result = call(argument, {
-      signal,
+      get signal() {
+        controller ??= new AbortController();
+        if (isCancelled) controller.abort();
+        return controller.signal;
+      },
       isWanted: () => {
         receiveWaiting();
-        return !signal.aborted;
+        return !isCancelled;
       },
       transfer: (...buffers) => {
         transferred.push(...buffers);

@@ -91,34 +91,31 @@ export function createThread<Calls extends ThreadCalls<Calls>>(options: ThreadOp
     return started;
   };
 
-  const exchange = async (request: ThreadRequest, { signal, transfer = [] }: CallOptions) => {
-    const active = (worker ??= start());
-    active.postMessage(request, transfer);
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    pending.set(request.id, { resolve, reject });
-    active.ref();
-    const cancel = (): void => {
-      active.postMessage({ kind: 'cancel', id: request.id } satisfies ThreadRequest);
-    };
-    signal?.addEventListener('abort', cancel, { once: true });
-    try {
-      return await promise;
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw error;
-    } finally {
-      signal?.removeEventListener('abort', cancel);
-      pending.delete(request.id);
-      if (pending.size === 0) worker?.unref();
-    }
-  };
-
   return {
-    call: async (name, argument, settings = {}) => {
-      settings.signal?.throwIfAborted();
+    call: async (name, argument, { signal, transfer } = {}) => {
+      signal?.throwIfAborted();
       if (isClosed) throw new ThreadError(`the thread that ${purpose} is closed`);
       lastId += 1;
-      return (await exchange({ kind: 'call', id: lastId, name, argument }, settings)) as never;
+      const id = lastId;
+      const active = (worker ??= start());
+      active.postMessage({ kind: 'call', id, name, argument } satisfies ThreadRequest, transfer);
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      pending.set(id, { resolve, reject });
+      active.ref();
+      const cancel = (): void => {
+        active.postMessage({ kind: 'cancel', id } satisfies ThreadRequest);
+      };
+      signal?.addEventListener('abort', cancel, { once: true });
+      try {
+        return (await promise) as never;
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw error;
+      } finally {
+        signal?.removeEventListener('abort', cancel);
+        pending.delete(id);
+        if (pending.size === 0) worker?.unref();
+      }
     },
     close: async () => {
       isClosed = true;
