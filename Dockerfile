@@ -18,12 +18,12 @@ COPY src ./src
 # The server serves this very file.
 COPY docs/reference/openapi.yaml ./docs/reference/openapi.yaml
 
-# What V8 compiled: a start takes about half the time, and tens of MiB less. Only a process of the same user finds it, and only
-# with the same flags of V8, as the programs set them.
+# What V8 compiled: a start takes about half the time, and each process 20 to 25 MiB less. Only a process of the same user finds
+# it, and only with the same flags of V8.
 FROM programs AS compiled
 RUN mkdir /compile-cache && chown 65532:65532 /compile-cache
 USER 65532:65532
-ENV NODE_COMPILE_CACHE=/compile-cache
+ENV NODE_COMPILE_CACHE=/compile-cache NODE_OPTIONS="--max-semi-space-size=1 --max-old-space-size=1024"
 RUN for program in daemon operator server; do node "cmd/$program.ts" --help >/dev/null; done \
   && node cmd/compile-modules.ts && chmod -R a+rX /compile-cache
 
@@ -37,9 +37,12 @@ LABEL org.opencontainers.image.title="Slipway" \
   org.opencontainers.image.revision="${REVISION}"
 # As root's, so that no program can change it.
 COPY --from=compiled --chown=0:0 /compile-cache /compile-cache
-# Threads share their memory, so that one takes up what another gave back, and what holds a block of a file is mapped on its
-# own, so that it leaves no hole among small things (mallopt(3); of no effect but with glibc).
-ENV NODE_COMPILE_CACHE=/compile-cache UV_THREADPOOL_SIZE=16 MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=262144
+# NODE_OPTIONS: V8's space for new objects stays at 1 MiB; it would grow to 16 MiB, and each process by 15 to 30 MiB. With a
+# bound on the rest of the heap V8 collects it when it has doubled, not when it has quadrupled.
+# MALLOC_ARENA_MAX: threads share their memory, so that one uses again what another freed (mallopt(3); glibc only).
+# MALLOC_MMAP_THRESHOLD_: a block of a file is mapped on its own, so that it leaves no hole among small allocations.
+ENV NODE_COMPILE_CACHE=/compile-cache NODE_OPTIONS="--max-semi-space-size=1 --max-old-space-size=1024" \
+  UV_THREADPOOL_SIZE=16 MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=262144
 # No name is needed: any user without rights will do, and Kubernetes checks for a number.
 USER 65532:65532
 ENTRYPOINT ["node"]

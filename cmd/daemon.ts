@@ -1,10 +1,9 @@
 #!/usr/bin/env node
+import { flushCompileCache } from 'node:module';
 import process from 'node:process';
-import { keepProcessSmall, saveCompiledModules } from '../src/platform/process/process-memory.ts';
+import { runDaemon } from './compose/daemon.ts';
 
-// Before the program is loaded: reading its modules alone would let the heap grow by some 30 MiB.
-keepProcessSmall();
-const { runDaemon } = await import('./compose/daemon.ts');
 const code = await runDaemon();
-saveCompiledModules();
+// Node saves what it compiled when a process ends in order, which a killed one never does.
+flushCompileCache();
 if (code !== null) process.exit(code);

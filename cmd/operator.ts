@@ -1,15 +1,9 @@
 #!/usr/bin/env node
+import { flushCompileCache } from 'node:module';
 import process from 'node:process';
-import {
-  keepProcessSmall,
-  preferSizeToSpeed,
-  saveCompiledModules,
-} from '../src/platform/process/process-memory.ts';
+import { runOperator } from './compose/operator.ts';
 
-// Before the program is loaded: reading its modules alone would let the heap grow by some 30 MiB.
-keepProcessSmall();
-preferSizeToSpeed();
-const { runOperator } = await import('./compose/operator.ts');
 const code = await runOperator();
-saveCompiledModules();
+// Node saves what it compiled when a process ends in order, which a killed one never does.
+flushCompileCache();
 if (code !== null) process.exit(code);

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
+import { flushCompileCache } from 'node:module';
 import process from 'node:process';
-import { keepProcessSmall, saveCompiledModules } from '../src/platform/process/process-memory.ts';
+import { runServerWorker } from './compose/server-worker.ts';
 
-// One of several processes of a server: started by the first of them, never by hand.
-keepProcessSmall();
-const { runServerWorker } = await import('./compose/server-worker.ts');
+// One of several processes of a server: the first of them starts it.
 const code = await runServerWorker();
-saveCompiledModules();
+// Node saves what it compiled when a process ends in order, which a killed one never does.
+flushCompileCache();
 if (code !== null) process.exit(code);

@@ -12,7 +12,6 @@ import { noFailpoints } from '../../src/platform/files/failpoints.ts';
 import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 import { createLogOutput } from '../../src/platform/logging/log-output.ts';
 import { createLogger } from '../../src/platform/logging/logging.ts';
-import { collectHeapLess } from '../../src/platform/process/process-memory.ts';
 
 /** Tasks get 20 seconds to stop; the rest takes little. */
 const SHUTDOWN_MS = 35_000;
@@ -40,7 +39,6 @@ async function start(loadSettings: SettingsLoader): Promise<void> {
   const daemon = createDaemon(configuration, {
     clock: systemClock,
     random: Math.random,
-    onDownloading: collectHeapLess,
     randomBytes,
     logger,
     logRing,

@@ -33,8 +33,6 @@ export interface DaemonDependencies {
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Called when a download begins, and what it returns when that one has ended. */
-  readonly onDownloading?: (() => () => void) | undefined;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly logger: Logger;
   /** The newest lines of the log, for daemon.logs. */
@@ -88,7 +86,6 @@ export function createDaemon(configuration: DaemonConfiguration, deps: DaemonDep
         logger,
         pool,
         random: deps.random,
-        onDownloading: deps.onDownloading,
       });
     const upstream = createUpstreamSource(connect(configuration.upstream), (error) => {
       logger.warn({ err: error }, 'connections to the former upstream could not be closed');

@@ -6,6 +6,7 @@ import type { Reason } from '../domain/verdict/reasons.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { ConfigurationProblems } from '../platform/config/run-configured.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
+import { readTokenFile } from '../platform/files/token-file.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import { listen, type Listening } from '../platform/http/listen.ts';
 import type { Lifecycle } from '../platform/process/lifecycle.ts';
@@ -16,7 +17,6 @@ import { createReportThread } from './admin/reports/report-thread.ts';
 import { assembleServer, type AssembledServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config.ts';
 import { createDaemonClient, type DaemonClient } from './daemon-client/daemon-client.ts';
-import { readDaemonToken } from './daemon-client/daemon-token.ts';
 import { readDashboardFiles } from './dashboard/dashboard-files.ts';
 import { createDamageSender } from './daemon-client/damage-sender.ts';
 import { readOpenApiDocument } from './http/openapi-document.ts';
@@ -74,7 +74,7 @@ export async function startServer(
     url,
     socketPath,
     timeoutMs,
-    readToken: async () => await readDaemonToken(tokenFile),
+    readToken: async () => (tokenFile === undefined ? null : await readTokenFile(tokenFile)),
     parseJson: parseJsonExact,
   });
   const forwarder = createReportThread({ url, socketPath, timeoutMs, tokenFile });

@@ -1,7 +1,7 @@
 /**
  * Measures Slipway against peers in the same run and prints a table; `--json FILE` also writes the numbers.
  *
- *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,sync,scale,admin,operator,image] [--quick] [--json FILE]
+ *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,sync,scale,operator,image] [--quick] [--json FILE]
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, release, tmpdir, totalmem } from 'node:os';
@@ -18,7 +18,6 @@ const MODULES: Readonly<Record<string, () => Promise<BenchModule>>> = {
   manifest: async () => await import('./manifest.ts'),
   sync: async () => await import('./sync.ts'),
   scale: async () => await import('./scale.ts'),
-  admin: async () => await import('./admin.ts'),
   operator: async () => await import('./operator.ts'),
   image: async () => await import('./image.ts'),
 };

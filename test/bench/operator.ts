@@ -65,7 +65,7 @@ async function resting(
   }
   await operator.kill();
   return [
-    bounded('operator RSS at rest', resident, 'MiB', 80, `${count} ReleaseChannels`),
+    bounded('operator RSS at rest', resident, 'MiB', 180, `${count} ReleaseChannels`),
     bounded(
       'from a request to the status that says it is handled',
       quantile(latencies, 0.5),

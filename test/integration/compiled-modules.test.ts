@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { expect, it } from 'vitest';
+import { IMAGE_NODE_OPTIONS } from '../support/image-node-options.ts';
 import { startSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeTokenFile } from '../support/token-file.ts';
@@ -18,7 +19,7 @@ it('compiles beforehand whatever a daemon, a server and their threads load', asy
   const files = join(directory, 'upstream');
   await mkdir(files);
   await writeFile(join(files, 'table.bytes'), 'the bytes of a table');
-  const env = { ...process.env, NODE_COMPILE_CACHE: cache };
+  const env = { ...process.env, NODE_COMPILE_CACHE: cache, NODE_OPTIONS: IMAGE_NODE_OPTIONS };
   // As the image is built.
   for (const program of ['daemon', 'operator', 'server']) {
     execFileSync(process.execPath, [`cmd/${program}.ts`, '--help'], { cwd: ROOT, env });

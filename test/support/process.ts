@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import process from 'node:process';
+import { IMAGE_NODE_OPTIONS } from './image-node-options.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -52,7 +53,7 @@ export async function startSlipway(
   const [command, ...rest] = [...(options.wrapper ?? []), process.execPath];
   const child = spawn(command, [...rest, `${ROOT}/cmd/${program}.ts`, ...args], {
     cwd: ROOT,
-    env: { ...process.env, ...options.env },
+    env: { ...process.env, NODE_OPTIONS: IMAGE_NODE_OPTIONS, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: string[] = [];

@@ -5,11 +5,43 @@ import { BLOCK_DIGEST_BYTES, BLOCK_SIZE, blockCount, hasBlockList } from '../../
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { createBlake3 } from './blake3.ts';
 import type { Crc64 } from './crc64.ts';
-import { FILE_CHANGED, type ExtraDigest, type FileDigests } from './digests.ts';
-import type { BlockJob, FileJob, HashedBlock, HashedFile } from './hash-protocol.ts';
+import {
+  FILE_CHANGED,
+  type ByteSpan,
+  type ContentDigests,
+  type ExtraDigest,
+  type FileDigests,
+} from './digests.ts';
 
 /** Synchronous reads of 64 to 128 KiB into one buffer are the fastest way: larger ones leave the processor's cache. */
 const READ_BYTES = 128 * 1024;
+
+/** A whole file to hash, or a part of it. */
+export interface FileJob {
+  /** A descriptor of the process; the main thread keeps it open. */
+  readonly fd: number;
+  readonly blocks: boolean;
+  readonly crc64: boolean;
+  readonly extra: readonly ExtraDigest[];
+  /** The part; without it, all of the file. */
+  readonly span?: ByteSpan | undefined;
+}
+
+/** A block to read and hash. */
+export interface BlockJob {
+  readonly fd: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The digests of a file. Those that were not asked for are empty. */
+export type HashedFile = ContentDigests & Partial<Pick<FileDigests, 'crc64'>> & Pick<FileDigests, 'extra'>;
+
+/** The bytes of a block and their digest. */
+export interface HashedBlock {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly blake3: Uint8Array;
+}
 
 /** The file got longer while it was hashed, so its digests would be of something that never was its content. */
 export class FileChangedError extends Error {

@@ -1,65 +1,52 @@
-import { parentPort, receiveMessageOnPort, workerData, type Transferable } from 'node:worker_threads';
-import { saveCompiledModules } from '../process/process-memory.ts';
-import { createCrc64, type Crc64 } from './crc64.ts';
-import { FileHasher } from './file-hasher.ts';
-import type { BlockJob, FileJob, HashAnswer, HashWorkerData, StageJob } from './hash-protocol.ts';
 import { writeNewFile } from '../files/write-new-file.ts';
+import type { CallContext } from '../threads/thread-protocol.ts';
+import { createCrc64, type Crc64 } from './crc64.ts';
+import type { ExtraDigest, StagedBytes } from './digests.ts';
+import { FileHasher, type BlockJob, type FileJob, type HashedBlock, type HashedFile } from './file-hasher.ts';
 
-// Runs in a worker thread of the hash pool. The descriptors are those of the process: the main thread holds them open.
-
-const { urgent, abort } = workerData as HashWorkerData;
-const hasher = new FileHasher();
-let crc64: Crc64 | null = null;
-
-function answer(message: HashAnswer, transfer: Transferable[] = []): void {
-  parentPort?.postMessage(message, transfer);
+/** A small file whose bytes are in memory. */
+export interface StageJob {
+  readonly path: string;
+  /** Returned with the result. Its first `length` bytes are the file. */
+  readonly buffer: ArrayBuffer;
+  readonly length: number;
+  readonly extra: readonly ExtraDigest[];
 }
 
-function fail(id: number, error: unknown): void {
-  const code =
-    error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
-  answer({ id, kind: 'failed', message: error instanceof Error ? error.message : String(error), code });
+/** The functions of a hash thread. */
+export interface HashCalls {
+  /** Hashes a file. Blocks that arrive meanwhile are hashed between two reads. */
+  file(job: FileJob, context: CallContext): Promise<HashedFile>;
+  /** Hashes and writes a small file. It is not durable when the call resolves. */
+  stage(job: StageJob, context: CallContext): Promise<StagedBytes>;
+  /** Reads and hashes a block. */
+  block(job: BlockJob, context: CallContext): HashedBlock;
 }
 
-function runBlock(job: BlockJob): void {
-  try {
-    const result = hasher.hashBlock(job);
-    answer({ id: job.id, kind: 'block', result }, [result.bytes.buffer]);
-  } catch (error) {
-    fail(job.id, error);
-  }
-}
-
-async function runFile(job: FileJob): Promise<void> {
-  const between = (): boolean => {
-    for (let next = receiveMessageOnPort(urgent); next !== undefined; next = receiveMessageOnPort(urgent)) {
-      runBlock(next.message as BlockJob);
-    }
-    return Atomics.load(abort, 0) !== job.id;
+/** Makes the functions that a hash thread runs. */
+export function createCalls(): HashCalls {
+  const hasher = new FileHasher();
+  let crc64: Promise<Crc64> | null = null;
+  const loadCrc64 = async (): Promise<Crc64> => await (crc64 ??= createCrc64());
+  return {
+    file: async (job, { signal, isWanted }) => {
+      const crc = job.crc64 ? await loadCrc64() : null;
+      const hashed = isWanted() ? hasher.hashFile(job, crc, isWanted) : null;
+      if (hashed !== null) return hashed;
+      throw signal.reason;
+    },
+    stage: async ({ path, buffer, length, extra }, { transfer }) => {
+      const crc = await loadCrc64();
+      const bytes = Buffer.from(buffer, 0, length);
+      const digests = hasher.hashBytes(bytes, extra, crc);
+      writeNewFile(path, bytes);
+      transfer(buffer);
+      return { digests, buffer };
+    },
+    block: (job, { transfer }) => {
+      const hashed = hasher.hashBlock(job);
+      transfer(hashed.bytes.buffer);
+      return hashed;
+    },
   };
-  try {
-    if (job.crc64) crc64 ??= await createCrc64();
-    const result = between() ? hasher.hashFile(job, job.crc64 ? crc64 : null, between) : null;
-    answer(result === null ? { id: job.id, kind: 'aborted' } : { id: job.id, kind: 'file', result });
-  } catch (error) {
-    fail(job.id, error);
-  }
 }
-
-async function runStage(job: StageJob): Promise<void> {
-  try {
-    crc64 ??= await createCrc64();
-    const bytes = Buffer.from(job.buffer, 0, job.length);
-    const result = hasher.hashBytes(bytes, job.extra, crc64);
-    writeNewFile(job.path, bytes);
-    answer({ id: job.id, kind: 'staged', result, buffer: job.buffer }, [job.buffer]);
-  } catch (error) {
-    fail(job.id, error);
-  }
-}
-
-urgent.on('message', runBlock);
-saveCompiledModules();
-parentPort?.on('message', (job: FileJob | StageJob) => {
-  void (job.kind === 'file' ? runFile(job) : runStage(job));
-});

@@ -7,11 +7,11 @@ export interface LogOutput {
   write(line: string): void;
   /** Calls back when every line written so far is with the operating system, or can no longer be written. */
   flush(callback: () => void): void;
-  /** Writes what is waiting at once; for the end of the process, when nothing runs in the background any more. */
+  /** Writes every waiting line now; for the end of the process, when nothing runs in the background any more. */
   readonly flushSync: () => void;
 }
 
-/** What {@link createLogOutput} needs. */
+/** Settings of a log output. */
 export interface LogOutputOptions {
   readonly fd: number;
   /** Bytes that may wait for a slow reader; beyond it lines are dropped and counted. */
@@ -25,67 +25,92 @@ const RETRY_MS = 10;
 const FINAL_RETRIES = 50;
 const CHUNK_BYTES = 64 * 1024;
 
+/** Lines that wait to be written, within a bound of bytes. */
+class LineQueue {
+  readonly #maxBytes: number;
+  readonly #maxChunkBytes: number;
+  #lines: Buffer[] = [];
+  #bytes = 0;
+  #dropped = 0;
+
+  constructor(maxBytes: number, maxChunkBytes: number) {
+    this.#maxBytes = maxBytes;
+    this.#maxChunkBytes = maxChunkBytes;
+  }
+
+  /** Adds a line, or counts it as dropped when there is no room. */
+  add(line: string): void {
+    if (this.#bytes + line.length > this.#maxBytes) this.#dropped += 1;
+    else this.#push(line);
+  }
+
+  /** Takes as many whole lines as fit into one write, at least one; `null` when none waits. */
+  takeChunk(): Buffer | null {
+    this.#noteDropped();
+    let count = 0;
+    let size = 0;
+    for (const line of this.#lines) {
+      if (count > 0 && size + line.length > this.#maxChunkBytes) break;
+      size += line.length;
+      count += 1;
+    }
+    if (count === 0) return null;
+    this.#bytes -= size;
+    return Buffer.concat(this.#lines.splice(0, count), size);
+  }
+
+  clear(): void {
+    this.#lines = [];
+    this.#bytes = 0;
+  }
+
+  #push(line: string): void {
+    const bytes = Buffer.from(line);
+    this.#lines.push(bytes);
+    this.#bytes += bytes.length;
+  }
+
+  #noteDropped(): void {
+    if (this.#dropped === 0) return;
+    const time = new Date().toISOString();
+    const fields = { level: 'warn', time, msg: 'log lines were dropped', dropped: this.#dropped };
+    this.#dropped = 0;
+    this.#push(`${JSON.stringify(fields)}\n`);
+  }
+}
+
 /**
- * Writes lines to a file descriptor without ever making the event loop wait for its reader. Written here because the
- * synchronous flush of pino's own destination never ends once the reader is gone (EPIPE), so that a process could not
- * exit after its parent died.
+ * Writes lines to a file descriptor without ever making the event loop wait for its reader. The synchronous flush of
+ * pino's own destination never ends once the reader is gone (EPIPE), so that a process could not exit after its parent
+ * died.
  */
 export function createLogOutput({
   fd,
   maxWaitingBytes,
   maxWriteBytes = CHUNK_BYTES,
 }: LogOutputOptions): LogOutput {
-  let waiting: Buffer[] = [];
-  let waitingBytes = 0;
+  const queue = new LineQueue(maxWaitingBytes, maxWriteBytes);
   let isWriting = false;
   let isBroken = false;
-  let dropped = 0;
   let callbacks: (() => void)[] = [];
 
-  const add = (line: string): void => {
-    const bytes = Buffer.from(line);
-    waiting.push(bytes);
-    waitingBytes += bytes.length;
-  };
-
-  const takeChunk = (): Buffer => {
-    let count = 0;
-    let size = 0;
-    while (count < waiting.length && (count === 0 || size + (waiting[count]?.length ?? 0) <= maxWriteBytes)) {
-      size += waiting[count]?.length ?? 0;
-      count += 1;
-    }
-    const chunk = Buffer.concat(waiting.slice(0, count), size);
-    waiting = waiting.slice(count);
-    waitingBytes -= size;
-    return chunk;
-  };
-
-  const noteDropped = (): void => {
-    if (dropped === 0) return;
-    const time = new Date().toISOString();
-    add(`${JSON.stringify({ level: 'warn', time, msg: 'log lines were dropped', dropped })}\n`);
-    dropped = 0;
-  };
-
   const giveUp = (): void => {
-    // Nobody reads any more, and there is nowhere to say so.
+    // The reader has gone, and there is nowhere to report it.
     isBroken = true;
-    waiting = [];
-    waitingBytes = 0;
+    queue.clear();
   };
 
   const pump = (): void => {
     if (isWriting) return;
-    noteDropped();
-    if (waiting.length === 0) {
-      const done = callbacks;
-      callbacks = [];
-      for (const callback of done) callback();
+    const chunk = queue.takeChunk();
+    if (chunk !== null) {
+      isWriting = true;
+      writeChunk(chunk);
       return;
     }
-    isWriting = true;
-    writeChunk(takeChunk());
+    const done = callbacks;
+    callbacks = [];
+    for (const callback of done) callback();
   };
 
   const writeChunk = (chunk: Buffer): void => {
@@ -105,9 +130,8 @@ export function createLogOutput({
   };
 
   const flushSync = (): void => {
-    noteDropped();
-    while (waiting.length > 0) {
-      if (!writeWhole(fd, takeChunk())) giveUp();
+    for (let chunk = queue.takeChunk(); chunk !== null; chunk = queue.takeChunk()) {
+      if (!writeWhole(fd, chunk)) giveUp();
     }
   };
   process.on('exit', flushSync);
@@ -115,11 +139,7 @@ export function createLogOutput({
   return {
     write: (line) => {
       if (isBroken) return;
-      if (waitingBytes + line.length > maxWaitingBytes) {
-        dropped += 1;
-        return;
-      }
-      add(line);
+      queue.add(line);
       pump();
     },
     flush: (callback) => {

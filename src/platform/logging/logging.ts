@@ -14,7 +14,6 @@ export interface LogDestination {
   write(line: string): unknown;
 }
 
-/** What {@link createLogger} needs. */
 export interface LoggerOptions {
   /** Field `service` of every line. */
   readonly name: string;

@@ -9,7 +9,6 @@ const DRAWN_IDS = 64;
 /** What a request id from outside may look like; it goes into logs and error bodies as it is. */
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
 
-/** What {@link createUlidFactory} needs. */
 export interface UlidDependencies {
   readonly clock: Clock;
   /** Cryptographically strong random bytes. */

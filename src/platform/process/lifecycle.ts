@@ -29,7 +29,7 @@ export interface Lifecycle {
   dispose(): void;
 }
 
-/** What {@link createLifecycle} needs. */
+/** Settings and collaborators of a lifecycle. */
 export interface LifecycleOptions {
   readonly logger: Logger;
   readonly clock: Clock;
@@ -41,94 +41,42 @@ export interface LifecycleOptions {
   readonly events?: ProcessEvents;
 }
 
-/** Exit code when something failed that nobody expected. Source: sysexits.h, EX_SOFTWARE. */
+/** Exit code after an unexpected failure. Source: sysexits.h, EX_SOFTWARE. */
 export const EXIT_SOFTWARE = 70;
 
-/** How long before the deadline the steps are told to cut what is open, at most. */
+/** Longest time before the deadline at which the steps are asked to cut open connections. */
 const CUT_BEFORE_MS = 2_000;
 
 /**
  * Makes the lifecycle of a process and listens for its end:
  * - SIGTERM, SIGINT, and the death of a parent that started it with an IPC channel, run the steps, then exit with 0
  *   (1 when a step failed);
- * - a second signal exits with 1 at once;
+ * - a second signal exits with 1 without waiting;
  * - past the deadline it exits with 1 and logs the step that hangs;
- * - an uncaught error is logged and exits with 70: what state it left behind is unknown.
+ * - an uncaught error is logged and exits with 70, because the state that it left behind is unknown.
  */
 export function createLifecycle(options: LifecycleOptions): Lifecycle {
-  const { logger, clock, exit, deadlineMs } = options;
+  const { logger, exit } = options;
   const events: ProcessEvents = options.events ?? process;
-  const steps: { readonly name: string; readonly run: ShutdownStep }[] = [];
+  const steps: NamedStep[] = [];
   const started = new AbortController();
   let running: Promise<void> | null = null;
 
   const shutdown = async (reason: string, exitCode = 0): Promise<void> => {
-    running ??= runSteps(reason, exitCode);
+    if (running === null) {
+      logger.info({ reason, steps: steps.length }, 'shutting down');
+      started.abort(new Error(`shutting down: ${reason}`));
+      running = runSteps(steps.toReversed(), exitCode, options);
+    }
     await running;
   };
-
-  async function runSteps(reason: string, exitCode: number): Promise<void> {
-    logger.info({ reason, steps: steps.length }, 'shutting down');
-    started.abort(new Error(`shutting down: ${reason}`));
-    // The clock's timers do not keep the process alive; without this, a hung step would end as a silent exit 0.
-    const alive = setInterval(() => undefined, 60_000);
-    const cut = new AbortController();
-    const done = new AbortController();
-    let current = '';
-    let failed = false;
-    watchDeadline(cut, done.signal, () => current).catch((error: unknown) => {
-      logger.fatal({ err: error }, 'the shutdown deadline cannot be watched');
-      exit(EXIT_SOFTWARE);
-    });
-    for (const { name, run } of steps.toReversed()) {
-      current = name;
-      const begun = clock.monotonic();
-      try {
-        await run(cut.signal);
-        logger.debug({ step: name, ms: Math.round(clock.monotonic() - begun) }, 'shutdown step done');
-      } catch (error) {
-        failed = true;
-        logger.error({ err: error, step: name }, 'a shutdown step failed');
-      }
-    }
-    const code = failed && exitCode === 0 ? 1 : exitCode;
-    logger.info({ code }, 'stopped');
-    current = 'log';
-    await new Promise<void>((resolve) => {
-      logger.flush(() => {
-        resolve();
-      });
-    });
-    done.abort();
-    clearInterval(alive);
-    exit(code);
-  }
-
-  async function watchDeadline(
-    cut: AbortController,
-    done: AbortSignal,
-    currentStep: () => string,
-  ): Promise<void> {
-    const before = Math.min(CUT_BEFORE_MS, deadlineMs / 4);
-    try {
-      await clock.sleep(deadlineMs - before, done);
-      logger.warn({ step: currentStep() }, 'shutdown is late; open connections are cut');
-      cut.abort(new Error('the shutdown deadline is near'));
-      await clock.sleep(before, done);
-    } catch (error) {
-      if (done.aborted) return;
-      throw error;
-    }
-    logger.fatal({ step: currentStep(), deadline_ms: deadlineMs }, 'a shutdown step did not end in time');
-    exit(1);
-  }
 
   const onSignal = (name: string) => (): void => {
     if (running === null) {
       void shutdown(name);
       return;
     }
-    logger.warn({ signal: name }, 'second signal: exiting at once');
+    logger.warn({ signal: name }, 'second signal: exiting now');
     exit(1);
   };
   const onCrash =
@@ -137,15 +85,13 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       logger.fatal({ err: error, kind }, 'uncaught error: exiting');
       exit(EXIT_SOFTWARE);
     };
+  const onDisconnect = (): void => {
+    void shutdown('the parent process ended');
+  };
   const listeners: readonly (readonly [string, (value?: unknown) => void])[] = [
     ['SIGTERM', onSignal('SIGTERM')],
     ['SIGINT', onSignal('SIGINT')],
-    [
-      'disconnect',
-      () => {
-        void shutdown('the parent process ended');
-      },
-    ],
+    ['disconnect', onDisconnect],
     ['uncaughtException', onCrash('uncaughtException')],
     ['unhandledRejection', onCrash('unhandledRejection')],
   ];
@@ -161,4 +107,75 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       for (const [event, listener] of listeners) events.off(event, listener);
     },
   };
+}
+
+interface NamedStep {
+  readonly name: string;
+  readonly run: ShutdownStep;
+}
+
+/** Runs the steps one after another, within the deadline, and exits. */
+async function runSteps(
+  steps: readonly NamedStep[],
+  exitCode: number,
+  options: LifecycleOptions,
+): Promise<void> {
+  const { logger, clock, exit } = options;
+  // The clock's timers do not keep the process alive; without this, a hung step would end as a silent exit 0.
+  const alive = setInterval(() => undefined, 60_000);
+  const cut = new AbortController();
+  const done = new AbortController();
+  let current = '';
+  let failed = false;
+  watchDeadline({ cut, done: done.signal, currentStep: () => current }, options).catch((error: unknown) => {
+    logger.fatal({ err: error }, 'the shutdown deadline cannot be watched');
+    exit(EXIT_SOFTWARE);
+  });
+  for (const { name, run } of steps) {
+    current = name;
+    const begun = clock.monotonic();
+    try {
+      await run(cut.signal);
+      logger.debug({ step: name, ms: Math.round(clock.monotonic() - begun) }, 'shutdown step done');
+    } catch (error) {
+      failed = true;
+      logger.error({ err: error, step: name }, 'a shutdown step failed');
+    }
+  }
+  const code = failed && exitCode === 0 ? 1 : exitCode;
+  logger.info({ code }, 'stopped');
+  current = 'log';
+  await new Promise<void>((resolve) => {
+    logger.flush(() => {
+      resolve();
+    });
+  });
+  done.abort();
+  clearInterval(alive);
+  exit(code);
+}
+
+/** Asks the steps to cut open connections shortly before the deadline, and exits at the deadline. */
+async function watchDeadline(
+  watched: {
+    readonly cut: AbortController;
+    /** Aborted when all steps have ended. */
+    readonly done: AbortSignal;
+    readonly currentStep: () => string;
+  },
+  { logger, clock, exit, deadlineMs }: LifecycleOptions,
+): Promise<void> {
+  const { cut, done, currentStep } = watched;
+  const before = Math.min(CUT_BEFORE_MS, deadlineMs / 4);
+  try {
+    await clock.sleep(deadlineMs - before, done);
+    logger.warn({ step: currentStep() }, 'shutdown is late; open connections are cut');
+    cut.abort(new Error('the shutdown deadline is near'));
+    await clock.sleep(before, done);
+  } catch (error) {
+    if (done.aborted) return;
+    throw error;
+  }
+  logger.fatal({ step: currentStep(), deadline_ms: deadlineMs }, 'a shutdown step did not end in time');
+  exit(1);
 }

@@ -23,7 +23,6 @@ export interface AdminGate {
   admit(visitor: AdminVisitor, surface: 'read' | 'control'): Promise<string>;
 }
 
-/** What {@link createAdminGate} needs. */
 export interface AdminGateOptions {
   readonly tokens: TokenVerifier;
   readonly metrics: Pick<AdminMetrics, 'loginFailed'>;

@@ -42,7 +42,6 @@ export interface AdminRead {
 /** Answers reads; throws ServiceError. */
 export type AdminReads = (read: AdminRead) => Promise<Answer>;
 
-/** What {@link createAdminReads} needs. */
 export interface AdminReadsOptions {
   readonly gate: AdminGate;
   readonly forwarder: ReportForwarder;

@@ -1,9 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import { renderProblem } from '../../platform/http/problem.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import type { Answer } from '../http/answer.ts';
@@ -12,15 +10,8 @@ import { sendAnswer } from '../http/send-answer.ts';
 import type { TokenVerifier } from '../http/token-verifier.ts';
 import { createAdminGate, type AdminVisitor } from './admin-gate.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
-import {
-  adminAnswer,
-  adminProblem,
-  checkAdminQuery,
-  createAdminReads,
-  type AdminRead,
-} from './admin-reads.ts';
+import { adminAnswer, adminProblem, createAdminReads, type AdminRead } from './admin-reads.ts';
 import { findAdminRoute, type AdminRoute } from './admin-routes.ts';
-import { beginControlAudit, createControlAuditLog } from './control-audit.ts';
 import { createControlRoute } from './control-route.ts';
 import type { ReportForwarder } from './reports/report-forwarder.ts';
 
@@ -36,7 +27,7 @@ export interface AdminSurface {
   read(read: AdminRead, onError: (error: unknown) => void): Promise<Answer>;
 }
 
-/** What {@link createAdminSurface} needs. */
+/** Settings and collaborators of the admin surface. */
 export interface AdminSurfaceOptions {
   readonly tokens: TokenVerifier;
   readonly client: Pick<DaemonClient, 'postControl'>;
@@ -50,7 +41,7 @@ export interface AdminSurfaceOptions {
   readonly version: string;
 }
 
-/** One request on its way through the surface. */
+/** One request and its response. */
 interface AdminRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -59,9 +50,9 @@ interface AdminRequest {
   readonly signal: AbortSignal;
 }
 
-/** Makes the admin surface: it stands beside Express, so that no body is parsed and no path rewritten on the way. */
+/** Makes the admin surface. It does not use Express, which would parse bodies and rewrite paths. */
 export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
-  const { metrics, clock, logger, publicBaseUrl } = options;
+  const { metrics, clock, logger } = options;
   const gate = createAdminGate({ tokens: options.tokens, metrics, clock, logger });
   const answerRead = createAdminReads({ ...options, gate });
   const answerControl = createControlRoute({
@@ -69,29 +60,10 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
     client: options.client,
     metrics,
     clock,
+    logger,
     exposed: options.exposeControl,
-    publicBaseUrl,
+    publicBaseUrl: options.publicBaseUrl,
   });
-  const writeAudit = createControlAuditLog(logger);
-
-  const answerAudited = async (action: string, { request, context }: AdminRequest): Promise<Answer> => {
-    const { requestId, target } = context;
-    const query = new URLSearchParams(target.query);
-    const audit = beginControlAudit();
-    try {
-      const checkQuery = (): void => {
-        checkAdminQuery(ADMIN_OPERATIONS.postControl, query, target.query);
-      };
-      const visitor = { ...visitorOf(request), query };
-      const answer = await answerControl({ request, visitor, action, requestId, checkQuery, audit });
-      writeAudit(audit, { status: answer.status, code: null, requestId });
-      return answer;
-    } catch (error) {
-      const { status, code } = renderProblem(error, requestId);
-      writeAudit(audit, { status, code, requestId });
-      throw error;
-    }
-  };
 
   const answerRequest = async (route: AdminRoute | null, exchange: AdminRequest): Promise<Answer> => {
     const { request, context, signal } = exchange;
@@ -101,15 +73,15 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
     if (!route.methods.split(', ').includes(request.method ?? '')) {
       throw new ServiceError('method_not_allowed', `${route.template} answers ${route.methods}.`);
     }
-    if (route.kind === 'control') return await answerAudited(route.action, exchange);
+    const call = { ...visitorOf(request), query: context.target.query, requestId: context.requestId };
+    if (route.kind === 'control') return await answerControl({ ...call, request, action: route.action });
+    const { headers, httpVersion } = request;
     return await answerRead({
+      ...call,
       route,
-      query: context.target.query,
-      ...visitorOf(request),
       hasBody: hasBody(request),
-      via: request.headers.via,
-      httpVersion: request.httpVersion,
-      requestId: context.requestId,
+      via: headers.via,
+      httpVersion,
       signal,
     });
   };
@@ -155,7 +127,6 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
   };
 }
 
-/** Who sent a request. */
 function visitorOf(request: IncomingMessage): Omit<AdminVisitor, 'query'> {
   return {
     authorization: request.headersDistinct['authorization'] ?? [],

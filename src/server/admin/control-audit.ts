@@ -1,7 +1,7 @@
 import type { ControlAction } from '../../contract/actions/actions.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
-/** What is known of a control call by its end; `null` where it did not come so far. */
+/** Facts of a control call, for its audit line; `null` where the call failed before. */
 export interface ControlAudit {
   tokenId: string | null;
   /** A name of the allowlist, never the caller's text. */
@@ -11,22 +11,22 @@ export interface ControlAudit {
   taskId: string | null;
 }
 
-/** An audit of a call that has only begun. */
+/** The audit of a call that has just begun. */
 export function beginControlAudit(): ControlAudit {
   return { tokenId: null, action: null, argsDigest: null, taskId: null };
 }
 
-/** What a control call was answered. */
+/** The answer to a control call. */
 export interface ControlResult {
   readonly status: number;
-  /** The problem code where it was refused. */
+  /** The problem code of a refusal. */
   readonly code: string | null;
   readonly requestId: string;
 }
 
 /**
- * Makes the function that writes the one line that every control call leaves, whatever became of it. Neither the token
- * nor a text of the body is in it. It is written whatever the least level of the log is, unless that is silent.
+ * Makes the function that writes one audit line for every control call, also for refused ones. The line holds neither the
+ * token nor a text of the body. It is written at every log level but silent.
  */
 export function createControlAuditLog(logger: Logger): (audit: ControlAudit, result: ControlResult) => void {
   const level = logger.level === 'silent' ? 'silent' : 'info';

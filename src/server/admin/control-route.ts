@@ -4,13 +4,17 @@ import type { IncomingMessage } from 'node:http';
 import { isControlAction, type ControlAction } from '../../contract/actions/actions.ts';
 import { parseControlBody } from '../../contract/actions/parse-control-body.ts';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
+import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
+import { renderProblem } from '../../platform/http/problem.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { jsonHeaders, NO_STORE, type Answer } from '../http/answer.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
-import type { AdminGate, AdminVisitor } from './admin-gate.ts';
-import type { AdminMetrics } from './admin-metrics.ts';
-import type { ControlAudit } from './control-audit.ts';
+import type { AdminGate } from './admin-gate.ts';
+import type { AdminMetrics, ForwardOutcome } from './admin-metrics.ts';
+import { checkAdminQuery } from './admin-reads.ts';
+import { beginControlAudit, createControlAuditLog, type ControlAudit } from './control-audit.ts';
 import { readControlRequestBody } from './control-request-body.ts';
 import { isCrossSite } from './cross-site.ts';
 import { acceptedActionOf, daemonUnreachable, type AcceptedAction } from './daemon-answers.ts';
@@ -18,12 +22,13 @@ import { acceptedActionOf, daemonUnreachable, type AcceptedAction } from './daem
 /** Visible ASCII. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** What {@link createControlRoute} needs. */
+/** Settings and collaborators of the control route. */
 export interface ControlRouteOptions {
   readonly gate: AdminGate;
   readonly client: Pick<DaemonClient, 'postControl'>;
   readonly metrics: Pick<AdminMetrics, 'forwarded'>;
   readonly clock: Clock;
+  readonly logger: Logger;
   /** Whether actions are forwarded at all. */
   readonly exposed: boolean;
   readonly publicBaseUrl: string;
@@ -32,86 +37,106 @@ export interface ControlRouteOptions {
 /** One control call. */
 export interface ControlRequest {
   readonly request: IncomingMessage;
-  readonly visitor: AdminVisitor;
+  /** Not decoded, without the `?`. */
+  readonly query: string;
+  /** Each `Authorization` field. */
+  readonly authorization: readonly string[];
+  /** Address that the call came from. */
+  readonly source: string;
   /** As it was sent. */
   readonly action: string;
   readonly requestId: string;
-  /** Checks what is left of the query; throws ServiceError. */
-  readonly checkQuery: () => void;
-  /** Filled as the call goes on. */
-  readonly audit: ControlAudit;
 }
 
 /**
- * Makes the function that answers control calls. The order of its checks is part of the interface: token configured,
- * token right, control exposed, action known, body good. It throws ServiceError.
+ * Makes the function that answers control calls and writes the audit line of each. The order of its checks is part of the
+ * interface: token configured, token right, control exposed, action known, body good. It throws ServiceError.
  */
 export function createControlRoute(options: ControlRouteOptions): (call: ControlRequest) => Promise<Answer> {
-  const { gate, client, metrics, clock } = options;
-
-  const admit = async ({ request, visitor, audit }: ControlRequest): Promise<void> => {
-    audit.tokenId = await gate.admit(visitor, 'control');
-    if (!options.exposed) {
-      throw new ServiceError(
-        'control_forbidden',
-        'Control is not exposed on this server; set admin.exposeControl to allow it.',
-      );
-    }
-    if (isCrossSite(request.headers, options.publicBaseUrl)) {
-      throw new ServiceError('control_forbidden', 'Control calls from pages of other sites are refused.');
-    }
-  };
-
-  const forward = async (
-    action: ControlAction,
-    body: string,
-    call: ControlRequest,
-  ): Promise<AcceptedAction> => {
-    const begun = clock.monotonic();
-    const idempotencyKey = parseIdempotencyKey(call.request.headers['idempotency-key']);
-    const observe = (outcome: Parameters<AdminMetrics['forwarded']>[1]): void => {
-      metrics.forwarded('control', outcome, (clock.monotonic() - begun) / 1000);
-    };
-    try {
-      // Not tied to the client: what was begun is to be audited with its result.
-      const { signal } = new AbortController();
-      const answer = await client.postControl(action, body, {
-        idempotencyKey,
-        requestId: call.requestId,
-        signal,
-      });
-      const accepted = acceptedActionOf(action, answer);
-      observe('ok');
-      return accepted;
-    } catch (error) {
-      const failure = error instanceof ServiceError ? error : daemonUnreachable(action, error);
-      observe(failure.code === 'daemon_unreachable' ? 'unavailable' : 'refused');
-      throw failure;
-    }
-  };
-
+  const writeAudit = createControlAuditLog(options.logger);
   return async (call) => {
-    const { request, action, audit } = call;
-    await admit(call);
-    if (!isControlAction(action)) {
-      throw new ServiceError('unknown_action', 'No control action has this name; /admin/ lists them all.');
+    const { requestId } = call;
+    const audit = beginControlAudit();
+    try {
+      const answer = await answerControl(call, audit, options);
+      writeAudit(audit, { status: answer.status, code: null, requestId });
+      return answer;
+    } catch (error) {
+      const { status, code } = renderProblem(error, requestId);
+      writeAudit(audit, { status, code, requestId });
+      throw error;
     }
-    audit.action = action;
-    call.checkQuery();
-    const parsed = parseControlBody(action, await readControlRequestBody(request));
-    if (!parsed.ok) {
-      throw new ServiceError(
-        'invalid_request',
-        `The body of ${action} is not valid; "errors" names each field.`,
-        { errors: parsed.error },
-      );
-    }
-    const body = stringifyJsonExact(parsed.value.body);
-    audit.argsDigest = createHash('sha256').update(body).digest('hex');
-    const { body: answer, accepted } = await forward(action, body, call);
-    audit.taskId = accepted.task_id;
-    return { status: 202, headers: jsonHeaders(NO_STORE), body: [answer] };
   };
+}
+
+async function answerControl(
+  call: ControlRequest,
+  audit: ControlAudit,
+  options: ControlRouteOptions,
+): Promise<Answer> {
+  const { request, action } = call;
+  const query = new URLSearchParams(call.query);
+  audit.tokenId = await options.gate.admit({ ...call, query }, 'control');
+  checkIsAllowed(request, options);
+  if (!isControlAction(action)) {
+    throw new ServiceError('unknown_action', 'No control action has this name; /admin/ lists them all.');
+  }
+  audit.action = action;
+  checkAdminQuery(ADMIN_OPERATIONS.postControl, query, call.query);
+  const parsed = parseControlBody(action, await readControlRequestBody(request));
+  if (!parsed.ok) {
+    throw new ServiceError(
+      'invalid_request',
+      `The body of ${action} is not valid; "errors" names each field.`,
+      { errors: parsed.error },
+    );
+  }
+  const body = stringifyJsonExact(parsed.value.body);
+  audit.argsDigest = createHash('sha256').update(body).digest('hex');
+  const { body: answer, accepted } = await forwardAction(action, body, { call, options });
+  audit.taskId = accepted.task_id;
+  return { status: 202, headers: jsonHeaders(NO_STORE), body: [answer] };
+}
+
+function checkIsAllowed(
+  { headers }: IncomingMessage,
+  { exposed, publicBaseUrl }: Pick<ControlRouteOptions, 'exposed' | 'publicBaseUrl'>,
+): void {
+  if (!exposed) {
+    throw new ServiceError(
+      'control_forbidden',
+      'Control is not exposed on this server; set admin.exposeControl to allow it.',
+    );
+  }
+  if (isCrossSite(headers, publicBaseUrl)) {
+    throw new ServiceError('control_forbidden', 'Control calls from pages of other sites are refused.');
+  }
+}
+
+async function forwardAction(
+  action: ControlAction,
+  body: string,
+  { call, options }: { readonly call: ControlRequest; readonly options: ControlRouteOptions },
+): Promise<AcceptedAction> {
+  const { client, metrics, clock } = options;
+  const begun = clock.monotonic();
+  const idempotencyKey = parseIdempotencyKey(call.request.headers['idempotency-key']);
+  const observe = (outcome: ForwardOutcome): void => {
+    metrics.forwarded('control', outcome, (clock.monotonic() - begun) / 1000);
+  };
+  try {
+    // The call goes to the daemon even when the client leaves, because the audit line states its result.
+    const { signal } = new AbortController();
+    const { requestId } = call;
+    const answer = await client.postControl(action, body, { idempotencyKey, requestId, signal });
+    const accepted = acceptedActionOf(action, answer);
+    observe('ok');
+    return accepted;
+  } catch (error) {
+    const failure = error instanceof ServiceError ? error : daemonUnreachable(action, error);
+    observe(failure.code === 'daemon_unreachable' ? 'unavailable' : 'refused');
+    throw failure;
+  }
 }
 
 function parseIdempotencyKey(header: string | readonly string[] | undefined): string | null {

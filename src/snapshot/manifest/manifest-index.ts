@@ -75,20 +75,51 @@ const DIGEST_WORDS = DIGEST_BYTES / 4;
 
 /** Makes the index over columns. Takes constant time: everything was prepared where the columns were built. */
 export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
-  const { header, snapshotId, length, sizes, table, seed } = columns;
-  const digests = Buffer.from(columns.digests.buffer, columns.digests.byteOffset, columns.digests.byteLength);
-  const digestWords = new Uint32Array(
-    columns.digests.buffer,
-    columns.digests.byteOffset,
-    length * DIGEST_WORDS,
-  );
-  const blockLists = Buffer.from(
-    columns.blockLists.buffer,
-    columns.blockLists.byteOffset,
-    columns.blockLists.byteLength,
-  );
-  const scratch = new Uint8Array(DESTINATION_MAX_BYTES);
-  const encoder = new TextEncoder();
+  const { header, snapshotId, length } = columns;
+  const accessors = createAccessors(columns);
+  const { destination, size, blake3, crc64, source, mediaType, blocks } = accessors;
+
+  const entry = (position: number): ManifestEntry => {
+    const blockList = blocks(position);
+    return {
+      destination: destination(position),
+      size: size(position),
+      blake3: blake3(position),
+      crc64: crc64(position),
+      source: source(position),
+      media_type: mediaType(position),
+      ...(blockList === null ? {} : { blocks: blockList }),
+    };
+  };
+
+  return {
+    header,
+    snapshotId,
+    length,
+    find: createFinder(columns),
+    entry,
+    entries: (offset, limit) => {
+      const page: ManifestEntry[] = [];
+      const end = Math.min(length, offset + limit);
+      for (let position = offset; position < end; position += 1) page.push(entry(position));
+      return page;
+    },
+    ...accessors,
+    ...createDigestScans(columns),
+    memoryBytes: columnBuffers(columns).reduce((sum, buffer) => sum + buffer.byteLength, 0),
+  };
+}
+
+type Accessors = Pick<
+  ManifestIndex,
+  'destination' | 'size' | 'blake3' | 'crc64' | 'source' | 'mediaType' | 'blocks'
+>;
+
+/** Makes the functions that read one column each. */
+function createAccessors(columns: ManifestColumns): Accessors {
+  const { length } = columns;
+  const digests = bufferOver(columns.digests);
+  const blockLists = bufferOver(columns.blockLists);
   const cursor = new DestinationCursor(columns.destinations);
 
   const check = (position: number): void => {
@@ -96,6 +127,48 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
       throw new RangeError(`the manifest has no entry at position ${position}: it has ${length}`);
     }
   };
+
+  return {
+    destination: (position) => {
+      check(position);
+      cursor.seek(position);
+      return cursor.bytes.toString('utf8', 0, cursor.length) as Destination;
+    },
+    size: (position) => {
+      check(position);
+      return columns.sizes[position] ?? 0;
+    },
+    blake3: (position) => {
+      check(position);
+      return hexAt(digests, position);
+    },
+    crc64: (position) => {
+      check(position);
+      const low = BigInt(columns.crc64[2 * position] ?? 0);
+      const high = BigInt(columns.crc64[2 * position + 1] ?? 0);
+      return String((high << 32n) | low) as Crc64Decimal;
+    },
+    source: (position) => {
+      check(position);
+      return ((columns.localized[position >> 3] ?? 0) >> (position & 7)) & 1 ? 'localized' : 'official';
+    },
+    mediaType: (position) => {
+      check(position);
+      return columns.mediaTypes[columns.mediaTypeIds[position] ?? 0] ?? '';
+    },
+    blocks: (position) => {
+      check(position);
+      const at = searchSorted(columns.large, position);
+      return at < 0 ? null : hexAt(blockLists, at);
+    },
+  };
+}
+
+/** Makes the function that finds the position of a destination in the hash table. */
+function createFinder({ destinations, table, seed }: ManifestColumns): ManifestIndex['find'] {
+  const scratch = new Uint8Array(DESTINATION_MAX_BYTES);
+  const encoder = new TextEncoder();
+  const cursor = new DestinationCursor(destinations);
 
   const isText = (position: number, text: string): boolean => {
     cursor.seek(position);
@@ -127,65 +200,21 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
     return probe(hashBytes(scratch, 0, written, seed), (position) => isBytes(position, written));
   };
 
-  const index: ManifestIndex = {
-    header,
-    snapshotId,
-    length,
-    find: (destination) => {
-      if (destination.length > DESTINATION_MAX_BYTES) return -1;
-      const hash = hashText(destination, seed);
-      return hash < 0 ? findEncoded(destination) : probe(hash, (position) => isText(position, destination));
-    },
-    entry: (position) => {
-      const blocks = index.blocks(position);
-      return {
-        destination: index.destination(position),
-        size: index.size(position),
-        blake3: index.blake3(position),
-        crc64: index.crc64(position),
-        source: index.source(position),
-        media_type: index.mediaType(position),
-        ...(blocks === null ? {} : { blocks }),
-      };
-    },
-    entries: (offset, limit) => {
-      const page: ManifestEntry[] = [];
-      const end = Math.min(length, offset + limit);
-      for (let position = offset; position < end; position += 1) page.push(index.entry(position));
-      return page;
-    },
-    destination: (position) => {
-      check(position);
-      cursor.seek(position);
-      return cursor.bytes.toString('utf8', 0, cursor.length) as Destination;
-    },
-    size: (position) => {
-      check(position);
-      return sizes[position] ?? 0;
-    },
-    blake3: (position) => {
-      check(position);
-      return hexAt(digests, position);
-    },
-    crc64: (position) => {
-      check(position);
-      const low = BigInt(columns.crc64[2 * position] ?? 0);
-      const high = BigInt(columns.crc64[2 * position + 1] ?? 0);
-      return String((high << 32n) | low) as Crc64Decimal;
-    },
-    source: (position) => {
-      check(position);
-      return ((columns.localized[position >> 3] ?? 0) >> (position & 7)) & 1 ? 'localized' : 'official';
-    },
-    mediaType: (position) => {
-      check(position);
-      return columns.mediaTypes[columns.mediaTypeIds[position] ?? 0] ?? '';
-    },
-    blocks: (position) => {
-      check(position);
-      const at = searchSorted(columns.large, position);
-      return at < 0 ? null : hexAt(blockLists, at);
-    },
+  return (destination) => {
+    if (destination.length > DESTINATION_MAX_BYTES) return -1;
+    const hash = hashText(destination, seed);
+    return hash < 0 ? findEncoded(destination) : probe(hash, (position) => isText(position, destination));
+  };
+}
+
+/** Makes the functions that scan the digests. */
+function createDigestScans({
+  digests: column,
+  length,
+}: ManifestColumns): Pick<ManifestIndex, 'findDigests' | 'findDigestsOf'> {
+  const digests = bufferOver(column);
+  const words = new Uint32Array(column.buffer, column.byteOffset, length * DIGEST_WORDS);
+  return {
     findDigests: (wanted) => {
       const found = new Map<Blake3Hex, number[]>();
       const firstWords = new Set<number | undefined>();
@@ -194,7 +223,7 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
         firstWords.add(new Uint32Array(Uint8Array.from(Buffer.from(blake3, 'hex')).buffer)[0]);
       }
       for (let position = 0; position < length; position += 1) {
-        if (firstWords.has(digestWords[position * DIGEST_WORDS])) {
+        if (firstWords.has(words[position * DIGEST_WORDS])) {
           found.get(hexAt(digests, position))?.push(position);
         }
       }
@@ -208,9 +237,7 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
       }
       return found;
     },
-    memoryBytes: columnBuffers(columns).reduce((sum, buffer) => sum + buffer.byteLength, 0),
   };
-  return index;
 }
 
 /** The buffers behind columns: what a thread transfers, and what they cost. */
@@ -227,6 +254,10 @@ export function columnBuffers(columns: ManifestColumns): ArrayBuffer[] {
     columns.blockLists.buffer,
     columns.table.buffer,
   ];
+}
+
+function bufferOver(column: Uint8Array<ArrayBuffer>): Buffer<ArrayBuffer> {
+  return Buffer.from(column.buffer, column.byteOffset, column.byteLength);
 }
 
 function hexAt(digests: Buffer, position: number): Blake3Hex {

@@ -1,25 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { Worker } from 'node:worker_threads';
 import type { SnapshotId } from '../../domain/release/digest.ts';
-import { HASH_SEEDS } from './destination-hash.ts';
-import { SnapshotFault } from '../volume/snapshot-fault.ts';
-import { createManifestIndex, type ManifestColumns, type ManifestIndex } from './manifest-index.ts';
+import { createThread } from '../../platform/threads/thread.ts';
 import type { MissingObjects } from '../objects/object-check.ts';
-
-/** What the worker is asked. */
-export interface ManifestWorkerInput {
-  readonly root: string;
-  readonly snapshotId: SnapshotId;
-  readonly checkObjects: boolean;
-  /** Of the hash table, so that nobody can choose destinations that collide. */
-  readonly seed: number;
-}
-
-/** What the worker answers. */
-export type ManifestWorkerAnswer =
-  | { readonly kind: 'loaded'; readonly columns: ManifestColumns; readonly missing: MissingObjects | null }
-  | { readonly kind: 'missing' | 'damaged'; readonly message: string }
-  | { readonly kind: 'failed'; readonly code: string | null; readonly message: string };
+import { SnapshotFault } from '../volume/snapshot-fault.ts';
+import { HASH_SEEDS } from './destination-hash.ts';
+import { createManifestIndex, type ManifestIndex } from './manifest-index.ts';
+import type { ManifestCalls } from './manifest-worker.ts';
 
 /** A manifest that was read from the volume, verified and, if asked, compared with the objects that are there. */
 export interface LoadedManifest {
@@ -28,7 +14,7 @@ export interface LoadedManifest {
   readonly missing: MissingObjects;
 }
 
-/** What {@link loadManifest} loads. */
+/** A manifest to load. */
 export interface LoadManifestOptions {
   readonly root: string;
   readonly snapshotId: SnapshotId;
@@ -36,6 +22,8 @@ export interface LoadManifestOptions {
   readonly checkObjects: boolean;
   readonly signal?: AbortSignal | undefined;
 }
+
+const NONE_MISSING: MissingObjects = { count: 0, examples: [], indexes: new Uint32Array(0) };
 
 /** MiB. The columns are outside of this heap: it holds only what parsing one line needs. */
 const HEAP_LIMITS = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 128 };
@@ -53,42 +41,21 @@ export async function loadManifest({
   checkObjects,
   signal,
 }: LoadManifestOptions): Promise<LoadedManifest> {
-  signal?.throwIfAborted();
-  const input: ManifestWorkerInput = { root, snapshotId, checkObjects, seed: randomInt(1, HASH_SEEDS) };
-  const worker = new Worker(new URL('./manifest-worker.ts', import.meta.url), {
-    workerData: input,
-    execArgv: [],
-    resourceLimits: HEAP_LIMITS,
+  const thread = createThread<ManifestCalls>({
+    purpose: 'loads a manifest',
+    module: new URL('./manifest-worker.ts', import.meta.url),
+    limits: HEAP_LIMITS,
   });
-  const answer = await answerOf(worker, signal);
-  switch (answer.kind) {
-    case 'loaded':
-      return {
-        index: createManifestIndex(answer.columns),
-        missing: answer.missing ?? { count: 0, examples: [], indexes: new Uint32Array(0) },
-      };
-    case 'failed':
-      throw Object.assign(new Error(answer.message), answer.code === null ? {} : { code: answer.code });
-    default:
-      throw new SnapshotFault(answer.kind, snapshotId, answer.message);
-  }
-}
-
-async function answerOf(worker: Worker, signal: AbortSignal | undefined): Promise<ManifestWorkerAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<ManifestWorkerAnswer>();
-  const onAbort = (): void => {
-    reject(signal?.reason as Error);
-    void worker.terminate();
-  };
-  worker.once('message', resolve);
-  worker.once('error', reject);
-  worker.once('exit', (code) => {
-    reject(new Error(`the thread that loads the manifest ended with ${code} and without an answer`));
-  });
-  signal?.addEventListener('abort', onAbort, { once: true });
+  // Parsing does not look at the signal: ending its thread ends it.
+  const close = (): void => void thread.close();
+  signal?.addEventListener('abort', close, { once: true });
   try {
-    return await promise;
+    const job = { root, snapshotId, checkObjects, seed: randomInt(1, HASH_SEEDS) };
+    const outcome = await thread.call('load', job, { signal });
+    if (outcome.kind !== 'loaded') throw new SnapshotFault(outcome.kind, snapshotId, outcome.message);
+    return { index: createManifestIndex(outcome.columns), missing: outcome.missing ?? NONE_MISSING };
   } finally {
-    signal?.removeEventListener('abort', onAbort);
+    signal?.removeEventListener('abort', close);
+    close();
   }
 }

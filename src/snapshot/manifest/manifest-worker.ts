@@ -1,33 +1,52 @@
 import { closeSync, openSync } from 'node:fs';
-import { parentPort, workerData } from 'node:worker_threads';
-import { manifestDigestOf } from '../../domain/release/digest.ts';
+import { manifestDigestOf, type SnapshotId } from '../../domain/release/digest.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
-import { manifestPath } from '../volume/layout.ts';
-import { columnBuffers, createManifestIndex, type ManifestColumns } from './manifest-index.ts';
-import type { ManifestWorkerAnswer, ManifestWorkerInput } from './manifest-loader.ts';
-import { parseManifestFile } from './manifest-parser.ts';
-import { checkObjects } from '../objects/object-check.ts';
+import type { CallContext } from '../../platform/threads/thread-protocol.ts';
+import { checkObjects, type MissingObjects } from '../objects/object-check.ts';
 import { OPEN_REGULAR } from '../objects/object-reader.ts';
+import { manifestPath } from '../volume/layout.ts';
 import { SnapshotFault } from '../volume/snapshot-fault.ts';
+import { columnBuffers, createManifestIndex, type ManifestColumns } from './manifest-index.ts';
+import { parseManifestFile } from './manifest-parser.ts';
 
-// Runs in a worker thread: loads one manifest, answers once, ends.
-
-function load(input: ManifestWorkerInput): ManifestWorkerAnswer {
-  try {
-    const columns = readColumns(input);
-    const missing = input.checkObjects ? checkObjects(input.root, createManifestIndex(columns)) : null;
-    return { kind: 'loaded', columns, missing };
-  } catch (error) {
-    if (error instanceof SnapshotFault) return { kind: error.kind, message: error.message };
-    return {
-      kind: 'failed',
-      code: errorCode(error),
-      message: error instanceof Error ? error.message : String(error),
-    };
-  }
+/** A manifest to load. */
+export interface ManifestJob {
+  readonly root: string;
+  readonly snapshotId: SnapshotId;
+  readonly checkObjects: boolean;
+  /** Of the hash table, so that nobody can choose destinations that collide. */
+  readonly seed: number;
 }
 
-function readColumns({ root, snapshotId, seed }: ManifestWorkerInput): ManifestColumns {
+/** The result of a {@link ManifestJob}; a manifest that cannot be used is a result, not an error. */
+export type ManifestOutcome =
+  | { readonly kind: 'loaded'; readonly columns: ManifestColumns; readonly missing: MissingObjects | null }
+  | { readonly kind: SnapshotFault['kind']; readonly message: string };
+
+/** The function of a thread that loads a manifest. */
+export interface ManifestCalls {
+  /** @throws the file system error */
+  load(job: ManifestJob, context: CallContext): ManifestOutcome;
+}
+
+/** Makes the function that the thread runs. */
+export function createCalls(): ManifestCalls {
+  return {
+    load: (job, { transfer }) => {
+      try {
+        const columns = readColumns(job);
+        transfer(...columnBuffers(columns));
+        const missing = job.checkObjects ? checkObjects(job.root, createManifestIndex(columns)) : null;
+        return { kind: 'loaded', columns, missing };
+      } catch (error) {
+        if (error instanceof SnapshotFault) return { kind: error.kind, message: error.message };
+        throw error;
+      }
+    },
+  };
+}
+
+function readColumns({ root, snapshotId, seed }: ManifestJob): ManifestColumns {
   const digest = manifestDigestOf(snapshotId);
   if (digest === null) throw new SnapshotFault('damaged', snapshotId, `no snapshot id: ${snapshotId}`);
   let fd: number;
@@ -48,10 +67,3 @@ function readColumns({ root, snapshotId, seed }: ManifestWorkerInput): ManifestC
     closeSync(fd);
   }
 }
-
-const answer = load(workerData as ManifestWorkerInput);
-const transfer =
-  answer.kind === 'loaded'
-    ? [...columnBuffers(answer.columns), ...(answer.missing === null ? [] : [answer.missing.indexes.buffer])]
-    : [];
-parentPort?.postMessage(answer, transfer);

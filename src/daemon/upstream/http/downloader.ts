@@ -44,8 +44,6 @@ export interface DownloaderDeps {
     UpstreamConfiguration,
     'maxAttempts' | 'backoffBaseMs' | 'backoffCapMs' | 'maxFileBytes'
   >;
-  /** Called when a download begins, and what it returns when that one has ended. */
-  readonly onDownloading?: (() => () => void) | undefined;
   /** 0 to 1, for the jitter; `Math.random` when absent. */
   readonly random?: () => number;
 }
@@ -63,15 +61,12 @@ export function createDownloader(deps: DownloaderDeps): Downloader {
           : await PartFile.open(stagedPath, entry, deps.pool);
       if (part.length > 0) onBytes(part.length);
       let digests: FileDigests;
-      const end = deps.onDownloading?.();
       try {
         digests = await fetchVerified(deps, entry, part, { signal, onBytes });
       } catch (error) {
         const useless = error instanceof UpstreamError && isMismatch(error);
         await (useless ? part.discard() : part.keep());
         throw error;
-      } finally {
-        end?.();
       }
       await part.finish();
       return digests;

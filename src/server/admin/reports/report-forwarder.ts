@@ -9,12 +9,8 @@ import { DaemonUnavailable } from '../../daemon-client/daemon-unavailable.ts';
 import { readJsonObject } from '../../daemon-client/json-answer.ts';
 import { createForwardedExchange } from './forwarded-exchange.ts';
 
-/** Connections to the daemon, and with them answers in memory, at once. */
+/** Connections to the daemon at the same time, and so answers in memory. */
 const MAX_CONNECTIONS = 8;
-/** Idle connections that are kept: all, since opening one costs more than an answer. */
-const MAX_IDLE = MAX_CONNECTIONS;
-/** Largest body that is remembered, and so the memory that a report can take. */
-const MAX_REMEMBERED_BYTES = 256 * 1024;
 
 /** One read on its way to the daemon. */
 export interface ForwardedRead {
@@ -41,7 +37,7 @@ export interface ReportForwarder {
   close(): Promise<void>;
 }
 
-/** What {@link createReportForwarder} needs. */
+/** Settings and collaborators of a report forwarder. */
 export interface ReportForwarderOptions {
   /** Origin of the daemon; the only one that is ever connected to. */
   readonly url: string;
@@ -53,24 +49,74 @@ export interface ReportForwarderOptions {
   readonly timeoutMs: number;
 }
 
-/** Who waits for the answer to a request. */
+/** Makes the forwarder: one proxy with a fixed target and connections of its own. */
+export function createReportForwarder(options: ReportForwarderOptions): ReportForwarder {
+  const { url, socketPath, timeoutMs } = options;
+  const agent = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS, maxFreeSockets: MAX_CONNECTIONS });
+  const host = socketPath === undefined ? new URL(url).host : 'localhost';
+  const send = createProxySender(options, agent);
+
+  return {
+    forward: async ({ report, query, requestId, via, signal }) => {
+      const token = await options.readToken().catch((cause: unknown) => {
+        throw new DaemonUnavailable('token_unreadable', 'the token file for the daemon cannot be read', {
+          cause,
+        });
+      });
+      const headers = {
+        host,
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        'x-request-id': requestId,
+        via,
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      };
+      const search = query.toString();
+      const path = `/v1/reports/${report}${search === '' ? '' : `?${search}`}`;
+      const deadline = startDeadline(timeoutMs);
+      const ended = AbortSignal.any([signal, deadline.signal]);
+      try {
+        const answer = await send(path, headers, ended);
+        if (answer.status === 200) readJsonObject(answer);
+        return answer;
+      } catch (cause) {
+        if (cause instanceof DaemonUnavailable) throw cause;
+        ended.throwIfAborted();
+        const text = cause instanceof Error ? cause.message : String(cause);
+        throw new DaemonUnavailable('unreachable', `the daemon cannot be reached: ${text}`, { cause });
+      } finally {
+        deadline.clear();
+      }
+    },
+    close: async () => {
+      agent.destroy();
+    },
+  };
+}
+
+/** The callbacks of one request. */
 interface Pending {
   readonly onAnswer: (answer: IncomingMessage) => void;
   readonly onError: (error: Error) => void;
 }
 
-/** Makes the forwarder: one proxy with a fixed target and connections of its own. */
-export function createReportForwarder(options: ReportForwarderOptions): ReportForwarder {
-  const { url, socketPath, timeoutMs } = options;
-  const { host } = new URL(url);
-  const agent = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS, maxFreeSockets: MAX_IDLE });
+type ProxySender = (
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+) => Promise<BoundedAnswer>;
+
+/** Makes the function that sends one GET through the proxy and reads the whole answer. */
+function createProxySender(
+  { url, socketPath }: Pick<ReportForwarderOptions, 'url' | 'socketPath'>,
+  agent: Agent,
+): ProxySender {
   const pending = new WeakMap<IncomingMessage, Pending>();
-  const check = createReportCheck();
   const proxy = createProxyMiddleware({
     target: socketPath === undefined ? url : { protocol: 'http:', host: 'localhost', port: 80, socketPath },
     agent,
     selfHandleResponse: true,
-    // The default plugins log URLs and answer errors in words of their own.
+    // The default plugins log URLs and write their own error answers.
     ejectPlugins: true,
     plugins: [
       (server) => {
@@ -83,126 +129,40 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
     ],
   });
 
-  const exchange = async (read: ForwardedRead): Promise<BoundedAnswer> => {
-    const { report, query, requestId, via, signal } = read;
-    // A timer that is cleared, not a signal with a time-out: that would hold on to every answer until its time is up.
-    const deadline = startDeadline(timeoutMs);
-    const token = await options.readToken().catch((cause: unknown) => {
-      deadline.clear();
-      throw new DaemonUnavailable('token_unreadable', 'the token file for the daemon cannot be read', {
-        cause,
-      });
-    });
-    const search = query.toString();
-    const { request, response, release } = createForwardedExchange(
-      `/v1/reports/${report}${search === '' ? '' : `?${search}`}`,
-      {
-        host: socketPath === undefined ? host : 'localhost',
-        accept: 'application/json',
-        'accept-encoding': 'identity',
-        'x-request-id': requestId,
-        via,
-        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+  return async (path, headers, signal) => {
+    signal.throwIfAborted();
+    const { request, response, release } = createForwardedExchange(path, headers);
+    const { promise, resolve, reject } = Promise.withResolvers<BoundedAnswer>();
+    const onAbort = (): void => {
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort);
+    pending.set(request, {
+      onAnswer: (answer) => {
+        readAnswer(answer, REPORT_MAX_BYTES).then(resolve, reject);
       },
-    );
-    let onGone = (): void => undefined;
+      onError: reject,
+    });
     try {
-      return await new Promise<BoundedAnswer>((resolve, reject) => {
-        const fail = (cause: unknown): void => {
-          reject(failureOf(cause, { signal, isLate: deadline.isOver(), timeoutMs }));
-        };
-        onGone = () => {
-          fail(signal.reason);
-        };
-        if (signal.aborted) onGone();
-        signal.addEventListener('abort', onGone);
-        deadline.onOver(() => {
-          fail(new Error('the deadline is over'));
-        });
-        pending.set(request, {
-          onAnswer: (answer) => {
-            readAnswer(answer, REPORT_MAX_BYTES)
-              .then((whole) => {
-                resolve(check(report, whole));
-              })
-              .catch(fail);
-          },
-          onError: fail,
-        });
-        proxy(request, response).catch(fail);
-      });
+      proxy(request, response).catch(reject);
+      return await promise;
     } finally {
-      deadline.clear();
-      signal.removeEventListener('abort', onGone);
+      signal.removeEventListener('abort', onAbort);
       release();
     }
   };
-
-  return {
-    forward: exchange,
-    close: async () => {
-      agent.destroy();
-    },
-  };
 }
 
-/** Makes the function that lets through what can be passed on, and throws DaemonUnavailable for what cannot. */
-function createReportCheck(): (report: ReportName, answer: BoundedAnswer) => BoundedAnswer {
-  // Reading a report costs more than all the rest. Where many ask often the daemon's answers repeat, and bytes that were
-  // found good are good.
-  const lastGood = new Map<ReportName, BoundedAnswer>();
-  return (report, answer) => {
-    if (answer.status !== 200 || isSameAnswer(lastGood.get(report), answer)) return answer;
-    readJsonObject(answer);
-    if (answer.body.length <= MAX_REMEMBERED_BYTES) lastGood.set(report, answer);
-    return answer;
-  };
-}
-
-function isSameAnswer(known: BoundedAnswer | undefined, { contentType, body }: BoundedAnswer): boolean {
-  return known?.contentType === contentType && known.body.equals(body);
-}
-
-/** A time limit that leaves nothing behind once it is cleared. */
-function startDeadline(timeoutMs: number): {
-  readonly isOver: () => boolean;
-  readonly onOver: (listener: () => void) => void;
-  readonly clear: () => void;
-} {
-  let isOver = false;
-  let tell = (): void => undefined;
+/** A time limit. Unlike `AbortSignal.timeout` it leaves no timer behind once it is cleared. */
+function startDeadline(timeoutMs: number): { readonly signal: AbortSignal; readonly clear: () => void } {
+  const over = new AbortController();
   const timer = setTimeout(() => {
-    isOver = true;
-    tell();
+    over.abort(new DaemonUnavailable('timeout', `the daemon gave no complete answer within ${timeoutMs} ms`));
   }, timeoutMs);
   return {
-    isOver: () => isOver,
-    onOver: (listener) => {
-      tell = listener;
-      if (isOver) listener();
-    },
+    signal: over.signal,
     clear: () => {
       clearTimeout(timer);
     },
   };
-}
-
-/** What an exchange failed of, whichever event told of it first. */
-function failureOf(
-  cause: unknown,
-  {
-    signal,
-    isLate,
-    timeoutMs,
-  }: { readonly signal: AbortSignal; readonly isLate: boolean; readonly timeoutMs: number },
-): unknown {
-  if (cause instanceof DaemonUnavailable) return cause;
-  if (signal.aborted) return signal.reason;
-  if (isLate) {
-    return new DaemonUnavailable('timeout', `the daemon gave no complete answer within ${timeoutMs} ms`, {
-      cause,
-    });
-  }
-  const text = cause instanceof Error ? cause.message : String(cause);
-  return new DaemonUnavailable('unreachable', `the daemon cannot be reached: ${text}`, { cause });
 }

@@ -11,7 +11,6 @@ import { shareReads } from './shared-reads.ts';
 /** Longest `Via` field of a client that is added to; a longer one is dropped. */
 const MAX_VIA_LENGTH = 512;
 
-/** What {@link createReportRoute} needs. */
 export interface ReportRouteOptions {
   readonly forwarder: ReportForwarder;
   readonly metrics: Pick<AdminMetrics, 'forwarded'>;

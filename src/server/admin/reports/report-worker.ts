@@ -1,72 +1,72 @@
-import { setPriority, constants } from 'node:os';
-import process from 'node:process';
-import { parentPort, workerData } from 'node:worker_threads';
-import { readDaemonToken } from '../../daemon-client/daemon-token.ts';
-import { DaemonUnavailable } from '../../daemon-client/daemon-unavailable.ts';
+import type { ReportName } from '../../../contract/reports/reports.ts';
+import { readTokenFile } from '../../../platform/files/token-file.ts';
+import type { CallContext } from '../../../platform/threads/thread-protocol.ts';
+import { DaemonUnavailable, type DaemonFailureCode } from '../../daemon-client/daemon-unavailable.ts';
 import { createReportForwarder } from './report-forwarder.ts';
-import type { ReportOrder, ReportOutcome, ReportWorkerData } from './report-messages.ts';
 
-// Forwards reports in a thread of its own: see report-thread.ts.
-
-type ForwardOrder = Extract<ReportOrder, { kind: 'forward' }>;
-
-const { tokenFile, ...daemon } = workerData as ReportWorkerData;
-const forwarder = createReportForwarder({
-  ...daemon,
-  readToken: async () => await readDaemonToken(tokenFile),
-});
-const waited = new Map<number, AbortController>();
-
-function yieldToBytes(): void {
-  // Only there is it the priority of this thread alone.
-  if (process.platform !== 'linux') return;
-  try {
-    setPriority(constants.priority.PRIORITY_LOW);
-  } catch {
-    // Where that is forbidden, reports compete with bytes for the processor.
-  }
+/** Settings of the thread that forwards reports. */
+export interface ReportThreadOptions {
+  /** Origin of the daemon. */
+  readonly url: string;
+  /** Unix socket to use instead of the URL's host. */
+  readonly socketPath: string | undefined;
+  /** File with the token that the daemon asks for. */
+  readonly tokenFile: string | undefined;
+  /** Total milliseconds for an answer. */
+  readonly timeoutMs: number;
 }
 
-async function forward({ id, report, query, requestId, via }: ForwardOrder): Promise<void> {
-  const gone = new AbortController();
-  waited.set(id, gone);
-  let outcome: ReportOutcome;
-  try {
-    const { body, ...answer } = await forwarder.forward({
-      report,
-      query: new URLSearchParams(query),
-      requestId,
-      via,
-      signal: gone.signal,
-    });
-    // A copy of its own: what came from the network may be a part of something larger.
-    outcome = { kind: 'answer', id, ...answer, body: new Uint8Array(body) };
-  } catch (error) {
-    outcome = failureOf(id, error);
-  }
-  if (!waited.delete(id)) return;
-  parentPort?.postMessage(outcome, outcome.kind === 'answer' ? [outcome.body.buffer] : []);
+/** One read for the daemon. */
+export interface ReportJob {
+  readonly report: ReportName;
+  /** Validated parameters, encoded. */
+  readonly query: string;
+  readonly requestId: string;
+  readonly via: string;
 }
 
-function failureOf(id: number, error: unknown): ReportOutcome {
-  if (error instanceof DaemonUnavailable) {
-    const { code, message, status, daemonCode } = error;
-    return { kind: 'unavailable', id, code, message, status, daemonCode };
-  }
+/** The result of a {@link ReportJob}; a daemon that cannot be used is a result, not an error. */
+export type ReportOutcome =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly contentType: string;
+      readonly etag: string | null;
+      readonly body: Uint8Array<ArrayBuffer>;
+    }
+  | {
+      readonly kind: 'unavailable';
+      readonly code: DaemonFailureCode;
+      readonly message: string;
+      readonly status: number | null;
+      readonly daemonCode: string | null;
+    };
+
+/** The function of the thread that forwards reports. */
+export interface ReportCalls {
+  forward(job: ReportJob, context: CallContext): Promise<ReportOutcome>;
+}
+
+/** Makes the function that the thread runs. */
+export function createCalls({ tokenFile, ...daemon }: ReportThreadOptions): ReportCalls {
+  const forwarder = createReportForwarder({
+    ...daemon,
+    readToken: async () => (tokenFile === undefined ? null : await readTokenFile(tokenFile)),
+  });
   return {
-    kind: 'failed',
-    id,
-    stack: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    forward: async ({ query, ...job }, { signal, transfer }) => {
+      try {
+        const read = { ...job, query: new URLSearchParams(query), signal };
+        const { body: received, ...answer } = await forwarder.forward(read);
+        // Received bytes may be a part of a larger buffer, which cannot be moved.
+        const body = new Uint8Array(received);
+        transfer(body.buffer);
+        return { kind: 'answer', ...answer, body };
+      } catch (error) {
+        if (!(error instanceof DaemonUnavailable)) throw error;
+        const { code, message, status, daemonCode } = error;
+        return { kind: 'unavailable', code, message, status, daemonCode };
+      }
+    },
   };
 }
-
-yieldToBytes();
-parentPort?.on('message', (order: ReportOrder) => {
-  if (order.kind === 'forward') {
-    void forward(order);
-    return;
-  }
-  const gone = waited.get(order.id);
-  waited.delete(order.id);
-  gone?.abort();
-});

@@ -1,156 +1,93 @@
 import type { BoundedAnswer } from '../../daemon-client/bounded-answer.ts';
 import type { ForwardedRead } from './report-forwarder.ts';
 
-/** Nobody notices it, and a daemon that hangs is asked again soon. */
-const MAX_GATHER_MS = 50;
-/** Turns of the event loop without anybody new after which nobody else is expected. */
-const QUIET_TURNS = 2;
-
-/** A read that is forwarded once for all who asked for it before that. */
-interface Flight {
-  readonly answer: Promise<BoundedAnswer>;
-  readonly controller: AbortController;
-  /** Who wait for the answer. */
-  members: number;
-  /** Who ever did. */
-  joined: number;
-  /** Called when as many have joined as are expected. */
-  onFull: () => void;
+/** A read that is forwarded once for all its callers. */
+interface SharedRead {
+  /** The read of its first caller. */
+  readonly read: ForwardedRead;
+  readonly answer: PromiseWithResolvers<BoundedAnswer>;
+  /** Aborted when all callers have left. */
+  readonly abandoned: AbortController;
+  callers: number;
 }
 
-/** Those who ask for one thing. */
-interface Readers {
-  /** Not forwarded yet: whoever asks now joins. */
-  gathering: Flight | null;
-  /** Settles with the answer to the last one that was forwarded. */
-  underWay: Promise<unknown> | null;
-  /** How many shared the last one: those who were answered together ask again together. */
-  expected: number;
-  /** Ends the memory of them when nobody has asked for a while. */
-  forget: NodeJS.Timeout | null;
+/** The reads of one report with one query. */
+interface ReadLine {
+  running: SharedRead;
+  /** Starts when the running one has ended. */
+  next: SharedRead | null;
 }
 
 /**
- * Lets those who ask for the same share one answer of the daemon: they gather while the one before them is answered, and
- * until as many have come as shared that one, for a short time at most; a reader alone waits for nobody. The daemon is asked
- * after the last of them came, so nobody gets anything older than his question. Many operators whose pages ask again
- * and again then cost the daemon little more than one; it is told the request id of the first of them.
+ * Lets callers that ask for the same report share one read of the daemon. One read for each report and query runs at a
+ * time. A caller that arrives while one is running joins the next one, so no caller gets data older than its request.
+ * The daemon sees the request id of the first caller.
  *
- * @param forward asks the daemon; its signal is aborted when all who share an answer have gone
- * @param maxGatherMs longest that those who ask first wait for others, and that their number is remembered, milliseconds
+ * @param forward asks the daemon; its signal is aborted when all callers of a read have left
  */
 export function shareReads(
   forward: (read: ForwardedRead) => Promise<BoundedAnswer>,
-  maxGatherMs = MAX_GATHER_MS,
 ): (read: ForwardedRead) => Promise<BoundedAnswer> {
-  const all = new Map<string, Readers>();
+  const lines = new Map<string, ReadLine>();
 
-  const readersOf = (key: string): Readers => {
-    const known = all.get(key);
-    if (known !== undefined) return known;
-    const readers: Readers = { gathering: null, underWay: null, expected: 1, forget: null };
-    all.set(key, readers);
-    return readers;
-  };
-
-  const forgetLater = (key: string, readers: Readers): void => {
-    const forget = (): void => {
-      if (readers.underWay === null && readers.gathering === null) all.delete(key);
+  const run = (key: string, shared: SharedRead): void => {
+    const line: ReadLine = { running: shared, next: null };
+    lines.set(key, line);
+    const { read, answer, abandoned } = shared;
+    const runNext = (): void => {
+      if (line.next === null) lines.delete(key);
+      else run(key, line.next);
     };
-    if (readers.forget === null) readers.forget = setTimeout(forget, maxGatherMs).unref();
-    else readers.forget.refresh();
+    void forward({ ...read, signal: abandoned.signal })
+      .then(answer.resolve, answer.reject)
+      .finally(runNext);
   };
 
-  const gather = async (readers: Readers, flight: Flight): Promise<void> => {
-    const late = new AbortController();
-    const timer = setTimeout(() => {
-      late.abort();
-    }, maxGatherMs);
-    const isLate = new Promise((resolve) => {
-      late.signal.addEventListener('abort', resolve);
-    });
-    await Promise.race([readers.underWay, isLate]);
-    if (flight.joined < readers.expected) {
-      const isFull = new Promise<void>((resolve) => {
-        flight.onFull = resolve;
-      });
-      await Promise.race([isFull, isLate]);
+  const join = (key: string, read: ForwardedRead): SharedRead => {
+    const line = lines.get(key);
+    if (line === undefined) {
+      const shared = createSharedRead(read);
+      run(key, shared);
+      return shared;
     }
-    for (let quiet = 0; quiet < QUIET_TURNS && !late.signal.aborted;) {
-      const before = flight.joined;
-      await nextTurn();
-      quiet = flight.joined === before ? quiet + 1 : 0;
-    }
-    clearTimeout(timer);
+    line.next ??= createSharedRead(read);
+    return line.next;
   };
 
-  const begin = (key: string, readers: Readers, read: ForwardedRead): Flight => {
-    const controller = new AbortController();
-    const { signal } = controller;
-    const fly = async (): Promise<BoundedAnswer> => {
-      let underWay: Promise<unknown> | null = null;
-      try {
-        await nextTurn();
-        await gather(readers, flight);
-        close(readers, flight);
-        signal.throwIfAborted();
-        readers.expected = flight.joined;
-        const answer = forward({ ...read, signal });
-        underWay = answer.catch(() => undefined);
-        readers.underWay = underWay;
-        return await answer;
-      } finally {
-        if (readers.underWay === underWay) readers.underWay = null;
-        forgetLater(key, readers);
-      }
-    };
-    const flight: Flight = {
-      answer: fly(),
-      controller,
-      members: 0,
-      joined: 0,
-      onFull: () => undefined,
-    };
-    readers.gathering = flight;
-    return flight;
+  const leave = (key: string, shared: SharedRead, reason: unknown): void => {
+    shared.callers -= 1;
+    if (shared.callers > 0) return;
+    const line = lines.get(key);
+    if (line?.next === shared) line.next = null;
+    shared.abandoned.abort(reason);
   };
 
   return async (read) => {
     const { signal } = read;
+    signal.throwIfAborted();
     const key = `${read.report}?${read.query.toString()}`;
-    const readers = readersOf(key);
-    const flight = readers.gathering ?? begin(key, readers, read);
-    flight.members += 1;
-    flight.joined += 1;
-    if (flight.joined >= readers.expected) flight.onFull();
-    let leave = (): void => undefined;
+    const shared = join(key, read);
+    shared.callers += 1;
+    const { promise, resolve, reject } = Promise.withResolvers<BoundedAnswer>();
+    const onAbort = (): void => {
+      leave(key, shared, signal.reason);
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    shared.answer.promise.then(resolve, reject);
     try {
-      return await new Promise<BoundedAnswer>((resolve, reject) => {
-        leave = () => {
-          flight.members -= 1;
-          if (flight.members === 0) {
-            // Who asks later must not share what was given up.
-            close(readers, flight);
-            flight.controller.abort(signal.reason);
-          }
-          reject(signal.reason as Error);
-        };
-        flight.answer.then(resolve, reject);
-        if (signal.aborted) leave();
-        else signal.addEventListener('abort', leave);
-      });
+      return await promise;
     } finally {
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', onAbort);
     }
   };
 }
 
-function close(readers: Readers, flight: Flight): void {
-  if (readers.gathering === flight) readers.gathering = null;
-}
-
-async function nextTurn(): Promise<void> {
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+function createSharedRead(read: ForwardedRead): SharedRead {
+  return {
+    read,
+    answer: Promise.withResolvers<BoundedAnswer>(),
+    abandoned: new AbortController(),
+    callers: 0,
+  };
 }

@@ -8,9 +8,9 @@ import {
   type ForwardedRead,
   type ReportForwarder,
 } from '../../../../../src/server/admin/reports/report-forwarder.ts';
-import type { ReportWorkerData } from '../../../../../src/server/admin/reports/report-messages.ts';
+import type { ReportThreadOptions } from '../../../../../src/server/admin/reports/report-worker.ts';
 import { createReportThread } from '../../../../../src/server/admin/reports/report-thread.ts';
-import { readDaemonToken } from '../../../../../src/server/daemon-client/daemon-token.ts';
+import { readTokenFile } from '../../../../../src/platform/files/token-file.ts';
 import { DaemonUnavailable } from '../../../../../src/server/daemon-client/daemon-unavailable.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 
@@ -32,16 +32,19 @@ async function serve(
   return server;
 }
 
-const MAKERS: Readonly<Record<string, (data: ReportWorkerData) => ReportForwarder>> = {
+const MAKERS: Readonly<Record<string, (data: ReportThreadOptions) => ReportForwarder>> = {
   'in this thread': ({ tokenFile, ...data }) =>
-    createReportForwarder({ ...data, readToken: async () => await readDaemonToken(tokenFile) }),
+    createReportForwarder({
+      ...data,
+      readToken: async () => (tokenFile === undefined ? null : await readTokenFile(tokenFile)),
+    }),
   'in a thread of its own': createReportThread,
 };
 
 function forwarderTo(
   url: string,
-  options: Partial<ReportWorkerData> = {},
-  make: (data: ReportWorkerData) => ReportForwarder = createReportThread,
+  options: Partial<ReportThreadOptions> = {},
+  make: (data: ReportThreadOptions) => ReportForwarder = createReportThread,
 ): ReportForwarder {
   const forwarder = make({ url, socketPath: undefined, tokenFile: undefined, timeoutMs: 5_000, ...options });
   onTestFinished(async () => {

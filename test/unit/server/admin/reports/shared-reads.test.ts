@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import type { ForwardedRead } from '../../../../../src/server/admin/reports/report-forwarder.ts';
 import { shareReads } from '../../../../../src/server/admin/reports/shared-reads.ts';
 import type { BoundedAnswer } from '../../../../../src/server/daemon-client/bounded-answer.ts';
-import { until } from '../../../../support/until.ts';
 
 const ANSWER: BoundedAnswer = {
   status: 200,
@@ -22,8 +21,8 @@ function read(overrides: Partial<ForwardedRead> = {}): ForwardedRead {
   };
 }
 
-/** Shares reads of a daemon that answers when it is told to. */
-function shared(maxGatherMs?: number): {
+/** Shares reads of a daemon that answers when the test says so, and gives up a read when its signal is aborted. */
+function shared(): {
   readonly ask: (read: ForwardedRead) => Promise<BoundedAnswer>;
   readonly forwarded: ForwardedRead[];
   readonly settle: Array<PromiseWithResolvers<BoundedAnswer>>;
@@ -34,12 +33,15 @@ function shared(maxGatherMs?: number): {
     forwarded.push(each);
     const answer = Promise.withResolvers<BoundedAnswer>();
     settle.push(answer);
+    each.signal.addEventListener('abort', () => {
+      answer.reject(each.signal.reason);
+    });
     return await answer.promise;
-  }, maxGatherMs);
+  });
   return { ask, forwarded, settle };
 }
 
-/** Long enough that nobody else can be expected. */
+/** Long enough for everything that needs no more input. */
 const quiet = async (): Promise<void> => {
   for (let turn = 0; turn < 8; turn += 1) {
     await new Promise((resolve) => {
@@ -48,92 +50,45 @@ const quiet = async (): Promise<void> => {
   }
 };
 
-test('those who ask for the same one after the other share one answer', async () => {
+test('callers that ask while a read is running share the next one, and no caller gets data older than its request', async () => {
   const { ask, forwarded, settle } = shared();
-  const answers = [ask(read())];
-  for (let turn = 0; turn < 5; turn += 1) {
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-    answers.push(ask(read({ requestId: `request-100${turn}` })));
+  const first = ask(read());
+  const next: Array<Promise<BoundedAnswer>> = [];
+  for (let caller = 0; caller < 5; caller += 1) {
+    await quiet();
+    next.push(ask(read({ requestId: `request-100${caller}` })));
   }
-  expect(forwarded).toEqual([]);
   await quiet();
   expect(forwarded.map(({ requestId }) => requestId)).toEqual(['request-0001']);
   settle[0]?.resolve(ANSWER);
-  expect(new Set(await Promise.all(answers))).toEqual(new Set([ANSWER]));
-});
-
-test('nobody gets an answer to a question that was asked before his', async () => {
-  const { ask, forwarded, settle } = shared();
-  const first = ask(read());
-  await quiet();
-  const next = [ask(read({ requestId: 'request-0002' })), ask(read({ requestId: 'request-0003' }))];
-  await quiet();
-  expect(forwarded).toHaveLength(1);
-  settle[0]?.resolve(ANSWER);
   expect(await first).toBe(ANSWER);
   await quiet();
-  expect(forwarded.map(({ requestId }) => requestId)).toEqual(['request-0001', 'request-0002']);
+  expect(forwarded.map(({ requestId }) => requestId)).toEqual(['request-0001', 'request-1000']);
+  // The second read is running now, so this caller must wait for a third one.
+  const last = ask(read({ requestId: 'request-2000' }));
   const newer = { ...ANSWER, body: Buffer.of(2) };
   settle[1]?.resolve(newer);
-  expect(await Promise.all(next)).toEqual([newer, newer]);
+  expect(new Set(await Promise.all(next))).toEqual(new Set([newer]));
+  await quiet();
+  expect(forwarded.map(({ requestId }) => requestId)).toEqual([
+    'request-0001',
+    'request-1000',
+    'request-2000',
+  ]);
+  const newest = { ...ANSWER, body: Buffer.of(3) };
+  settle[2]?.resolve(newest);
+  expect(await last).toBe(newest);
 });
 
-test('those who were answered together are waited for, but not for long', async () => {
+test('a caller that comes when nothing is running is forwarded without a wait', async () => {
   const { ask, forwarded, settle } = shared();
-  const answerAll = async (): Promise<void> => {
-    await quiet();
+  for (const requestId of ['request-0001', 'request-0002']) {
+    const answer = ask(read({ requestId }));
+    expect(forwarded.at(-1)?.requestId).toBe(requestId);
     settle.at(-1)?.resolve(ANSWER);
-  };
-  const first = [ask(read()), ask(read())];
-  await answerAll();
-  await Promise.all(first);
-  const again = [ask(read())];
-  await quiet();
-  expect(forwarded).toHaveLength(1);
-  again.push(ask(read()));
-  await answerAll();
-  await Promise.all(again);
-  expect(forwarded).toHaveLength(2);
-  const alone = ask(read());
-  await quiet();
-  expect(forwarded).toHaveLength(2);
-  await until(() => forwarded.length === 3);
-  await answerAll();
-  await alone;
-  const next = ask(read());
-  await answerAll();
-  await next;
-  expect(forwarded).toHaveLength(4);
-});
-
-test('a daemon that does not answer is asked again for those who came later', async () => {
-  const { ask, forwarded, settle } = shared(1);
-  const first = ask(read());
-  await until(() => forwarded.length === 1);
-  const second = ask(read());
-  await until(() => forwarded.length === 2);
-  settle[1]?.resolve(ANSWER);
-  expect(await second).toBe(ANSWER);
-  settle[0]?.resolve(ANSWER);
-  expect(await first).toBe(ANSWER);
-});
-
-test('readers who come without a pause keep nobody waiting', async () => {
-  const { ask, forwarded, settle } = shared(20);
-  const answers: Array<Promise<unknown>> = [];
-  while (forwarded.length === 0) {
-    answers.push(ask(read()));
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
+    await answer;
+    await quiet();
   }
-  await quiet();
-  for (const each of settle) each.resolve(ANSWER);
-  await quiet();
-  for (const each of settle) each.resolve(ANSWER);
-  await Promise.all(answers);
 });
 
 test('other reports and other queries are asked for on their own', async () => {
@@ -153,48 +108,58 @@ test('other reports and other queries are asked for on their own', async () => {
   await Promise.all(answers);
 });
 
-test('a failure is told to all, and who asks next is asked for again', async () => {
+test('all callers of a read get its failure, and the next caller is asked for again', async () => {
   const { ask, forwarded, settle } = shared();
+  const running = ask(read());
   const answers = [ask(read()), ask(read())].map(async (answer) => {
     await expect(answer).rejects.toThrow('no daemon');
   });
+  settle[0]?.resolve(ANSWER);
+  await running;
   await quiet();
-  settle[0]?.reject(new Error('no daemon'));
+  settle[1]?.reject(new Error('no daemon'));
   await Promise.all(answers);
+  await quiet();
   const next = ask(read());
-  await until(() => forwarded.length === 2);
-  settle[1]?.resolve(ANSWER);
+  expect(forwarded).toHaveLength(3);
+  settle[2]?.resolve(ANSWER);
   await expect(next).resolves.toBe(ANSWER);
-  expect(forwarded).toHaveLength(2);
 });
 
-test('who asks when all others have left is asked for, and only he', async () => {
+test('a caller never shares a read that all others have left', async () => {
   const { ask, forwarded, settle } = shared();
   const gone = new Error('gone');
   const client = new AbortController();
-  const left = expect(ask(read({ signal: client.signal }))).rejects.toBe(gone);
+  const left = [0, 1].map(async () => {
+    await expect(ask(read({ signal: client.signal }))).rejects.toBe(gone);
+  });
   client.abort(gone);
   const stayed = ask(read({ requestId: 'request-0002' }));
-  await left;
+  await Promise.all(left);
   await quiet();
-  expect(forwarded.map(({ requestId }) => requestId)).toEqual(['request-0002']);
-  settle[0]?.resolve(ANSWER);
+  // The second read had not begun when its callers left, so it is not forwarded.
+  expect(forwarded.map(({ requestId }) => requestId)).toEqual(['request-0001', 'request-0002']);
+  settle[1]?.resolve(ANSWER);
   await expect(stayed).resolves.toBe(ANSWER);
 });
 
-test('who goes away takes nobody along; when all have gone the daemon is let go', async () => {
-  const { ask, forwarded } = shared();
+test('a caller that leaves does not affect the others; a read that all have left is cancelled', async () => {
+  const { ask, forwarded, settle } = shared();
+  const running = ask(read());
   const clients = [new AbortController(), new AbortController()];
   const gone = new Error('gone');
   const answers = clients.map(async ({ signal }) => {
     await expect(ask(read({ signal }))).rejects.toBe(gone);
   });
+  settle[0]?.resolve(ANSWER);
+  await running;
   await quiet();
   clients[0]?.abort(gone);
   await answers[0];
-  expect(forwarded[0]?.signal.aborted).toBe(false);
+  expect(forwarded[1]?.signal.aborted).toBe(false);
   clients[1]?.abort(gone);
   await answers[1];
-  expect(forwarded[0]?.signal.aborted).toBe(true);
+  expect(forwarded[1]?.signal.aborted).toBe(true);
   await expect(ask(read({ signal: AbortSignal.abort(gone) }))).rejects.toBe(gone);
+  expect(forwarded).toHaveLength(2);
 });

@@ -1,0 +1,72 @@
+import { hash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { readBoundedFile } from './files.ts';
+
+const TOKEN_FILE_MAX_BYTES = 4_096;
+
+/** A token file cannot be used. The message names the file and says why; it never quotes the token. */
+export class TokenFileError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'TokenFileError';
+  }
+}
+
+/**
+ * Reads a file that holds one token. White space around the token does not count.
+ *
+ * @throws TokenFileError for a file that cannot be read, holds more than 4 KiB, or is empty
+ */
+export async function readTokenFile(path: string): Promise<string> {
+  const bytes = await readBoundedFile(path, TOKEN_FILE_MAX_BYTES).catch((cause: unknown) => {
+    throw unreadable(path, cause);
+  });
+  const token = bytes.toString('utf8').trim();
+  if (token === '') throw new TokenFileError(`token file is empty: ${path}`);
+  return token;
+}
+
+/**
+ * Follows a token file, so that its token can be rotated without a restart.
+ *
+ * @param onProblem called once for each new reason that the file cannot be used for
+ * @returns a function that reads the file again when it has changed and returns the digest of its token, or `null` while
+ *   the file cannot be used
+ */
+export function followTokenFile(
+  path: string,
+  onProblem: (problem: TokenFileError) => void,
+): () => Promise<Buffer | null> {
+  let stamp = '';
+  let digest: Buffer | null = null;
+  let problem = '';
+  return async () => {
+    try {
+      const { mtimeMs, ctimeMs, size, ino } = await stat(path).catch((cause: unknown) => {
+        throw unreadable(path, cause);
+      });
+      const found = `${mtimeMs} ${ctimeMs} ${size} ${ino}`;
+      if (found === stamp) return digest;
+      digest = tokenDigest(await readTokenFile(path));
+      stamp = found;
+      problem = '';
+    } catch (error) {
+      if (!(error instanceof TokenFileError)) throw error;
+      stamp = '';
+      digest = null;
+      if (error.message !== problem) onProblem(error);
+      problem = error.message;
+    }
+    return digest;
+  };
+}
+
+/** The digest by which tokens are compared in constant time (SHA-256, 32 bytes). */
+export function tokenDigest(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
+
+function unreadable(path: string, cause: unknown): TokenFileError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new TokenFileError(`token file cannot be read: ${path}: ${reason}`, { cause });
+}

@@ -1,0 +1,56 @@
+import type { CallContext } from '../../src/platform/threads/thread-protocol.ts';
+
+/** The functions of the thread of the thread tests. */
+export interface TestCalls {
+  /** Returns a text with the data of the thread. */
+  greet(name: string): string;
+  fail(code: string): never;
+  /** Returns the bytes that it was given. */
+  echo(bytes: Uint8Array<ArrayBuffer>, context: CallContext): Uint8Array<ArrayBuffer>;
+  /** Settles when it is cancelled. */
+  wait(_: null, context: CallContext): Promise<never>;
+  /** Blocks the thread until it is cancelled, then counts how often it looked. */
+  spin(_: null, context: CallContext): never;
+  crash(): Promise<never>;
+  exit(code: number): Promise<never>;
+  overflow(): number;
+  unclonable(): () => void;
+}
+
+/** Makes the functions. */
+export function createCalls(greeting: string): TestCalls {
+  return {
+    greet: (name) => `${greeting} ${name}`,
+    fail: (code) => {
+      throw Object.assign(new Error('it failed'), { code });
+    },
+    echo: (bytes, { transfer }) => {
+      transfer(bytes.buffer);
+      return bytes;
+    },
+    wait: async (_, { signal }) =>
+      await new Promise<never>((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          reject(new Error('cancelled in the thread'));
+        });
+      }),
+    spin: (_, { isWanted }) => {
+      while (isWanted());
+      throw new Error('cancelled in the thread');
+    },
+    crash: async () => {
+      queueMicrotask(() => {
+        throw new Error('a bug');
+      });
+      return await new Promise<never>(() => undefined);
+    },
+    exit: async (code) => {
+      process.exit(code);
+    },
+    overflow: () => {
+      const kept: unknown[] = [];
+      for (;;) kept.push({ at: kept.length });
+    },
+    unclonable: () => () => undefined,
+  };
+}
