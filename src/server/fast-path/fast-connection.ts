@@ -6,7 +6,7 @@ import type { CdnParts } from '../bytes/cdn-parts.ts';
 import type { SelectedEntry } from '../bytes/entry-selector.ts';
 import type { FastAnswers, ReadyAnswer } from './fast-answers.ts';
 import { FastResponse } from './fast-response.ts';
-import { FAST_HEAD_BYTES, readRequestHead, type FastHead } from './request-head.ts';
+import { FAST_HEAD_BYTES, RequestHeadReader, type FastHead } from './request-head.ts';
 
 /** What the connections of one fast path share. */
 export interface FastConnectionOptions {
@@ -28,6 +28,7 @@ export interface FastConnectionOptions {
 export class FastConnection {
   readonly #socket: Socket;
   readonly #options: FastConnectionOptions;
+  readonly #reader = new RequestHeadReader();
   #response: FastResponse | null = null;
   /** The first bytes that came during a response. */
   #early: Buffer | null = null;
@@ -67,7 +68,7 @@ export class FastConnection {
     }
     const { answers, isDraining } = this.#options;
     const isPlain = !isDraining() && chunk.length <= FAST_HEAD_BYTES;
-    const head = isPlain ? readRequestHead(chunk.toString('latin1')) : null;
+    const head = isPlain ? this.#reader.read(chunk.toString('latin1')) : null;
     const entry = head === null ? null : answers.find(head.target);
     if (head === null || entry === null) {
       this.#handOver(chunk);
@@ -82,9 +83,10 @@ export class FastConnection {
 
   #begin(head: FastHead): FastResponse {
     const { answers, clock } = this.#options;
-    const options = { answers, begun: clock.monotonic(), onFlushed: this.#onFlushed };
-    this.#response = new FastResponse(this.#socket, head, options);
-    return this.#response;
+    const response = new FastResponse(this.#socket, head, answers, clock.monotonic());
+    response.onFlushed = this.#onFlushed;
+    this.#response = response;
+    return response;
   }
 
   #sendReady(head: FastHead, { release }: SelectedEntry, ready: ReadyAnswer): void {
@@ -95,7 +97,8 @@ export class FastConnection {
       metrics.cacheHits.add(1);
       metrics.sentBytes[release.channel].add(ready.bodyBytes);
     }
-    response.endReady(ready);
+    response.status = ready.status;
+    response.end(ready.bytes);
     if (this.#socket.writableLength === 0) return;
     drainWatch.watch(response, () => {
       metrics.stalledClients.inc();

@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net';
 import type { ByteResponse } from '../bytes/outflow.ts';
-import type { FastAnswers, ReadyAnswer } from './fast-answers.ts';
+import type { FastAnswers } from './fast-answers.ts';
 import type { FastHead } from './request-head.ts';
+
+const ignore = (): void => undefined;
 
 /** One response of the fast path, written to the socket as node:http would write it. */
 export class FastResponse implements ByteResponse {
@@ -9,26 +11,23 @@ export class FastResponse implements ByteResponse {
   readonly head: FastHead;
   /** Monotonic milliseconds. */
   readonly begun: number;
+  /** 0 until it is known. */
   status = 0;
   /** Head and body handed to the socket. */
   bytes = 0;
   closed = false;
+  /** Called when the network has taken the whole response. */
+  onFlushed: () => void = ignore;
   readonly #answers: FastAnswers;
-  readonly #onFlushed: () => void;
-  readonly #closeListeners: Array<() => void> = [];
+  #closeListeners: Array<() => void> | null = null;
   #unsentHead = '';
 
-  /** @param options.onFlushed called when the network has taken the whole response */
-  constructor(
-    socket: Socket,
-    head: FastHead,
-    options: { readonly answers: FastAnswers; readonly begun: number; readonly onFlushed: () => void },
-  ) {
+  /** @param begun monotonic milliseconds */
+  constructor(socket: Socket, head: FastHead, answers: FastAnswers, begun: number) {
     this.socket = socket;
     this.head = head;
-    this.begun = options.begun;
-    this.#answers = options.answers;
-    this.#onFlushed = options.onFlushed;
+    this.#answers = answers;
+    this.begun = begun;
   }
 
   get headersSent(): boolean {
@@ -37,12 +36,6 @@ export class FastResponse implements ByteResponse {
 
   get destroyed(): boolean {
     return this.closed;
-  }
-
-  /** Writes a whole answer in one piece. */
-  endReady({ status, bytes }: ReadyAnswer): void {
-    this.status = status;
-    this.end(bytes);
   }
 
   writeHead(status: number, fields: readonly string[]): void {
@@ -70,7 +63,7 @@ export class FastResponse implements ByteResponse {
       // After an error the socket is closed, and its owner closes this.
       if (this.closed || (error !== undefined && error !== null)) return;
       callback?.();
-      this.#onFlushed();
+      this.onFlushed();
     };
     if (bytes !== undefined) {
       this.write(bytes, flushed);
@@ -81,12 +74,12 @@ export class FastResponse implements ByteResponse {
   }
 
   once(_event: 'close', listener: () => void): void {
-    this.#closeListeners.push(listener);
+    (this.#closeListeners ??= []).push(listener);
   }
 
   /** Ends the use of the socket and informs the listeners. */
   close(): void {
     this.closed = true;
-    for (const listener of this.#closeListeners) listener();
+    for (const listener of this.#closeListeners ?? []) listener();
   }
 }

@@ -39,26 +39,49 @@ const FOREIGN = new Set([
 /** Fields that are interpreted here; each may occur once. */
 const INTERPRETED = new Set(['host', 'connection', 'range', 'if-range', 'if-none-match', 'x-request-id']);
 
-/**
- * Reads exactly one plain request head.
- *
- * @param text the bytes received, as Latin-1
- * @returns `null` unless the text is one complete plain head with nothing after it; the full parser must read any other
- *   text, which may be a valid request
- *
- * Source: RFC 9112, sections 2 to 5.
- */
-export function readRequestHead(text: string): FastHead | null {
-  const line = REQUEST_LINE.exec(text);
-  const fields = line === null ? null : readFields(text, line[0].length);
-  if (line === null || fields === null) return null;
-  const { host, connection, range } = fields;
-  if (host === undefined || !HOST.test(host)) return null;
+/** A longer field block is parsed for every request, so that an idle connection holds little memory. */
+const REMEMBERED_CHARACTERS = 1024;
+
+type Fields = Omit<FastHead, 'method' | 'target'>;
+
+/** Reads the request heads of one connection. Fields that equal those of the last request are not parsed again. */
+export class RequestHeadReader {
+  #block = '';
+  #fields: Fields | null = null;
+
+  /**
+   * Reads exactly one plain request head.
+   *
+   * @param text the bytes received, as Latin-1
+   * @returns `null` unless the text is one complete plain head with nothing after it; the full parser must read any other
+   *   text, which may be a valid request
+   *
+   * Source: RFC 9112, sections 2 to 5.
+   */
+  read(text: string): FastHead | null {
+    const line = REQUEST_LINE.exec(text);
+    if (line === null) return null;
+    const block = text.slice(line[0].length);
+    const fields = this.#fields !== null && block === this.#block ? this.#fields : readFields(block);
+    if (fields === null) return null;
+    if (block.length <= REMEMBERED_CHARACTERS) {
+      this.#block = block;
+      this.#fields = fields;
+    }
+    const { range, ifRange, ifNoneMatch, requestId } = fields;
+    const method = line[1] === 'GET' ? 'GET' : 'HEAD';
+    return { method, target: line[2] ?? '', range, ifRange, ifNoneMatch, requestId };
+  }
+}
+
+function readFields(block: string): Fields | null {
+  const fields = parseFields(block);
+  const host = fields?.['host'];
+  if (fields === null || host === undefined || !HOST.test(host)) return null;
+  const { connection, range } = fields;
   if (connection !== undefined && connection.toLowerCase() !== 'keep-alive') return null;
   if (range?.includes(',') === true) return null;
   return {
-    method: line[1] === 'GET' ? 'GET' : 'HEAD',
-    target: line[2] ?? '',
     range,
     ifRange: fields['if-range'],
     ifNoneMatch: fields['if-none-match'],
@@ -66,14 +89,14 @@ export function readRequestHead(text: string): FastHead | null {
   };
 }
 
-/** The interpreted fields by their lower-case names, from `at` up to the empty line that must end the text. */
-function readFields(text: string, at: number): Readonly<Record<string, string | undefined>> | null {
-  if (!text.endsWith('\r\n')) return null;
+/** The interpreted fields by their lower-case names, up to the empty line that must end the block. */
+function parseFields(block: string): Readonly<Record<string, string | undefined>> | null {
+  if (!block.endsWith('\r\n')) return null;
   const fields: Record<string, string | undefined> = {};
-  const end = text.length - 2;
-  FIELD_LINE.lastIndex = at;
+  const end = block.length - 2;
+  FIELD_LINE.lastIndex = 0;
   while (FIELD_LINE.lastIndex < end) {
-    const field = FIELD_LINE.exec(text);
+    const field = FIELD_LINE.exec(block);
     const name = (field?.[1] ?? '').toLowerCase();
     if (field === null || FOREIGN.has(name)) return null;
     if (!INTERPRETED.has(name)) continue;
