@@ -10,7 +10,6 @@ import type { Registry } from '../platform/metrics/metrics.ts';
 import { createAdminMetrics } from './admin/admin-metrics.ts';
 import { createAdminSurface, type AdminSurface } from './admin/admin-surface.ts';
 import type { ReportForwarder } from './admin/reports/report-forwarder.ts';
-import { assembleFastRoutes } from './assemble-fast-routes.ts';
 import { CDN_ROUTE, createServerApp } from './app.ts';
 import { createCdnHandler, type CdnHandler } from './bytes/cdn-handler.ts';
 import { DEFAULT_CDN_LIMITS } from './bytes/cdn-limits.ts';
@@ -120,7 +119,6 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
             serving: room.serving,
             cdn: cdn.parts,
             clock,
-            routes: assembleFastRoutes({ routes, admin, logger }),
             record,
             route: CDN_ROUTE,
             createRequestId,

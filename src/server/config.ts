@@ -278,11 +278,11 @@ export const serverConfigurationSchema = z.strictObject({
         .boolean()
         .default(true)
         .describe(
-          'Whether plain requests for resource bytes, probes and admin reads are answered in front of the full HTTP server, with the same answers.',
+          'Whether plain GET and HEAD requests for resource bytes are answered in front of the full HTTP server, with the same responses.',
         ),
     })
     .prefault({})
-    .describe('The short way of plain requests.'),
+    .describe('The fast path for plain requests.'),
   limits,
   shutdown: z
     .strictObject({

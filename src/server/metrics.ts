@@ -1,13 +1,8 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 import { CHANNELS, type Channel } from '../domain/release/channel.ts';
 import type { Verdict } from '../domain/verdict/verdict.ts';
-import {
-  createTallyCounter,
-  createTallyHistogram,
-  type CounterSeries,
-  type HistogramSeries,
-} from '../platform/metrics/tally.ts';
+import { createTallyCounter, type CounterSeries } from '../platform/metrics/tally.ts';
 import type { RefreshOutcome } from './serving/attestation-poller.ts';
 import type { Serving } from './serving/serving.ts';
 
@@ -29,7 +24,7 @@ export interface RequestRecord {
 interface RouteTally {
   /** By method, then by status. */
   readonly requests: Map<string, Map<number, CounterSeries>>;
-  readonly duration: HistogramSeries;
+  readonly duration: { readonly observe: (seconds: number) => void };
   readonly bytes: CounterSeries;
 }
 
@@ -51,12 +46,12 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
     labelNames: ['route', 'method', 'status'],
     registry,
   });
-  const duration = createTallyHistogram({
+  const duration = new Histogram({
     name: 'slipway_http_request_duration_seconds',
     help: 'Time from the request head to the end of the answer, by route template.',
     labelNames: ['route'],
     buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
-    registry,
+    registers,
   });
   const bytes = createTallyCounter({
     name: 'slipway_http_response_bytes_total',
@@ -70,7 +65,7 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
     if (known !== undefined) return known;
     const tally = {
       requests: new Map<string, Map<number, CounterSeries>>(),
-      duration: duration({ route }),
+      duration: duration.labels({ route }),
       bytes: bytes({ route }),
     };
     routes.set(route, tally);

@@ -1,5 +1,3 @@
-import { createServer as createHttpServer, type Server } from 'node:http';
-
 import { loadTrustedKeys } from '../attestation/keys.ts';
 import { parseJsonExact } from '../contract/json/json-exact.ts';
 import type { Reason } from '../domain/verdict/reasons.ts';
@@ -8,7 +6,7 @@ import { ConfigurationProblems } from '../platform/config/run-configured.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
 import { readTokenFile } from '../platform/files/token-file.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
-import { listen, type Listening } from '../platform/http/listen.ts';
+import type { Listening } from '../platform/http/listen.ts';
 import type { Lifecycle } from '../platform/process/lifecycle.ts';
 import type { Logger } from '../platform/logging/logging.ts';
 import { createMetricsServer, createRegistry } from '../platform/metrics/metrics.ts';
@@ -20,7 +18,7 @@ import { createDaemonClient, type DaemonClient } from './daemon-client/daemon-cl
 import { readDashboardFiles } from './dashboard/dashboard-files.ts';
 import { createDamageSender } from './daemon-client/damage-sender.ts';
 import { readOpenApiDocument } from './http/openapi-document.ts';
-import type { FastPath } from './fast-path/fast-path.ts';
+import { listenPublic } from './listen-public.ts';
 import { createServerScrub } from './scrub/create-server-scrub.ts';
 import type { Scrubber } from './scrub/scrubber.ts';
 import { createTrustedKeyRing } from './serving/trusted-key-ring.ts';
@@ -78,7 +76,7 @@ export async function startServer(
     parseJson: parseJsonExact,
   });
   const forwarder = createReportThread({ url, socketPath, timeoutMs, tokenFile });
-  const { listener, room, cdn, installFastPath } = assembleServer(config, {
+  const assembled = assembleServer(config, {
     trustedKeys: createTrustedKeyRing({ first: keys.value, load: loadKeys, logger }),
     client,
     forwarder,
@@ -92,8 +90,7 @@ export async function startServer(
     isShuttingDown: () => lifecycle.signal.aborted,
     version,
   });
-  const http = createHttp(config, shared, listener);
-  const fastPath = installFastPath(http);
+  const { room, cdn } = assembled;
   const { serving, refresher } = room;
   const inFlight = cdn.parts.budget;
   const scrub =
@@ -121,38 +118,11 @@ export async function startServer(
     refresher.start(firstEnvelope);
     await settle(() => !NOT_YET.has(serving.verdict('official').reason), { clock, lifecycle, settleMs });
   }
-  const listening = await listen(http, config.listen);
-  endInOrder(
-    config,
-    { lifecycle, clock },
-    { pool, client, forwarder, room, cdn, scrub, fastPath, listening },
-  );
+  const listening = await listenPublic(config, assembled, shared?.processes ?? null);
+  endInOrder(config, { lifecycle, clock }, { pool, client, forwarder, room, cdn, scrub, listening });
   if (settleMs === 0) refresher.start(firstEnvelope);
   scrub?.start();
   return { url: listening.url, metricsUrl: metricsServer?.url ?? null, hashing: pool.implementation };
-}
-
-function createHttp(
-  { limits }: ServerConfiguration,
-  shared: SharedServing | undefined,
-  listener: AssembledServer['listener'],
-): Server {
-  const http = createHttpServer(
-    {
-      headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: Math.max(limits.requestTimeoutMs, limits.headersTimeoutMs),
-      keepAliveTimeout: limits.keepAliveTimeoutMs,
-      maxHeaderSize: limits.maxHeaderBytes,
-      connectionsCheckingInterval: 1_000,
-      // Refused by the listener, in the words of this service.
-      requireHostHeader: false,
-    },
-    listener,
-  );
-  http.maxConnections = Math.ceil(limits.maxConnections / (shared?.processes ?? 1));
-  // Otherwise processes that are all full would hand a connection around without end. Not in the types of Node yet.
-  if (shared !== undefined) Object.assign(http, { dropMaxConnection: true });
-  return http;
 }
 
 /** Registers the end of every running part; the last one registered ends first. */
@@ -164,7 +134,6 @@ function endInOrder(
     readonly client: DaemonClient;
     readonly forwarder: ReportForwarder;
     readonly scrub: Scrubber | null;
-    readonly fastPath: FastPath | null;
     readonly listening: Listening;
   },
 ): void {
@@ -180,11 +149,7 @@ function endInOrder(
   lifecycle.onShutdown('scrub', async () => parts.scrub?.stop());
   lifecycle.onShutdown('drain', async (signal) => {
     const drained = AbortSignal.timeout(shutdown.drainSeconds * 1000);
-    const ended = AbortSignal.any([signal, drained]);
-    ended.addEventListener('abort', () => parts.fastPath?.cut(), { once: true });
-    const closed = parts.listening.close(ended);
-    parts.fastPath?.drain();
-    await closed;
+    await parts.listening.close(AbortSignal.any([signal, drained]));
   });
   lifecycle.onShutdown('propagation', async () => {
     await clock.sleep(shutdown.propagationDelaySeconds * 1000);

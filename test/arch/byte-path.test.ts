@@ -5,7 +5,9 @@ import { brokenRows, missingTitles, titledRows } from '../support/titled-rows.ts
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PAGE = 'docs/reference/byte-path.md';
-const HTTP_TESTS = 'integration/byte-path-http.test.ts';
+const HTTP_TESTS = ['http', 'ranges', 'conditions'].map(
+  (subject) => `integration/byte-path-${subject}.test.ts`,
+);
 const HTTP_RULES = 26;
 
 describe('the page of the byte path', () => {
@@ -23,9 +25,9 @@ describe('the page of the byte path', () => {
   });
 
   it('names every test of a rule in the row of that rule', () => {
-    const rows = titledRows(PAGE).filter(({ file }) => file === HTTP_TESTS);
+    const rows = titledRows(PAGE).filter(({ file }) => HTTP_TESTS.includes(file));
     const named = rows.flatMap(({ name, titles }) => titles.map((title) => `${name} ${title}`));
-    const text = readFileSync(join(ROOT, 'test', HTTP_TESTS), 'utf8');
+    const text = HTTP_TESTS.map((file) => readFileSync(join(ROOT, 'test', file), 'utf8')).join('\n');
     const titles = [...text.matchAll(/'((R[0-9]+): [^']+)'/g)].map(([, title, rule]) => `${rule} ${title}`);
     expect(titles.length).toBeGreaterThanOrEqual(HTTP_RULES);
     expect(named.toSorted()).toEqual(titles.toSorted());

@@ -3,7 +3,6 @@ import { hasTool } from '../support/tools.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { BYTE_CASES, type ByteCase, type CaseRequest } from './bytes/byte-case.ts';
 import { writeCorpus, type Corpus } from './bytes/corpus.ts';
-import { measureHealth } from './bytes/health.ts';
 import { measurePeer, type LoadPlan, type Measured } from './bytes/measure-peer.ts';
 import { startNginxPeer } from './bytes/nginx-peer.ts';
 import { NODE_FILE_SERVERS, startNodePeer } from './bytes/node-peer.ts';
@@ -27,7 +26,7 @@ interface Bench {
   readonly others: readonly Peer[];
 }
 
-/** Resource bytes and probes of the real server, metrics and verification on and no access log, against nginx with one worker. */
+/** Resource bytes of the real server, metrics and verification on and no access log, against nginx with one worker. */
 export async function run(options: BenchOptions): Promise<BenchRow[]> {
   const missing = ['nginx', 'wrk', 'taskset'].filter((tool) => !hasTool(tool));
   const placement = missing.length === 0 ? findPlacement() : null;
@@ -59,7 +58,6 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
     };
     const rows: BenchRow[] = [];
     for (const each of BYTE_CASES) rows.push(...(await measureCase(bench, each)));
-    rows.push(...(await measureHealth(bench.slipway.default, bench)));
     return rows;
   } finally {
     await Promise.all(peers.map(async (peer) => await peer.stop()));

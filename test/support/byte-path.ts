@@ -1,6 +1,7 @@
-import { describe } from 'vitest';
+import { describe, expect } from 'vitest';
 import { createRandom } from '../../src/cli/dev/seeded-random.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
+import type { RawAnswer } from './raw-http.ts';
 import { startServedProcess, type ServedProcess, type ServedProcessOptions } from './served-process.ts';
 import { sharedFixture } from './shared-fixture.ts';
 
@@ -62,4 +63,12 @@ export function describeBytePaths(
       ),
     );
   });
+}
+
+/** Expects a 200 with all of some bytes. */
+export function expectWhole(answer: RawAnswer, bytes: Buffer): void {
+  expect(answer.status).toBe(200);
+  expect(answer.headers['content-range']).toBeUndefined();
+  expect(answer.headers['accept-ranges']).toBe('bytes');
+  expect(answer.body.equals(bytes)).toBe(true);
 }

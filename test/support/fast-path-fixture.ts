@@ -5,18 +5,8 @@ import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { installFastPath, type FastPath } from '../../src/server/fast-path/fast-path.ts';
 import type { FinishedRequest } from '../../src/server/http/observe-request.ts';
-import type { Answer } from '../../src/server/http/answer.ts';
-import { sendAnswer } from '../../src/server/http/send-answer.ts';
 import { splitTarget } from '../../src/server/http/request-target.ts';
 import { CDN_HOST, type CdnFixture } from './cdn-fixture.ts';
-
-/** A route beside the bytes. */
-const FINE_PATH = '/healthz';
-const FINE: Answer = {
-  status: 200,
-  headers: { 'content-type': 'text/plain' },
-  body: [Buffer.from('fine')],
-};
 
 /** A server over a byte path, with or without the fast path in front. */
 export interface FrontedServer {
@@ -54,10 +44,6 @@ export async function startFronted(
         cdn.handler.handle(request, response, target.text);
         return;
       }
-      if (target?.path === FINE_PATH && (request.method === 'GET' || request.method === 'HEAD')) {
-        void sendAnswer(request, response, FINE);
-        return;
-      }
       response.writeHead(404, ['Content-Type', 'text/plain', 'Content-Length', '4']);
       response.end('none');
     },
@@ -69,7 +55,6 @@ export async function startFronted(
         cdn: cdn.handler.parts,
         clock: systemClock,
         record: (finished) => fast.push(finished),
-        routes: new Map([[FINE_PATH, { route: FINE_PATH, answer: () => FINE }]]),
         route: 'bytes',
         createRequestId: () => 'request-id-of-the-test',
       })

@@ -5,6 +5,8 @@ import { connect, type Socket } from 'node:net';
 export interface RawAnswer {
   readonly status: number;
   readonly statusLine: string;
+  /** Status line and fields as received, without the empty line. */
+  readonly head: string;
   /** Lower-case names; a repeated field fails. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -54,8 +56,9 @@ export async function rawRequest(
 /** Reads a head and takes what is behind it for the body. */
 export function parseAnswer(bytes: Buffer): Omit<RawAnswer, 'wasCut'> {
   const end = bytes.indexOf('\r\n\r\n');
-  if (end === -1) return { status: 0, statusLine: '', headers: {}, body: bytes };
-  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
+  if (end === -1) return { status: 0, statusLine: '', head: '', headers: {}, body: bytes };
+  const head = bytes.toString('latin1', 0, end);
+  const [statusLine = '', ...lines] = head.split('\r\n');
   const headers: Record<string, string> = {};
   for (const line of lines) {
     const colon = line.indexOf(':');
@@ -63,5 +66,11 @@ export function parseAnswer(bytes: Buffer): Omit<RawAnswer, 'wasCut'> {
     if (name in headers) throw new Error(`the answer repeats ${name}`);
     headers[name] = line.slice(colon + 1).trim();
   }
-  return { status: Number(statusLine.split(' ')[1]), statusLine, headers, body: bytes.subarray(end + 4) };
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    statusLine,
+    head,
+    headers,
+    body: bytes.subarray(end + 4),
+  };
 }

@@ -1,8 +1,6 @@
-import { createServer } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { parseJsonExact } from '../../src/contract/json/json-exact.ts';
 import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
-import { listen } from '../../src/platform/http/listen.ts';
 import { createLogger, type LogLevel } from '../../src/platform/logging/logging.ts';
 import { createRegistry, type Registry } from '../../src/platform/metrics/metrics.ts';
 import { createReportForwarder } from '../../src/server/admin/reports/report-forwarder.ts';
@@ -10,7 +8,7 @@ import { assembleServer, type AssembledServer } from '../../src/server/assemble-
 import { serverConfigurationSchema } from '../../src/server/config.ts';
 import { createDaemonClient } from '../../src/server/daemon-client/daemon-client.ts';
 import { readDashboardFiles } from '../../src/server/dashboard/dashboard-files.ts';
-import type { FastPath } from '../../src/server/fast-path/fast-path.ts';
+import { listenPublic, type PublicListening } from '../../src/server/listen-public.ts';
 import { readOpenApiDocument } from '../../src/server/http/openapi-document.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
 import { startFakeDaemon, type FakeDaemon } from './fake-daemon.ts';
@@ -23,7 +21,7 @@ export interface TestServer {
   readonly store: TestStore;
   readonly daemon: FakeDaemon;
   readonly parts: AssembledServer;
-  readonly fastPath: FastPath | null;
+  readonly listening: PublicListening;
   readonly registry: Registry;
   /** Every log line so far. */
   readonly log: string[];
@@ -59,7 +57,9 @@ export async function startTestServer(
   const timeoutMs = options.daemonTimeoutMs ?? DAEMON_TIMEOUT_MS;
   const config = serverConfigurationSchema.parse({
     publicBaseUrl: 'https://resources.example.org',
+    listen: { host: '127.0.0.1', port: 0 },
     snapshot: { root: store.root },
+    fastPath: { enabled: options.fast !== false },
     attestation: { publicKeyFiles: ['unused.pub'] },
     daemon: { url: daemon.url, timeoutMs, waitSeconds: 1 },
     ...options.config,
@@ -93,16 +93,13 @@ export async function startTestServer(
     isShuttingDown: () => shuttingDown,
     version: '0.1.0',
   });
-  const server = createServer(parts.listener);
-  const fastPath = options.fast === false ? null : parts.installFastPath(server);
-  const listening = await listen(server, { host: '127.0.0.1', port: 0 });
+  const listening = await listenPublic(config, parts);
   if (options.refresh !== false) parts.room.refresher.start();
   onTestFinished(async () => {
     await parts.room.stop();
     await forwarder.close();
     await client.close();
     parts.cdn.close();
-    fastPath?.cut();
     await listening.close(AbortSignal.abort());
     await pool.close();
     registry.clear();
@@ -112,7 +109,7 @@ export async function startTestServer(
     store,
     daemon,
     parts,
-    fastPath,
+    listening,
     registry,
     log,
     setShuttingDown: () => {

@@ -10,7 +10,7 @@ import { sendAnswer } from '../http/send-answer.ts';
 import type { TokenVerifier } from '../http/token-verifier.ts';
 import { createAdminGate, type AdminVisitor } from './admin-gate.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
-import { adminAnswer, adminProblem, createAdminReads, type AdminRead } from './admin-reads.ts';
+import { adminAnswer, adminProblem, createAdminReads } from './admin-reads.ts';
 import { findAdminRoute, type AdminRoute } from './admin-routes.ts';
 import { createControlRoute } from './control-route.ts';
 import type { ReportForwarder } from './reports/report-forwarder.ts';
@@ -19,12 +19,6 @@ import type { ReportForwarder } from './reports/report-forwarder.ts';
 export interface AdminSurface {
   /** Answers one request whose path is under `/admin`; never throws. */
   handle(request: IncomingMessage, response: ServerResponse, context: RequestContext): void;
-  /**
-   * Answers one GET or HEAD without a body; never throws.
-   *
-   * @param onError called with what failed, for the log
-   */
-  read(read: AdminRead, onError: (error: unknown) => void): Promise<Answer>;
 }
 
 /** Settings and collaborators of the admin surface. */
@@ -114,15 +108,6 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
         if (!response.writableFinished) gone.abort();
       });
       void answer(findAdminRoute(context.target.path), { request, response, context, signal: gone.signal });
-    },
-    read: async (read, onError) => {
-      const { requestId, signal } = read;
-      try {
-        return adminAnswer(await answerRead(read), requestId);
-      } catch (error) {
-        if (!signal.aborted) onError(error);
-        return adminProblem(error, requestId, null);
-      }
     },
   };
 }

@@ -1,10 +1,9 @@
-import type { ServerResponse } from 'node:http';
 import type { ByteResponsePlan } from '../../domain/http/byte-response.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { BlockCache } from './block-cache.ts';
 import { ChunkCursor } from './chunk-cursor.ts';
 import { SLICE_BYTES, type InFlightBudget } from './in-flight-budget.ts';
-import { Outflow, type PendingBytes } from './outflow.ts';
+import { Outflow, type ByteResponse, type PendingBytes } from './outflow.ts';
 import { READ_BYTES } from './verified-object.ts';
 import type { ReadBuffers } from './read-buffers.ts';
 import type { EntryReader } from './verified-reader.ts';
@@ -15,41 +14,40 @@ const SLOW_FLUSH_MS = 250;
 /** The share of the budget from which on a client has to show that it is fast before it gets large chunks. */
 const CROWDED = 0.5;
 
-/** What {@link createBodySender} needs. */
-export interface BodySenderDeps {
+export interface BodySenderDependencies {
   readonly budget: InFlightBudget;
   readonly cache: BlockCache;
   readonly buffers: ReadBuffers;
   readonly clock: Clock;
 }
 
-/** One answer to send. */
+/** One response to send. */
 export interface BodyTransfer {
-  readonly response: ServerResponse;
+  readonly response: ByteResponse;
   /** With at least one part. */
   readonly plan: ByteResponsePlan;
   readonly reader: EntryReader;
   /** Called once, when the first bytes are verified; writes the head. */
   readonly begin: () => void;
-  /** Told of body bytes that the network took. */
+  /** Called with the number of body bytes that the network has taken. */
   readonly onSent: (bytes: number) => void;
 }
 
-/** Sends the bytes of an answer. */
+/** Sends the bytes of a response. */
 export interface BodySender {
   /**
-   * Sends head and body. Resolves when all is handed to the network or the client is gone.
+   * Sends head and body. Resolves when everything is handed to the network or the client is gone.
    *
-   * @throws ByteFault; before `begin` was called nothing was sent, after it the connection must be cut
+   * @throws ByteFault; if `begin` was not called nothing was sent, otherwise the connection must be cut
    */
   send(transfer: BodyTransfer): Promise<void>;
 }
 
 /**
- * Makes the sender. Large chunks, two on the way, while the client keeps up and the budget lasts; small ones, one on
- * the way, otherwise. So a fast client gets the volume's speed and a stalled one holds little memory.
+ * Makes the sender. While the client keeps up and the budget lasts it sends large chunks with two in flight, otherwise
+ * small chunks with one in flight. A fast client gets the speed of the volume; a stalled client holds little memory.
  */
-export function createBodySender({ budget, cache, buffers, clock }: BodySenderDeps): BodySender {
+export function createBodySender({ budget, cache, buffers, clock }: BodySenderDependencies): BodySender {
   const readNext = async (
     cursor: ChunkCursor,
     { reader }: BodyTransfer,
@@ -62,7 +60,7 @@ export function createBodySender({ budget, cache, buffers, clock }: BodySenderDe
       if (chunk === null) throw new RangeError('a chunk was asked for after the last one');
       if (!chunk.continuesBlock) memory.keep = cache.wants(reader.entry.blake3, chunk.block);
       const read = await reader.read(chunk, memory.keep);
-      // Who gets a slice keeps it for long; a view would keep the block behind it, which the budget does not know of.
+      // A slice goes to a slow client. A view of it would keep its whole block in memory, which the budget does not count.
       const bytes = granted < wanted || chunk.continuesBlock ? withoutBlock(read, buffers) : read;
       return { bytes, granted, head: chunk.head };
     } catch (error) {
@@ -79,12 +77,12 @@ export function createBodySender({ budget, cache, buffers, clock }: BodySenderDe
         onSent(bytes.length);
       });
       const cursor = new ChunkCursor(plan.parts, reader.entry.size);
-      // Who comes when much is on its way begins small: clients that never read cannot use up what fast ones need.
+      // Begin small when much is in flight, so that clients that never read cannot use up what fast clients need.
       const memory = { length: budget.load < CROWDED ? READ_BYTES : SLICE_BYTES, keep: false };
       let begun = false;
       while (!cursor.done && !outflow.closed) {
         const waitedFrom = clock.monotonic();
-        // Two on the way: one the network works on, one being read or waiting behind it.
+        // Two in flight: the network sends one while the next is read.
         const hadToWait = outflow.unflushed > 0;
         await outflow.settle(memory.length === READ_BYTES ? 1 : 0);
         if (outflow.closed) return;
@@ -94,10 +92,10 @@ export function createBodySender({ budget, cache, buffers, clock }: BodySenderDe
           begun = true;
           begin();
         }
-        if (next.head !== '' && !outflow.closed) response.write(next.head, 'latin1');
+        if (next.head !== '' && !outflow.closed) response.write(Buffer.from(next.head, 'latin1'));
         outflow.write(next, cursor.done && plan.tail === '');
       }
-      if (plan.tail !== '' && !outflow.closed) response.end(plan.tail, 'latin1');
+      if (plan.tail !== '' && !outflow.closed) response.end(Buffer.from(plan.tail, 'latin1'));
     },
   };
 }

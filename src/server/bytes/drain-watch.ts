@@ -1,25 +1,19 @@
-import type { Socket } from 'node:net';
 import type { Clock } from '../../platform/process/clock.ts';
-import { takenBytes } from './outflow.ts';
+import { takenBytes, type ByteResponse } from './outflow.ts';
 
 const CHECKS_PER_WINDOW = 6;
 // The kernel takes bytes in steps of up to some megabytes and then none until the client has drained a good part of
 // them; a slow but honest client must outlast such a step.
 const MOST_PATIENCE_WINDOWS = 4;
 
-/** What {@link createDrainWatch} needs. */
-export interface DrainWatchDeps {
+export interface DrainWatchOptions {
   readonly clock: Clock;
   readonly minimumBytesPerSecond: number;
   readonly windowMs: number;
 }
 
-/** An answer on its way; a `ServerResponse` is one. */
-export interface WatchedAnswer {
-  readonly socket: Socket | null;
-  readonly closed: boolean;
-  once(event: 'close', listener: () => void): unknown;
-}
+/** A response in progress. */
+export type WatchedResponse = Pick<ByteResponse, 'socket' | 'closed' | 'once'>;
 
 /** Watches that clients take what they asked for. */
 export interface DrainWatch {
@@ -28,7 +22,7 @@ export interface DrainWatch {
    *
    * @param onStalled called once when too few bytes were taken for too long
    */
-  watch(response: WatchedAnswer, onStalled: () => void): void;
+  watch(response: WatchedResponse, onStalled: () => void): void;
   /** Responses watched now. */
   readonly watched: number;
   /** Ends all watching. */
@@ -36,7 +30,7 @@ export interface DrainWatch {
 }
 
 interface Watched {
-  readonly response: WatchedAnswer;
+  readonly response: WatchedResponse;
   readonly onStalled: () => void;
   /** Milliseconds that may still pass without a byte. */
   patience: number;
@@ -51,7 +45,7 @@ interface Watched {
  * a few windows. So whoever takes less than the minimum rate is cut off in the end, and a stalled client within a few
  * windows.
  */
-export function createDrainWatch({ clock, minimumBytesPerSecond, windowMs }: DrainWatchDeps): DrainWatch {
+export function createDrainWatch({ clock, minimumBytesPerSecond, windowMs }: DrainWatchOptions): DrainWatch {
   const watched = new Set<Watched>();
   const stopped = new AbortController();
   let running = false;

@@ -1,7 +1,9 @@
-import { read } from 'node:fs';
+import { fstatSync, read } from 'node:fs';
 import { promisify } from 'node:util';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
+import { isOnLocalFileSystem } from '../../platform/files/local-file-system.ts';
 import { readBlockList } from '../../snapshot/objects/block-list.ts';
+import { identityOf } from '../../snapshot/objects/file-identity.ts';
 import {
   fileIdentity,
   openObject,
@@ -9,14 +11,21 @@ import {
   type OpenObject,
 } from '../../snapshot/objects/object-reader.ts';
 
-/** What the byte path wants of the snapshot volume. */
+/** Reads the snapshot volume for the byte path. */
 export interface ObjectSource {
   /** Opens the object of an entry; see `openObject` for the faults. */
   open(entry: ManifestEntry): Promise<OpenObject>;
   /** The block list of an entry that has one, verified. */
   blockList(entry: ManifestEntry): Promise<Uint8Array>;
-  /** What identifies the state of the file behind a descriptor now. */
+  /** The identity of the file behind a descriptor, asked for after the call. */
   identity(fd: number): Promise<FileIdentity>;
+  /**
+   * The same without a trip to the thread pool, or `null` where the file system may have to wait. Throws the error of
+   * the file system.
+   *
+   * @param device of the file system, from the identity of the open object
+   */
+  identityNow(fd: number, device: bigint): FileIdentity | null;
   /** Fills `memory` with the bytes from `start` on and returns it; what could be read when the file ends before. */
   read(fd: number, start: number, memory: Buffer): Promise<Buffer>;
 }
@@ -25,10 +34,18 @@ const readAt = promisify(read);
 
 /** Reads objects from the volume at `root`. */
 export function createObjectSource(root: string): ObjectSource {
+  const isLocal = new Map<bigint, boolean>();
   return {
-    open: async ({ blake3, size }) => openObject({ root, blake3, size }),
+    open: async ({ blake3, size }) => {
+      const object = await openObject({ root, blake3, size });
+      const { dev } = object.identity;
+      if (!isLocal.has(dev)) isLocal.set(dev, await isOnLocalFileSystem(`/proc/self/fd/${object.fd}`));
+      return object;
+    },
     blockList: async (entry) => readBlockList({ root, entry }),
     identity: async (fd) => fileIdentity(fd),
+    identityNow: (fd, device) =>
+      isLocal.get(device) === true ? identityOf(fstatSync(fd, { bigint: true })) : null,
     read: async (fd, start, memory) => {
       let length = 0;
       while (length < memory.length) {

@@ -1,6 +1,21 @@
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { InFlightBudget } from './in-flight-budget.ts';
+
+/** The part of a response that the byte path uses; a `ServerResponse` is one. */
+export interface ByteResponse {
+  /** `null` while another response on the same connection comes first. */
+  readonly socket: Socket | null;
+  readonly headersSent: boolean;
+  readonly closed: boolean;
+  readonly destroyed: boolean;
+  /** @param fields names and values in turn */
+  writeHead(status: number, fields: string[]): unknown;
+  /** @param callback called when the network has taken the bytes, or with the error that prevents it */
+  write(bytes: Buffer, callback?: (error?: Error | null) => void): unknown;
+  /** @param callback called when the network has taken the whole response */
+  end(bytes?: Buffer, callback?: () => void): unknown;
+  once(event: 'close', listener: () => void): unknown;
+}
 
 /** Bytes that wait to be written, with what they took from the budget. */
 export interface PendingBytes {
@@ -8,20 +23,17 @@ export interface PendingBytes {
   readonly granted: number;
 }
 
-/**
- * The way of one response to its client: counts what was written and not yet taken by the network, and knows when the
- * client has gone.
- */
+/** Counts what a response has written and the network has not taken, and notices when the client goes away. */
 export class Outflow {
-  readonly #response: ServerResponse;
+  readonly #response: ByteResponse;
   readonly #budget: InFlightBudget;
   readonly #onSent: (bytes: Buffer) => void;
   #unflushed: number[] = [];
   #closed = false;
   #wake: (() => void) | null = null;
 
-  /** @param onSent gets the body bytes that the network took, which nobody here reads any more */
-  constructor(response: ServerResponse, budget: InFlightBudget, onSent: (bytes: Buffer) => void) {
+  /** @param onSent receives body bytes that the network has taken; this object no longer uses them */
+  constructor(response: ByteResponse, budget: InFlightBudget, onSent: (bytes: Buffer) => void) {
     this.#response = response;
     this.#budget = budget;
     this.#onSent = onSent;
@@ -29,7 +41,7 @@ export class Outflow {
     else response.once('close', () => this.#close());
   }
 
-  /** Whether nothing can be sent any more: the client went away, or all was sent. */
+  /** Whether nothing more can be sent: the client went away, or everything was sent. */
   get closed(): boolean {
     return this.#closed;
   }
@@ -93,15 +105,15 @@ export class Outflow {
   }
 }
 
-/** What libuv counts of a stream; not part of Node's documented interface, so every use must do without it. */
+/** The counters of libuv for a stream. Node does not document them, so the caller must work without them (ADR 20). */
 interface StreamHandle {
   readonly bytesWritten?: unknown;
   readonly writeQueueSize?: unknown;
 }
 
 /**
- * Bytes that the network has taken from a socket since it was opened. `socket.bytesWritten` counts what was handed to
- * the socket, which says nothing of a client that takes a large chunk slowly.
+ * Bytes that the network has taken from a socket since it was opened. `socket.bytesWritten` also counts bytes that wait
+ * in the process, so it cannot show that a client takes a large chunk slowly.
  */
 export function takenBytes(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { readonly _handle?: StreamHandle | null };

@@ -185,7 +185,7 @@ export class VerifiedObject {
   /** Whether the file is still in the state that `verified` speaks of; when not, what was verified is forgotten. */
   async #isUnchanged(verified: VerifiedBlocks): Promise<boolean> {
     const { memory } = this.#deps;
-    const identity = await this.#identityFromNowOn();
+    const identity = this.#identityNow() ?? (await this.#identityFromNowOn());
     if (sameIdentity(identity, verified.identity)) return true;
     if (identity.size !== BigInt(this.#entry.size)) {
       throw new ByteFault(
@@ -200,7 +200,15 @@ export class VerifiedObject {
     return false;
   }
 
-  /** The state of the file at some instant after the call; all who ask in one turn of the event loop share an answer. */
+  #identityNow(): FileIdentity | null {
+    try {
+      return this.#deps.source.identityNow(this.#object.fd, this.#object.identity.dev);
+    } catch (error) {
+      throw byteFaultOf(error);
+    }
+  }
+
+  /** The state of the file at some instant after the call; callers in one turn of the event loop share one request. */
   #identityFromNowOn(): Promise<FileIdentity> {
     this.#asking ??= new Promise((resolve) => {
       setImmediate(() => {

@@ -1,45 +1,45 @@
 import type { Socket } from 'node:net';
+import type { ByteResponsePlan } from '../../domain/http/byte-response.ts';
 import { refuseLateRequest } from '../../platform/http/client-error.ts';
-import { FastResponder, type FastResponderDeps } from './fast-responder.ts';
-import { findFastRoute, type FastRoutes } from './fast-routes.ts';
-import { FAST_HEAD_BYTES, FastHeadReader } from './request-head.ts';
-import { RouteResponder, type RouteResponderDeps } from './route-responder.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { CdnParts } from '../bytes/cdn-parts.ts';
+import type { SelectedEntry } from '../bytes/entry-selector.ts';
+import type { FastAnswers, ReadyAnswer } from './fast-answers.ts';
+import { FastResponse } from './fast-response.ts';
+import { FAST_HEAD_BYTES, RequestHeadReader, type FastHead } from './request-head.ts';
 
 /** What the connections of one fast path share. */
-export interface FastConnectionDeps extends FastResponderDeps, RouteResponderDeps {
-  readonly routes: FastRoutes;
+export interface FastConnectionOptions {
+  readonly answers: FastAnswers;
+  readonly cdn: CdnParts;
+  readonly clock: Clock;
   /** Milliseconds that a client has for its first byte. */
   readonly headersTimeoutMs: number;
-  /** Milliseconds that a connection may stay idle after an answer. */
+  /** Milliseconds that a connection may stay idle after a response. */
   readonly idleTimeoutMs: number;
   readonly isDraining: () => boolean;
-  /** Told once when the connection is no longer this one's: it is closed, or its socket goes to the full server. */
+  /** Called with every response that has ended. */
+  readonly record: (response: FastResponse, outcome: { bytes: number; completed: boolean }) => void;
+  /** Called once: with `null` when the socket is closed, or with the socket when the full server must take it. */
   readonly onLeave: (connection: FastConnection, socket: Socket | null) => void;
 }
 
-/** One connection for as long as it asks for nothing out of the ordinary. */
+/** One connection for as long as it sends plain requests, one at a time. */
 export class FastConnection {
   readonly #socket: Socket;
-  readonly #deps: FastConnectionDeps;
-  readonly #reader = new FastHeadReader();
-  readonly #responder: FastResponder;
-  /** Made with the first request for a route: most connections ask for bytes alone. */
-  #routeResponder: RouteResponder | null = null;
-  /** What came while a route was being answered. */
+  readonly #options: FastConnectionOptions;
+  readonly #reader = new RequestHeadReader();
+  #response: FastResponse | null = null;
+  /** The first bytes that came during a response. */
   #early: Buffer | null = null;
-  #hasAnswered = false;
+  /** Bytes of the responses that are complete. */
+  #completedBytes = 0;
   #left = false;
 
-  constructor(socket: Socket, deps: FastConnectionDeps) {
+  constructor(socket: Socket, options: FastConnectionOptions) {
     this.#socket = socket;
-    this.#deps = deps;
-    this.#responder = new FastResponder(socket, deps, {
-      onFinished: this.#onFinished,
-      onUnable: (request) => {
-        this.#handOver(request);
-      },
-    });
-    socket.setTimeout(deps.headersTimeoutMs);
+    this.#options = options;
+    socket.setTimeout(options.headersTimeoutMs);
     socket.on('timeout', this.#onTimeout);
     socket.on('error', this.#onError);
     socket.on('close', this.#onClose);
@@ -47,73 +47,104 @@ export class FastConnection {
     socket.on('data', this.#onData);
   }
 
-  /** Closes the connection when it is idle, or as soon as its answer is sent. */
+  /** Closes the connection when it is idle; otherwise it is closed after its response. */
   drain(): void {
-    if (this.#isBusy) return;
-    if (this.#hasAnswered) this.#socket.destroy();
+    if (this.#response !== null) return;
+    if (this.#completedBytes > 0) this.#socket.destroy();
     else this.#handOver(null);
   }
 
-  /** Closes the connection at once. */
+  /** Closes the connection immediately. */
   cut(): void {
     this.#socket.destroy();
   }
 
-  get #isBusy(): boolean {
-    return this.#responder.isBusy || this.#isAnsweringRoute;
-  }
-
-  get #isAnsweringRoute(): boolean {
-    return this.#routeResponder?.isBusy === true;
-  }
-
   readonly #onData = (chunk: Buffer): void => {
-    const { answers, routes, isDraining } = this.#deps;
-    if (this.#isAnsweringRoute) {
-      // It reads on, to learn when the client goes; another request has to wait.
+    if (this.#response !== null) {
+      // The next request waits for the response to this one, as it would in the full server.
       this.#early = chunk;
       this.#socket.pause();
       return;
     }
-    // Paused while bytes are on their way, so those that come then are more than one request at a time.
-    if (this.#responder.isBusy || isDraining() || chunk.length > FAST_HEAD_BYTES) {
+    const { answers, isDraining } = this.#options;
+    const isPlain = !isDraining() && chunk.length <= FAST_HEAD_BYTES;
+    const head = isPlain ? this.#reader.read(chunk.toString('latin1')) : null;
+    const entry = head === null ? null : answers.find(head.target);
+    if (head === null || entry === null) {
       this.#handOver(chunk);
       return;
     }
-    const head = this.#reader.read(chunk.toString('latin1'));
-    const found = head === null ? null : findFastRoute(routes, head.target);
-    if (head !== null && found !== null) {
-      this.#routeResponder ??= new RouteResponder(this.#socket, this.#deps, (bytes) => {
-        this.#responder.passOver(bytes);
-        this.#onFinished();
-      });
-      this.#routeResponder.answer(head, found);
-      return;
-    }
-    const prepared = head === null || head.target.includes('?') ? null : answers.find(head.target);
-    if (head === null || prepared === null || !this.#responder.answer(head, prepared, chunk)) {
-      this.#handOver(chunk);
-    }
+    const ready = answers.ready(entry, head);
+    const plan = ready === null ? answers.plan(entry, head) : null;
+    if (ready !== null) this.#sendReady(head, entry, ready);
+    else if (plan === null) this.#handOver(chunk);
+    else void this.#send(this.#begin(head), { entry, plan, request: chunk });
   };
 
-  readonly #onFinished = (): void => {
-    // The full server has rules of its own for what comes next.
-    if (this.#left) return;
-    if (!this.#hasAnswered) {
-      this.#hasAnswered = true;
-      this.#socket.setTimeout(this.#deps.idleTimeoutMs);
+  #begin(head: FastHead): FastResponse {
+    const { answers, clock } = this.#options;
+    const response = new FastResponse(this.#socket, head, answers, clock.monotonic());
+    response.onFlushed = this.#onFlushed;
+    this.#response = response;
+    return response;
+  }
+
+  #sendReady(head: FastHead, { release }: SelectedEntry, ready: ReadyAnswer): void {
+    const { metrics, drainWatch } = this.#options.cdn;
+    const response = this.#begin(head);
+    metrics.answered(release.channel, ready.status);
+    if (ready.bodyBytes > 0) {
+      metrics.cacheHits.add(1);
+      metrics.sentBytes[release.channel].add(ready.bodyBytes);
     }
+    response.status = ready.status;
+    response.end(ready.bytes);
+    if (this.#socket.writableLength === 0) return;
+    drainWatch.watch(response, () => {
+      metrics.stalledClients.inc();
+      this.#socket.destroy();
+    });
+  }
+
+  async #send(
+    response: FastResponse,
+    {
+      entry,
+      plan,
+      request,
+    }: { readonly entry: SelectedEntry; readonly plan: ByteResponsePlan; readonly request: Buffer },
+  ): Promise<void> {
+    const fail = (): void => {
+      if (response.closed) return;
+      if (response.headersSent) this.#socket.destroy();
+      // Nothing was sent: the full server tries again and reports what is wrong.
+      else this.#handOver(request);
+    };
+    try {
+      await this.#options.cdn.sender.send(response, entry, plan, fail);
+      if (plan.parts.length === 0) this.#options.answers.keep(entry, response.head);
+    } catch {
+      fail();
+    }
+  }
+
+  readonly #onFlushed = (): void => {
+    const response = this.#response;
+    if (response === null) return;
+    this.#response = null;
+    response.close();
+    if (this.#completedBytes === 0) this.#socket.setTimeout(this.#options.idleTimeoutMs);
+    this.#completedBytes += response.bytes;
+    this.#options.record(response, { bytes: response.bytes, completed: true });
     const early = this.#early;
-    this.#early = null;
-    if (this.#deps.isDraining()) this.#socket.destroySoon();
+    if (this.#options.isDraining()) this.#socket.destroySoon();
     else if (early !== null) this.#handOver(early);
-    else if (this.#socket.isPaused()) this.#socket.resume();
   };
 
   readonly #onTimeout = (): void => {
-    // A client that takes its answer slowly is the drain watch's business.
-    if (this.#isBusy) return;
-    if (this.#hasAnswered) this.#socket.destroy();
+    // During a response the drain watch decides.
+    if (this.#response !== null) return;
+    if (this.#completedBytes > 0) this.#socket.destroy();
     else refuseLateRequest(this.#socket);
   };
 
@@ -122,23 +153,27 @@ export class FastConnection {
   };
 
   readonly #onEnd = (): void => {
-    // As the full server does: who says no more is not waited for.
-    if (this.#isAnsweringRoute) this.#socket.destroySoon();
-    else this.#socket.end();
+    // Like node:http, close when the client half-closes.
+    this.#socket.end();
   };
 
   readonly #onClose = (): void => {
     if (this.#left) return;
     this.#left = true;
-    this.#responder.close();
-    this.#routeResponder?.close();
-    this.#deps.onLeave(this, null);
+    const response = this.#response;
+    if (response !== null) {
+      response.close();
+      const bytes = this.#socket.bytesWritten - this.#completedBytes;
+      this.#options.record(response, { bytes, completed: false });
+    }
+    this.#options.onLeave(this, null);
   };
 
   /** Gives the socket to the full server for good, with the bytes that were read from it last. */
   #handOver(chunk: Buffer | null): void {
     if (this.#left) return;
     this.#left = true;
+    this.#response?.close();
     const socket = this.#socket;
     socket.setTimeout(0);
     socket.off('timeout', this.#onTimeout);
@@ -147,8 +182,9 @@ export class FastConnection {
     socket.off('end', this.#onEnd);
     socket.off('data', this.#onData);
     socket.pause();
+    if (this.#early !== null && this.#early !== chunk) socket.unshift(this.#early);
     if (chunk !== null) socket.unshift(chunk);
-    this.#deps.onLeave(this, socket);
+    this.#options.onLeave(this, socket);
     socket.resume();
   }
 }

@@ -1,34 +1,27 @@
-/** The fields that the fast path understands; whatever is not here does not decide an answer it gives. */
-export interface FastFields {
+/** What the fast path reads from a request. */
+export interface FastHead {
+  readonly method: 'GET' | 'HEAD';
+  /** The path in origin form, as received; it has no query. */
+  readonly target: string;
   readonly range: string | undefined;
   readonly ifRange: string | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly requestId: string | undefined;
-  readonly authorization: string | undefined;
-  readonly via: string | undefined;
-}
-
-/** What the fast path understands of a request. */
-export interface FastHead {
-  readonly method: 'GET' | 'HEAD';
-  /** Path and query in origin form, as received. */
-  readonly target: string;
-  readonly fields: FastFields;
 }
 
 /** Most bytes of a head that the fast path reads. */
 export const FAST_HEAD_BYTES = 8 * 1024;
 
-const TARGET = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*$/;
-const VERSION = ' HTTP/1.1\r\n';
-/** Longer field blocks are read anew each time, so that an idle connection holds little. */
-const REMEMBERED_CHARACTERS = 1024;
-// Sticky: one field line after the other, each from where the last one ended.
+const REQUEST_LINE = /^(GET|HEAD) (\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*) HTTP\/1\.1\r\n/;
+// Sticky: each match begins where the last one ended.
 const FIELD_LINE = /([A-Za-z0-9!#$%&'*+.^_`|~-]+):([\t\x20-\x7e]*)\r\n/y;
 const HOST = /^[A-Za-z0-9._:[\]-]+$/;
 
-/** Fields that change how a message is read or answered in ways that are left to the full parser. */
+/** Fields that send a request to the full server: they frame the message, add conditions or carry credentials. */
 const FOREIGN = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
   'content-length',
   'transfer-encoding',
   'trailer',
@@ -44,59 +37,48 @@ const FOREIGN = new Set([
 ]);
 
 /** Fields that are interpreted here; each may occur once. */
-const INTERPRETED = new Set([
-  'host',
-  'connection',
-  'range',
-  'if-range',
-  'if-none-match',
-  'x-request-id',
-  'authorization',
-  'via',
-]);
+const INTERPRETED = new Set(['host', 'connection', 'range', 'if-range', 'if-none-match', 'x-request-id']);
 
-/** Reads the request heads of one connection. A client mostly sends the same fields again; those are read once. */
-export class FastHeadReader {
+/** A longer field block is parsed for every request, so that an idle connection holds little memory. */
+const REMEMBERED_CHARACTERS = 1024;
+
+type Fields = Omit<FastHead, 'method' | 'target'>;
+
+/** Reads the request heads of one connection. Fields that equal those of the last request are not parsed again. */
+export class RequestHeadReader {
   #block = '';
-  #fields: FastFields | null = null;
+  #fields: Fields | null = null;
 
   /**
    * Reads exactly one plain request head.
    *
    * @param text the bytes received, as Latin-1
-   * @returns `null` for anything that is not a complete head with nothing behind it, or that is out of the ordinary in
-   *   any way; such a request may be perfectly valid and belongs to the full parser
+   * @returns `null` unless the text is one complete plain head with nothing after it; the full parser must read any other
+   *   text, which may be a valid request
    *
    * Source: RFC 9112, sections 2 to 5.
    */
   read(text: string): FastHead | null {
-    const method = text.startsWith('GET ') ? 'GET' : text.startsWith('HEAD ') ? 'HEAD' : null;
-    if (method === null) return null;
-    const start = method.length + 1;
-    const end = text.indexOf(' ', start);
-    if (end < 0 || !text.startsWith(VERSION, end)) return null;
-    const target = text.slice(start, end);
-    if (!TARGET.test(target)) return null;
-    const fields = this.#read(text.slice(end + VERSION.length));
-    return fields === null ? null : { method, target, fields };
-  }
-
-  #read(block: string): FastFields | null {
-    if (this.#fields !== null && block === this.#block) return this.#fields;
-    const fields = parseFieldBlock(block);
-    if (fields !== null && block.length <= REMEMBERED_CHARACTERS) {
+    const line = REQUEST_LINE.exec(text);
+    if (line === null) return null;
+    const block = text.slice(line[0].length);
+    const fields = this.#fields !== null && block === this.#block ? this.#fields : readFields(block);
+    if (fields === null) return null;
+    if (block.length <= REMEMBERED_CHARACTERS) {
       this.#block = block;
       this.#fields = fields;
     }
-    return fields;
+    const { range, ifRange, ifNoneMatch, requestId } = fields;
+    const method = line[1] === 'GET' ? 'GET' : 'HEAD';
+    return { method, target: line[2] ?? '', range, ifRange, ifNoneMatch, requestId };
   }
 }
 
-function parseFieldBlock(block: string): FastFields | null {
+function readFields(block: string): Fields | null {
   const fields = parseFields(block);
-  if (fields === null) return null;
-  const { host, connection, range } = fields;
-  if (host === undefined || !HOST.test(host)) return null;
+  const host = fields?.['host'];
+  if (fields === null || host === undefined || !HOST.test(host)) return null;
+  const { connection, range } = fields;
   if (connection !== undefined && connection.toLowerCase() !== 'keep-alive') return null;
   if (range?.includes(',') === true) return null;
   return {
@@ -104,8 +86,6 @@ function parseFieldBlock(block: string): FastFields | null {
     ifRange: fields['if-range'],
     ifNoneMatch: fields['if-none-match'],
     requestId: fields['x-request-id'],
-    authorization: fields['authorization'],
-    via: fields['via'],
   };
 }
 
@@ -114,19 +94,15 @@ function parseFields(block: string): Readonly<Record<string, string | undefined>
   if (!block.endsWith('\r\n')) return null;
   const fields: Record<string, string | undefined> = {};
   const end = block.length - 2;
-  let at = 0;
-  while (at < end) {
-    FIELD_LINE.lastIndex = at;
+  FIELD_LINE.lastIndex = 0;
+  while (FIELD_LINE.lastIndex < end) {
     const field = FIELD_LINE.exec(block);
-    if (field === null) return null;
-    const name = (field[1] ?? '').toLowerCase();
-    if (FOREIGN.has(name)) return null;
-    if (INTERPRETED.has(name)) {
-      if (fields[name] !== undefined) return null;
-      // Only spaces and tabs: the line had nothing else that trim() takes away.
-      fields[name] = (field[2] ?? '').trim();
-    }
-    at = FIELD_LINE.lastIndex;
+    const name = (field?.[1] ?? '').toLowerCase();
+    if (field === null || FOREIGN.has(name)) return null;
+    if (!INTERPRETED.has(name)) continue;
+    if (fields[name] !== undefined) return null;
+    // The line has no other white space than spaces and tabs.
+    fields[name] = (field[2] ?? '').trim();
   }
-  return at === end ? fields : null;
+  return FIELD_LINE.lastIndex === end ? fields : null;
 }

@@ -12,17 +12,11 @@ import type { NodePeerKind } from './node-peer.ts';
 
 const YEAR_SECONDS = 31_536_000;
 
-const KINDS: Readonly<Record<NodePeerKind, (input: string) => RequestListener>> = {
+const KINDS: Readonly<Record<NodePeerKind, (directory: string) => RequestListener>> = {
   'express.static': (directory) =>
     express().use(express.static(directory, { immutable: true, maxAge: '1y' })) as RequestListener,
   sirv: (directory) => sirv(directory, { etag: true, immutable: true, maxAge: YEAR_SECONDS }),
   'node:http': serveFromMemory,
-  'express route': (json) => {
-    const body = JSON.parse(json) as unknown;
-    return express().use((_request, response) => {
-      response.json(body);
-    }) as RequestListener;
-  },
 };
 
 /** The best that node:http itself can do: every file in memory, every field made before. */

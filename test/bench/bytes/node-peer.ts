@@ -5,20 +5,15 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { endChild, type Peer } from './peer.ts';
 
-/** What Node users would otherwise take to serve files. */
+/** The usual ways to serve files with Node. */
 export const NODE_FILE_SERVERS = ['express.static', 'sirv', 'node:http'] as const;
 
-/** Everything that {@link startNodePeer} can start. */
-export type NodePeerKind = (typeof NODE_FILE_SERVERS)[number] | 'express route';
+export type NodePeerKind = (typeof NODE_FILE_SERVERS)[number];
 
-/**
- * Starts one of them in a process of its own.
- *
- * @param input the directory to serve; for `express route`, the JSON that is answered on every path
- */
-export async function startNodePeer(kind: NodePeerKind, input: string): Promise<Peer> {
+/** Starts one of them, which serves a directory, in a process of its own. */
+export async function startNodePeer(kind: NodePeerKind, directory: string): Promise<Peer> {
   const program = join(import.meta.dirname, 'node-peer-child.ts');
-  const child = spawn(process.execPath, [program, kind, input], {
+  const child = spawn(process.execPath, [program, kind, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
     // express looks at it; nobody runs it as in development.
     env: { ...process.env, NODE_ENV: 'production' },

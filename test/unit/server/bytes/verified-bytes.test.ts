@@ -108,9 +108,15 @@ describe('each block is hashed once', () => {
   });
 });
 
-describe('a file in another state is verified anew', () => {
+describe.each([
+  ['that answers without waiting', {}],
+  [
+    'that may wait',
+    { source: (root: string): ObjectSource => ({ ...createObjectSource(root), identityNow: () => null }) },
+  ],
+])('a file in another state is verified again, on a file system %s', (_name, options) => {
   test('a change of its metadata is no damage', async () => {
-    const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+    const cdn = await startWithFiles({ ...options, limits: { blockCacheBytes: 0 } });
     await cdn.request('GET', 'small.bin');
     await chmod(cdn.smallPath, 0o400);
     await link(cdn.smallPath, `${cdn.smallPath}.other`);
@@ -121,7 +127,7 @@ describe('a file in another state is verified anew', () => {
   });
 
   test('bytes changed in place are caught', async () => {
-    const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+    const cdn = await startWithFiles({ ...options, limits: { blockCacheBytes: 0 } });
     expect((await cdn.request('GET', 'small.bin')).status).toBe(200);
     await overwrite(cdn.smallPath, 100, Buffer.from('x'));
     await expectRefused(cdn, 'small.bin', 'EntryDamaged');
@@ -133,7 +139,7 @@ describe('a file in another state is verified anew', () => {
   });
 
   test('every block of a large file is verified again after one was changed', async () => {
-    const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+    const cdn = await startWithFiles({ ...options, limits: { blockCacheBytes: 0 } });
     cdn.serving.refuseDamaged = false;
     await cdn.request('GET', 'large.bin');
     await overwrite(cdn.largePath, 2 * MIB + 1, Buffer.from([(large[2 * MIB + 1] ?? 0) ^ 1]));
@@ -146,21 +152,21 @@ describe('a file in another state is verified anew', () => {
   });
 
   test('a file that became shorter while it was open', async () => {
-    const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+    const cdn = await startWithFiles({ ...options, limits: { blockCacheBytes: 0 } });
     await cdn.request('GET', 'small.bin');
     await truncate(cdn.smallPath, 4000);
     await expectRefused(cdn, 'small.bin', 'EntryDamaged');
   });
 
   test('a file that became longer while it was open', async () => {
-    const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+    const cdn = await startWithFiles({ ...options, limits: { blockCacheBytes: 0 } });
     await cdn.request('GET', 'small.bin');
     await appendFile(cdn.smallPath, 'x');
     await expectRefused(cdn, 'small.bin', 'EntryDamaged');
   });
 
   test('a file whose name is gone or taken is served from the open descriptor, in its verified bytes', async () => {
-    const cdn = await startWithFiles({ limits: { blockCacheBytes: 0 } });
+    const cdn = await startWithFiles({ ...options, limits: { blockCacheBytes: 0 } });
     await cdn.request('GET', 'small.bin');
     await writeFile(`${cdn.smallPath}.new`, patternBytes(5000, 99));
     await rename(`${cdn.smallPath}.new`, cdn.smallPath);
@@ -171,7 +177,7 @@ describe('a file in another state is verified anew', () => {
   });
 
   test('a repaired object is served again, without a restart', async () => {
-    const cdn = await startWithFiles();
+    const cdn = await startWithFiles(options);
     await overwrite(cdn.smallPath, 0, Buffer.from('damage'));
     await expectRefused(cdn, 'small.bin', 'EntryDamaged');
     await writeFile(`${cdn.smallPath}.new`, small);

@@ -87,7 +87,7 @@ test('a kept connection gets verified bytes again and again, and every answer is
   client.socket.destroy();
 });
 
-test('a cached answer that the budget has no room for is sent slice by slice by the full server', async () => {
+test('a cached body that the budget has no room for is sent in slices', async () => {
   const { cdn, fronted } = await start({}, { inFlightBytes: 1_500_000 });
   const ask = async (): Promise<Buffer> => {
     const client = await connect(fronted);
@@ -95,21 +95,42 @@ test('a cached answer that the budget has no room for is sent slice by slice by 
     client.socket.destroy();
     return body;
   };
+  const misses = async (): Promise<number> => await cdn.metric('slipway_cdn_block_cache_misses_total');
   for (let round = 0; round < 3; round += 1) expect((await ask()).equals(big)).toBe(true);
-  expect(fronted.fullRequests()).toBe(0);
+  const hits = await cdn.metric('slipway_cdn_block_cache_hits_total');
+  const missed = await misses();
   const { budget } = cdn.handler.parts;
   const granted = budget.take(1_000_000);
   expect((await ask()).equals(big)).toBe(true);
-  expect(fronted.fullRequests()).toBe(1);
+  expect(await cdn.metric('slipway_cdn_block_cache_hits_total')).toBeGreaterThan(hits + 10);
+  expect(await misses()).toBe(missed);
+  expect(fronted.fullRequests()).toBe(0);
   budget.giveBack(granted);
   await until(() => budget.used === 0);
+});
+
+test.each([
+  ['a path that is no resource', GET.replace(`/${CDN_HOST}/a.bin`, '/healthz'), '404'],
+  ['an Authorization field', GET.replace('Host', 'Authorization: Basic eDp5\r\nHost'), '200'],
+  ['a cookie', GET.replace('Host', 'Cookie: a=b\r\nHost'), '200'],
+  ['a token in the query', GET.replace('a.bin', 'a.bin?svc_token=x'), '200'],
+  ['another method', GET.replace('GET', 'OPTIONS'), '204'],
+  ['several ranges', GET.replace('Host', 'Range: bytes=0-1,4-5\r\nHost'), '206'],
+  ['a precondition', GET.replace('Host', 'If-Match: *\r\nHost'), '200'],
+])('a request with %s goes to the full server', async (_what, request, status) => {
+  const { fronted } = await start();
+  const client = await connect(fronted);
+  expect((await client.ask(request, 0)).head).toContain(`HTTP/1.1 ${status} `);
+  expect(fronted.fast).toEqual([]);
+  expect(fronted.fastPath?.connections).toBe(0);
+  client.socket.destroy();
 });
 
 test('damage turns fast answers into 503 at once, for the same connection', async () => {
   const { cdn, fronted } = await start();
   const client = await connect(fronted);
   for (let round = 0; round < 4; round += 1) await client.ask(GET, small.length);
-  const { release, entry } = cdn.handler.parts.select(`/${CDN_HOST}/a.bin`);
+  const { release, entry } = cdn.handler.parts.selector.select(`/${CDN_HOST}/a.bin`);
   expect(cdn.serving.servable(release).ok).toBe(true);
   cdn.serving.reportDamage({
     destination: entry.destination,
@@ -197,12 +218,12 @@ test('a client that ends its half or goes away leaves nothing behind', async () 
   expect(cdn.handler.parts.drainWatch.watched).toBe(0);
 });
 
-test('of an answer that is cut its own bytes are counted, not those of a route before it', async () => {
+test('a response that is cut counts its own bytes, not those of the response before it', async () => {
   const { fronted } = await start();
   const socket = await openSocket(fronted.port);
   socket.on('error', () => undefined);
   socket.pause();
-  socket.write('GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n');
+  socket.write(GET);
   await until(() => fronted.fast.length === 1);
   // Until the network takes no more of what nobody reads.
   for (let isStalled = false; !isStalled;) {

@@ -1,0 +1,110 @@
+import type { Channel } from '../../domain/release/channel.ts';
+import type { HashPool } from '../../platform/hashing/digests.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { Registry } from '../../platform/metrics/metrics.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Serving } from '../serving/serving.ts';
+import { BlockCache } from './block-cache.ts';
+import type { CdnLimits } from './cdn-limits.ts';
+import { createCdnMetrics, type CdnMetrics } from './cdn-metrics.ts';
+import { createDrainWatch, type DrainWatch } from './drain-watch.ts';
+import { createEntrySelector, type EntrySelector } from './entry-selector.ts';
+import { createEntrySender, type EntrySender } from './entry-sender.ts';
+import { InFlightBudget } from './in-flight-budget.ts';
+import { createObjectSource, type ObjectSource } from './object-source.ts';
+import { ReadBuffers } from './read-buffers.ts';
+import { VerifiedMemory } from './verified-memory.ts';
+import { createVerifiedReader, type VerifiedReader } from './verified-reader.ts';
+
+/**
+ * Most bytes of {@link ReadBuffers} that wait for the next read: enough for a handful of fast downloads. They count
+ * against the budget of the cache, up to a share of it.
+ */
+const SPARE_BYTES = 8 * 1024 * 1024;
+const SPARE_SHARE = 1 / 8;
+
+/** Settings and collaborators of the byte path. */
+export interface CdnOptions {
+  readonly serving: Serving;
+  readonly pool: Pick<HashPool, 'hashBlock'>;
+  /** Root of the snapshot volume. */
+  readonly root: string;
+  /** The fixed first path segment. */
+  readonly cdnHost: string;
+  /** The channel behind paths that name no release. */
+  readonly defaultChannel: Channel;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  /** Makes the id of a request that brought none. */
+  readonly createRequestId: () => string;
+  readonly limits: CdnLimits;
+  /** How objects are read; default: from the volume at `root`. */
+  readonly source?: ObjectSource;
+}
+
+/** What the full server and the fast path share. */
+export interface CdnParts {
+  readonly selector: EntrySelector;
+  readonly sender: EntrySender;
+  readonly reader: VerifiedReader;
+  readonly cache: BlockCache;
+  readonly buffers: ReadBuffers;
+  readonly budget: InFlightBudget;
+  readonly metrics: CdnMetrics;
+  readonly drainWatch: DrainWatch;
+  /** Closes descriptors, memory and timers; responses in progress are finished. */
+  close(): void;
+}
+
+/** Puts the parts of the byte path together. */
+export function createCdnParts(options: CdnOptions): CdnParts {
+  const { serving, clock, limits } = options;
+  const selector = createEntrySelector({
+    serving,
+    prefix: `/${options.cdnHost}/`,
+    defaultChannel: options.defaultChannel,
+    retryAfterSeconds: limits.retryAfterSeconds,
+  });
+  const budget = new InFlightBudget(limits.inFlightBytes);
+  const buffers = new ReadBuffers(SPARE_BYTES);
+  const spareBytes = Math.min(SPARE_BYTES, limits.blockCacheBytes * SPARE_SHARE);
+  const cache = new BlockCache(limits.blockCacheBytes - spareBytes, buffers);
+  const metrics = createCdnMetrics(options.registry, {
+    inFlightBytes: () => budget.used,
+    openDescriptors: () => reader.openDescriptors,
+    cachedBytes: () => cache.bytes,
+  });
+  const reader = createVerifiedReader({
+    source: options.source ?? createObjectSource(options.root),
+    pool: options.pool,
+    cache,
+    buffers,
+    metrics,
+    logger: options.logger,
+    memory: new VerifiedMemory(limits.verifiedObjects),
+    openDescriptors: limits.openDescriptors,
+    reportDamage: (report) => {
+      serving.reportDamage(report);
+    },
+  });
+  // The scrub, a revalidation or another process can find damage too, and a repair replaces the file.
+  serving.watchDamage(({ blake3 }) => {
+    reader.forget(blake3);
+  });
+  const drainWatch = createDrainWatch({
+    clock,
+    minimumBytesPerSecond: limits.minimumBytesPerSecond,
+    windowMs: limits.drainWindowMs,
+  });
+  const shared = { selector, reader, cache, buffers, budget, metrics, drainWatch };
+  return {
+    ...shared,
+    sender: createEntrySender({ ...shared, clock }),
+    close: () => {
+      drainWatch.close();
+      reader.close();
+      cache.clear();
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { blockOf, blockSpan } from '../../domain/release/blocks.ts';
+import type { ByteResponsePlan } from '../../domain/http/byte-response.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { BlockCache } from './block-cache.ts';
+import { createBodySender } from './body-sender.ts';
+import type { CdnMetrics } from './cdn-metrics.ts';
+import type { DrainWatch } from './drain-watch.ts';
+import type { EntrySelector, SelectedEntry } from './entry-selector.ts';
+import { SLICE_BYTES, type InFlightBudget } from './in-flight-budget.ts';
+import { Outflow, type ByteResponse, type PendingBytes } from './outflow.ts';
+import type { ReadBuffers } from './read-buffers.ts';
+import type { VerifiedReader } from './verified-reader.ts';
+
+export interface EntrySenderDependencies {
+  readonly selector: Pick<EntrySelector, 'requireServable'>;
+  readonly reader: VerifiedReader;
+  readonly cache: BlockCache;
+  readonly buffers: ReadBuffers;
+  readonly budget: InFlightBudget;
+  readonly metrics: CdnMetrics;
+  readonly drainWatch: DrainWatch;
+  readonly clock: Clock;
+}
+
+/** Sends planned responses. The full server and the fast path both use it. */
+export interface EntrySender {
+  /**
+   * Sends a 200, 206 or 304 and counts it. Bytes of one block that is in memory are written before this returns.
+   *
+   * @param entry selected in the same turn of the event loop
+   * @param onStalled called when the volume does not answer, or when the client takes too little for too long
+   * @throws ByteFault or ServiceError; nothing was sent unless `response.headersSent`, and then the connection must be cut
+   */
+  send(
+    response: ByteResponse,
+    entry: SelectedEntry,
+    plan: ByteResponsePlan,
+    onStalled: () => void,
+  ): Promise<void>;
+}
+
+export function createEntrySender(dependencies: EntrySenderDependencies): EntrySender {
+  const { selector, reader, cache, buffers, budget, metrics, drainWatch } = dependencies;
+  const bodySender = createBodySender(dependencies);
+
+  const writeHead = (response: ByteResponse, { release }: SelectedEntry, plan: ByteResponsePlan): void => {
+    const { status, headers, tail } = plan;
+    response.writeHead(
+      status,
+      status === 304 ? [...headers] : [...headers, 'X-Content-Type-Options', 'nosniff'],
+    );
+    metrics.answered(release.channel, status);
+    if (status === 206) metrics.ranges[tail === '' ? 'single' : 'multiple'].add(1);
+  };
+
+  const watch = (response: ByteResponse, onStalled: () => void): void => {
+    drainWatch.watch(response, () => {
+      if (response.headersSent) metrics.stalledClients.inc();
+      onStalled();
+    });
+  };
+
+  /** The bytes of a plan when one block in memory holds all of them and the budget has room, else `null`. */
+  const takeFromMemory = ({ entry }: SelectedEntry, { parts }: ByteResponsePlan): PendingBytes | null => {
+    const [part] = parts;
+    if (part === undefined || parts.length > 1) return null;
+    const block = blockOf(part.start);
+    const span = blockSpan(block, entry.size);
+    if (part.end > span.end) return null;
+    const bytes = cache.get(entry.blake3, block, part.start - span.start, part.end - span.start);
+    if (bytes === undefined) return null;
+    // The view keeps its whole block in memory, also after the cache has evicted it.
+    const held = bytes.buffer.byteLength;
+    const granted = budget.take(held);
+    if (granted === held || held <= SLICE_BYTES) {
+      metrics.cacheHits.add(1);
+      return { bytes, granted };
+    }
+    budget.giveBack(granted);
+    buffers.giveBack(bytes);
+    return null;
+  };
+
+  const sendFromVolume = async (
+    response: ByteResponse,
+    selected: SelectedEntry,
+    plan: ByteResponsePlan,
+  ): Promise<void> => {
+    const { entry, release, generation } = selected;
+    const opened = await reader.open(entry, generation, release.channel);
+    try {
+      const begin = (): void => {
+        // The verdict may have changed while the first bytes were read.
+        selector.requireServable(release);
+        writeHead(response, selected, plan);
+      };
+      if (response.headersSent || response.closed) return;
+      if (plan.parts.length === 0) {
+        begin();
+        response.end();
+        return;
+      }
+      const onSent = (bytes: number): void => {
+        metrics.sentBytes[release.channel].add(bytes);
+      };
+      await bodySender.send({ response, plan, reader: opened, begin, onSent });
+    } finally {
+      opened.release();
+    }
+  };
+
+  return {
+    send: async (response, selected, plan, onStalled) => {
+      if (plan.status === 304) {
+        writeHead(response, selected, plan);
+        response.end();
+        return;
+      }
+      const inMemory = takeFromMemory(selected, plan);
+      if (inMemory === null) {
+        watch(response, onStalled);
+        await sendFromVolume(response, selected, plan);
+        return;
+      }
+      const { channel } = selected.release;
+      const outflow = new Outflow(response, budget, (bytes) => {
+        buffers.giveBack(bytes);
+        metrics.sentBytes[channel].add(bytes.length);
+      });
+      writeHead(response, selected, plan);
+      outflow.write(inMemory, true);
+      if (response.socket?.writableLength !== 0) watch(response, onStalled);
+    },
+  };
+}
