@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 import { isControlAction, type ControlAction } from '../../contract/actions/actions.ts';
+import { parseIdempotencyKey } from '../../contract/actions/idempotency-key.ts';
 import { parseControlBody } from '../../contract/actions/parse-control-body.ts';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
@@ -14,9 +15,6 @@ import type { ControlAudit } from './control-audit.ts';
 import { readControlRequestBody } from './control-request-body.ts';
 import { isCrossSite } from './cross-site.ts';
 import { acceptedActionOf, daemonUnreachable, type AcceptedAction } from './daemon-answers.ts';
-
-/** Visible ASCII. */
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** What {@link createControlRoute} needs. */
 export interface ControlRouteOptions {
@@ -112,13 +110,4 @@ export function createControlRoute(options: ControlRouteOptions): (call: Control
     audit.taskId = accepted.task_id;
     return { status: 202, headers: jsonHeaders(NO_STORE), body: [answer] };
   };
-}
-
-function parseIdempotencyKey(header: string | readonly string[] | undefined): string | null {
-  if (header === undefined) return null;
-  // Repeated headers come joined by a comma and a space, which no key may hold.
-  if (typeof header === 'string' && IDEMPOTENCY_KEY.test(header)) return header;
-  throw new ServiceError('invalid_request', 'The Idempotency-Key header is malformed.', {
-    errors: [{ pointer: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters, once' }],
-  });
 }
