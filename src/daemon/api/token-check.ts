@@ -8,9 +8,9 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
 /**
  * Makes the check of the shared token. The file is read again when it has changed, so that the token can be rotated; as
- * long as it is empty or cannot be read, nobody is let in.
+ * long as it is empty or cannot be read, every request is refused.
  *
- * @param tokenFile the file of this moment: one token; white space around it does not count. `null` lets everybody in
+ * @param tokenFile the current token file: one token; white space around it is ignored. `null` admits every request
  * @returns whether the value of an `Authorization` header is the token, compared in constant time over digests
  *
  * Source: RFC 6750, section 2.1.
