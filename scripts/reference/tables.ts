@@ -3,7 +3,9 @@ import type { FieldChoice } from '../../src/contract/actions/action-definition.t
 import { listOperations } from '../../src/contract/operations/operations.ts';
 import { DAEMON_PROBLEMS } from '../../src/contract/problems/daemon-problems.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/contract/problems/problems.ts';
+import { RELEASE_JOBS } from '../../src/daemon/releases/release-jobs.ts';
 import { REASONS } from '../../src/domain/verdict/reasons.ts';
+import type { JobDefinition } from '../../src/daemon/tasks/job.ts';
 import { codes, table } from './markdown.ts';
 
 const NOTE = 'Generated from the contract by `make docs`; do not edit.';
@@ -112,7 +114,26 @@ ${NOTE}
 they are answered; \`queued\` ones are observed at \`/admin/tasks/status\`.
 
 ${table(['Action', 'What it does', 'Runs', 'Required', 'Used', 'Errors of the daemon'], rows)}
+
+## Jobs
+
+Control actions, schedules and events of the daemon queue tasks of jobs. A lane runs one task at a time. A schedule names
+the job in \`action\`, and gives its arguments as \`key=value\` pairs in \`args\`; \`reviewer\` and \`reason\` are recorded on
+the task.
+
+${table(['Job', 'What it does', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], RELEASE_JOBS.map(jobRow))}
 `;
+}
+
+function jobRow(job: JobDefinition): string[] {
+  return [
+    `\`${job.kind}\``,
+    job.summary,
+    `\`${job.lane}\``,
+    codes(job.groups),
+    codes(Object.keys(job.arguments.shape)),
+    String(job.maxAttempts),
+  ];
 }
 
 function describeChoice({ fields, rule }: FieldChoice): string {

@@ -7,6 +7,8 @@ import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { AttestationStatement } from '../../src/domain/verdict/attestation.ts';
+import { openDatabase } from '../../src/daemon/database/database.ts';
+import { EVENT_FAILPOINTS } from '../../src/daemon/events/release-events.ts';
 import { RELEASE_FAILPOINTS } from '../../src/daemon/releases/release-failpoints.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
 import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
@@ -21,7 +23,7 @@ const CHILD = resolve(import.meta.dirname, '../support/release-daemon-child.ts')
 
 /** The store's own places are killed at in another test; these are the ones that the daemon's database takes part in. */
 const PLACES: readonly (readonly [string, 'recovery' | 'sync'])[] = [
-  ...RELEASE_FAILPOINTS.map((name) => [name, 'sync'] as const),
+  ...[...RELEASE_FAILPOINTS, ...EVENT_FAILPOINTS].map((name) => [name, 'sync'] as const),
   ...SNAPSHOT_FAILPOINTS.filter((name) => /record\.renamed|history\.renamed|attestation\./.test(name)).map(
     (name) => [name, 'sync'] as const,
   ),
@@ -62,6 +64,22 @@ async function checkOffered(root: string, statement: AttestationStatement | unde
   }
 }
 
+/** The releases for which the subscribed job has run, in the order of its tasks. */
+function noted(folder: string): unknown[] {
+  const database = openDatabase(join(folder, 'main.db'));
+  try {
+    return database
+      .prepare("SELECT args_json, status FROM task WHERE kind = 'note' ORDER BY seq")
+      .all()
+      .map(({ args_json: args, status }) => [
+        (JSON.parse(String(args)) as { release_id: string }).release_id,
+        status,
+      ]);
+  } finally {
+    database.close();
+  }
+}
+
 /** A folder with the first release synced, and its attestation. */
 interface FirstRelease {
   readonly folder: string;
@@ -84,7 +102,7 @@ describe('a daemon killed with SIGKILL', () => {
   const first = sharedFixture(syncFirstRelease);
 
   it.each(PLACES)(
-    'at %s in the %s offers the old or the new release, whole, and goes on',
+    'at %s in the %s offers the old or the new release, whole, and queues the job of each switch once',
     async (...place) => {
       const folder = await temporaryDirectory();
       const root = join(folder, 'store');
@@ -101,6 +119,10 @@ describe('a daemon killed with SIGKILL', () => {
       expect(synced?.retained.map((release) => release.release_id)).toEqual(['r1']);
       await checkOffered(root, recovered);
       await checkOffered(root, synced);
+      expect(noted(folder)).toEqual([
+        ['r1', 'succeeded'],
+        ['r2', 'succeeded'],
+      ]);
     },
   );
 });

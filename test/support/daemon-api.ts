@@ -1,6 +1,9 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { createDaemonApi, type DaemonApiDependencies } from '../../src/daemon/api/api-server.ts';
+import type { ReportName } from '../../src/contract/reports/reports.ts';
+import { createDaemonApi, type DaemonApiOptions } from '../../src/daemon/api/api-server.ts';
+import { byName } from '../../src/daemon/api/by-name.ts';
+import { defineReport, type DefinedReport } from '../../src/daemon/api/define-report.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import type { Listening } from '../../src/platform/http/listen.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
@@ -28,8 +31,16 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
+/** Reports that answer what a test says, whatever the contract expects of their bodies. */
+export function stubReports(
+  handlers: Partial<Record<ReportName, (query: unknown) => unknown>>,
+): ReadonlyMap<string, DefinedReport> {
+  const names = Object.keys(handlers) as ReportName[];
+  return byName(names.map((name) => defineReport(name, handlers[name] as never)));
+}
+
 /** Starts an API on a free port; what is not given answers nothing. */
-export async function startTestApi(overrides: Partial<DaemonApiDependencies> = {}): Promise<TestApi> {
+export async function startTestApi(overrides: Partial<DaemonApiOptions> = {}): Promise<TestApi> {
   let ids = 0;
   const api = createDaemonApi({
     reports: new Map(),

@@ -1,5 +1,6 @@
 /**
- * A daemon's releases without its API: recovers, syncs once, and prints what is attested after each:
+ * A daemon's releases without its API: recovers, syncs once, and prints what is attested after each. A job `note`
+ * follows when a release became current.
  *
  *   node test/support/release-daemon-child.ts FOLDER [FAILPOINT recovery|sync]
  *
@@ -9,9 +10,14 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import process from 'node:process';
+import { z } from 'zod';
 import { loadSigningKeys } from '../../src/attestation/keys.ts';
 import { openDatabase } from '../../src/daemon/database/database.ts';
+import { subscriber } from '../../src/daemon/events/event-subscriber.ts';
+import { createReleaseEvents } from '../../src/daemon/events/release-events.ts';
+import { SYNC_JOB } from '../../src/daemon/releases/release-jobs.ts';
 import { createReleases } from '../../src/daemon/releases/releases.ts';
+import { callOf, implementJob, type JobDefinition } from '../../src/daemon/tasks/job.ts';
 import { createTaskEngine } from '../../src/daemon/tasks/create-task-engine.ts';
 import { connectUpstream } from '../../src/daemon/upstream/connect-upstream.ts';
 import { upstreamConfigurationSchema } from '../../src/daemon/upstream/upstream-config.ts';
@@ -53,6 +59,24 @@ const engine = createTaskEngine({
   logger,
   bootId,
 });
+const NOTE_JOB = {
+  kind: 'note',
+  summary: 'Does nothing with the release that became current.',
+  lane: 'i18n',
+  groups: [],
+  arguments: z.strictObject({ release_id: z.string() }),
+  resumable: true,
+  maxAttempts: 1,
+  storeLock: 'none',
+} as const satisfies JobDefinition;
+const events = createReleaseEvents({
+  database,
+  engine,
+  subscribers: [subscriber('note', NOTE_JOB, ({ release_id }) => ({ release_id }))],
+  clock,
+  logger,
+  failpoints,
+});
 const releases = createReleases({
   database,
   root,
@@ -60,6 +84,7 @@ const releases = createReleases({
   pool,
   upstream,
   engine,
+  events,
   clock,
   logger,
   signingKeys: () => keys.value.keys,
@@ -71,13 +96,15 @@ const releases = createReleases({
     downloadConcurrency: 2,
     verifyConcurrency: 1,
     reserveBytes: 0,
-    maxAttempts: 1,
   }),
   failpoints,
   bootId,
   version: '0.1.0',
 });
-for (const handler of releases.handlers) engine.register(handler);
+engine.jobs.register(
+  ...releases.jobs.map((job) => ({ ...job, maxAttempts: 1 })),
+  implementJob(NOTE_JOB, () => Promise.resolve({})),
+);
 
 /** Prints the newest statement on a line of its own. */
 function printAttested(): void {
@@ -89,6 +116,8 @@ function printAttested(): void {
   process.stdout.write(`${JSON.stringify(statement.predicate)}\n`);
 }
 
+engine.recover();
+events.start();
 await releases.start();
 printAttested();
 armed = true;
@@ -98,11 +127,14 @@ engine.onFinished((task) => {
   if (task.status === 'succeeded') ended.resolve();
   else ended.reject(new Error(`${task.failure_code}: ${task.failure_reason}`));
 });
-// One that an earlier process left behind is continued in place of a new one.
-await releases.actions.get('sync')?.({}, { idempotencyKey: null, correlationId: 'test' });
+// Joins the sync that an earlier process left behind.
+engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true });
 engine.start();
 await ended.promise;
 printAttested();
+// Until every note that was queued has ended too.
+while (engine.counts().queued + engine.counts().running > 0) await clock.sleep(10);
+events.stop();
 await engine.stop(1000);
 await releases.stop();
 await upstream.close();

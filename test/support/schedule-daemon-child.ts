@@ -6,9 +6,10 @@
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
 import { openDatabase } from '../../src/daemon/database/database.ts';
-import { createReleasePlans } from '../../src/daemon/releases/actions.ts';
+import { SYNC_JOB } from '../../src/daemon/releases/release-jobs.ts';
 import { createScheduleRepository } from '../../src/daemon/schedules/schedule-repository.ts';
 import { createScheduleRuns, TASK_QUEUED_FAILPOINT } from '../../src/daemon/schedules/schedule-runs.ts';
+import { implementJob } from '../../src/daemon/tasks/job.ts';
 import { createTaskEngine } from '../../src/daemon/tasks/create-task-engine.ts';
 import { systemClock as clock } from '../../src/platform/process/clock.ts';
 import { createUlidFactory } from '../../src/platform/process/ids.ts';
@@ -25,19 +26,11 @@ const engine = createTaskEngine({
   logger,
   bootId: `boot-${process.pid}`,
 });
-engine.register({
-  kind: 'sync',
-  lane: 'release',
-  resumable: true,
-  maxAttempts: 1,
-  storeLock: 'none',
-  run: () => Promise.resolve({}),
-});
+engine.jobs.register(implementJob(SYNC_JOB, () => Promise.resolve({})));
 createScheduleRuns({
   database,
   repository: createScheduleRepository(database),
   engine,
-  plans: createReleasePlans(() => 3),
   clock,
   logger,
   failpoints: {

@@ -1,10 +1,13 @@
 import { onTestFinished } from 'vitest';
 import { createSchedules, type Schedules } from '../../src/daemon/schedules/schedules.ts';
 import type { Schedule } from '../../src/daemon/schedules/schedule.ts';
-import { createReleasePlans } from '../../src/daemon/releases/actions.ts';
-import type { TaskRow } from '../../src/daemon/tasks/task-engine.ts';
+import { SYNC_JOB, VERIFY_JOB } from '../../src/daemon/releases/release-jobs.ts';
+import type { JobDefinition } from '../../src/daemon/tasks/job.ts';
+import type { Task } from '../../src/daemon/tasks/task-engine.ts';
 import { noFailpoints, type Failpoints } from '../../src/platform/files/failpoints.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
+import { act } from './actions.ts';
+import { askReport } from './reports.ts';
 import {
   createTestEngine,
   scriptedHandler,
@@ -20,7 +23,7 @@ export interface TestSchedules extends TestEngine {
   readonly sync: ScriptedHandler;
   readonly verify: ScriptedHandler;
   /** Does an action; its error is thrown. */
-  act(action: string, body?: Readonly<Record<string, unknown>>): Promise<TaskRow>;
+  act(action: string, body?: Readonly<Record<string, unknown>>): Promise<Task>;
   list(query?: Readonly<Record<string, unknown>>): Promise<readonly Schedule[]>;
   /** The schedule, which must exist. */
   row(id: string): Promise<Schedule>;
@@ -32,15 +35,14 @@ export function createTestSchedules(
 ): TestSchedules {
   const world = createTestEngine(options);
   const { engine, database, clock } = world;
-  const sync = scriptedHandler('sync', { resumable: true });
-  const verify = scriptedHandler('verify', { lane: 'verify' });
-  engine.register(sync);
-  engine.register(verify);
+  const sync = scriptedHandler('sync', { ...only(SYNC_JOB), resumable: true });
+  const verify = scriptedHandler('verify', { ...only(VERIFY_JOB), lane: 'verify' });
+  engine.jobs.register(sync);
+  engine.jobs.register(verify);
   let ids = 0;
   const schedules = createSchedules({
     database,
     engine,
-    plans: createReleasePlans(() => 3),
     clock,
     logger: createSilentLogger(),
     failpoints: options.failpoints ?? noFailpoints,
@@ -52,8 +54,8 @@ export function createTestSchedules(
     schedules.start();
   }
   const list: TestSchedules['list'] = async (query = {}) => {
-    const report = await schedules.reports.get('schedule.list')?.(query, new AbortController().signal);
-    return report?.['items'] as readonly Schedule[];
+    const report = await askReport(schedules.reports, 'schedule.list', query);
+    return report.items as readonly Schedule[];
   };
   return {
     ...world,
@@ -62,9 +64,7 @@ export function createTestSchedules(
     verify,
     list,
     act: async (action, body = {}) => {
-      const handler = schedules.actions.get(action);
-      if (handler === undefined) throw new Error(`no action ${action}`);
-      const { task } = await handler(body, { idempotencyKey: null, correlationId: 'test' });
+      const { task } = await act(schedules.actions, action, body);
       await settle();
       return task;
     },
@@ -74,4 +74,8 @@ export function createTestSchedules(
       return found;
     },
   };
+}
+
+function only({ groups, arguments: schema }: JobDefinition): Pick<JobDefinition, 'groups' | 'arguments'> {
+  return { groups, arguments: schema };
 }

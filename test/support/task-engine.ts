@@ -1,9 +1,11 @@
 import { onTestFinished } from 'vitest';
+import { z } from 'zod';
 import { openDatabase } from '../../src/daemon/database/database.ts';
 import type { Database } from '../../src/daemon/database/sqlite-database.ts';
 import { createTaskEngine } from '../../src/daemon/tasks/create-task-engine.ts';
-import type { TaskEngine, TaskRow } from '../../src/daemon/tasks/task-engine.ts';
-import type { TaskContext, TaskHandler, TaskResult } from '../../src/daemon/tasks/task.ts';
+import type { TaskEngine, Task } from '../../src/daemon/tasks/task-engine.ts';
+import type { Job } from '../../src/daemon/tasks/job.ts';
+import type { TaskContext, TaskResult } from '../../src/daemon/tasks/task.ts';
 import { createUlidFactory } from '../../src/platform/process/ids.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -48,7 +50,7 @@ export function createTestEngine(options: TestEngineOptions = {}): TestEngine {
 }
 
 /** A handler whose every run waits until the test lets it go on. */
-export interface ScriptedHandler extends TaskHandler {
+export interface ScriptedHandler extends Job {
   /** The runs that have begun and not ended, in order. */
   readonly runs: ScriptedRun[];
   /** Task ids in the order in which runs began. */
@@ -65,13 +67,16 @@ export interface ScriptedRun {
 /** Creates a handler that does what the test says; it honours the signal unless `deaf`. */
 export function scriptedHandler(
   kind: string,
-  options: Partial<Omit<TaskHandler, 'kind' | 'run'>> & { readonly deaf?: boolean } = {},
+  options: Partial<Omit<Job, 'kind' | 'run'>> & { readonly deaf?: boolean } = {},
 ): ScriptedHandler {
   const { deaf = false, ...rest } = options;
   const runs: ScriptedRun[] = [];
   const order: string[] = [];
   return {
     kind,
+    summary: '',
+    groups: [],
+    arguments: z.looseObject({}),
     lane: 'release',
     resumable: false,
     maxAttempts: 1,
@@ -109,7 +114,7 @@ export async function settle(): Promise<void> {
 }
 
 /** The task, which must exist. */
-export function taskOf(engine: TaskEngine, taskId: string): TaskRow {
+export function taskOf(engine: TaskEngine, taskId: string): Task {
   const task = engine.get(taskId);
   if (task === null) throw new Error(`no task ${taskId}`);
   return task;

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { ProblemCode } from '../problems/problems.ts';
 import type { ControlField } from './control-body.ts';
 
@@ -13,11 +14,13 @@ export interface ActionDefinition {
   readonly summary: string;
   /** `inline` actions are done when they are answered; `queued` ones are observed through their task. */
   readonly mode: 'inline' | 'queued' | 'inline or queued';
-  /** Whether it takes something away that is not simply put back; the dashboard asks before it sends it. */
+  /** Whether it removes or stops something that cannot be restored easily; the dashboard asks before it sends it. */
   readonly destructive: boolean;
   readonly required: readonly ControlField[];
   readonly used: readonly ControlField[];
   readonly choices: readonly FieldChoice[];
+  /** What this action accepts in a field, where that is less than the control body allows. */
+  readonly fields?: { readonly [F in ControlField]?: z.ZodType };
   /** Codes with which the daemon refuses it, beyond the common ones. */
   readonly errors: readonly ProblemCode[];
 }

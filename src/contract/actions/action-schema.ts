@@ -1,14 +1,7 @@
 import type { FieldChoice } from './action-definition.ts';
 import { actionDefinition, type ControlAction } from './actions.ts';
 import type { JsonSchema } from '../json/json-schema.ts';
-import type { ControlField } from './control-body.ts';
-
-/** Switches that count only when they are true. */
-export const CONTROL_SWITCHES: ReadonlySet<ControlField> = new Set([
-  'clear_args',
-  'clear_every',
-  'from_worker',
-]);
+import { isControlSwitch, type ControlField } from './control-body.ts';
 
 /**
  * The JSON Schema of the body of one action: the control body, with the fields that the action requires and those that
@@ -37,6 +30,6 @@ function renderChoice({ fields, rule }: FieldChoice): JsonSchema[] {
 }
 
 function isGiven(field: ControlField): JsonSchema {
-  if (!CONTROL_SWITCHES.has(field)) return { required: [field] };
+  if (!isControlSwitch(field)) return { required: [field] };
   return { required: [field], properties: { [field]: { const: true } } };
 }

@@ -1,4 +1,32 @@
+import { z } from 'zod';
 import type { ActionDefinition } from './action-definition.ts';
+import {
+  channel,
+  flag,
+  keyValuePairs,
+  keyValueText,
+  releaseId,
+  scheduleGroup,
+  wholeNumber,
+} from './field-schemas.ts';
+
+/** Most runs that one `schedule-run` starts. */
+const MAX_RUNS_AT_ONCE = 100;
+/** Letters, digits and a few marks: it is used in queries and logs. */
+const SCHEDULE_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
+
+/** The fields that say what a schedule runs, and when. */
+const SCHEDULE_FIELDS = {
+  group: scheduleGroup,
+  args: z.array(keyValueText),
+  next_run_unix_seconds: wholeNumber({ min: 0 }),
+  delay_seconds: wholeNumber({ min: 0 }),
+  every_seconds: wholeNumber({ min: 1 }),
+  max_runs: wholeNumber({ min: 1 }),
+} as const;
+
+/** The `args` of actions on releases: without them, all current ones. */
+const RELEASE_ARGUMENTS = keyValuePairs(z.strictObject({ channel, release_id: releaseId }).partial());
 
 /** What one change of a schedule may consist of. */
 const SCHEDULE_CHANGES = [
@@ -18,7 +46,7 @@ const SCHEDULE_CHANGES = [
 export const RELEASE_ACTIONS = {
   reload: {
     summary:
-      'Reads configuration, keys and rules again and swaps them at once; the old ones stay if the new are bad.',
+      'Reads configuration, keys and rules again and swaps them; the old ones stay if the new ones are invalid.',
     mode: 'inline',
     destructive: false,
     required: [],
@@ -60,6 +88,7 @@ export const RELEASE_ACTIONS = {
     required: [],
     used: ['force', 'args'],
     choices: [],
+    fields: { args: RELEASE_ARGUMENTS },
     errors: ['unknown_release'],
   },
   repair: {
@@ -69,6 +98,7 @@ export const RELEASE_ACTIONS = {
     required: [],
     used: ['force', 'args'],
     choices: [],
+    fields: { args: RELEASE_ARGUMENTS },
     errors: ['unknown_release'],
   },
   'catalog-refresh': {
@@ -81,7 +111,7 @@ export const RELEASE_ACTIONS = {
     errors: ['upstream_not_configured'],
   },
   'schedule-add': {
-    summary: 'Adds a schedule that runs an action once or again and again.',
+    summary: 'Adds a schedule that runs a job once or repeatedly.',
     mode: 'inline',
     destructive: false,
     required: ['group', 'action'],
@@ -90,6 +120,12 @@ export const RELEASE_ACTIONS = {
       { fields: ['next_run_unix_seconds', 'delay_seconds', 'every_seconds'], rule: 'some' },
       { fields: ['next_run_unix_seconds', 'delay_seconds'], rule: 'exclusive' },
     ],
+    fields: {
+      ...SCHEDULE_FIELDS,
+      id: z.string().regex(SCHEDULE_ID, {
+        error: 'must be 1 to 128 letters, digits, ".", "_", ":" or "-", and begin with a letter or digit',
+      }),
+    },
     errors: ['schedule_exists', 'action_not_schedulable'],
   },
   'schedule-update': {
@@ -104,10 +140,11 @@ export const RELEASE_ACTIONS = {
       { fields: ['args', 'clear_args'], rule: 'exclusive' },
       { fields: ['every_seconds', 'clear_every'], rule: 'exclusive' },
     ],
+    fields: SCHEDULE_FIELDS,
     errors: ['unknown_schedule', 'action_not_schedulable'],
   },
   'schedule-remove': {
-    summary: 'Removes a schedule; a run of it that has begun continues.',
+    summary: 'Removes a schedule; its running task continues.',
     mode: 'inline',
     destructive: true,
     required: ['id'],
@@ -116,16 +153,17 @@ export const RELEASE_ACTIONS = {
     errors: ['unknown_schedule'],
   },
   'schedule-run': {
-    summary: 'Runs a schedule, or those of a group, now; their next run stays as it is.',
+    summary: 'Runs a schedule, or the schedules of a group, now; their next run stays as it is.',
     mode: 'inline',
     destructive: false,
     required: [],
     used: ['id', 'group', 'count', 'force'],
     choices: [{ fields: ['id', 'group'], rule: 'one' }],
+    fields: { group: scheduleGroup, count: wholeNumber({ min: 1, max: MAX_RUNS_AT_ONCE }) },
     errors: ['unknown_schedule', 'schedule_disabled'],
   },
   'task-cancel': {
-    summary: 'Cancels a queued task at once and asks a running one to stop.',
+    summary: 'Cancels a queued task and asks a running one to stop.',
     mode: 'inline',
     destructive: true,
     required: ['task_id'],
@@ -148,6 +186,7 @@ export const RELEASE_ACTIONS = {
       'force',
     ],
     choices: [{ fields: ['from_worker', 'translation_file', 'patch_manifest'], rule: 'one' }],
+    fields: { localized_release_id: releaseId },
     errors: [
       'no_official_release',
       'base_mismatch',
@@ -165,6 +204,7 @@ export const RELEASE_ACTIONS = {
     required: [],
     used: ['localized_release_id', 'reviewer', 'reason'],
     choices: [],
+    fields: { localized_release_id: releaseId },
     errors: ['unknown_release', 'base_mismatch', 'nothing_to_roll_back'],
   },
   'release-cleanup': {
@@ -174,6 +214,12 @@ export const RELEASE_ACTIONS = {
     required: [],
     used: ['count', 'id', 'localized_release_id', 'force', 'args'],
     choices: [{ fields: ['count', 'id', 'localized_release_id'], rule: 'exclusive' }],
+    fields: {
+      count: wholeNumber({ min: 1 }),
+      id: releaseId,
+      localized_release_id: releaseId,
+      args: keyValuePairs(z.strictObject({ dry_run: flag }).partial()),
+    },
     errors: ['unknown_release', 'release_protected'],
   },
 } as const satisfies Record<string, ActionDefinition>;

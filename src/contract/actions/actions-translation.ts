@@ -1,4 +1,8 @@
 import type { ActionDefinition } from './action-definition.ts';
+import { word } from './field-schemas.ts';
+
+/** States that an external worker may set. */
+const SETTABLE_STATUSES = ['pending', 'in_progress', 'translated', 'failed', 'skipped'] as const;
 
 /** The fields of a Glossary term beside its id. */
 const TERM_FIELDS = [
@@ -37,6 +41,7 @@ export const TRANSLATION_ACTIONS = {
     choices: [
       { fields: ['status', 'translation_results', 'failure_reason', 'provider_run_id'], rule: 'some' },
     ],
+    fields: { status: word(SETTABLE_STATUSES) },
     errors: [
       'unknown_translation_task',
       'source_mismatch',
@@ -133,6 +138,7 @@ export const TRANSLATION_ACTIONS = {
       'glossary_path',
     ],
     choices: [],
+    fields: { review_status: word(['draft', 'approved']) },
     errors: ['term_exists', 'invalid_path'],
   },
   'translation-glossary-update': {

@@ -14,6 +14,12 @@ const ACTIONS = { ...RELEASE_ACTIONS, ...TRANSLATION_ACTIONS } as const satisfie
 /** The name of a control action. */
 export type ControlAction = keyof typeof ACTIONS;
 
+/** The definitions by action, each with its own types. */
+export type ActionTable = typeof ACTIONS;
+
+/** A field that every action accepts. */
+export type AuditField = (typeof AUDIT_FIELDS)[number];
+
 /** Every control action, in the order of the specification. */
 export const CONTROL_ACTIONS = [
   'reload',

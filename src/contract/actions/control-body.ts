@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mustBeOneOf } from '../problems/value-errors.ts';
 import { int64 } from '../schemas/int64.ts';
 import { REVIEW_STATUSES } from '../schemas/vocabulary.ts';
 
@@ -42,7 +43,7 @@ const GlossaryOverrideSchema = z.strictObject({
 
 /** Where a Glossary term comes from. */
 export const TermSourceSchema = z.strictObject({
-  source_kind: z.enum(['manual', 'imported'], { error: 'must be one of manual, imported' }),
+  source_kind: z.enum(['manual', 'imported'], { error: mustBeOneOf(['manual', 'imported']) }),
   observed_unix_seconds: int64(),
   source_ref: prose.optional(),
   source_author: prose.optional(),
@@ -99,7 +100,7 @@ export const ControlBodySchema = z
     category: name,
     priority: int64(),
     scope: z.record(name, name, { error: 'must be an object whose values are strings' }),
-    review_status: z.enum(REVIEW_STATUSES, { error: `must be one of ${REVIEW_STATUSES.join(', ')}` }),
+    review_status: z.enum(REVIEW_STATUSES, { error: mustBeOneOf(REVIEW_STATUSES) }),
     source: TermSourceSchema,
     translation_file: name,
     from_worker: flag,
@@ -116,3 +117,14 @@ export type ControlField = keyof ControlBody;
 
 /** Every field of the control body, in the order of the specification. */
 export const CONTROL_FIELDS = Object.keys(ControlBodySchema.shape) as readonly ControlField[];
+
+/** Switches that count only when they are true. */
+export const CONTROL_SWITCHES = ['clear_args', 'clear_every', 'from_worker'] as const;
+
+/** One of {@link CONTROL_SWITCHES}. */
+export type ControlSwitch = (typeof CONTROL_SWITCHES)[number];
+
+/** Whether a field is one of {@link CONTROL_SWITCHES}. */
+export function isControlSwitch(field: ControlField): field is ControlSwitch {
+  return CONTROL_SWITCHES.some((each) => each === field);
+}

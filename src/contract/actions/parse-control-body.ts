@@ -1,10 +1,10 @@
 import { failure, success, type Result } from '../../domain/result.ts';
 import type { FieldChoice } from './action-definition.ts';
-import { CONTROL_SWITCHES } from './action-schema.ts';
-import { actionDefinition, AUDIT_FIELDS, type ControlAction } from './actions.ts';
+import { actionDefinition, AUDIT_FIELDS, type AuditField, type ControlAction } from './actions.ts';
+import type { BodyOf } from './body-of.ts';
 import { checkPaths, CONTROL_RULES, needs } from './control-rules.ts';
 import { fieldErrorsOf } from '../problems/field-errors.ts';
-import { ControlBodySchema, type ControlBody, type ControlField } from './control-body.ts';
+import { ControlBodySchema, isControlSwitch, type ControlBody, type ControlField } from './control-body.ts';
 import type { FieldError } from '../problems/service-error.ts';
 
 /** A body that is good for its action as far as can be told without state. */
@@ -14,35 +14,73 @@ export interface AcceptedControlBody {
   readonly ignoredFields: readonly ControlField[];
 }
 
+/** The same with the fields that the action uses alone, each with the type that the action gives it. */
+export interface AcceptedActionBody<A extends ControlAction> {
+  readonly body: BodyOf<A>;
+  /** What is recorded on the task of every action. */
+  readonly audit: Pick<ControlBody, AuditField>;
+  readonly ignoredFields: readonly ControlField[];
+}
+
 /**
  * Parses the body of a control action: shape, bounds, required fields, fields that exclude each other, and the rules
  * that need no state. The service and the daemon both use it.
  *
  * @param action the action
  * @param value what `parseJsonExact` gave, or `undefined` when there was no body
- * @returns the typed body and the names of the fields that the action does not use; or every rejected field
+ * @returns the body as it was sent and the names of the fields that the action does not use; or every rejected field
  */
 export function parseControlBody(
   action: ControlAction,
   value: unknown,
 ): Result<AcceptedControlBody, FieldError[]> {
+  const checked = check(action, value);
+  if (!checked.ok) return checked;
+  const { body, ignoredFields } = checked.value;
+  return success({ body, ignoredFields });
+}
+
+/** Parses the body of a control action as {@link parseControlBody} does, and gives the typed fields that it uses. */
+export function parseActionBody<A extends ControlAction>(
+  action: A,
+  value: unknown,
+): Result<AcceptedActionBody<A>, FieldError[]> {
+  const checked = check(action, value);
+  if (!checked.ok) return checked;
+  const { body, typed, ignoredFields } = checked.value;
+  const { reviewer, reason } = body;
+  // Every member was parsed with the schema that the type is derived from.
+  return success({ body: typed as BodyOf<A>, audit: { reviewer, reason }, ignoredFields });
+}
+
+function check(
+  action: ControlAction,
+  value: unknown,
+): Result<AcceptedControlBody & { readonly typed: object }, FieldError[]> {
   const parsed = ControlBodySchema.safeParse(value === undefined ? {} : value, {
     error: (issue) =>
       issue.code === 'invalid_type' && (issue.path ?? []).length === 0 ? 'must be an object' : undefined,
   });
   if (!parsed.success) return failure(fieldErrorsOf(parsed.error, 'field'));
   const body = parsed.data;
-  const definition = actionDefinition(action);
+  const { required, used, choices, fields = {} } = actionDefinition(action);
+  const usable = new Set<ControlField>([...required, ...used, ...AUDIT_FIELDS]);
+  const present = (Object.keys(body) as ControlField[]).filter((field) => body[field] !== undefined);
   const errors = [
-    ...needs(body, definition.required, `by ${action}`),
-    ...definition.choices.flatMap((choice) => checkChoice(body, choice)),
+    ...needs(body, required, `by ${action}`),
+    ...choices.flatMap((choice) => checkChoice(body, choice)),
     ...checkPaths(body),
-    ...(CONTROL_RULES[action]?.(body) ?? []),
   ];
+  const typed: Record<string, unknown> = {};
+  for (const field of present.filter((each) => usable.has(each) && isGiven(body, each))) {
+    const narrowed = fields[field]?.safeParse(body[field]);
+    if (narrowed === undefined) typed[field] = body[field];
+    else if (narrowed.success) typed[field] = narrowed.data;
+    else errors.push(...fieldErrorsOf(narrowed.error, 'field', [field]));
+  }
+  errors.push(...(CONTROL_RULES[action]?.(body) ?? []));
   if (errors.length > 0) return failure(errors);
-  const known = new Set<ControlField>([...definition.required, ...definition.used, ...AUDIT_FIELDS]);
-  const present = Object.keys(body) as ControlField[];
-  return success({ body, ignoredFields: present.filter((field) => !known.has(field)) });
+  return success({ body, typed, ignoredFields: present.filter((field) => !usable.has(field)) });
 }
 
 function checkChoice(body: ControlBody, { fields, rule }: FieldChoice): FieldError[] {
@@ -60,5 +98,5 @@ function checkChoice(body: ControlBody, { fields, rule }: FieldChoice): FieldErr
 
 function isGiven(body: ControlBody, field: ControlField): boolean {
   const value = body[field];
-  return CONTROL_SWITCHES.has(field) ? value === true : value !== undefined;
+  return isControlSwitch(field) ? value === true : value !== undefined;
 }

@@ -11,7 +11,6 @@ import { JsonError } from './json-error.ts';
 
 const NUMBER_TOKEN = /-?[0-9][0-9.eE+-]*/y;
 
-/** What {@link scanJsonStructure} holds a text to. */
 export interface StructureLimits {
   readonly maxDepth: number;
   readonly strict: boolean;

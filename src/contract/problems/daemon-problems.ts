@@ -85,7 +85,8 @@ export const DAEMON_PROBLEMS = {
   override_stale: {
     status: 409,
     title: 'Override stale',
-    description: 'The `qa_identity` of the override is not the current one. Diagnose again and confirm anew.',
+    description:
+      'The `qa_identity` of the override is not the current one. Diagnose again and confirm again.',
   },
   release_exists: {
     status: 409,

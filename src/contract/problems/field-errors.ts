@@ -9,14 +9,19 @@ const MAX_ERRORS = 50;
  *
  * @param error the findings
  * @param kind `field` gives RFC 6901 pointers into the body, `parameter` gives the names of query parameters
+ * @param prefix where the parsed value is in the body; default its root
  */
-export function fieldErrorsOf(error: z.ZodError, kind: 'field' | 'parameter'): FieldError[] {
+export function fieldErrorsOf(
+  error: z.ZodError,
+  kind: 'field' | 'parameter',
+  prefix: readonly PropertyKey[] = [],
+): FieldError[] {
   const errors = error.issues.flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') {
-      return [{ pointer: pointerOf(issue.path, kind), message: issue.message }];
+      return [{ pointer: pointerOf([...prefix, ...issue.path], kind), message: issue.message }];
     }
     return issue.keys.map((key) => ({
-      pointer: pointerOf([...issue.path, key], kind),
+      pointer: pointerOf([...prefix, ...issue.path, key], kind),
       message: kind === 'field' ? 'is not a field of this body' : 'is not a parameter of this operation',
     }));
   });

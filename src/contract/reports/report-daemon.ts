@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TASK_LANES, TASK_STATUSES } from '../schemas/vocabulary.ts';
+import { LOG_LINE_LEVELS, TASK_LANES, TASK_STATUSES } from '../schemas/vocabulary.ts';
 import { Count, Counts, EXAMPLE, UnixSeconds } from '../schemas/answers/common.ts';
 import { report } from './report-envelope.ts';
 
@@ -8,7 +8,7 @@ const JsonObject = z.looseObject({});
 /** One line of a log. */
 const LogLineSchema = z.object({
   ts: z.number().min(0).describe('Unix seconds, with milliseconds as the fraction.'),
-  level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']),
+  level: z.enum(LOG_LINE_LEVELS),
   msg: z.string(),
   task_id: z.string().optional(),
 });

@@ -19,7 +19,6 @@ export const PAGE = {
 /** A page that holds its only row, for examples. */
 export const PAGE_EXAMPLE = { total: 1, offset: 0, limit: 100 } as const;
 
-/** What {@link report} gives. */
 export type ReportAnswer<T extends z.ZodRawShape> = Answer<z.ZodObject<typeof REPORT_ENVELOPE & T>> & {
   /** The schema of the part that the report's handler makes. */
   readonly body: z.ZodObject<T>;

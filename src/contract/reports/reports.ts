@@ -106,8 +106,19 @@ export const REPORTS = {
 /** The name of a report. */
 export type ReportName = keyof typeof REPORTS;
 
-/** What the handler of a report gives, without the envelope. */
-export type ReportBodyOf<N extends ReportName> = z.infer<(typeof REPORTS)[N]['answer']['body']>;
+/** The parsed query of a report. */
+export type QueryOf<N extends ReportName> = DeepReadonly<z.output<(typeof REPORTS)[N]['query']>>;
+
+/** The answer of a report without the envelope: what its handler makes. */
+export type ReportBodyOf<N extends ReportName> = DeepReadonly<
+  z.output<(typeof REPORTS)[N]['answer']['body']>
+>;
+
+type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
 
 /** Whether untrusted text names a report. */
 export function isReportName(text: string): text is ReportName {

@@ -4,6 +4,9 @@ export const REVIEW_STATUSES = ['draft', 'approved', 'deprecated', 'rejected'] a
 /** Groups of schedules. */
 export const SCHEDULE_GROUPS = ['res', 'parse', 'i18n'] as const;
 
+/** One of {@link SCHEDULE_GROUPS}. */
+export type ScheduleGroup = (typeof SCHEDULE_GROUPS)[number];
+
 /** States of a task of the daemon. `cancelling` is a running task that was asked to stop. */
 export const TASK_STATUSES = ['queued', 'running', 'cancelling', 'succeeded', 'failed', 'cancelled'] as const;
 
@@ -52,3 +55,6 @@ export const RELEASE_STATES = [
 
 /** States of a Translation Memory record. */
 export const MEMORY_STATES = ['candidate', 'trusted', 'superseded', 'rejected'] as const;
+
+/** Levels of a line of a log. */
+export const LOG_LINE_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
+import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
 /** A request as the routes see it. */
 export interface ApiRequest {
@@ -27,11 +28,11 @@ export interface ApiAnswer {
   readonly body: Buffer | null;
 }
 
-/** A JSON answer that nobody may keep. */
+/** A JSON answer that no cache may keep. */
 export function jsonAnswer(status: number, value: unknown): ApiAnswer {
   return {
     status,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+    headers: { 'content-type': JSON_MEDIA_TYPE, 'cache-control': 'no-store' },
     body: Buffer.from(stringifyJsonExact(value)),
   };
 }

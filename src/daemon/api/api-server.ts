@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { listen, type ListenAddress, type Listening } from '../../platform/http/listen.ts';
@@ -8,26 +14,22 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import { renderActionProblem } from './action-errors.ts';
 import { jsonAnswer, sendAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { answerAttestation } from './attestation-route.ts';
-import { answerControl } from './control-route.ts';
+import type { AttestationSource } from './attestation-source.ts';
+import { answerControl, type ControlRouteOptions } from './control-route.ts';
+import type { DamageIntake } from './damage-intake.ts';
 import { answerDamage } from './damage-route.ts';
-import type { ActionHandler, AttestationSource, DamageIntake, ReportHandler } from './ports.ts';
-import { answerReport } from './report-route.ts';
+import { answerReport, type ReportRouteOptions } from './report-route.ts';
 import { readRequestBody } from './request-body.ts';
 import { parseTarget, ROUTE_METHODS, type ApiRoute } from './routes.ts';
 import { createTokenCheck } from './token-check.ts';
 
-/** What {@link createDaemonApi} needs. */
-export interface DaemonApiDependencies {
-  readonly reports: ReadonlyMap<string, ReportHandler>;
-  readonly actions: ReadonlyMap<string, ActionHandler>;
+export interface DaemonApiOptions extends ControlRouteOptions, ReportRouteOptions {
   readonly attestation: AttestationSource;
   readonly damage: DamageIntake;
   /** Whether reports and actions can be answered; before, everything but health answers 503. */
   readonly readiness: () => { readonly ready: boolean; readonly message: string };
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly version: string;
-  readonly bootId: string;
   /** Makes request ids. */
   readonly createId: () => string;
   /** File with the token that callers must send now; `null` when none is asked for. */
@@ -51,63 +53,15 @@ const MAX_CONNECTIONS = 256;
 const HANDLER_TIMEOUT_MS = 60_000;
 
 /** Creates the API; it accepts nothing before `listen`. */
-export function createDaemonApi(deps: DaemonApiDependencies): DaemonApi {
-  const { logger, clock } = deps;
-  const startedAt = clock.monotonic();
+export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
   const stopping = new AbortController();
-  const isAuthorized = createTokenCheck(deps.tokenFile, logger);
+  const admit = createAdmission(options);
+  const answer = createRouter(options);
   const server = createApiServer();
   let listening: Listening | null = null;
 
-  const answer = async (route: ApiRoute, request: ApiRequest): Promise<ApiAnswer> => {
-    switch (route.kind) {
-      case 'health':
-        return jsonAnswer(200, {
-          status: 'ok',
-          version: deps.version,
-          boot_id: deps.bootId,
-          uptime_seconds: Math.floor((clock.monotonic() - startedAt) / 1000),
-        });
-      case 'readiness': {
-        const readiness = deps.readiness();
-        return jsonAnswer(readiness.ready ? 200 : 503, readiness);
-      }
-      case 'attestation':
-        return await answerAttestation(deps.attestation, request);
-      case 'damage':
-        return await answerDamage(deps.damage, request);
-      case 'report':
-        return await answerReport(deps, route.name, request);
-      case 'control':
-        return await answerControl(deps, route.name, request);
-    }
-  };
-
-  /** Throws what keeps a request from its route. */
-  const admit = async (route: ApiRoute | null, message: IncomingMessage): Promise<ApiRoute> => {
-    const open = route?.kind === 'health' || route?.kind === 'readiness';
-    if (!open && !(await isAuthorized(message.headers.authorization))) {
-      throw new ServiceError('not_authenticated', 'send the shared token as "Authorization: Bearer <token>"');
-    }
-    // A page of another site can make a browser post here; it cannot take this header away.
-    if (message.headers['sec-fetch-site'] === 'cross-site') {
-      throw new ServiceError('control_forbidden', 'requests from pages of other sites are not answered');
-    }
-    if (route === null) throw new ServiceError('not_found', 'nothing is served under this path');
-    if (!ROUTE_METHODS[route.kind].includes(message.method ?? '')) {
-      throw new ServiceError('method_not_allowed', `use ${ROUTE_METHODS[route.kind].join(' or ')}`);
-    }
-    const readiness = deps.readiness();
-    if (!open && !readiness.ready) {
-      throw new ServiceError('backend_unavailable', `the daemon is not ready: ${readiness.message}`, {
-        retryAfter: 1,
-      });
-    }
-    return route;
-  };
-
   const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const requestId = requestIdOf(message.headers['x-request-id'], deps.createId);
+    const requestId = requestIdOf(message.headers['x-request-id'], options.createId);
     const { route, query } = parseTarget(message.url ?? '/');
     response.setHeader('x-request-id', requestId);
     const gone = new AbortController();
@@ -127,24 +81,9 @@ export function createDaemonApi(deps: DaemonApiDependencies): DaemonApi {
       if (response.destroyed) return;
       sendAnswer(response, result, message.method === 'HEAD');
     } catch (error) {
-      refuse(response, route, error, requestId);
+      if (!response.destroyed)
+        refuse(options.logger, response, route, renderRefusal(route, error, requestId));
     }
-  };
-
-  const refuse = (
-    response: ServerResponse,
-    route: ApiRoute | null,
-    error: unknown,
-    requestId: string,
-  ): void => {
-    if (response.destroyed) return;
-    const problem = renderRefusal(route, error, requestId);
-    const { code, status, internal } = problem;
-    logger[problem.logLevel](
-      { request_id: requestId, route: route?.kind, code, status, internal },
-      'request refused',
-    );
-    sendProblem(response, problem);
   };
 
   server.on('request', (message, response) => {
@@ -163,17 +102,94 @@ export function createDaemonApi(deps: DaemonApiDependencies): DaemonApi {
   };
 }
 
-function renderRefusal(route: ApiRoute | null, error: unknown, requestId: string): RenderedProblem {
-  if (route?.kind === 'control') {
-    const problem = renderActionProblem(error, requestId);
-    return problem.code === 'method_not_allowed' ? withAllow(problem, route) : problem;
-  }
-  const problem = renderProblem(error, requestId);
-  return route !== null && problem.code === 'method_not_allowed' ? withAllow(problem, route) : problem;
+/** @returns answers an admitted request */
+function createRouter(
+  options: DaemonApiOptions,
+): (route: ApiRoute, request: ApiRequest) => Promise<ApiAnswer> {
+  const { clock } = options;
+  const startedAt = clock.monotonic();
+  return async (route, request) => {
+    switch (route.kind) {
+      case 'health':
+        return jsonAnswer(200, {
+          status: 'ok',
+          version: options.version,
+          boot_id: options.bootId,
+          uptime_seconds: Math.floor((clock.monotonic() - startedAt) / 1000),
+        });
+      case 'readiness': {
+        const readiness = options.readiness();
+        return jsonAnswer(readiness.ready ? 200 : 503, readiness);
+      }
+      case 'attestation':
+        return await answerAttestation(options.attestation, request);
+      case 'damage':
+        return await answerDamage(options.damage, request);
+      case 'report':
+        return await answerReport(options, route.name, request);
+      case 'control':
+        return await answerControl(options, route.name, request);
+    }
+  };
 }
 
-function withAllow(problem: RenderedProblem, route: ApiRoute): RenderedProblem {
-  return { ...problem, headers: { ...problem.headers, allow: ROUTE_METHODS[route.kind].join(', ') } };
+/** @returns gives the route of a request, or throws ServiceError when the request is not let through to it */
+function createAdmission(
+  options: DaemonApiOptions,
+): (
+  route: ApiRoute | null,
+  request: { readonly method?: string | undefined; readonly headers: IncomingHttpHeaders },
+) => Promise<ApiRoute> {
+  const isAuthorized = createTokenCheck(options.tokenFile, options.logger);
+  return async (route, { method, headers }) => {
+    const open = route?.kind === 'health' || route?.kind === 'readiness';
+    if (!open && !(await isAuthorized(headers.authorization))) {
+      throw new ServiceError('not_authenticated', 'send the shared token as "Authorization: Bearer <token>"');
+    }
+    // A page of another site can make a browser post here; it cannot remove this header.
+    if (headers['sec-fetch-site'] === 'cross-site') {
+      throw new ServiceError('control_forbidden', 'requests from pages of other sites are not answered');
+    }
+    if (route === null) throw new ServiceError('not_found', 'nothing is served under this path');
+    if (!ROUTE_METHODS[route.kind].includes(method ?? '')) {
+      throw new ServiceError('method_not_allowed', `use ${ROUTE_METHODS[route.kind].join(' or ')}`);
+    }
+    const readiness = options.readiness();
+    if (!open && !readiness.ready) {
+      throw new ServiceError('backend_unavailable', `the daemon is not ready: ${readiness.message}`, {
+        retryAfter: 1,
+      });
+    }
+    return route;
+  };
+}
+
+function refuse(
+  logger: Logger,
+  response: ServerResponse,
+  route: ApiRoute | null,
+  problem: RenderedProblem & { readonly requestId: string },
+): void {
+  const { code, status, internal, requestId } = problem;
+  logger[problem.logLevel](
+    { request_id: requestId, route: route?.kind, code, status, internal },
+    'request refused',
+  );
+  sendProblem(response, problem);
+}
+
+function renderRefusal(
+  route: ApiRoute | null,
+  error: unknown,
+  requestId: string,
+): RenderedProblem & { readonly requestId: string } {
+  const render = route?.kind === 'control' ? renderActionProblem : renderProblem;
+  const problem = render(error, requestId);
+  const headers =
+    route !== null && problem.code === 'method_not_allowed'
+      ? { ...problem.headers, allow: ROUTE_METHODS[route.kind].join(', ') }
+      : problem.headers;
+  return { ...problem, headers, requestId };
 }
 
 function createApiServer(): Server {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { ApiAnswer, ApiRequest } from './api-answer.ts';
-import type { AttestationSource } from './ports.ts';
+import type { AttestationSource } from './attestation-source.ts';
 
 /** Media type of a DSSE envelope. Source: the DSSE specification, envelope.md, "Standard JSON envelope". */
 const ENVELOPE_TYPE = 'application/vnd.dsse.envelope.v1+json';

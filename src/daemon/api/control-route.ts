@@ -1,22 +1,20 @@
-import { isControlAction } from '../../contract/actions/actions.ts';
-import { parseControlBody } from '../../contract/actions/parse-control-body.ts';
+import { CONTROL_ACTIONS, isControlAction } from '../../contract/actions/actions.ts';
+import { parseIdempotencyKey } from '../../contract/actions/idempotency-key.ts';
 import { parseQuery } from '../../contract/operations/query-parser.ts';
 import { NoQuery } from '../../contract/operations/query.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
+import { unknownName } from '../../contract/problems/value-errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
-import type { ActionHandler } from './ports.ts';
+import { parseBody, type DefinedAction } from './define-action.ts';
 import { parseJsonBody } from './request-body.ts';
 
 /** What control actions are started with. */
-export interface ControlRouteDependencies {
-  /** Handlers by the names of the contract; an action without one is not implemented. */
-  readonly actions: ReadonlyMap<string, ActionHandler>;
+export interface ControlRouteOptions {
+  /** By name; an action of the contract that is not among them is not implemented. */
+  readonly actions: ReadonlyMap<string, DefinedAction>;
   readonly logger: Logger;
 }
-
-/** Visible ASCII. */
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
  * Starts one control action.
@@ -25,32 +23,29 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
  * @throws ServiceError `unknown_action`, `not_implemented`, `invalid_request`; ServiceError or TaskError of the handler
  */
 export async function answerControl(
-  deps: ControlRouteDependencies,
+  options: ControlRouteOptions,
   action: string,
   request: ApiRequest,
 ): Promise<ApiAnswer> {
-  if (!isControlAction(action)) throw new ServiceError('unknown_action', 'no control action has this name');
+  if (!isControlAction(action)) {
+    throw new ServiceError('unknown_action', unknownName('action', action, CONTROL_ACTIONS));
+  }
   const query = parseQuery(NoQuery, request.query);
   if (!query.ok) {
     throw new ServiceError('invalid_request', 'control actions have no query', { errors: query.error });
   }
   const idempotencyKey = parseIdempotencyKey(request.headers['idempotency-key']);
-  const parsed = parseControlBody(action, parseJsonBody(await request.readBody()));
-  if (!parsed.ok) {
-    throw new ServiceError(
-      'invalid_request',
-      `the body of ${action} is not valid; "errors" names each field`,
-      {
-        errors: parsed.error,
-      },
-    );
-  }
-  const handler = deps.actions.get(action);
-  if (handler === undefined)
+  const value = parseJsonBody(await request.readBody());
+  const defined = options.actions.get(action);
+  if (defined === undefined) {
+    parseBody(action, value);
     throw new ServiceError('not_implemented', `this daemon does not implement ${action}`);
-  const { body, ignoredFields } = parsed.value;
-  const { task, deduplicated } = await handler(body, { idempotencyKey, correlationId: request.requestId });
-  deps.logger.info(
+  }
+  const { task, deduplicated, ignoredFields } = await defined.accept(value, {
+    idempotencyKey,
+    correlationId: request.requestId,
+  });
+  options.logger.info(
     { action, task_id: task.task_id, status: task.status, deduplicated, request_id: request.requestId },
     'action accepted',
   );
@@ -62,13 +57,5 @@ export async function answerControl(
     deduplicated,
     ignored_fields: ignoredFields,
     ...(task.finished_at === null ? {} : { result: task.result ?? {} }),
-  });
-}
-
-function parseIdempotencyKey(header: string | readonly string[] | undefined): string | null {
-  if (header === undefined) return null;
-  if (typeof header === 'string' && IDEMPOTENCY_KEY.test(header)) return header;
-  throw new ServiceError('invalid_request', 'the Idempotency-Key header is malformed', {
-    errors: [{ pointer: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }],
   });
 }

@@ -1,11 +1,10 @@
 import { ServiceError } from '../../contract/problems/service-error.ts';
-import type { TaskEngine, TaskSubmission } from '../tasks/task-engine.ts';
+import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { TaskResult } from '../tasks/task.ts';
-import type { ActionHandler, ActionOutcome } from './ports.ts';
+import { defineAction, type DefinedAction } from './define-action.ts';
 
-/** What the daemon's own actions need. */
-export interface DaemonActionDependencies {
-  readonly engine: Pick<TaskEngine, 'cancel' | 'recordInline'>;
+export interface DaemonActionOptions {
+  readonly engine: Pick<TaskEngine, 'cancel' | 'submit' | 'recordInline'>;
   /** Whether something starts the daemon again when it exits. */
   readonly supervised: () => boolean;
   /** Reads configuration and keys again; throws ServiceError `config_invalid`. */
@@ -15,70 +14,26 @@ export interface DaemonActionDependencies {
 }
 
 /** The actions `reload`, `task-cancel` and `restart`. */
-export function createDaemonActions(deps: DaemonActionDependencies): ReadonlyMap<string, ActionHandler> {
-  const { engine } = deps;
-
-  /** Records an action that is done within its request; one that an idempotency key repeats is not done again. */
-  const inline = async (
-    submission: Omit<TaskSubmission, 'dedupe'>,
-    run: () => Promise<TaskResult> | TaskResult,
-  ): Promise<ActionOutcome> => {
-    let ran = false;
-    const task = await engine.recordInline(submission, () => {
-      ran = true;
-      return run();
-    });
-    return { task, deduplicated: !ran };
-  };
-
-  return new Map<string, ActionHandler>([
-    [
-      'reload',
-      async (body, context) =>
-        await inline({ kind: 'reload', args: {}, ...auditOf(body, context) }, deps.reload),
-    ],
-    [
-      'task-cancel',
-      async (body, context) => {
-        const taskId = String(body['task_id']);
-        const reason = typeof body['reason'] === 'string' ? body['reason'] : null;
-        return await inline(
-          { kind: 'task-cancel', args: { task_id: taskId }, ...auditOf(body, context) },
-          () => ({
-            task_id: taskId,
-            status: engine.cancel(taskId, reason).status,
-          }),
+export function createDaemonActions(options: DaemonActionOptions): readonly DefinedAction[] {
+  const { engine } = options;
+  return [
+    defineAction(engine, 'reload', { run: options.reload }),
+    defineAction(engine, 'task-cancel', {
+      run: ({ task_id, reason = null }) => ({ task_id, status: engine.cancel(task_id, reason).status }),
+    }),
+    defineAction(engine, 'restart', {
+      admit: () => {
+        if (options.supervised()) return;
+        throw new ServiceError(
+          'restart_unsupported',
+          'nothing would start the daemon again: run it under a supervisor and set supervised to true',
         );
       },
-    ],
-    [
-      'restart',
-      async (body, context) => {
-        if (!deps.supervised()) {
-          throw new ServiceError(
-            'restart_unsupported',
-            'nothing would start the daemon again: run it under a supervisor and set supervised to true',
-          );
-        }
-        const drain = body['force'] !== true;
-        const submission = { kind: 'restart', args: { force: !drain }, ...auditOf(body, context) };
-        const outcome = await inline(submission, () => ({ drain }));
-        if (!outcome.deduplicated) deps.requestRestart(drain);
-        return outcome;
+      args: ({ force = false }) => ({ force }),
+      run: ({ force = false }) => ({ drain: !force }),
+      afterwards: ({ force = false }) => {
+        options.requestRestart(!force);
       },
-    ],
-  ]);
-}
-
-function auditOf(
-  body: Parameters<ActionHandler>[0],
-  context: Parameters<ActionHandler>[1],
-): Pick<TaskSubmission, 'reviewer' | 'reason' | 'idempotencyKey' | 'correlationId'> {
-  const { reviewer, reason } = body;
-  return {
-    correlationId: context.correlationId,
-    ...(context.idempotencyKey === null ? {} : { idempotencyKey: context.idempotencyKey }),
-    ...(typeof reviewer === 'string' ? { reviewer } : {}),
-    ...(typeof reason === 'string' ? { reason } : {}),
-  };
+    }),
+  ];
 }

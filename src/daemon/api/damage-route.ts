@@ -3,7 +3,7 @@ import { parseQuery } from '../../contract/operations/query-parser.ts';
 import { NoQuery } from '../../contract/operations/query.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
-import type { DamageIntake } from './ports.ts';
+import type { DamageIntake } from './damage-intake.ts';
 import { parseJsonBody } from './request-body.ts';
 
 /**

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { JsonError } from '../../contract/json/json-error.ts';
 import { parseJsonExact } from '../../contract/json/json-exact.ts';
+import { isJsonMediaType } from '../../contract/json/media-types.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { readBody } from '../../platform/http/read-body.ts';
 
@@ -8,8 +9,6 @@ import { readBody } from '../../platform/http/read-body.ts';
 const BODY_MAX_BYTES = 1024 * 1024;
 
 const BODY_MAX_DEPTH = 16;
-
-const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 /**
  * Reads the body of a request: JSON text in UTF-8, without a content coding.
@@ -22,7 +21,7 @@ export async function readRequestBody(request: IncomingMessage): Promise<string 
   if (bytes.length === 0) return null;
   const type = request.headers['content-type'];
   const coding = request.headers['content-encoding'];
-  if (type === undefined || !JSON_TYPE.test(type) || (coding !== undefined && coding !== 'identity')) {
+  if (!isJsonMediaType(type) || (coding !== undefined && coding !== 'identity')) {
     throw new ServiceError(
       'unsupported_media_type',
       'the body must be sent as "Content-Type: application/json", in UTF-8 and without a content coding',

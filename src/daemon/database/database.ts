@@ -4,6 +4,7 @@ import { TASKS_MIGRATION } from './migrations/0001-tasks.ts';
 import { RELEASES_MIGRATION } from './migrations/0002-releases.ts';
 import { SCHEDULES_MIGRATION } from './migrations/0003-schedules.ts';
 import { DAMAGE_ORIGIN_MIGRATION } from './migrations/0004-damage-origin.ts';
+import { EVENTS_MIGRATION } from './migrations/0005-events.ts';
 
 /** The steps of the main database's schema. */
 export const MAIN_MIGRATIONS: readonly Migration[] = [
@@ -11,13 +12,14 @@ export const MAIN_MIGRATIONS: readonly Migration[] = [
   { version: 2, name: 'releases', sql: RELEASES_MIGRATION },
   { version: 3, name: 'schedules', sql: SCHEDULES_MIGRATION },
   { version: 4, name: 'damage-origin', sql: DAMAGE_ORIGIN_MIGRATION },
+  { version: 5, name: 'events', sql: EVENTS_MIGRATION },
 ];
 
 /** "SLPm" */
 const APPLICATION_ID = 0x53_4c_50_6d;
 
 /**
- * Opens the main database: tasks, releases, schedules.
+ * Opens the main database: tasks, releases, schedules, events.
  *
  * @param path the file; `:memory:` in tests
  * @throws DatabaseError

@@ -27,7 +27,6 @@ export interface Database {
   close(): void;
 }
 
-/** What {@link openSqliteDatabase} needs. */
 export interface SqliteDatabaseOptions {
   readonly path: string;
   /** In ascending order of their versions, from 1, without a gap. */
@@ -55,7 +54,7 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): Database {
     const finding = quickCheck(raw);
     if (finding !== null) {
       throw new DatabaseError(
-        `the database ${path} is damaged (${finding}); restore it from a backup, or move it away to begin anew`,
+        `the database ${path} is damaged (${finding}); restore it from a backup, or move it away to start with an empty one`,
       );
     }
     claimFile(raw, options);

@@ -4,16 +4,20 @@ import type { Failpoints } from '../../platform/files/failpoints.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../snapshot/volume/snapshot-writer.ts';
-import type { ActionHandler, AttestationSource, DamageIntake, ReportHandler } from '../api/ports.ts';
+import type { AttestationSource } from '../api/attestation-source.ts';
+import type { DamageIntake } from '../api/damage-intake.ts';
+import type { DefinedAction } from '../api/define-action.ts';
+import type { DefinedReport } from '../api/define-report.ts';
+import type { ReleaseEvents } from '../events/release-events.ts';
+import type { Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
-import type { TaskArguments, TaskHandler } from '../tasks/task.ts';
 import type { ConnectedUpstream, UpstreamSource } from '../upstream/upstream-source.ts';
-import { createReleaseActions, createReleasePlans } from './actions.ts';
 import { createAttestationRepository } from './records/attestation-repository.ts';
 import { createAttestor, type Attestor } from './attest/attestor.ts';
 import { recoverReleases } from './recovery/boot-recovery.ts';
 import { createCatalogRefreshTask } from './catalog/catalog-refresh-task.ts';
 import { createCatalogStore, type CatalogStore } from './catalog/catalog-store.ts';
+import type { CleanupLimits } from './cleanup/cleanup-request.ts';
 import { createCleanupTask } from './cleanup/cleanup-task.ts';
 import { createDamageRecheck } from './checks/damage-recheck.ts';
 import { createObjectInspector } from './checks/object-inspector.ts';
@@ -21,18 +25,18 @@ import { createReleaseDamage } from './checks/release-damage.ts';
 import { createReportedDamage } from './checks/reported-damage.ts';
 import { createReleaseDiagnostics, type ReleaseDiagnostics } from './checks/diagnostics.ts';
 import { createObjectRegistry, type ObjectRegistry } from './records/object-registry.ts';
-import type { EntryRebuilder } from './repair/object-restore.ts';
 import { createProbeRepository } from './records/probe-repository.ts';
 import { createPublisher, type Publisher } from './publish/publish.ts';
-import { afterRecovery, createRecoveryRun } from './recovery/recovery-run.ts';
+import { afterRecovery, createRecoveryRun, type RecoveryRun } from './recovery/recovery-run.ts';
 import { createRefreshTask } from './attest/refresh-task.ts';
-import { createReleaseCheck, type ReleaseCheck } from './checks/release-check.ts';
+import { createReleaseCheck } from './checks/release-check.ts';
 import { createReleaseRepository, type ReleaseRepository } from './records/release-repository.ts';
 import { createRepairTask } from './repair/repair-task.ts';
+import { createReleaseActions } from './release-actions.ts';
 import { createReleaseReports } from './reports.ts';
-import type { RetentionLimits } from './cleanup/retention-rules.ts';
 import type { SqlDatabase } from './records/sql.ts';
 import { createSyncTask } from './sync/sync-task.ts';
+import { releaseTaskError } from './task-errors.ts';
 import { createVerifyTask } from './checks/verify-task.ts';
 
 /** The settings of the release rooms. */
@@ -59,19 +63,9 @@ export interface ReleasesConfiguration {
   readonly verifyConcurrency: number;
   /** Bytes that a sync leaves free on the volume. */
   readonly reserveBytes: number;
-  /** Runs of a sync, catalog-refresh or repair before it fails for good. */
-  readonly maxAttempts: number;
 }
 
-/** What the releases tell the metrics. */
-export interface ReleaseMetrics {
-  /** @param expiresAt Unix seconds */
-  attestationIssued(version: number, expiresAt: number): void;
-  downloaded(bytes: number): void;
-}
-
-/** What releases are made of. */
-export interface ReleasesDependencies {
+export interface ReleasesOptions {
   readonly database: SqlDatabase;
   /** Root of the snapshot volume that `writer` writes. */
   readonly root: string;
@@ -79,27 +73,23 @@ export interface ReleasesDependencies {
   readonly pool: HashPool;
   readonly upstream: UpstreamSource;
   readonly engine: TaskEngine;
+  readonly events: Pick<ReleaseEvents, 'append'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** The keys that sign now; they can change while the daemon runs. */
   readonly signingKeys: () => readonly SigningKey[];
-  /** The settings that count now; but for `maxAttempts` they can change while the daemon runs. */
+  /** The settings that count now; they can change while the daemon runs. */
   readonly configuration: () => ReleasesConfiguration;
-  readonly metrics?: ReleaseMetrics;
   readonly failpoints: Failpoints;
   readonly bootId: string;
   readonly version: string;
-  /** Makes localized entries again in a repair. */
-  readonly rebuildEntry?: EntryRebuilder;
 }
 
 /** The release semantics of the daemon. */
 export interface Releases {
-  readonly handlers: readonly TaskHandler[];
-  readonly reports: ReadonlyMap<string, ReportHandler>;
-  readonly actions: ReadonlyMap<string, ActionHandler>;
-  /** Task arguments of the actions from an accepted body alone, by action; each queues a task of that kind. */
-  readonly plans: ReadonlyMap<string, (body: Readonly<Record<string, unknown>>) => TaskArguments>;
+  readonly jobs: readonly Job[];
+  readonly reports: readonly DefinedReport[];
+  readonly actions: readonly DefinedAction[];
   readonly attestation: AttestationSource;
   /** Takes damage that servers report. */
   readonly damageIntake: DamageIntake;
@@ -108,38 +98,29 @@ export interface Releases {
   readonly catalogs: CatalogStore;
   readonly objects: ObjectRegistry;
   readonly publisher: Publisher;
-  readonly check: ReleaseCheck;
   readonly attestor: Attestor;
   readonly diagnostics: ReleaseDiagnostics;
-  /** Resolves when the recovery of `start` is complete; rejects with the signal's reason. */
-  recovered(signal: AbortSignal): Promise<void>;
   /**
-   * Recovers, attests what was found, and begins to renew. Nothing is attested and no task of these handlers runs
-   * before. The handlers must be registered; the engine may run already. Resolves after the first attempt: a volume
-   * that cannot be used yet is logged and tried again until `stop`.
+   * Recovers, attests what was found, and begins to renew. Nothing is attested and no task of these jobs runs before.
+   * The jobs must be registered; the engine may run already. Resolves after the first attempt: a volume that cannot be
+   * used yet is logged and tried again until `stop`.
    */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** Puts the release rooms together. */
-export function createReleases(deps: ReleasesDependencies): Releases {
-  const { configuration, clock, upstream, engine, logger } = deps;
-  const parts = createParts(deps);
-  const { releases, catalogs, objects, attestor, check, publisher, reported, recheck } = parts;
-  const working = (connected: ConnectedUpstream | null) => workingWith(deps, parts, connected);
-  /** Creates the handler again for each run, with the upstream and the settings of that moment. */
-  const perRun = (create: (of: ReturnType<typeof working>) => TaskHandler): TaskHandler => ({
-    ...create(working(null)),
-    run: async (context) =>
-      await upstream.use(async (connected) => await create(working(connected)).run(context)),
-  });
+export function createReleases(options: ReleasesOptions): Releases {
+  const { configuration, clock, upstream, engine, logger } = options;
+  const rooms = createRooms(options);
+  const { releases, attestor, reported, recheck } = rooms;
   const recovery = createRecoveryRun({
     recover: (signal) =>
       recoverReleases(
         {
-          ...working(null),
-          signingKeys: deps.signingKeys(),
+          ...rooms,
+          signingKeys: options.signingKeys(),
+          retention: retentionOf(configuration()),
           verifyAfterSeconds: configuration().verifyAtBootAfterSeconds,
         },
         signal,
@@ -148,34 +129,23 @@ export function createReleases(deps: ReleasesDependencies): Releases {
     logger,
   });
   return {
-    handlers: [
-      createSyncTask,
-      createCatalogRefreshTask,
-      createVerifyTask,
-      createRepairTask,
-      createRefreshTask,
-      createCleanupTask,
-    ].map((create) => afterRecovery(perRun(create), recovery)),
+    jobs: createJobs(options, rooms, recovery),
     reports: createReleaseReports({ releases, attestor }),
     actions: createReleaseActions({
       engine,
       releases,
       upstream,
-      retention: () => retentionLimits(configuration()),
-      keep: () => configuration().retention.keep,
+      cleanupLimits: () => cleanupLimitsOf(configuration()),
       now: () => unixSeconds(clock),
     }),
-    plans: createReleasePlans(() => configuration().retention.keep),
     attestation: attestor,
     damageIntake: reported.take,
     repository: releases,
-    catalogs,
-    objects,
-    publisher,
-    check,
+    catalogs: rooms.catalogs,
+    objects: rooms.objects,
+    publisher: rooms.publisher,
     attestor,
-    diagnostics: createReleaseDiagnostics({ ...parts, upstream, configuration }),
-    recovered: (signal) => recovery.done(signal),
+    diagnostics: createReleaseDiagnostics({ ...rooms, upstream, clock, configuration }),
     start: async () => {
       await recovery.start(() => {
         attestor.startRenewal();
@@ -191,35 +161,26 @@ export function createReleases(deps: ReleasesDependencies): Releases {
   };
 }
 
-/** The parts that all rooms share; none of them depends on settings that a task is bound to. */
-function createParts(deps: ReleasesDependencies) {
-  const { database, configuration } = deps;
-  const { root, writer, clock, failpoints, pool, logger } = deps;
+type Rooms = ReturnType<typeof createRooms>;
+
+/** What tasks, actions and reports share. */
+function createRooms(options: ReleasesOptions) {
+  const { database, configuration, writer } = options;
   const common = {
-    root,
-    database,
+    ...options,
     releases: createReleaseRepository(database),
     catalogs: createCatalogStore(database),
     objects: createObjectRegistry(database),
     attestations: createAttestationRepository(database),
     probes: createProbeRepository(database),
-    writer,
-    clock,
-    failpoints,
-    pool,
-    logger,
   };
   const attestor = createAttestor({
     ...common,
-    signingKeys: deps.signingKeys,
-    bootId: deps.bootId,
-    version: deps.version,
     limits: () => ({
-      retention: retentionLimits(configuration()),
+      retention: retentionOf(configuration()),
       maxVerifyAgeSeconds: configuration().maxVerifyAgeSeconds,
     }),
     ttlSeconds: () => configuration().attestationTtlSeconds,
-    onIssued: deps.metrics === undefined ? undefined : deps.metrics.attestationIssued.bind(deps.metrics),
   });
   const damage = createReleaseDamage({
     ...common,
@@ -244,28 +205,47 @@ function createParts(deps: ReleasesDependencies) {
   return { ...common, attestor, damage, recheck, reported, check, publisher };
 }
 
-/** What tasks work with: the shared parts, and the upstream and the settings of this moment. */
-function workingWith(
-  deps: ReleasesDependencies,
-  parts: ReturnType<typeof createParts>,
-  connected: ConnectedUpstream | null,
-) {
-  const configuration = deps.configuration();
-  return {
-    ...parts,
-    adapter: connected?.adapter ?? null,
-    downloader: connected?.downloader ?? null,
-    engine: deps.engine,
-    maxAttempts: configuration.maxAttempts,
-    concurrency: configuration.downloadConcurrency,
-    reserveBytes: configuration.reserveBytes,
-    onDownloaded: deps.metrics === undefined ? undefined : deps.metrics.downloaded.bind(deps.metrics),
-    rebuildEntry: deps.rebuildEntry,
-    retention: retentionLimits(configuration),
-    graceMs: configuration.retention.graceSeconds * 1000,
+function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRun): readonly Job[] {
+  /** What a job works with: the upstream and the settings that count now. */
+  const workingWith = (connected: ConnectedUpstream | null) => {
+    const settings = options.configuration();
+    return {
+      ...rooms,
+      adapter: connected?.adapter ?? null,
+      downloader: connected?.downloader ?? null,
+      concurrency: settings.downloadConcurrency,
+      reserveBytes: settings.reserveBytes,
+      cleanupLimits: cleanupLimitsOf(settings),
+      graceMs: settings.retention.graceSeconds * 1000,
+    };
   };
+  /** A job that is made again for each run. */
+  const perRun = (create: (working: ReturnType<typeof workingWith>) => Job): Job => ({
+    ...create(workingWith(null)),
+    run: async (context) => {
+      try {
+        return await options.upstream.use(
+          async (connected) => await create(workingWith(connected)).run(context),
+        );
+      } catch (error) {
+        throw releaseTaskError(error);
+      }
+    },
+  });
+  return [
+    createSyncTask,
+    createCatalogRefreshTask,
+    createVerifyTask,
+    createRepairTask,
+    createRefreshTask,
+    createCleanupTask,
+  ].map((create) => afterRecovery(perRun(create), recovery));
 }
 
-function retentionLimits({ retention }: ReleasesConfiguration): RetentionLimits {
+function retentionOf({ retention }: ReleasesConfiguration): CleanupLimits['retention'] {
   return { count: retention.retained, maxAgeSeconds: retention.maxAgeSeconds };
+}
+
+function cleanupLimitsOf(configuration: ReleasesConfiguration): CleanupLimits {
+  return { retention: retentionOf(configuration), keep: configuration.retention.keep };
 }

@@ -1,7 +1,8 @@
-import { isChannel, type Channel } from '../../domain/release/channel.ts';
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
+import type { Channel } from '../../domain/release/channel.ts';
 import { FAILURE_EXAMPLES } from '../../domain/verdict/attestation.ts';
 import { manifestDigestOf } from '../../domain/release/digest.ts';
-import type { ReportBody, ReportHandler } from '../api/ports.ts';
+import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import type { Attestor } from './attest/attestor.ts';
 import type { ReleaseRepository } from './records/release-repository.ts';
 import type { ReleaseRow } from './records/release-row.ts';
@@ -12,6 +13,9 @@ const LIST_MAX = 500;
 /** Most damaged destinations of one release in a status report. */
 const DAMAGED_MAX = 100;
 
+type StatusReport = ReportBodyOf<'release.status'>;
+type ListReport = ReportBodyOf<'release.list'>;
+
 /** What the release reports are made from. */
 export interface ReleaseReportDependencies {
   readonly releases: ReleaseRepository;
@@ -19,14 +23,14 @@ export interface ReleaseReportDependencies {
 }
 
 /** The reports `release.status` and `release.list`. Times are Unix seconds. */
-export function createReleaseReports(deps: ReleaseReportDependencies): ReadonlyMap<string, ReportHandler> {
-  return new Map<string, ReportHandler>([
-    ['release.status', () => statusReport(deps)],
-    ['release.list', (query) => listReport(deps.releases, query['channel'])],
-  ]);
+export function createReleaseReports(deps: ReleaseReportDependencies): readonly DefinedReport[] {
+  return [
+    defineReport('release.status', () => statusReport(deps)),
+    defineReport('release.list', ({ channel = null }) => listReport(deps.releases, channel)),
+  ];
 }
 
-function statusReport({ releases, attestor }: ReleaseReportDependencies): ReportBody {
+function statusReport({ releases, attestor }: ReleaseReportDependencies): StatusReport {
   const official = releases.current('official');
   const localized = releases.current('localized');
   const statement = attestor.attested();
@@ -54,13 +58,14 @@ function authorized(release: { readonly release_id: string; readonly result: str
   return release?.result === 'PASSED' ? release.release_id : null;
 }
 
-function relationOf(official: ReleaseRow | null, localized: ReleaseRow | null): string {
+function relationOf(official: ReleaseRow | null, localized: ReleaseRow | null): StatusReport['relation'] {
   if (official === null) return localized === null ? 'none' : 'no_official';
   if (localized === null) return 'no_localized';
   return isStale(localized, official.release_id) ? 'stale' : 'in_sync';
 }
 
-function currentRelease(releases: ReleaseRepository, release: ReleaseRow): ReportBody {
+function currentRelease(releases: ReleaseRepository, release: ReleaseRow): StatusReport['official'] {
+  if (release.snapshot_id === null) return null;
   const damaged = releases.damageOf(release.channel, release.release_id, DAMAGED_MAX);
   return {
     release_id: release.release_id,
@@ -79,11 +84,10 @@ function integrityOf(release: ReleaseRow): 'ok' | 'damaged' | 'unverified' {
   return release.verified_at === null ? 'unverified' : 'ok';
 }
 
-function listReport(releases: ReleaseRepository, channel: unknown): ReportBody {
-  const only: Channel | null = typeof channel === 'string' && isChannel(channel) ? channel : null;
-  const listed = releases.list(only, LIST_MAX);
+function listReport(releases: ReleaseRepository, channel: Channel | null): ListReport {
+  const listed = releases.list(channel, LIST_MAX);
   return {
-    total: releases.count(only),
+    total: releases.count(channel),
     releases: listed.map((release) => ({
       release_id: release.release_id,
       channel: release.channel,
@@ -104,7 +108,7 @@ function listReport(releases: ReleaseRepository, channel: unknown): ReportBody {
   };
 }
 
-function manifestOf(release: ReleaseRow): ReportBody | null {
+function manifestOf(release: ReleaseRow): ListReport['releases'][number]['manifest'] {
   const blake3 = release.snapshot_id === null ? null : manifestDigestOf(release.snapshot_id);
   if (blake3 === null) return null;
   return { blake3, entry_count: release.entry_count, total_bytes: release.total_bytes };

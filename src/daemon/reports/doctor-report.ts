@@ -1,7 +1,7 @@
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import type { ReportHandler } from '../api/ports.ts';
+import type { ReportHandler } from '../api/define-report.ts';
 
-/** How something is: good, in need of attention, or broken. */
+/** `degraded` needs attention, `failing` is broken. */
 export type DoctorStatus = 'ok' | 'degraded' | 'failing';
 
 /** What one check found. */
@@ -19,8 +19,7 @@ export interface DoctorCheck {
   run(signal: AbortSignal): Promise<DoctorFinding> | DoctorFinding;
 }
 
-/** What {@link createDoctorReport} needs. */
-export interface DoctorDependencies {
+export interface DoctorOptions {
   readonly checks: readonly DoctorCheck[];
   readonly clock: Clock;
   /** Most milliseconds that one check may take; a volume that hangs must not hang the report. */
@@ -29,8 +28,12 @@ export interface DoctorDependencies {
 
 const SEVERITY: readonly DoctorStatus[] = ['ok', 'degraded', 'failing'];
 
-/** The report `daemon.doctor`: runs every check and tells since when each is as it is. */
-export function createDoctorReport({ checks, clock, timeoutMs }: DoctorDependencies): ReportHandler {
+/** The report `daemon.doctor`: runs every check and says since when each has its status. */
+export function createDoctorReport({
+  checks,
+  clock,
+  timeoutMs,
+}: DoctorOptions): ReportHandler<'daemon.doctor'> {
   const known = new Map<string, { readonly status: DoctorStatus; readonly since: number }>();
   return async (_query, signal) => {
     const findings = await Promise.all(

@@ -1,7 +1,7 @@
-import type { ReportHandler } from '../api/ports.ts';
+import type { ReportHandler } from '../api/define-report.ts';
 import type { LogRing } from './log-ring.ts';
 
 /** The report `daemon.logs`. */
-export function createLogReport(ring: Pick<LogRing, 'tail'>): ReportHandler {
-  return (query) => ({ lines: ring.tail(Number(query['tail'])) });
+export function createLogReport(ring: Pick<LogRing, 'tail'>): ReportHandler<'daemon.logs'> {
+  return ({ tail }) => ({ lines: ring.tail(tail) });
 }

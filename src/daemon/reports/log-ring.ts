@@ -1,13 +1,9 @@
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
+import { LOG_LINE_LEVELS } from '../../contract/schemas/vocabulary.ts';
 import type { LogDestination } from '../../platform/logging/logging.ts';
 
 /** A line of the daemon's log, as daemon.logs reports it. */
-export interface RingLine {
-  /** Unix seconds, with milliseconds as the fraction. */
-  readonly ts: number;
-  readonly level: string;
-  readonly msg: string;
-  readonly task_id?: string;
-}
+export type RingLine = ReportBodyOf<'daemon.logs'>['lines'][number];
 
 /** The newest lines of the daemon's log, kept in memory. */
 export interface LogRing extends LogDestination {
@@ -42,13 +38,13 @@ export function createLogRing(next: LogDestination): LogRing {
   };
 }
 
-/** Lines are made by our own logger; what is none of its lines is kept as a message. */
+/** Lines are JSON of our own logger; any other text is kept as a message. */
 function parseLine(text: string): RingLine {
   try {
     const { time, level, msg, task_id: taskId } = JSON.parse(text) as Record<string, unknown>;
     return {
       ts: typeof time === 'string' ? Date.parse(time) / 1000 : 0,
-      level: typeof level === 'string' ? level : 'info',
+      level: LOG_LINE_LEVELS.find((each) => each === level) ?? 'info',
       msg: typeof msg === 'string' ? msg.slice(0, MAX_MESSAGE_LENGTH) : '',
       ...(typeof taskId === 'string' ? { task_id: taskId } : {}),
     };

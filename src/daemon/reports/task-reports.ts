@@ -1,7 +1,9 @@
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
-import type { ReportBody, ReportHandler, ReportQuery } from '../api/ports.ts';
-import type { TaskEngine, TaskRow } from '../tasks/task-engine.ts';
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
+import { unknownName } from '../../contract/problems/value-errors.ts';
+import { defineReport, type DefinedReport } from '../api/define-report.ts';
+import type { TaskEngine, Task } from '../tasks/task-engine.ts';
 
 /** Most tasks of the list. */
 const LIST_MAX = 500;
@@ -12,21 +14,20 @@ const OMITTED = { omitted: 'too long for the list; see the status of the task' }
 /** The reports `task.list`, `task.status` and `task.logs`. */
 export function createTaskReports(
   engine: Pick<TaskEngine, 'get' | 'list' | 'counts' | 'logs'>,
-): ReadonlyMap<string, ReportHandler> {
-  return new Map<string, ReportHandler>([
-    ['task.list', () => ({ counts: engine.counts(), items: engine.list(LIST_MAX).map(shortened) })],
-    [
-      'task.status',
-      (query) => {
-        const taskId = taskIdOf(query);
-        return { task: engine.get(taskId) ?? unknownTask(taskId) };
-      },
-    ],
-    ['task.logs', (query) => logsReport(engine, taskIdOf(query))],
-  ]);
+): readonly DefinedReport[] {
+  return [
+    defineReport('task.list', () => ({
+      counts: engine.counts(),
+      items: engine.list(LIST_MAX).map(shortened),
+    })),
+    defineReport('task.status', ({ task_id: taskId }) => ({
+      task: engine.get(taskId) ?? unknownTask(taskId),
+    })),
+    defineReport('task.logs', ({ task_id: taskId }) => logsReport(engine, taskId)),
+  ];
 }
 
-function logsReport(engine: Pick<TaskEngine, 'logs'>, taskId: string): ReportBody {
+function logsReport(engine: Pick<TaskEngine, 'logs'>, taskId: string): ReportBodyOf<'task.logs'> {
   const log = engine.logs(taskId) ?? unknownTask(taskId);
   return {
     task_id: taskId,
@@ -39,7 +40,7 @@ function logsReport(engine: Pick<TaskEngine, 'logs'>, taskId: string): ReportBod
   };
 }
 
-function shortened(task: TaskRow): TaskRow {
+function shortened(task: Task): Task {
   return { ...task, args: bounded(task.args), result: task.result === null ? null : bounded(task.result) };
 }
 
@@ -47,11 +48,6 @@ function bounded(value: Readonly<Record<string, unknown>>): Readonly<Record<stri
   return stringifyJsonExact(value).length <= MEMBER_MAX_LENGTH ? value : OMITTED;
 }
 
-function taskIdOf(query: ReportQuery): string {
-  const taskId = query['task_id'];
-  return typeof taskId === 'string' ? taskId : '';
-}
-
 function unknownTask(taskId: string): never {
-  throw new ServiceError('unknown_task', `no task has the id "${taskId}"; task.list has those that are kept`);
+  throw new ServiceError('unknown_task', unknownName('task', taskId, 'task.list has those that are kept'));
 }

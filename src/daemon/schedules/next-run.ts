@@ -18,7 +18,7 @@ export function isDue(schedule: Schedule, now: number): boolean {
   return schedule.enabled && schedule.next_run_unix_seconds !== null && schedule.next_run_unix_seconds <= now;
 }
 
-/** What became of one run. */
+/** The outcome of one run. */
 export interface RunRecord {
   /** `null` when no task could be queued. */
   readonly taskId: string | null;
@@ -35,7 +35,7 @@ export function afterOverlap(schedule: Schedule, now: number): Schedule {
   return advanced({ ...schedule, skipped_overlap: schedule.skipped_overlap + 1 }, now);
 }
 
-/** The schedule after runs that somebody asked for: they count, and the next run stays as it is. */
+/** The schedule after requested runs: they count, and the next run stays as it is. */
 export function afterRequestedRuns(schedule: Schedule, runs: readonly RunRecord[], now: number): Schedule {
   return counted(schedule, runs, now);
 }

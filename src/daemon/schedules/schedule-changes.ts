@@ -1,17 +1,17 @@
-import type { ControlBody } from '../../contract/actions/control-body.ts';
-import { SCHEDULE_GROUPS } from '../../contract/schemas/vocabulary.ts';
+import type { BodyOf } from '../../contract/actions/body-of.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { nextSlot, runsLeft } from './next-run.ts';
-import type { Schedule, ScheduleGroup } from './schedule.ts';
+import type { Schedule } from './schedule.ts';
 
 /** The end of the year 9999. */
 const LAST_SECOND = 253_402_300_799;
 /** A hundred years. */
 const LONGEST_SECONDS = 3_155_760_000;
-/** Letters, digits and a few marks: it is used in queries and logs. */
-const SCHEDULE_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 
-type NumberField = 'next_run_unix_seconds' | 'delay_seconds' | 'every_seconds' | 'max_runs';
+type Timing = Pick<
+  BodyOf<'schedule-add'>,
+  'next_run_unix_seconds' | 'delay_seconds' | 'every_seconds' | 'max_runs'
+>;
 
 /**
  * The schedule that a body of schedule-add asks for. Without a time of its own a repeating schedule runs first after one
@@ -19,26 +19,19 @@ type NumberField = 'next_run_unix_seconds' | 'delay_seconds' | 'every_seconds' |
  *
  * @param id used when the body has none
  * @param now Unix seconds
- * @throws ServiceError `invalid_request`
+ * @throws ServiceError `invalid_request` for a time or interval that is too large
  */
-export function newSchedule(body: ControlBody, id: string, now: number): Schedule {
-  const named = body.id ?? id;
-  if (!SCHEDULE_ID.test(named)) {
-    throw invalid(
-      'id',
-      'must be 1 to 128 letters, digits, ".", "_", ":" or "-", and begin with a letter or digit',
-    );
-  }
-  const every = numberOf(body, 'every_seconds', LONGEST_SECONDS);
+export function newSchedule(body: BodyOf<'schedule-add'>, id: string, now: number): Schedule {
+  const every = bounded(body, 'every_seconds', LONGEST_SECONDS);
   return {
-    id: named,
-    group: groupOf(body) ?? 'res',
-    action: body.action ?? '',
+    id: body.id ?? id,
+    group: body.group,
+    action: body.action,
     args: body.args ?? [],
     enabled: body.enabled ?? true,
     next_run_unix_seconds: timeOf(body, now) ?? now + (every ?? 0),
     every_seconds: every,
-    max_runs: numberOf(body, 'max_runs', Number.MAX_SAFE_INTEGER),
+    max_runs: bounded(body, 'max_runs', Number.MAX_SAFE_INTEGER),
     run_count: 0,
     last_run_unix_seconds: null,
     last_task_id: null,
@@ -49,16 +42,16 @@ export function newSchedule(body: ControlBody, id: string, now: number): Schedul
 }
 
 /**
- * A schedule with the changes of a body of schedule-update. A new interval counts from now unless a time is given; one
- * that is enabled again goes on with its next slot and makes up for none.
+ * A schedule with the changes of a body of schedule-update. A new interval counts from now unless a time is given; a
+ * schedule that is enabled again continues with its next slot and makes up for none.
  *
  * @param now Unix seconds
- * @throws ServiceError `invalid_request` when it would be enabled without ever running
+ * @throws ServiceError `invalid_request` when it would be enabled without ever running, and as {@link newSchedule}
  */
-export function changedSchedule(schedule: Schedule, body: ControlBody, now: number): Schedule {
-  const newEvery = numberOf(body, 'every_seconds', LONGEST_SECONDS);
+export function changedSchedule(schedule: Schedule, body: BodyOf<'schedule-update'>, now: number): Schedule {
+  const newEvery = bounded(body, 'every_seconds', LONGEST_SECONDS);
   const every = body.clear_every === true ? null : (newEvery ?? schedule.every_seconds);
-  const maxRuns = numberOf(body, 'max_runs', Number.MAX_SAFE_INTEGER) ?? schedule.max_runs;
+  const maxRuns = bounded(body, 'max_runs', Number.MAX_SAFE_INTEGER) ?? schedule.max_runs;
   const exhausted = runsLeft({ ...schedule, max_runs: maxRuns }) === 0;
   if (exhausted && body.enabled === true) {
     throw invalid('enabled', `max_runs (${String(maxRuns)}) is reached: send a larger max_runs with it`);
@@ -74,7 +67,7 @@ export function changedSchedule(schedule: Schedule, body: ControlBody, now: numb
   }
   return {
     ...schedule,
-    group: groupOf(body) ?? schedule.group,
+    group: body.group ?? schedule.group,
     action: body.action ?? schedule.action,
     args: body.clear_args === true ? [] : (body.args ?? schedule.args),
     enabled,
@@ -96,20 +89,15 @@ function continued(
   return next === null ? now + every : nextSlot(next, every, now);
 }
 
-function timeOf(body: ControlBody, now: number): number | null {
-  const delay = numberOf(body, 'delay_seconds', LONGEST_SECONDS);
-  return delay === null ? numberOf(body, 'next_run_unix_seconds', LAST_SECOND) : now + delay;
+function timeOf(body: Timing, now: number): number | null {
+  const delay = bounded(body, 'delay_seconds', LONGEST_SECONDS);
+  return delay === null ? bounded(body, 'next_run_unix_seconds', LAST_SECOND) : now + delay;
 }
 
-function numberOf(body: ControlBody, field: NumberField, most: number): number | null {
-  const value = body[field];
-  if (value === undefined) return null;
-  if (value > most) throw invalid(field, `must not exceed ${most}`);
-  return Number(value);
-}
-
-function groupOf(body: ControlBody): ScheduleGroup | null {
-  return SCHEDULE_GROUPS.find((group) => group === body.group) ?? null;
+function bounded(body: Timing, field: keyof Timing, most: number): number | null {
+  const value = body[field] ?? null;
+  if (value !== null && value > most) throw invalid(field, `must not exceed ${most}`);
+  return value;
 }
 
 function invalid(field: string, message: string): ServiceError {

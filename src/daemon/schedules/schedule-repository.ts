@@ -1,5 +1,6 @@
+import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
 import type { Database } from '../database/sqlite-database.ts';
-import type { Schedule, ScheduleGroup } from './schedule.ts';
+import type { Schedule } from './schedule.ts';
 
 /** Which schedules a list is to have; what is `null` does not matter. */
 export interface ScheduleFilter {

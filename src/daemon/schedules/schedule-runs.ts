@@ -5,17 +5,14 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import { afterOverlap, afterRequestedRuns, afterRun, isDue, type RunRecord } from './next-run.ts';
-import { planScheduled, type TaskPlan } from './schedulable-actions.ts';
 import type { ScheduleRepository } from './schedule-repository.ts';
 import type { Schedule } from './schedule.ts';
+import { scheduledCall } from './scheduled-call.ts';
 
-/** What runs of schedules are made with. */
-export interface ScheduleRunDependencies {
+export interface ScheduleRunOptions {
   readonly database: Pick<Database, 'transaction'>;
   readonly repository: ScheduleRepository;
-  readonly engine: Pick<TaskEngine, 'submit' | 'get' | 'isScheduleActive'>;
-  /** By the name of the action, those that this daemon can run. */
-  readonly plans: ReadonlyMap<string, TaskPlan>;
+  readonly engine: Pick<TaskEngine, 'submit' | 'get' | 'isScheduleActive' | 'jobs'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
@@ -27,13 +24,13 @@ export const TASK_QUEUED_FAILPOINT = 'schedule.task.queued';
 /** Queues the tasks of schedules. */
 export interface ScheduleRuns {
   /**
-   * Runs the slot of a schedule that is due, exactly once however often and by whomever this is called: one
-   * transaction queues the task and moves the schedule on. A run whose predecessor is still active is left out; one
-   * that cannot be queued counts as failed.
+   * Runs the slot of a schedule that is due, exactly once however often this is called: one transaction
+   * queues the task and advances the schedule. A run is skipped while the one before it is still active; a run that
+   * cannot be queued counts as failed.
    */
   fire(id: string): void;
   /**
-   * Queues runs that somebody asked for, back to back; the next slot stays as it is.
+   * Queues requested runs, back to back; the next slot stays as it is.
    *
    * @returns the ids of their tasks
    * @throws ServiceError `action_not_schedulable`, `not_implemented`, `invalid_request`; then nothing was queued
@@ -42,23 +39,23 @@ export interface ScheduleRuns {
 }
 
 /** Creates what queues the tasks of schedules. */
-export function createScheduleRuns(deps: ScheduleRunDependencies): ScheduleRuns {
-  const { database, repository, engine, clock, logger } = deps;
+export function createScheduleRuns(options: ScheduleRunOptions): ScheduleRuns {
+  const { database, repository, engine, clock, logger } = options;
 
   const queue = (schedule: Schedule, dedupe: boolean): RunRecord & { readonly taskId: string } => {
-    const { kind, args, body } = planScheduled(schedule, deps.plans);
+    const { kind, args, audit } = scheduledCall(schedule, engine.jobs);
     const { task } = engine.submit({
       kind,
       args,
       dedupe,
       scheduleId: schedule.id,
-      ...(body.reviewer === undefined ? {} : { reviewer: body.reviewer }),
-      ...(body.reason === undefined ? {} : { reason: body.reason }),
+      ...(audit.reviewer === undefined ? {} : { reviewer: audit.reviewer }),
+      ...(audit.reason === undefined ? {} : { reason: audit.reason }),
     });
     return { taskId: task.task_id, status: task.status };
   };
 
-  /** An equal task that others started is joined, so that a slot never waits behind work that does the same. */
+  /** Joins an equal task that is queued or running, so that a slot never waits behind work that does the same. */
   const queueOrFail = (schedule: Schedule): RunRecord => {
     try {
       return queue(schedule, true);
@@ -79,12 +76,12 @@ export function createScheduleRuns(deps: ScheduleRunDependencies): ScheduleRuns 
         const now = unixSeconds(clock);
         if (schedule === null || !isDue(schedule, now)) return;
         if (isActive(schedule)) {
-          logger.warn({ schedule_id: id }, 'a run was left out: the one before is still active');
+          logger.warn({ schedule_id: id }, 'a run was skipped: the one before it is still active');
           repository.update(afterOverlap(schedule, now));
           return;
         }
         const run = queueOrFail(schedule);
-        deps.failpoints.hit(TASK_QUEUED_FAILPOINT);
+        options.failpoints.hit(TASK_QUEUED_FAILPOINT);
         repository.update(afterRun(schedule, run, now));
         logger.info({ schedule_id: id, task_id: run.taskId }, 'a schedule ran');
       });

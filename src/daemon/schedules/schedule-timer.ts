@@ -4,8 +4,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { ScheduleRepository } from './schedule-repository.ts';
 import type { ScheduleRuns } from './schedule-runs.ts';
 
-/** What {@link createScheduleTimer} needs. */
-export interface ScheduleTimerDependencies {
+export interface ScheduleTimerOptions {
   readonly repository: Pick<ScheduleRepository, 'due' | 'nextDue'>;
   readonly runs: Pick<ScheduleRuns, 'fire'>;
   readonly clock: Clock;
@@ -20,9 +19,9 @@ export interface ScheduleTimer {
   stop(): Promise<void>;
 }
 
-/** The timer is armed anew at least so often, because the wall clock may have been set meanwhile. */
+/** Longest sleep; the wall clock may have been set meanwhile. */
 const MAX_SLEEP_MS = 30_000;
-/** Wait before a run is tried again that the database refused. */
+/** Wait before a run that the database refused is tried again. */
 const RETRY_MS = 5000;
 /** Schedules run between two turns of the event loop; each is a write to the disk. */
 const RUNS_PER_TURN = 20;
@@ -33,7 +32,7 @@ export function createScheduleTimer({
   runs,
   clock,
   logger,
-}: ScheduleTimerDependencies): ScheduleTimer {
+}: ScheduleTimerOptions): ScheduleTimer {
   let waiting = new AbortController();
   const stopping = new AbortController();
   let loop: Promise<void> = Promise.resolve();
@@ -71,7 +70,7 @@ export function createScheduleTimer({
 
   const runForever = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      // Before the turn: what changes during it must cut the sleep short that follows.
+      // Before the turn, so that a change during it shortens the sleep after it.
       waiting = new AbortController();
       const ms = await turn();
       if (stopping.signal.aborted) return;

@@ -1,14 +1,11 @@
-import type { SCHEDULE_GROUPS } from '../../contract/schemas/vocabulary.ts';
-
-/** One of the groups of schedules. */
-export type ScheduleGroup = (typeof SCHEDULE_GROUPS)[number];
+import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
 
 /** A schedule as it is stored and reported. */
 export interface Schedule {
   readonly id: string;
   readonly group: ScheduleGroup;
   readonly action: string;
-  /** `key=value` pairs for the fields of the action. */
+  /** `key=value` pairs for the arguments of the job that `action` names. */
   readonly args: readonly string[];
   readonly enabled: boolean;
   /** `null` when it will not run by itself again; never `null` while it is enabled. */
@@ -19,7 +16,7 @@ export interface Schedule {
   readonly run_count: number;
   readonly last_run_unix_seconds: number | null;
   readonly last_task_id: string | null;
-  /** Status of the last run's task; `failed` when a run could not even be queued. */
+  /** Status of the last run's task; `failed` when the run could not be queued. */
   readonly last_status: string | null;
   /** Runs left out because the one before was still active. */
   readonly skipped_overlap: number;

@@ -2,13 +2,13 @@ import type { SigningKey } from '../../attestation/keys.ts';
 import type { Result } from '../../domain/result.ts';
 import type { DaemonConfiguration } from '../config.ts';
 
-/** Everything the daemon is told from outside: its configuration and the keys that it names. */
+/** The configuration of the daemon and the keys that it names. */
 export interface DaemonSettings {
   readonly configuration: DaemonConfiguration;
   readonly signingKeys: readonly SigningKey[];
 }
 
-/** Settings that were read again, and what about their files deserves a word. */
+/** Settings that were read again, and warnings about their files. */
 export interface LoadedSettings extends DaemonSettings {
   readonly warnings: readonly string[];
 }
@@ -16,10 +16,10 @@ export interface LoadedSettings extends DaemonSettings {
 /** Reads the configuration and the keys again: the settings, or every problem of theirs. */
 export type SettingsLoader = () => Promise<Result<LoadedSettings, readonly string[]>>;
 
-/** The settings that count now. */
+/** Holds the current settings. */
 export interface SettingsHolder {
   current(): DaemonSettings;
-  /** Swaps all of them at once: whoever asks from now on gets the new ones. */
+  /** Swaps all of them: every later call of `current` gives the new ones. */
   replace(next: DaemonSettings): void;
 }
 

@@ -8,8 +8,7 @@ import type { OwnedUpstream, ReplaceableUpstream } from '../upstream/upstream-so
 import type { DaemonSettings, LoadedSettings, SettingsHolder, SettingsLoader } from './daemon-settings.ts';
 import { compareSettings } from './settings-changes.ts';
 
-/** What {@link createReload} needs. */
-export interface ReloadDependencies {
+export interface ReloadOptions {
   readonly load: SettingsLoader;
   readonly settings: SettingsHolder;
   readonly upstream: Pick<ReplaceableUpstream, 'replace'>;
@@ -19,16 +18,16 @@ export interface ReloadDependencies {
   readonly logger: Logger;
 }
 
-/** Sections whose change is a reason to attest anew. */
+/** Sections whose change is a reason for a new attestation. */
 const ATTESTED_SECTIONS = ['attestation.', 'retention.'];
 
 /**
- * The action `reload`: reads configuration and keys again and swaps all of it at once. Whatever is wrong with the new
- * ones is found before anything changes, and everything that is wrong is told.
+ * The action `reload`: reads configuration and keys again and swaps all of them. It checks the new ones before it changes
+ * anything, and its error lists every problem.
  *
  * @returns a function that gives what changed, what needs a restart, and the attestation issued with the new keys
  */
-export function createReload(deps: ReloadDependencies): () => Promise<TaskResult> {
+export function createReload(deps: ReloadOptions): () => Promise<TaskResult> {
   const { settings, upstream, attestor, logger } = deps;
   return async () => {
     const before = settings.current();
@@ -68,11 +67,8 @@ export function createReload(deps: ReloadDependencies): () => Promise<TaskResult
   };
 }
 
-/** Attests with what counts now. That it cannot be done does not undo the reload: the renewal goes on trying. */
-async function reattest(
-  { attestor, logger }: ReloadDependencies,
-  warnings: string[],
-): Promise<number | null> {
+/** Attests with the new settings. A failure does not undo the reload: the renewal tries again. */
+async function reattest({ attestor, logger }: ReloadOptions, warnings: string[]): Promise<number | null> {
   try {
     const version = await attestor.issue('reload');
     if (version === null)
@@ -86,7 +82,7 @@ async function reattest(
 }
 
 function connect(
-  deps: ReloadDependencies,
+  deps: ReloadOptions,
   configuration: UpstreamConfiguration,
 ): Result<OwnedUpstream | null, string> {
   try {

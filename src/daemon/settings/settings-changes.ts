@@ -24,7 +24,7 @@ export interface SettingsChanges {
 /**
  * Compares a configuration with the one that the daemon runs with.
  *
- * @param running what counts now; its fixed settings are those of the start
+ * @param running the current configuration; its fixed settings are those of the start
  */
 export function compareSettings(running: DaemonConfiguration, next: DaemonConfiguration): SettingsChanges {
   const [before, after] = [flatten(running), flatten(next)];

@@ -3,78 +3,65 @@ import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { IdempotencyRepository } from './idempotency-repository.ts';
-import type { TaskEngine, TaskRow, TaskSubmission } from './task-engine.ts';
-import { taskDedupeKey } from './task-identity.ts';
+import type { AcceptedTask, TaskAcceptance } from './task-acceptance.ts';
+import type { Task, TaskEngine } from './task-engine.ts';
 import { INTERNAL_REASON } from './task-outcome.ts';
 import type { TaskEnding, TaskRepository } from './task-repository.ts';
 import { TaskError } from './task.ts';
 
-/** What {@link createInlineTasks} needs. */
-export interface InlineTaskDependencies {
+export interface InlineTaskOptions {
   readonly database: Database;
-  readonly repository: TaskRepository;
-  readonly idempotency: IdempotencyRepository;
+  readonly repository: Pick<TaskRepository, 'end'>;
+  readonly idempotency: Pick<IdempotencyRepository, 'forgetTask'>;
+  readonly acceptance: Pick<TaskAcceptance, 'begin'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Inserts the row of a task; without a handler it is running at once. */
-  readonly insert: (submission: Omit<TaskSubmission, 'dedupe'>, dedupeKey: string, handler: null) => TaskRow;
-  /** The task that the submission's idempotency key made. */
-  readonly replayed: (submission: Omit<TaskSubmission, 'dedupe'>, dedupeKey: string) => TaskRow | null;
-  readonly onEnded: (task: TaskRow) => void;
+  readonly onEnded: (task: Task) => void;
 }
 
-/** Creates what runs tasks inside their request, one after the other. */
-export function createInlineTasks(deps: InlineTaskDependencies): {
-  readonly record: TaskEngine['recordInline'];
-} {
-  const { database, repository, clock } = deps;
+/** Creates the function that runs tasks inside their request, one after the other. */
+export function createInlineTasks(options: InlineTaskOptions): TaskEngine['recordInline'] {
+  const { database, repository, clock } = options;
   let last: Promise<unknown> = Promise.resolve();
 
   const execute = async (
-    submission: Omit<TaskSubmission, 'dedupe'>,
-    run: Parameters<TaskEngine['recordInline']>[1],
-  ): Promise<TaskRow> => {
-    const dedupeKey = taskDedupeKey(submission.kind, submission.args);
-    const { known, task } = database.transaction(() => {
-      const known = deps.replayed(submission, dedupeKey);
-      return { known, task: known ?? deps.insert(submission, dedupeKey, null) };
-    });
-    if (known !== null) return known;
+    ...[submission, run]: Parameters<TaskEngine['recordInline']>
+  ): Promise<AcceptedTask> => {
+    const accepted = options.acceptance.begin(submission);
+    if (accepted.deduplicated) return accepted;
     try {
       const result = await run();
-      const ended = repository.end(
-        task.task_id,
-        { status: 'succeeded', result, failureCode: null, failureReason: null },
-        unixSeconds(clock),
-      );
-      deps.onEnded(ended);
-      return ended;
+      const ending = { status: 'succeeded', result, failureCode: null, failureReason: null } as const;
+      const task = repository.end(accepted.task.task_id, ending, unixSeconds(clock));
+      options.onEnded(task);
+      return { task, deduplicated: false };
     } catch (error) {
-      fail(task, error);
+      fail(accepted.task, error);
       throw error;
     }
   };
 
   /** Records the failure, and lets the same request be made again under its key. */
-  const fail = (task: TaskRow, error: unknown): void => {
+  const fail = (task: Task, error: unknown): void => {
     try {
       const ended = database.transaction(() => {
-        deps.idempotency.forgetTask(task.task_id);
+        options.idempotency.forgetTask(task.task_id);
         return repository.end(task.task_id, endingOf(error), unixSeconds(clock));
       });
-      deps.onEnded(ended);
+      options.onEnded(ended);
     } catch (cause) {
-      deps.logger.error({ err: cause, task_id: task.task_id }, 'the failure of a task could not be recorded');
+      options.logger.error(
+        { err: cause, task_id: task.task_id },
+        'the failure of a task could not be recorded',
+      );
     }
   };
 
-  return {
-    record: (submission, run) => {
-      const next = last.then(() => execute(submission, run));
-      // Whoever asked gets the error; those behind it only wait for the end.
-      last = next.catch(() => undefined);
-      return next;
-    },
+  return (submission, run) => {
+    const next = last.then(() => execute(submission, run));
+    // The caller gets the error; the next task only waits for the end.
+    last = next.catch(() => undefined);
+    return next;
   };
 }
 

@@ -1,29 +1,14 @@
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import type { Logger } from '../../platform/logging/logging.ts';
-import type { BackoffOptions } from '../../platform/process/backoff.ts';
-import { logOutcome, recordOutcome } from './outcome-recorder.ts';
+import type { JobRegistry } from './job-registry.ts';
 import { createStoreLock } from './store-lock.ts';
-import type { TaskRow } from './task-engine.ts';
-import type { TaskLog } from './task-log.ts';
-import { decideOutcome, type RunEnd, type TaskOutcome } from './task-outcome.ts';
-import type { TaskRepository } from './task-repository.ts';
-import { createTaskRun, type TaskRun } from './task-run.ts';
+import { createTaskExecution, DATABASE_RETRY_MS, type TaskExecutionOptions } from './task-execution.ts';
+import type { TaskRun } from './task-run.ts';
 import { chooseStarts, type LaneHead } from './task-start-rules.ts';
-import type { TaskHandler, TaskLane } from './task.ts';
+import type { TaskLane } from './task.ts';
 
-/** What {@link createLaneRunner} needs. */
-export interface LaneRunnerDependencies {
-  readonly repository: TaskRepository;
-  readonly log: TaskLog;
-  readonly handlers: ReadonlyMap<string, TaskHandler>;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly logger: Logger;
+export interface LaneRunnerOptions extends TaskExecutionOptions {
+  readonly jobs: Pick<JobRegistry, 'find'>;
   readonly bootId: string;
-  readonly backoff: BackoffOptions;
-  /** Called with every task that reached a terminal state. */
-  readonly onEnded: (task: TaskRow) => void;
 }
 
 /** Starts what is queued, one task a lane, and records how each ended. */
@@ -34,8 +19,6 @@ export interface LaneRunner {
   wake(): void;
   /** The run of a task, if it runs now. */
   run(taskId: string): TaskRun | null;
-  /** Which task runs in each busy lane. */
-  running(): ReadonlyMap<TaskLane, string>;
   /** Starts nothing more, asks every run to stop, and waits for them at most `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
@@ -48,26 +31,24 @@ interface BusyLane {
 
 /** Lanes whose tasks the runner starts; `admin` tasks run inside their request. */
 const LANES: readonly TaskLane[] = ['release', 'verify', 'parse', 'i18n'];
-/** Wait before the database is tried again after it refused a write. */
-const DATABASE_RETRY_MS = 5000;
-/** The timer is armed anew at least so often, because the wall clock may have been set meanwhile. */
+/** Longest sleep; the wall clock may have been set meanwhile. */
 const MAX_TIMER_MS = 60_000;
 
 /** Creates a runner that starts nothing before `start`. */
-export function createLaneRunner(deps: LaneRunnerDependencies): LaneRunner {
-  const { repository, log, handlers, clock, logger } = deps;
+export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
+  const { repository, jobs, clock, logger } = options;
+  const execution = createTaskExecution(options);
   const lock = createStoreLock();
   const busy = new Map<TaskLane, BusyLane>();
   let timer = new AbortController();
   let woken = false;
   let started = false;
   let stopping = false;
-  let abandoned = false;
 
   const wake = (): void => {
     if (woken || stopping || !started) return;
     woken = true;
-    // Not at once: what submits a task is answered with the queued row before the handler begins.
+    // Later, so that a submission is answered with the queued row before its task begins.
     queueMicrotask(() => {
       woken = false;
       startDue();
@@ -77,7 +58,7 @@ export function createLaneRunner(deps: LaneRunnerDependencies): LaneRunner {
   const wakeAfter = (ms: number): void => {
     timer.abort();
     timer = new AbortController();
-    // The sleep only rejects when the timer is armed anew or the runner stops.
+    // The sleep only rejects when the timer is set again or the runner stops.
     clock.sleep(ms, timer.signal).then(wake, () => undefined);
   };
 
@@ -98,84 +79,23 @@ export function createLaneRunner(deps: LaneRunnerDependencies): LaneRunner {
     LANES.flatMap((lane) => {
       if (busy.has(lane)) return [];
       const due = repository.nextDue(lane, nowMs);
-      const handler = due === null ? undefined : handlers.get(due.kind);
-      if (due === null || handler === undefined) return [];
-      return [{ taskId: due.taskId, lane, seq: due.seq, storeLock: handler.storeLock }];
+      const job = due === null ? null : jobs.find(due.kind);
+      if (due === null || job === null) return [];
+      return [{ taskId: due.taskId, lane, seq: due.seq, storeLock: job.storeLock }];
     });
 
   const start = ({ taskId, lane, storeLock }: LaneHead): void => {
-    const task = repository.begin(taskId, deps.bootId, unixSeconds(clock));
-    const handler = handlers.get(task.kind);
-    if (handler === undefined) throw new Error(`no handler for ${task.kind}`);
+    const task = repository.begin(taskId, options.bootId, unixSeconds(clock));
+    const job = jobs.find(task.kind);
+    if (job === null) throw new Error(`no job is named ${task.kind}`);
     const release = lock.acquire(storeLock);
-    const run = createTaskRun(task, {
-      clock,
-      log: (level, message, fields) => {
-        logger[level]({ ...fields, task_id: taskId, kind: task.kind }, message);
-        log.add(taskId, level, message, fields);
-      },
-      writeProgress: (progress) => {
-        try {
-          repository.writeProgress(taskId, progress, unixSeconds(clock));
-        } catch (error) {
-          logger.warn({ err: error, task_id: taskId }, 'progress could not be written');
-        }
-      },
-    });
-    const ended = execute(task, handler, run).finally(() => {
+    const run = execution.prepare(task);
+    const ended = execution.execute(task, job, run).finally(() => {
       release();
       busy.delete(lane);
       wake();
     });
     busy.set(lane, { taskId, run, ended });
-  };
-
-  const execute = async (task: TaskRow, handler: TaskHandler, run: TaskRun): Promise<void> => {
-    run.context.log('info', `${task.kind} started`, { attempt: task.attempt });
-    const end = await Promise.resolve()
-      .then(() => handler.run(run.context))
-      .then(
-        (returned): RunEnd => ({ returned }),
-        (thrown: unknown): RunEnd => ({ thrown, byAbort: run.isAbort(thrown) }),
-      );
-    const outcome = decideOutcome(end, {
-      cancelRequested: run.cancelRequested(),
-      attempt: task.attempt,
-      maxAttempts: task.max_attempts,
-      resumable: handler.resumable,
-      backoff: deps.backoff,
-      random: deps.random(),
-    });
-    if (outcome.next === 'failed' && outcome.code === 'internal_error' && 'thrown' in end) {
-      logger.error({ err: end.thrown, task_id: task.task_id, kind: task.kind }, 'a task failed unexpectedly');
-    }
-    logOutcome(run.context, task, outcome);
-    await recordPatiently(task.task_id, run, outcome);
-  };
-
-  /** Tries again while the database refuses: until it is recorded how the task ended, its lane must not go on. */
-  const recordPatiently = async (taskId: string, run: TaskRun, outcome: TaskOutcome): Promise<void> => {
-    for (;;) {
-      if (abandoned) return;
-      try {
-        const ended = record(taskId, run, outcome);
-        if (ended !== null) deps.onEnded(ended);
-        return;
-      } catch (error) {
-        logger.error(
-          { err: error, task_id: taskId },
-          'the end of a task could not be recorded; trying again',
-        );
-      }
-      await clock.sleep(DATABASE_RETRY_MS);
-    }
-  };
-
-  const record = (taskId: string, run: TaskRun, outcome: TaskOutcome): TaskRow | null => {
-    const progress = run.progress();
-    if (progress !== null) repository.writeProgress(taskId, progress, unixSeconds(clock));
-    log.flush();
-    return recordOutcome(repository, taskId, outcome, clock.now());
   };
 
   return {
@@ -185,27 +105,36 @@ export function createLaneRunner(deps: LaneRunnerDependencies): LaneRunner {
     },
     wake,
     run: (taskId) => [...busy.values()].find((lane) => lane.taskId === taskId)?.run ?? null,
-    running: () => new Map([...busy].map(([lane, { taskId }]) => [lane, taskId])),
     stop: async (graceMs) => {
       stopping = true;
       timer.abort();
       const runs = [...busy.values()];
       for (const { run } of runs) run.interrupt('stop');
-      const grace = new AbortController();
-      const inTime = await Promise.race([
-        Promise.allSettled(runs.map(({ ended }) => ended)).then(() => true),
-        clock.sleep(graceMs, grace.signal).then(
-          () => false,
-          () => true,
-        ),
-      ]);
-      grace.abort();
-      abandoned = true;
-      log.flush();
+      const inTime = await endWithin(
+        clock,
+        runs.map(({ ended }) => ended),
+        graceMs,
+      );
+      execution.abandon();
+      options.log.flush();
       if (!inTime) {
         const tasks = [...busy.values()].map(({ taskId }) => taskId);
         logger.warn({ tasks }, 'tasks did not stop in time; they are recovered at the next start');
       }
     },
   };
+}
+
+/** Waits for runs to end. @returns whether all did within `graceMs` */
+async function endWithin(clock: Clock, ended: readonly Promise<void>[], graceMs: number): Promise<boolean> {
+  const grace = new AbortController();
+  const inTime = await Promise.race([
+    Promise.allSettled(ended).then(() => true),
+    clock.sleep(graceMs, grace.signal).then(
+      () => false,
+      () => true,
+    ),
+  ]);
+  grace.abort();
+  return inTime;
 }

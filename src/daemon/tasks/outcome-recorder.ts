@@ -1,4 +1,4 @@
-import type { TaskRow } from './task-engine.ts';
+import type { Task } from './task-engine.ts';
 import type { TaskOutcome } from './task-outcome.ts';
 import type { TaskEnding, TaskRepository } from './task-repository.ts';
 import type { TaskContext } from './task.ts';
@@ -14,7 +14,7 @@ export function recordOutcome(
   taskId: string,
   outcome: TaskOutcome,
   nowMs: number,
-): TaskRow | null {
+): Task | null {
   if (outcome.next === 'retried' || outcome.next === 'resumed') {
     const retried = outcome.next === 'retried' ? outcome : null;
     repository.requeue(taskId, {
@@ -30,7 +30,7 @@ export function recordOutcome(
 }
 
 /** Adds the end of a run to the task's log. */
-export function logOutcome(context: TaskContext, task: TaskRow, outcome: TaskOutcome): void {
+export function logOutcome(context: TaskContext, task: Task, outcome: TaskOutcome): void {
   switch (outcome.next) {
     case 'succeeded':
       context.log('info', `${task.kind} succeeded`);
@@ -39,7 +39,7 @@ export function logOutcome(context: TaskContext, task: TaskRow, outcome: TaskOut
       context.log('info', `${task.kind} was cancelled`);
       break;
     case 'resumed':
-      context.log('info', `${task.kind} was interrupted and goes on when the daemon is up again`);
+      context.log('info', `${task.kind} was interrupted; it is resumed when the daemon starts again`);
       break;
     case 'retried':
       context.log('warn', `attempt ${task.attempt} of ${task.max_attempts} failed: ${outcome.reason}`, {

@@ -1,5 +1,5 @@
 import type { StoreLockState } from './task-start-rules.ts';
-import type { TaskHandler } from './task.ts';
+import type { JobDefinition } from './job.ts';
 
 /** The lock on the snapshot store across lanes: many that share it, or one that has it to itself. */
 export interface StoreLock {
@@ -10,10 +10,10 @@ export interface StoreLock {
    * @returns gives it back; further calls do nothing
    * @throws Error when it cannot be had now; ask `state` first
    */
-  acquire(mode: TaskHandler['storeLock']): () => void;
+  acquire(mode: JobDefinition['storeLock']): () => void;
 }
 
-/** Creates a lock that nobody holds. */
+/** Creates a free lock. */
 export function createStoreLock(): StoreLock {
   let shared = 0;
   let exclusive = false;

@@ -1,7 +1,9 @@
-import type { TaskArguments, TaskHandler, TaskLane, TaskResult, TaskStatus } from './task.ts';
+import type { JobRegistry } from './job-registry.ts';
+import type { AcceptedTask } from './task-acceptance.ts';
+import type { TaskArguments, TaskLane, TaskResult, TaskStatus } from './task.ts';
 
-/** A task as it is stored and reported. Times are Unix seconds. */
-export interface TaskRow {
+/** A task as the engine and the reports have it. Times are Unix seconds. */
+export interface Task {
   readonly task_id: string;
   readonly kind: string;
   readonly lane: TaskLane;
@@ -30,17 +32,21 @@ export interface TaskRow {
   readonly correlation_id: string | null;
 }
 
-/** What is asked of the engine. */
-export interface TaskSubmission {
+/** A task that is done inside its request. */
+export interface InlineSubmission {
   readonly kind: string;
   readonly args: TaskArguments;
-  /** Whether an equal task (kind and arguments) that is queued or running is returned instead of a new one. */
-  readonly dedupe: boolean;
   readonly reviewer?: string;
   readonly reason?: string;
   readonly idempotencyKey?: string;
   readonly scheduleId?: string;
   readonly correlationId?: string;
+}
+
+/** A task of a job. */
+export interface TaskSubmission extends InlineSubmission {
+  /** Whether an equal task (kind and arguments) that is queued or running is returned instead of a new one. */
+  readonly dedupe: boolean;
 }
 
 /** One line of a task's log. */
@@ -63,8 +69,8 @@ export interface TaskLogPage {
 
 /** Runs tasks in lanes, one at a time each, and keeps every one of them in the main database. */
 export interface TaskEngine {
-  /** Adds a kind of task; before `start`. */
-  register(handler: TaskHandler): void;
+  /** What it can run. */
+  readonly jobs: JobRegistry;
   /**
    * Queues a task. The row is durable when this returns; an equal task that is live, or the one that the same
    * idempotency key made within the last 24 hours, is returned in its place. Inside a transaction of the same database
@@ -72,29 +78,29 @@ export interface TaskEngine {
    *
    * @throws TaskError `idempotency_key_reused` when the key was used for something else
    */
-  submit(submission: TaskSubmission): { readonly task: TaskRow; readonly deduplicated: boolean };
+  submit(submission: TaskSubmission): AcceptedTask;
   /**
    * Records a task that runs inside the request and is finished when this returns. When `run` throws, the task is
    * recorded as failed and the error is passed on. With an idempotency key that is known, `run` is not called.
    */
   recordInline(
-    submission: Omit<TaskSubmission, 'dedupe'>,
+    submission: InlineSubmission,
     run: () => Promise<TaskResult> | TaskResult,
-  ): Promise<TaskRow>;
-  /** Cancels a queued task at once and asks a running one to stop. Throws TaskError `unknown_task`, `task_already_terminal`. */
-  cancel(taskId: string, reason: string | null): TaskRow;
-  get(taskId: string): TaskRow | null;
+  ): Promise<AcceptedTask>;
+  /** Cancels a queued task and asks a running one to stop. Throws TaskError `unknown_task`, `task_already_terminal`. */
+  cancel(taskId: string, reason: string | null): Task;
+  get(taskId: string): Task | null;
   /** Newest first, at most `limit`. */
-  list(limit: number): readonly TaskRow[];
+  list(limit: number): readonly Task[];
   /** The log of a task, or `null` when there is no such task. */
   logs(taskId: string): TaskLogPage | null;
   counts(): Readonly<Record<TaskStatus, number>>;
   /** Whether a task that was submitted with this `scheduleId` has not ended. */
   isScheduleActive(scheduleId: string): boolean;
   /** Called after every task that reached a terminal state. */
-  onFinished(listener: (task: TaskRow) => void): void;
+  onFinished(listener: (task: Task) => void): void;
   /**
-   * Settles what an earlier process left behind; nothing runs yet. Call it when every kind is registered; `start` does
+   * Settles what an earlier process left behind; nothing runs yet. Call it when every job is registered; `start` does
    * it otherwise.
    */
   recover(): void;

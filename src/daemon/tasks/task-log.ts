@@ -19,8 +19,7 @@ export interface TaskLog {
   read(taskId: string): TaskLogPage;
 }
 
-/** What {@link createTaskLog} needs. */
-export interface TaskLogDependencies {
+export interface TaskLogOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -53,7 +52,7 @@ interface LineRecord {
 }
 
 /** Creates the logs over the main database. */
-export function createTaskLog({ database, clock, logger }: TaskLogDependencies): TaskLog {
+export function createTaskLog({ database, clock, logger }: TaskLogOptions): TaskLog {
   const insert = database.prepare(
     `INSERT INTO task_log (task_id, seq, ts, level, message, fields_json)
      VALUES (:task_id, :seq, :ts, :level, :message, :fields)`,

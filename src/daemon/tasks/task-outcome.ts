@@ -22,10 +22,9 @@ export type TaskOutcome =
   | { readonly next: 'cancelled' }
   /** Queued again after a wait, because trying again can help. */
   | { readonly next: 'retried'; readonly delayMs: number; readonly code: string; readonly reason: string }
-  /** Queued again at once, the attempt not counted: the daemon stopped under it. */
+  /** Queued again without a wait, the attempt not counted: the daemon stopped while it ran. */
   | { readonly next: 'resumed' };
 
-/** What {@link decideOutcome} goes by. */
 export interface OutcomeSituation {
   readonly cancelRequested: boolean;
   readonly attempt: number;

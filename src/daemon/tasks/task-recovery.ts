@@ -1,10 +1,11 @@
 import { RESTARTED_REASON } from './task-outcome.ts';
-import type { TaskRow } from './task-engine.ts';
-import type { TaskRecord } from './task-record.ts';
+import type { Task } from './task-engine.ts';
+import type { StoredTask } from './stored-task.ts';
 import type { TaskEnding, TaskRepository } from './task-repository.ts';
-import type { TaskHandler } from './task.ts';
+import type { JobRegistry } from './job-registry.ts';
+import type { JobDefinition } from './job.ts';
 
-/** How often a task may be resumed after a process died under it; beyond it, it is taken for the cause. */
+/** How often a task is resumed after the process died while it ran; after that the task itself may be the cause. */
 export const MAX_RECOVERIES = 20;
 
 /**
@@ -17,14 +18,14 @@ export const MAX_RECOVERIES = 20;
  */
 export function recoverTasks(
   repository: TaskRepository,
-  handlers: ReadonlyMap<string, TaskHandler>,
+  jobs: Pick<JobRegistry, 'find'>,
   bootId: string,
   nowMs: number,
-): readonly TaskRow[] {
+): readonly Task[] {
   const now = Math.floor(nowMs / 1000);
-  const ended: TaskRow[] = [];
+  const ended: Task[] = [];
   for (const record of repository.leftRunning(bootId)) {
-    const ending = endingOf(record, handlers.get(record.kind));
+    const ending = endingOf(record, jobs.find(record.kind));
     if (ending !== null) {
       ended.push(repository.end(record.task_id, ending, now));
       continue;
@@ -38,7 +39,7 @@ export function recoverTasks(
     });
   }
   for (const { task_id: taskId, kind } of repository.waiting()) {
-    if (handlers.has(kind)) continue;
+    if (jobs.find(kind) !== null) continue;
     ended.push(
       repository.end(
         taskId,
@@ -50,12 +51,12 @@ export function recoverTasks(
   return ended;
 }
 
-/** How a task that was left running ends, or `null` when it goes on. */
-function endingOf(record: TaskRecord, handler: TaskHandler | undefined): TaskEnding | null {
+/** How a task that was left running ends, or `null` when it is resumed. */
+function endingOf(record: StoredTask, job: Pick<JobDefinition, 'resumable'> | null): TaskEnding | null {
   if (record.cancel_requested_at !== null) {
     return { status: 'cancelled', result: null, failureCode: null, failureReason: null };
   }
-  if (handler?.resumable !== true) return failed('daemon_restarted', RESTARTED_REASON);
+  if (job?.resumable !== true) return failed('daemon_restarted', RESTARTED_REASON);
   if (record.recoveries < MAX_RECOVERIES) return null;
   return failed(
     'daemon_restarted',

@@ -1,6 +1,11 @@
+import type { Logger } from '../../platform/logging/logging.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Database } from '../database/sqlite-database.ts';
+import type { IdempotencyRepository } from './idempotency-repository.ts';
+import { IDEMPOTENCY_SECONDS } from './task-acceptance.ts';
 
 const DAY_SECONDS = 86_400;
+const PRUNE_INTERVAL_MS = 3_600_000;
 /** Newest tasks that stay whatever their age. */
 const KEEP_NEWEST = 1000;
 const KEEP_DAYS = 14;
@@ -8,11 +13,40 @@ const KEEP_FAILED_DAYS = 30;
 /** Tasks removed in one transaction, so that others are not held up. */
 const BATCH = 200;
 
-/** Creates what removes ended tasks: all but the newest 1,000, those of 14 days, and failed ones of 30 days. */
-export function createTaskRetention(database: Database): {
-  /** @returns how many were removed, with their logs */
-  readonly prune: (now: number) => number;
-} {
+export interface TaskRetentionOptions {
+  readonly database: Pick<Database, 'prepare'>;
+  readonly idempotency: Pick<IdempotencyRepository, 'forgetBefore'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Removes ended tasks with their logs now and once an hour, until the signal is aborted: all but the newest 1,000,
+ * those of 14 days, and failed ones of 30 days. Old idempotency keys go as well.
+ */
+export function startTaskRetention(options: TaskRetentionOptions): void {
+  const { clock, logger, signal } = options;
+  const prune = createPrune(options.database);
+  const pruneForever = async (): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        const now = unixSeconds(clock);
+        options.idempotency.forgetBefore(now - IDEMPOTENCY_SECONDS);
+        const removed = prune(now);
+        if (removed > 0) logger.info({ removed }, 'old tasks were removed');
+      } catch (error) {
+        logger.error({ err: error }, 'old tasks could not be removed');
+      }
+      // Rejected only by the signal, which ends the loop.
+      await clock.sleep(PRUNE_INTERVAL_MS, signal).catch(() => undefined);
+    }
+  };
+  void pruneForever();
+}
+
+/** @returns removes old tasks and gives their number */
+function createPrune(database: Pick<Database, 'prepare'>): (now: number) => number {
   const remove = database.prepare(
     `DELETE FROM task WHERE seq IN (
        SELECT seq FROM task
@@ -22,17 +56,15 @@ export function createTaskRetention(database: Database): {
                               ORDER BY seq DESC LIMIT 1 OFFSET ${KEEP_NEWEST}), 0)
        ORDER BY seq LIMIT ${BATCH})`,
   );
-  return {
-    prune: (now) => {
-      let removed = 0;
-      for (;;) {
-        const { changes } = remove.run({
-          before: now - KEEP_DAYS * DAY_SECONDS,
-          failed_before: now - KEEP_FAILED_DAYS * DAY_SECONDS,
-        });
-        removed += Number(changes);
-        if (Number(changes) < BATCH) return removed;
-      }
-    },
+  return (now) => {
+    let removed = 0;
+    for (;;) {
+      const { changes } = remove.run({
+        before: now - KEEP_DAYS * DAY_SECONDS,
+        failed_before: now - KEEP_FAILED_DAYS * DAY_SECONDS,
+      });
+      removed += Number(changes);
+      if (Number(changes) < BATCH) return removed;
+    }
   };
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/process/clock.ts';
-import type { TaskRow } from './task-engine.ts';
+import type { Task } from './task-engine.ts';
 import type { TaskContext } from './task.ts';
 
 /** Why the signal of a run was aborted. */
@@ -12,10 +12,9 @@ export class TaskInterrupted extends Error {
 }
 
 /** Progress as the row has it. */
-export type TaskProgress = NonNullable<TaskRow['progress']>;
+export type TaskProgress = NonNullable<Task['progress']>;
 
-/** What {@link createTaskRun} needs. */
-export interface TaskRunDependencies {
+export interface TaskRunOptions {
   readonly clock: Clock;
   readonly log: TaskContext['log'];
   readonly writeProgress: (progress: TaskProgress) => void;
@@ -40,8 +39,8 @@ const MAX_CAUSES = 8;
 
 /** Creates the context of one run, and the handle by which the engine holds it. */
 export function createTaskRun(
-  task: Pick<TaskRow, 'task_id' | 'kind' | 'args' | 'attempt'>,
-  { clock, log, writeProgress }: TaskRunDependencies,
+  task: Pick<Task, 'task_id' | 'kind' | 'args' | 'attempt'>,
+  { clock, log, writeProgress }: TaskRunOptions,
 ): TaskRun {
   const controller = new AbortController();
   const { signal } = controller;

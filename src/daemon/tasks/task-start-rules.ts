@@ -1,4 +1,5 @@
-import type { TaskHandler, TaskLane } from './task.ts';
+import type { JobDefinition } from './job.ts';
+import type { TaskLane } from './task.ts';
 
 /** The task that is next in its lane. */
 export interface LaneHead {
@@ -6,10 +7,10 @@ export interface LaneHead {
   readonly lane: TaskLane;
   /** Order in which tasks were accepted. */
   readonly seq: number;
-  readonly storeLock: TaskHandler['storeLock'];
+  readonly storeLock: JobDefinition['storeLock'];
 }
 
-/** Who has the snapshot store now. */
+/** The tasks that hold the snapshot store. */
 export interface StoreLockState {
   readonly shared: number;
   readonly exclusive: boolean;

@@ -6,17 +6,17 @@ export type TaskStatus = (typeof TASK_STATUSES)[number];
 /** Lanes run one task each at a time; `admin` work runs inside the request. */
 export type TaskLane = (typeof TASK_LANES)[number];
 
-/** Arguments of a task: what its control action was given, already validated. JSON, int64 as bigint. */
+/** Stored arguments of a task. JSON, int64 as bigint. */
 export type TaskArguments = Readonly<Record<string, unknown>>;
 
 /** What a task reports when it succeeds; JSON. */
 export type TaskResult = Readonly<Record<string, unknown>>;
 
 /** What a handler is given to do its work with. */
-export interface TaskContext {
+export interface TaskContext<Arguments = TaskArguments> {
   readonly taskId: string;
   readonly kind: string;
-  readonly args: TaskArguments;
+  readonly args: Arguments;
   /** 1 for the first run. */
   readonly attempt: number;
   /** Aborted when the task is cancelled or the daemon stops. Every await of a handler honours it. */
@@ -31,19 +31,6 @@ export interface TaskContext {
   progress(done: number, total: number | null, unit: 'bytes' | 'entries' | 'steps', phase: string): void;
   /** Runs a section that cancellation must not interrupt (the pointer swap). */
   commit<T>(section: () => Promise<T>): Promise<T>;
-}
-
-/** One kind of task. */
-export interface TaskHandler {
-  readonly kind: string;
-  readonly lane: TaskLane;
-  /** Whether a task found running at boot is queued again (`true`) or failed with `daemon_restarted`. */
-  readonly resumable: boolean;
-  readonly maxAttempts: number;
-  /** Whether the task needs the store to itself (`exclusive`), with other readers (`shared`), or not at all. */
-  readonly storeLock: 'exclusive' | 'shared' | 'none';
-  /** @throws TaskError for expected failures; anything else fails the task as `internal_error` */
-  run(context: TaskContext): Promise<TaskResult>;
 }
 
 /** An expected failure of a task. */

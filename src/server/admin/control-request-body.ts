@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 import { JsonError } from '../../contract/json/json-error.ts';
 import { parseJsonExact } from '../../contract/json/json-exact.ts';
+import { isJsonMediaType } from '../../contract/json/media-types.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { readBody } from '../../platform/http/read-body.ts';
 
@@ -10,7 +11,6 @@ export const CONTROL_BODY_MAX_BYTES = 1024 * 1024;
 
 /** Deepest nesting of a body; the deepest valid one has three levels. */
 const MAX_DEPTH = 16;
-const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 /**
  * Reads the JSON body of a control action.
@@ -24,7 +24,7 @@ export async function readControlRequestBody(request: IncomingMessage): Promise<
   if (coding.toLowerCase() !== 'identity') throw notJson();
   const body = await readBody(request, CONTROL_BODY_MAX_BYTES);
   if (body.length === 0) return undefined;
-  if (!JSON_TYPE.test(headers['content-type'] ?? '')) throw notJson();
+  if (!isJsonMediaType(headers['content-type'])) throw notJson();
   return parseBody(body);
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 import { isControlAction, type ControlAction } from '../../contract/actions/actions.ts';
+import { parseIdempotencyKey } from '../../contract/actions/idempotency-key.ts';
 import { parseControlBody } from '../../contract/actions/parse-control-body.ts';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
@@ -18,9 +19,6 @@ import { beginControlAudit, createControlAuditLog, type ControlAudit } from './c
 import { readControlRequestBody } from './control-request-body.ts';
 import { isCrossSite } from './cross-site.ts';
 import { acceptedActionOf, daemonUnreachable, type AcceptedAction } from './daemon-answers.ts';
-
-/** Visible ASCII. */
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** Settings and collaborators of the control route. */
 export interface ControlRouteOptions {
@@ -137,13 +135,4 @@ async function forwardAction(
     observe(failure.code === 'daemon_unreachable' ? 'unavailable' : 'refused');
     throw failure;
   }
-}
-
-function parseIdempotencyKey(header: string | readonly string[] | undefined): string | null {
-  if (header === undefined) return null;
-  // Repeated headers come joined by a comma and a space, which no key may hold.
-  if (typeof header === 'string' && IDEMPOTENCY_KEY.test(header)) return header;
-  throw new ServiceError('invalid_request', 'The Idempotency-Key header is malformed.', {
-    errors: [{ pointer: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters, once' }],
-  });
 }

@@ -1,11 +1,14 @@
 import { actionDefinition, AUDIT_FIELDS, CONTROL_ACTIONS } from '../../contract/actions/actions.ts';
 import type { ActionDefinition } from '../../contract/actions/action-definition.ts';
-import { CONTROL_SWITCHES } from '../../contract/actions/action-schema.ts';
 import { renderJsonSchema, renderParameterSchema, type JsonSchema } from '../../contract/json/json-schema.ts';
 import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
 import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
 import { PROBLEMS } from '../../contract/problems/problems.ts';
-import { ControlBodySchema, type ControlField } from '../../contract/actions/control-body.ts';
+import {
+  CONTROL_SWITCHES,
+  ControlBodySchema,
+  type ControlField,
+} from '../../contract/actions/control-body.ts';
 import { REASONS } from '../../domain/verdict/reasons.ts';
 
 /** One control action as the dashboard's forms need it. */

@@ -1,9 +1,11 @@
 import type { AttestationStatement } from '../../../domain/verdict/attestation.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
-import type { AttestationSource } from '../../api/ports.ts';
+import type { AttestationSource } from '../../api/attestation-source.ts';
+import type { ReleaseEvents } from '../../events/release-events.ts';
 import { TaskError } from '../../tasks/task.ts';
 import type { ReleaseSituation } from '../cleanup/retention-rules.ts';
+import { applySwitch } from '../publish/apply-switch.ts';
 import { planSwitch } from '../publish/switch-rules.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseFailpoint } from '../release-failpoints.ts';
@@ -15,6 +17,7 @@ import { createWaiters } from './waiters.ts';
 /** Settings and collaborators of the attestor. */
 export interface AttestorOptions extends StatementIssuerOptions {
   readonly releases: ReleaseRepository;
+  readonly events: Pick<ReleaseEvents, 'append'>;
 }
 
 /** How attesting goes, for the doctor report. */
@@ -82,13 +85,10 @@ export function createAttestor(options: AttestorOptions): Attestor {
         { retryable: target?.state === 'damaged' },
       );
     }
-    const plan = planSwitch(situation(), channel, releaseId, unixSeconds(clock));
+    const now = unixSeconds(clock);
+    const plan = planSwitch(situation(), channel, releaseId, now);
     const version = await issuer.publish(plan.after, `switch to ${releaseId}`, () => {
-      for (const { release, change } of plan.changes) {
-        releases.update(release.channel, release.release_id, change);
-      }
-      const pointer = plan.after.pointers[channel];
-      if (pointer !== null) releases.setPointer(channel, pointer.release_id, pointer.since);
+      applySwitch(options, plan, now);
     });
     if (version === null) {
       throw new TaskError('not_attestable', issuer.trouble() ?? `release ${releaseId} may not be attested`);

@@ -1,12 +1,13 @@
 import type { Clock } from '../../../platform/process/clock.ts';
-import type { TaskContext, TaskHandler, TaskResult } from '../../tasks/task.ts';
+import { callOf, implementJob, type Job } from '../../tasks/job.ts';
+import type { TaskContext, TaskResult } from '../../tasks/task.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { UpstreamAdapter } from '../../upstream/upstream.ts';
 import type { Attestor } from './attestor.ts';
 import type { ProbeRepository } from '../records/probe-repository.ts';
 import { describe, isSound, type ReleaseCheck } from '../checks/release-check.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
-import { releaseTaskError } from '../task-errors.ts';
+import { REFRESH_JOB, VERIFY_JOB } from '../release-jobs.ts';
 
 /** What a refresh is made of. */
 export interface RefreshDependencies {
@@ -24,21 +25,8 @@ export interface RefreshDependencies {
  * asks upstream whether it answers, and attests what was found. A release that is damaged is queued for a verification,
  * because only its bytes can show that it is sound again.
  */
-export function createRefreshTask(deps: RefreshDependencies): TaskHandler {
-  return {
-    kind: 'refresh',
-    lane: 'verify',
-    resumable: true,
-    maxAttempts: 1,
-    storeLock: 'shared',
-    run: async (context) => {
-      try {
-        return await refresh(deps, context);
-      } catch (error) {
-        throw releaseTaskError(error);
-      }
-    },
-  };
+export function createRefreshTask(deps: RefreshDependencies): Job {
+  return implementJob(REFRESH_JOB, async (context) => await refresh(deps, context));
 }
 
 async function refresh(deps: RefreshDependencies, context: TaskContext): Promise<TaskResult> {
@@ -56,11 +44,8 @@ async function refresh(deps: RefreshDependencies, context: TaskContext): Promise
   }
   const damaged = releases.kept().filter((release) => release.state === 'damaged');
   for (const release of damaged) {
-    deps.engine.submit({
-      kind: 'verify',
-      args: { force: false, channel: release.channel, release_id: release.release_id },
-      dedupe: true,
-    });
+    const { channel, release_id } = release;
+    deps.engine.submit({ ...callOf(VERIFY_JOB, { channel, release_id }), dedupe: true });
   }
   if (adapter !== null) {
     const health = await adapter.probe(context.signal);

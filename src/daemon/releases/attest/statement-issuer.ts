@@ -31,8 +31,6 @@ export interface StatementIssuerOptions {
   readonly limits: () => StatementLimits;
   /** How long an attestation is valid, in seconds. */
   readonly ttlSeconds: () => number;
-  /** Called with every attestation issued: version, and expiry in Unix seconds. */
-  readonly onIssued?: ((version: number, expiresAt: number) => void) | undefined;
 }
 
 /** An attestation that this process issued. */
@@ -145,7 +143,6 @@ export function createStatementIssuer(
         });
         record();
       });
-      options.onIssued?.(statement.version, statement.expires_at);
       logger.info(logFieldsOf(statement, cause), 'attestation issued');
       return statement.version;
     },

@@ -1,7 +1,7 @@
 import type { ReportedObject } from '../../../contract/formats/damage-report.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
-import type { DamageIntake } from '../../api/ports.ts';
+import type { DamageIntake } from '../../api/damage-intake.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';

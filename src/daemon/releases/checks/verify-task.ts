@@ -1,11 +1,11 @@
-import type { TaskContext, TaskHandler, TaskResult } from '../../tasks/task.ts';
+import { implementJob, type Job } from '../../tasks/job.ts';
+import type { TaskContext, TaskResult } from '../../tasks/task.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from './release-check.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import { selectReleases } from '../records/select-releases.ts';
-import { readReleaseArguments } from '../task-arguments.ts';
-import { releaseTaskError } from '../task-errors.ts';
+import { VERIFY_JOB, type SelectedReleases } from '../release-jobs.ts';
 
 /** Damaged entries that a task result lists; the database has all. */
 export const RESULT_DAMAGED_MAX = 100;
@@ -21,25 +21,12 @@ export interface VerifyDependencies {
  * The task `verify`: hashes every object of the selected releases (the current ones; with `force` all that are kept).
  * Damage withdraws a release at once, in an attestation of its own; the task succeeds, because the check did.
  */
-export function createVerifyTask(deps: VerifyDependencies): TaskHandler {
-  return {
-    kind: 'verify',
-    lane: 'verify',
-    resumable: true,
-    maxAttempts: 2,
-    storeLock: 'shared',
-    run: async (context) => {
-      try {
-        return await verify(deps, context);
-      } catch (error) {
-        throw releaseTaskError(error);
-      }
-    },
-  };
+export function createVerifyTask(deps: VerifyDependencies): Job {
+  return implementJob(VERIFY_JOB, async (context) => await verify(deps, context));
 }
 
-async function verify(deps: VerifyDependencies, context: TaskContext): Promise<TaskResult> {
-  const selected = selectReleases(deps.releases, readReleaseArguments(context.args));
+async function verify(deps: VerifyDependencies, context: TaskContext<SelectedReleases>): Promise<TaskResult> {
+  const selected = selectReleases(deps.releases, context.args);
   const releases: TaskResult[] = [];
   let damaged = 0;
   for (const release of selected) {

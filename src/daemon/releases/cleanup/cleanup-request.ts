@@ -1,22 +1,29 @@
-import { TaskError, type TaskArguments } from '../../tasks/task.ts';
+import { TaskError } from '../../tasks/task.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import { isKept, type ReleaseRow } from '../records/release-row.ts';
+import type { CleanupArguments } from '../release-jobs.ts';
 import { planCleanup, selectRetained, type CleanupPlan, type RetentionLimits } from './retention-rules.ts';
 
 /** Releases looked through. */
 const RELEASES_MAX = 10_000;
 
+/** What a cleanup keeps when its arguments say nothing else. */
+export interface CleanupLimits {
+  readonly retention: RetentionLimits;
+  /** Releases of each channel. */
+  readonly keep: number;
+}
+
 /**
  * Plans what a cleanup task with these arguments does now.
  *
- * @param args `count`, `force`, and at most one of `id` and `localized_release_id`
  * @param nowSeconds Unix seconds
  * @throws TaskError `unknown_release`, `release_protected`
  */
 export function planRequestedCleanup(
   releases: ReleaseRepository,
-  retention: RetentionLimits,
-  args: TaskArguments,
+  limits: CleanupLimits,
+  args: CleanupArguments,
   nowSeconds: number,
 ): CleanupPlan {
   const situation = {
@@ -24,10 +31,10 @@ export function planRequestedCleanup(
     pointers: { official: releases.pointer('official'), localized: releases.pointer('localized') },
   };
   const named = namedRelease(situation.releases, args);
-  const plan = planCleanup(situation, selectRetained(situation, retention, nowSeconds), {
-    count: Math.max(1, typeof args['count'] === 'number' ? args['count'] : 1),
+  const plan = planCleanup(situation, selectRetained(situation, limits.retention, nowSeconds), {
+    count: args.count ?? limits.keep,
     only: named === null ? null : [{ channel: named.channel, releaseId: named.release_id }],
-    force: args['force'] === true,
+    force: args.force,
   });
   if (named !== null && !plan.remove.includes(named)) {
     const kept = plan.keep.find(({ release }) => release === named);
@@ -49,21 +56,18 @@ const EXPLAIN = {
   newest: 'it is among the releases to keep',
 } as const;
 
-function namedRelease(releases: readonly ReleaseRow[], args: TaskArguments): ReleaseRow | null {
+function namedRelease(releases: readonly ReleaseRow[], args: CleanupArguments): ReleaseRow | null {
   const { id, localized_release_id: localizedId } = args;
-  if (typeof id !== 'string' && typeof localizedId !== 'string') return null;
+  const name = localizedId ?? id;
+  if (name === undefined) return null;
   const found = releases.find(
     (release) =>
       isKept(release) &&
-      (typeof localizedId === 'string'
-        ? release.channel === 'localized' && release.release_id === localizedId
-        : release.release_id === id),
+      release.release_id === name &&
+      (localizedId === undefined || release.channel === 'localized'),
   );
   if (found === undefined) {
-    throw new TaskError(
-      'unknown_release',
-      `no release ${String(localizedId ?? id)} is kept; see the list of releases`,
-    );
+    throw new TaskError('unknown_release', `no release ${name} is kept; see the list of releases`);
   }
   return found;
 }

@@ -2,18 +2,19 @@ import type { Clock } from '../../../platform/process/clock.ts';
 import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
 import { CHANNELS } from '../../../domain/release/channel.ts';
 import { snapshotIdOf } from '../../../domain/release/digest.ts';
-import { TaskError, type TaskContext, type TaskHandler, type TaskResult } from '../../tasks/task.ts';
+import { implementJob, type Job } from '../../tasks/job.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
-import { planRequestedCleanup } from './cleanup-request.ts';
+import { planRequestedCleanup, type CleanupLimits } from './cleanup-request.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
-import type { CleanupPlan, RetentionLimits } from './retention-rules.ts';
+import type { CleanupPlan } from './retention-rules.ts';
+import { CLEANUP_JOB, type CleanupArguments } from '../release-jobs.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 import { removeDeadStaging } from '../sync/staging.ts';
-import { releaseTaskError } from '../task-errors.ts';
 
 /** What a cleanup is made of. */
 export interface CleanupDependencies {
@@ -25,7 +26,7 @@ export interface CleanupDependencies {
   readonly attestor: Attestor;
   readonly engine: Pick<TaskEngine, 'get' | 'list'>;
   readonly clock: Clock;
-  readonly retention: RetentionLimits;
+  readonly cleanupLimits: CleanupLimits;
   /** Milliseconds for which an object that nothing refers to is kept. */
   readonly graceMs: number;
 }
@@ -38,38 +39,28 @@ const QUARANTINE_GIVEN_UP = { objects: 0, bytes: 0, ageMs: 0 };
  * The task `release-cleanup`: deletes releases beyond those to keep, then the objects that nothing refers to. What
  * refers goes before what is referred to: the attestation, the record, the manifest, and only then objects.
  */
-export function createCleanupTask(deps: CleanupDependencies): TaskHandler {
-  return {
-    kind: 'release-cleanup',
-    lane: 'release',
-    resumable: true,
-    maxAttempts: 1,
-    storeLock: 'exclusive',
-    run: async (context) => {
-      try {
-        return await cleanUp(deps, context);
-      } catch (error) {
-        throw releaseTaskError(error);
-      }
-    },
-  };
+export function createCleanupTask(deps: CleanupDependencies): Job {
+  return implementJob(CLEANUP_JOB, async (context) => await cleanUp(deps, context));
 }
 
-async function cleanUp(deps: CleanupDependencies, context: TaskContext): Promise<TaskResult> {
+async function cleanUp(
+  deps: CleanupDependencies,
+  context: TaskContext<CleanupArguments>,
+): Promise<TaskResult> {
   const { releases, catalogs, writer } = deps;
   const now = Math.floor(deps.clock.now() / 1000);
-  const force = context.args['force'] === true;
-  // A task that is run again after a restart finds the named release gone already.
-  const resumed = isDone(releases, context);
+  const { force, dry_run: dryRun } = context.args;
+  // A task that is resumed after a restart finds the named release deleted already.
+  const resumed = isDone(releases, context.args);
   const plan: CleanupPlan = resumed
     ? { remove: [], keep: [] }
-    : planRequestedCleanup(releases, deps.retention, context.args, now);
+    : planRequestedCleanup(releases, deps.cleanupLimits, context.args, now);
   const kept = plan.keep.map(({ release, why }) => ({
     channel: release.channel,
     release_id: release.release_id,
     why,
   }));
-  if (context.args['dry_run'] === true) {
+  if (dryRun) {
     return { dry_run: true, deleted: plan.remove.map((release) => release.release_id), kept };
   }
   if (plan.remove.length > 0) {
@@ -122,9 +113,9 @@ async function withdraw({ attestor }: CleanupDependencies, plan: CleanupPlan): P
   );
 }
 
-function isDone(releases: ReleaseRepository, context: TaskContext): boolean {
-  const name = context.args['localized_release_id'] ?? context.args['id'];
-  return typeof name === 'string' && releases.named(name)?.state === 'deleted';
+function isDone(releases: ReleaseRepository, args: CleanupArguments): boolean {
+  const name = args.localized_release_id ?? args.id;
+  return name !== undefined && releases.named(name)?.state === 'deleted';
 }
 
 /** The row stays: its name must never be given to other bytes. */

@@ -2,7 +2,7 @@ import { CHANNELS } from '../../../domain/release/channel.ts';
 import { TaskError } from '../../tasks/task.ts';
 import type { ReleaseRepository } from './release-repository.ts';
 import { isKept, type ReleaseRow } from './release-row.ts';
-import type { ReleaseTaskArguments } from '../task-arguments.ts';
+import type { SelectedReleases } from '../release-jobs.ts';
 
 /**
  * The releases that a task is about: the one named, or the current ones, or with `force` all that are kept; of one
@@ -12,10 +12,10 @@ import type { ReleaseTaskArguments } from '../task-arguments.ts';
  */
 export function selectReleases(
   releases: ReleaseRepository,
-  { channel, releaseId, force }: ReleaseTaskArguments,
+  { channel, release_id: releaseId, force }: SelectedReleases,
 ): readonly ReleaseRow[] {
-  const channels = channel === null ? CHANNELS : [channel];
-  if (releaseId !== null) {
+  const channels = channel === undefined ? CHANNELS : [channel];
+  if (releaseId !== undefined) {
     const named = channels
       .map((each) => releases.get(each, releaseId))
       .filter((release) => release !== null)

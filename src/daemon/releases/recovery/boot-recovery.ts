@@ -4,6 +4,8 @@ import { verifyEnvelope } from '../../../attestation/verify.ts';
 import type { AttestedRelease, VerifiedAttestation } from '../../../domain/verdict/attestation.ts';
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
 import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import type { ReleaseEvents } from '../../events/release-events.ts';
+import { callOf } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import { adoptReleases, type AdoptDependencies } from './adopt-releases.ts';
 import type { AttestationRepository } from '../records/attestation-repository.ts';
@@ -13,13 +15,16 @@ import type { ReleaseRow } from '../records/release-row.ts';
 import { selectRetained, type RetentionLimits } from '../cleanup/retention-rules.ts';
 import { removeDeadStaging } from '../sync/staging.ts';
 import { currentOf } from '../attest/statement-rules.ts';
+import { applySwitch } from '../publish/apply-switch.ts';
 import { planSwitch } from '../publish/switch-rules.ts';
+import { VERIFY_JOB } from '../release-jobs.ts';
 
 /** What recovery is made of. */
 export interface RecoveryDependencies extends AdoptDependencies {
   readonly writer: SnapshotWriter;
   readonly attestations: AttestationRepository;
   readonly attestor: Attestor;
+  readonly events: Pick<ReleaseEvents, 'append'>;
   readonly check: ReleaseCheck;
   readonly engine: Pick<TaskEngine, 'submit' | 'get' | 'list'>;
   readonly signingKeys: readonly SigningKey[];
@@ -111,19 +116,14 @@ function adoptPointer(deps: RecoveryDependencies, channel: Channel, attested: At
     releases: releases.list(null, RELEASES_MAX),
     pointers: { official: releases.pointer('official'), localized: releases.pointer('localized') },
   };
-  const plan = planSwitch(situation, channel, release.release_id, Math.floor(deps.clock.now() / 1000));
+  const now = Math.floor(deps.clock.now() / 1000);
+  const plan = planSwitch(situation, channel, release.release_id, now);
+  const changes = plan.changes.map(({ release: changed, change: { state, ...rest } }) => {
+    const keepsDamage = state === 'current' && changed.state === 'damaged';
+    return { release: changed, change: keepsDamage || state === undefined ? rest : { state, ...rest } };
+  });
   database.transaction(() => {
-    for (const { release: changed, change } of plan.changes) {
-      const { state, ...rest } = change;
-      const keepsDamage = state === 'current' && changed.state === 'damaged';
-      releases.update(
-        changed.channel,
-        changed.release_id,
-        keepsDamage || state === undefined ? rest : { state, ...rest },
-      );
-    }
-    const pointer = plan.after.pointers[channel];
-    if (pointer !== null) releases.setPointer(channel, pointer.release_id, pointer.since);
+    applySwitch(deps, { ...plan, changes }, now);
     // It was withdrawn, and the database that knew why is gone: only its bytes can clear it.
     if (attested.result === 'FAILED') {
       releases.update(channel, release.release_id, { verified_at: null });
@@ -160,10 +160,6 @@ function queueVerification({ releases, engine, clock, verifyAfterSeconds }: Reco
   for (const channel of CHANNELS) {
     const release = releases.current(channel);
     if (release === null || (release.verified_at ?? 0) > oldest) continue;
-    engine.submit({
-      kind: 'verify',
-      args: { force: false, channel, release_id: release.release_id },
-      dedupe: true,
-    });
+    engine.submit({ ...callOf(VERIFY_JOB, { channel, release_id: release.release_id }), dedupe: true });
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../platform/process/clock.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
-import type { TaskHandler } from '../../tasks/task.ts';
+import type { Job } from '../../tasks/job.ts';
 
 /** Milliseconds between two attempts to recover. */
 const RETRY_MS = 10_000;
@@ -70,13 +70,13 @@ export function createRecoveryRun(deps: {
   };
 }
 
-/** A handler that waits for the recovery before it runs: a task of an earlier process may be due before that. */
-export function afterRecovery(handler: TaskHandler, recovery: Pick<RecoveryRun, 'done'>): TaskHandler {
+/** A job that waits for the recovery before it runs: a task of an earlier process may be due before that. */
+export function afterRecovery(job: Job, recovery: Pick<RecoveryRun, 'done'>): Job {
   return {
-    ...handler,
+    ...job,
     run: async (context) => {
       await recovery.done(context.signal);
-      return await handler.run(context);
+      return await job.run(context);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
-import { TaskError, type TaskContext, type TaskHandler, type TaskResult } from '../../tasks/task.ts';
+import { implementJob, type Job } from '../../tasks/job.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import { forEachConcurrently } from '../concurrently.ts';
 import type { DamagedObject, ReleaseDamage } from '../checks/release-damage.ts';
@@ -9,8 +10,8 @@ import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from '../c
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import { selectReleases } from '../records/select-releases.ts';
-import { readReleaseArguments } from '../task-arguments.ts';
-import { messageOf, releaseTaskError } from '../task-errors.ts';
+import { REPAIR_JOB, type SelectedReleases } from '../release-jobs.ts';
+import { messageOf } from '../task-errors.ts';
 
 /** Entries that could not be recovered and that a failure names. */
 const UNRECOVERABLE_MAX = 100;
@@ -24,7 +25,6 @@ export interface RepairDependencies extends RestoreDependencies {
   readonly publisher: Publisher;
   readonly writer: SnapshotWriter;
   readonly concurrency: number;
-  readonly maxAttempts: number;
 }
 
 interface Unrecoverable {
@@ -37,28 +37,15 @@ interface Unrecoverable {
  * The task `repair`: finds what is damaged, puts the bad objects aside and fetches them again. Only bytes that the
  * manifest names come back, so a release that upstream no longer has may stay incomplete.
  */
-export function createRepairTask(deps: RepairDependencies): TaskHandler {
-  return {
-    kind: 'repair',
-    lane: 'release',
-    resumable: true,
-    maxAttempts: deps.maxAttempts,
-    storeLock: 'exclusive',
-    run: async (context) => {
-      try {
-        return await repair(deps, context);
-      } catch (error) {
-        throw releaseTaskError(error);
-      }
-    },
-  };
+export function createRepairTask(deps: RepairDependencies): Job {
+  return implementJob(REPAIR_JOB, async (context) => await repair(deps, context));
 }
 
-async function repair(deps: RepairDependencies, context: TaskContext): Promise<TaskResult> {
+async function repair(deps: RepairDependencies, context: TaskContext<SelectedReleases>): Promise<TaskResult> {
   const repaired: TaskResult[] = [];
   const unrecoverable: Unrecoverable[] = [];
   let retryable = false;
-  for (const release of selectReleases(deps.releases, readReleaseArguments(context.args))) {
+  for (const release of selectReleases(deps.releases, context.args)) {
     const outcome = await repairRelease(deps, release, context);
     repaired.push({ channel: release.channel, release_id: release.release_id, repaired: outcome.repaired });
     unrecoverable.push(...outcome.unrecoverable);

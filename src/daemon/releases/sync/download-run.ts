@@ -33,7 +33,6 @@ export interface DownloadRunDependencies {
   readonly clock: Clock;
   readonly failpoints: Failpoints;
   readonly concurrency: number;
-  readonly onDownloaded?: ((bytes: number) => void) | undefined;
 }
 
 /** What was fetched. */
@@ -92,7 +91,6 @@ export async function downloadUnresolved(
         if (batch.length >= BATCH_ENTRIES) record();
         entries += 1;
         bytes += digests.size;
-        deps.onDownloaded?.(digests.size);
       },
     );
   } finally {

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import type { Clock } from '../../../platform/process/clock.ts';
 import type { HashPool } from '../../../platform/hashing/digests.ts';
 import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
-import { TaskError, type TaskContext, type TaskHandler, type TaskResult } from '../../tasks/task.ts';
+import { implementJob, type ArgumentsOf, type Job } from '../../tasks/job.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { Downloader } from '../../upstream/http/downloader.ts';
 import type { UpstreamAdapter } from '../../upstream/upstream.ts';
 import type { Attestor } from '../attest/attestor.ts';
@@ -23,9 +24,8 @@ import { manifestEntries } from '../records/release-entries.ts';
 import { chooseReleaseName } from '../records/release-name.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
+import { SYNC_JOB } from '../release-jobs.ts';
 import { SYNC_STAGING_PREFIX } from './staging.ts';
-import { readReleaseArguments } from '../task-arguments.ts';
-import { releaseTaskError } from '../task-errors.ts';
 
 /** What a sync is made of. */
 export interface SyncDependencies
@@ -39,33 +39,22 @@ export interface SyncDependencies
   readonly pool: HashPool;
   readonly writer: SnapshotWriter;
   readonly clock: Clock;
-  readonly maxAttempts: number;
 }
 
 /**
  * The task `sync`: makes what upstream publishes the current official release. What is served does not change before
  * every byte of the new release is in the store and checked, and a sync that fails changes nothing.
  */
-export function createSyncTask(deps: SyncDependencies): TaskHandler {
-  return {
-    kind: 'sync',
-    lane: 'release',
-    resumable: true,
-    maxAttempts: deps.maxAttempts,
-    storeLock: 'shared',
-    run: async (context) => {
-      try {
-        return await sync(deps, context);
-      } catch (error) {
-        throw releaseTaskError(error);
-      }
-    },
-  };
+export function createSyncTask(deps: SyncDependencies): Job {
+  return implementJob(SYNC_JOB, async (context) => await sync(deps, context));
 }
 
-async function sync(deps: SyncDependencies, context: TaskContext): Promise<TaskResult> {
+async function sync(
+  deps: SyncDependencies,
+  context: TaskContext<ArgumentsOf<typeof SYNC_JOB>>,
+): Promise<TaskResult> {
   const { adapter, downloader } = deps;
-  const { force } = readReleaseArguments(context.args);
+  const { force } = context.args;
   if (adapter === null || downloader === null) {
     throw new TaskError(
       'upstream_not_configured',

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { ProblemSchema } from '../../../../src/contract/problems/problem-schema.ts';
 import { REPORTS } from '../../../../src/contract/reports/reports.ts';
 import { ServiceError } from '../../../../src/contract/problems/service-error.ts';
-import { startTestApi, type TestApi } from '../../../support/daemon-api.ts';
+import { startTestApi, stubReports, type TestApi } from '../../../support/daemon-api.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 async function raw(api: TestApi, text: string): Promise<string> {
@@ -23,7 +23,7 @@ describe('health', () => {
     let ready = false;
     const api = await startTestApi({
       readiness: () => ({ ready, message: ready ? 'ready' : 'recovery has not ended' }),
-      reports: new Map([['schedule.list', () => ({})]]),
+      reports: stubReports({ 'schedule.list': () => ({}) }),
     });
     expect((await api.ask('/healthz')).json()).toEqual({
       status: 'ok',
@@ -94,7 +94,7 @@ describe('routing', () => {
   });
 
   it('answers HEAD like GET, without the body', async () => {
-    const api = await startTestApi({ reports: new Map([['release.list', () => ({ releases: [] })]]) });
+    const api = await startTestApi({ reports: stubReports({ 'release.list': () => ({ releases: [] }) }) });
     for (const path of ['/healthz', '/v1/reports/release.list', '/v1/reports/parse.status']) {
       const get = await api.ask(path);
       const head = await api.ask(path, { method: 'HEAD' });
@@ -115,7 +115,7 @@ describe('routing', () => {
   });
 
   it('refuses what a page of another site makes a browser send', async () => {
-    const api = await startTestApi({ reports: new Map([['release.list', () => ({})]]) });
+    const api = await startTestApi({ reports: stubReports({ 'release.list': () => ({}) }) });
     const answer = await api.ask('/v1/reports/release.list', { headers: { 'sec-fetch-site': 'cross-site' } });
     expect(answer.status).toBe(403);
   });
@@ -125,15 +125,12 @@ describe('a report', () => {
   it('has the envelope, typed parameters and every digit', async () => {
     const seen: unknown[] = [];
     const api = await startTestApi({
-      reports: new Map([
-        [
-          'parse.text_units',
-          (query) => {
-            seen.push(query);
-            return { total: 1, items: [{ path_id: -9180874206900030759n }] };
-          },
-        ],
-      ]),
+      reports: stubReports({
+        'parse.text_units': (query) => {
+          seen.push(query);
+          return { total: 1, items: [{ path_id: -9180874206900030759n }] };
+        },
+      }),
     });
     const answer = await api.ask('/v1/reports/parse.text_units?path_id=9007199254740993&limit=7');
     expect(seen).toEqual([{ offset: 0, limit: 7, path_id: 9007199254740993n }]);
@@ -161,20 +158,14 @@ describe('a report', () => {
 
   it('passes on errors that have an answer and hides the others', async () => {
     const api = await startTestApi({
-      reports: new Map([
-        [
-          'release.list',
-          () => {
-            throw new ServiceError('backend_unavailable', 'the release backend is down', { retryAfter: 5 });
-          },
-        ],
-        [
-          'release.status',
-          async () => {
-            throw new Error('secret /root/path');
-          },
-        ],
-      ]),
+      reports: stubReports({
+        'release.list': () => {
+          throw new ServiceError('backend_unavailable', 'the release backend is down', { retryAfter: 5 });
+        },
+        'release.status': async () => {
+          throw new Error('secret /root/path');
+        },
+      }),
     });
     expect((await api.ask('/v1/reports/release.list')).headers['retry-after']).toBe('5');
     const hidden = await api.ask('/v1/reports/release.status');
@@ -192,7 +183,7 @@ describe('the token', () => {
     await writeFile(tokenFile, 'first-token\n');
     const api = await startTestApi({
       tokenFile: () => tokenFile,
-      reports: new Map([['release.list', () => ({})]]),
+      reports: stubReports({ 'release.list': () => ({}) }),
     });
     const status = async (authorization?: string): Promise<number> =>
       (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AttestationSource } from '../../../../src/daemon/api/ports.ts';
+import type { AttestationSource } from '../../../../src/daemon/api/attestation-source.ts';
 import { startTestApi, type RawAnswer } from '../../../support/daemon-api.ts';
 
 const ENVELOPE = Buffer.from('{"payload" : "exactly these bytes" }\n');

@@ -3,7 +3,11 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage } from
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
+import { byName } from '../../../../src/daemon/api/by-name.ts';
 import { createDaemonActions } from '../../../../src/daemon/api/daemon-actions.ts';
+import { defineAction } from '../../../../src/daemon/api/define-action.ts';
+import { SYNC_JOB } from '../../../../src/daemon/releases/release-jobs.ts';
+import { callOf } from '../../../../src/daemon/tasks/job.ts';
 import { TaskError } from '../../../../src/daemon/tasks/task.ts';
 import { startTestApi, type RawAnswer, type TestApi } from '../../../support/daemon-api.ts';
 import {
@@ -34,41 +38,32 @@ async function fixture(supervised = true): Promise<Fixture> {
   const test = createTestEngine();
   const restarts: boolean[] = [];
   const bodies: unknown[] = [];
-  test.engine.register(scriptedHandler('sync'));
+  test.engine.jobs.register(scriptedHandler('sync'));
   test.engine.start();
   const api = await startTestApi({
-    actions: new Map([
+    actions: byName([
       ...createDaemonActions({
         engine: test.engine,
         supervised: () => supervised,
         reload: async () => ({ changed: [] }),
         requestRestart: (drain) => restarts.push(drain),
       }),
-      [
-        'sync',
-        (body, { idempotencyKey, correlationId }) => {
+      defineAction(test.engine, 'sync', {
+        queue: (body) => {
           bodies.push(body);
-          return test.engine.submit({
-            kind: 'sync',
-            args: { force: body['force'] === true },
-            dedupe: true,
-            correlationId,
-            ...(idempotencyKey === null ? {} : { idempotencyKey }),
-          });
+          return callOf(SYNC_JOB, { force: body.force });
         },
-      ],
-      [
-        'verify',
-        () => {
+      }),
+      defineAction(test.engine, 'verify', {
+        queue: () => {
           throw new TaskError('unknown_release', 'no release r9 is kept');
         },
-      ],
-      [
-        'repair',
-        () => {
+      }),
+      defineAction(test.engine, 'repair', {
+        queue: () => {
           throw new TaskError('some_code_of_nobody', 'secret');
         },
-      ],
+      }),
     ]),
   });
   const post: Fixture['post'] = async (action, body, headers = { 'content-type': 'application/json' }) =>

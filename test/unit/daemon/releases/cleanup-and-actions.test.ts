@@ -2,9 +2,9 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
+import { act } from '../../../support/actions.ts';
+import { askReport } from '../../../support/reports.ts';
 import { createWorld, DAY, type World } from './release-world.ts';
-
-const CONTEXT = { idempotencyKey: null, correlationId: 'test' };
 
 /** A world with releases 1.0 to `count`.0, a day apart. */
 async function withReleases(count: number): Promise<World> {
@@ -24,7 +24,7 @@ async function withReleases(count: number): Promise<World> {
 
 async function refused(world: World, action: string, body: Record<string, unknown>): Promise<unknown> {
   try {
-    await world.releases.actions.get(action)?.(body, CONTEXT);
+    await act(world.releases.actions, action, body);
     return null;
   } catch (error) {
     return (error as { code?: unknown }).code;
@@ -99,10 +99,9 @@ describe('release-cleanup', () => {
 describe('actions', () => {
   test('an equal task that waits or runs is returned in place of a new one', async () => {
     const world = await withReleases(1);
-    const sync = world.releases.actions.get('sync');
-    const first = await sync?.({}, CONTEXT);
-    const second = await sync?.({ args: [] }, CONTEXT);
-    expect(second).toMatchObject({ deduplicated: true, task: { task_id: first?.task.task_id } });
+    const first = await act(world.releases.actions, 'sync');
+    const second = await act(world.releases.actions, 'sync', { args: [] });
+    expect(second).toMatchObject({ deduplicated: true, task: { task_id: first.task.task_id } });
   });
 
   test('refuse what cannot be done', async () => {
@@ -120,18 +119,13 @@ describe('actions', () => {
   test('refresh is refused while another task has the store to itself', async () => {
     const world = await withReleases(1);
     await world.damage('shared', null);
-    let answer: unknown = 'not asked';
+    let answer: Promise<unknown> = Promise.resolve('not asked');
     world.upstream.onOpen = () => {
       world.upstream.onOpen = () => undefined;
-      try {
-        void world.releases.actions.get('refresh')?.({}, CONTEXT);
-        answer = 'accepted';
-      } catch (error) {
-        answer = (error as { code?: unknown }).code;
-      }
+      answer = refused(world, 'refresh', {});
     };
     expect((await world.act('repair')).status).toBe('succeeded');
-    expect(answer).toBe('store_locked');
+    expect(await answer).toBe('store_locked');
   });
 
   test('one release of a channel is verified when it is named', async () => {
@@ -200,8 +194,7 @@ describe('a localized release', () => {
       base_release_id: '1.0',
       result: 'PASSED',
     });
-    const status = (): unknown =>
-      world.releases.reports.get('release.status')?.({}, new AbortController().signal);
+    const status = (): Promise<unknown> => askReport(world.releases.reports, 'release.status');
     expect(await status()).toMatchObject({ relation: 'in_sync', localized: { release_id: '1.0-l1' } });
     world.upstream.releaseId = '2.0';
     world.upstream.files.set('own', 'only in 2');
@@ -228,8 +221,8 @@ describe('a localized release', () => {
   test('is listed with its base', async () => {
     const world = await withReleases(1);
     await publishLocalized(world);
-    const list = world.releases.reports.get('release.list');
-    expect(await list?.({ channel: 'localized' }, new AbortController().signal)).toMatchObject({
+    const { reports } = world.releases;
+    expect(await askReport(reports, 'release.list', { channel: 'localized' })).toMatchObject({
       total: 1,
       releases: [
         {
@@ -242,6 +235,6 @@ describe('a localized release', () => {
         },
       ],
     });
-    expect(await list?.({}, new AbortController().signal)).toMatchObject({ total: 2 });
+    expect(await askReport(reports, 'release.list')).toMatchObject({ total: 2 });
   });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { askReport } from '../../../support/reports.ts';
 import { createWorld, DAY } from './release-world.ts';
 
 test('day by day: synced, damaged, repaired, replaced, retained, expired, cleaned up', async () => {
@@ -56,7 +57,7 @@ test('day by day: synced, damaged, repaired, replaced, retained, expired, cleane
   });
   expect(world.attested().official).toMatchObject({ release_id: '1.0', result: 'FAILED' });
   expect(world.row('1.0')).toBe('damaged');
-  const status = await world.releases.reports.get('release.status')?.({}, new AbortController().signal);
+  const status = await askReport(world.releases.reports, 'release.status');
   expect(status).toMatchObject({
     official: { release_id: '1.0', integrity: 'damaged', damaged: ['b/large.bundle'], damaged_count: 1 },
     relation: 'no_localized',

@@ -6,10 +6,11 @@ import { keyIdOf, type SigningKey, type TrustedKey } from '../../../../src/attes
 import { verifyEnvelope } from '../../../../src/attestation/verify.ts';
 import { openDatabase } from '../../../../src/daemon/database/database.ts';
 import type { Database } from '../../../../src/daemon/database/sqlite-database.ts';
+import { createReleaseEvents } from '../../../../src/daemon/events/release-events.ts';
 import { createReleases, type Releases } from '../../../../src/daemon/releases/releases.ts';
 import type { ReleasesConfiguration } from '../../../../src/daemon/releases/releases.ts';
 import { createTaskEngine } from '../../../../src/daemon/tasks/create-task-engine.ts';
-import type { TaskEngine, TaskRow } from '../../../../src/daemon/tasks/task-engine.ts';
+import type { TaskEngine, Task } from '../../../../src/daemon/tasks/task-engine.ts';
 import { createDownloader } from '../../../../src/daemon/upstream/http/downloader.ts';
 import { createUpstreamSource } from '../../../../src/daemon/upstream/upstream-source.ts';
 import type { AttestationStatement } from '../../../../src/domain/verdict/attestation.ts';
@@ -23,6 +24,7 @@ import { manifestPath, objectPath } from '../../../../src/snapshot/volume/layout
 import { loadManifest } from '../../../../src/snapshot/manifest/manifest-loader.ts';
 import { openSnapshotWriter } from '../../../../src/snapshot/volume/snapshot-writer.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { act } from '../../../support/actions.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { ScriptedUpstream } from './scripted-upstream.ts';
 
@@ -48,7 +50,7 @@ export interface World {
   database: Database;
   readonly script: Script;
   /** Runs a control action and waits until its task has ended. */
-  act(action: string, body?: Record<string, unknown>): Promise<TaskRow>;
+  act(action: string, body?: Record<string, unknown>): Promise<Task>;
   /** The newest statement, its signature verified. */
   attested(): AttestationStatement;
   /** The newest statement on the volume. */
@@ -76,7 +78,6 @@ const CONFIGURATION: ReleasesConfiguration = {
   downloadConcurrency: 3,
   verifyConcurrency: 2,
   reserveBytes: 0,
-  maxAttempts: 1,
 };
 
 /** Makes a world; everything in it is gone when the test ends. */
@@ -120,6 +121,14 @@ export async function createWorld(
       logger: createSilentLogger(),
       bootId: `boot-${boot}`,
     });
+    const events = createReleaseEvents({
+      database,
+      engine,
+      subscribers: [],
+      clock,
+      logger: createSilentLogger(),
+      failpoints,
+    });
     const real = await openSnapshotWriter({ root, failpoints, clock });
     const writer = new Proxy(real, {
       get: (target, name: keyof typeof real) => {
@@ -152,6 +161,7 @@ export async function createWorld(
         () => undefined,
       ),
       engine,
+      events,
       clock,
       logger: createSilentLogger(),
       signingKeys: () => signingKeys,
@@ -160,7 +170,8 @@ export async function createWorld(
       bootId: `boot-${boot}`,
       version: '0.1.0-test',
     });
-    for (const handler of releases.handlers) engine.register(handler);
+    // What fails stays failed: the tests say themselves when to try again.
+    engine.jobs.register(...releases.jobs.map((job) => ({ ...job, maxAttempts: 1 })));
     return { releases, engine, database };
   };
 
@@ -183,9 +194,7 @@ export async function createWorld(
     script,
     ...(await open()),
     act: async (action, body = {}) => {
-      const handler = world.releases.actions.get(action);
-      if (handler === undefined) throw new Error(`no action ${action}`);
-      const { task } = await handler(body, { idempotencyKey: null, correlationId: 'test' });
+      const { task } = await act(world.releases.actions, action, body);
       return await ended(world.engine, task.task_id);
     },
     attested: () => {
@@ -242,7 +251,7 @@ export async function createWorld(
 }
 
 /** Waits until a task has ended. */
-export async function ended(engine: TaskEngine, taskId: string): Promise<TaskRow> {
+export async function ended(engine: TaskEngine, taskId: string): Promise<Task> {
   return await new Promise((resolve) => {
     engine.onFinished((task) => {
       if (task.task_id === taskId) resolve(task);

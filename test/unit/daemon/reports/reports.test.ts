@@ -18,6 +18,7 @@ import { createLogger } from '../../../../src/platform/logging/logging.ts';
 import { stagingRoot } from '../../../../src/snapshot/volume/layout.ts';
 import { openSnapshotWriter } from '../../../../src/snapshot/volume/snapshot-writer.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { askReport } from '../../../support/reports.ts';
 import { createTestEngine, scriptedHandler, settle } from '../../../support/task-engine.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
@@ -27,18 +28,18 @@ describe('the reports of tasks', () => {
   it('are what the contract says', async () => {
     const { engine } = createTestEngine();
     const sync = scriptedHandler('sync');
-    engine.register(sync);
+    engine.jobs.register(sync);
     engine.start();
     const { task } = engine.submit({ kind: 'sync', args: { note: 'x'.repeat(5000) }, dedupe: true });
     await settle();
     sync.runs[0]?.context.log('info', 'catalog fetched', { entries: 3 });
     const reports = createTaskReports(engine);
-    const list = REPORTS['task.list'].answer.body.parse(await reports.get('task.list')?.({}, never));
+    const list = await askReport(reports, 'task.list');
     expect(list.items[0]?.args).toEqual({ omitted: expect.any(String) });
     const query = { task_id: task.task_id };
-    const status = REPORTS['task.status'].answer.body.parse(await reports.get('task.status')?.(query, never));
+    const status = await askReport(reports, 'task.status', query);
     expect(status.task.args).toEqual(task.args);
-    const logs = REPORTS['task.logs'].answer.body.parse(await reports.get('task.logs')?.(query, never));
+    const logs = await askReport(reports, 'task.logs', query);
     expect(logs).toMatchObject({
       task_id: task.task_id,
       truncated: false,
@@ -47,10 +48,10 @@ describe('the reports of tasks', () => {
         { seq: 2, level: 'info', msg: 'catalog fetched', fields: { entries: 3 } },
       ],
     });
-    for (const name of ['task.status', 'task.logs']) {
-      expect(() => reports.get(name)?.({ task_id: 'nope' }, never)).toThrow(
-        expect.objectContaining({ code: 'unknown_task' }),
-      );
+    for (const name of ['task.status', 'task.logs'] as const) {
+      await expect(askReport(reports, name, { task_id: 'nope' })).rejects.toMatchObject({
+        code: 'unknown_task',
+      });
     }
   });
 });
@@ -166,7 +167,7 @@ describe('the doctor', () => {
 
   it('looks at database, lanes and clock', async () => {
     const { engine, database, clock } = createTestEngine();
-    engine.register(scriptedHandler('sync'));
+    engine.jobs.register(scriptedHandler('sync'));
     engine.start();
     const checks = [databaseCheck('database.main', database, clock), laneCheck(engine), clockCheck(clock)];
     const look = async (): Promise<string[]> =>

@@ -1,8 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { REPORTS } from '../../../../src/contract/reports/reports.ts';
+import { z } from 'zod';
+import { createTaskReports } from '../../../../src/daemon/reports/task-reports.ts';
+import { implementJob, type JobDefinition } from '../../../../src/daemon/tasks/job.ts';
 import { TASK_QUEUED_FAILPOINT } from '../../../../src/daemon/schedules/schedule-runs.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { askReport } from '../../../support/reports.ts';
 import { createTestSchedules, type TestSchedules } from '../../../support/schedules.ts';
 import { settle } from '../../../support/task-engine.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -156,6 +159,52 @@ describe('a run', () => {
   });
 });
 
+describe('a job that is no control action', () => {
+  const EXPORT_JOB = {
+    kind: 'handoff-export',
+    summary: '',
+    lane: 'i18n',
+    groups: ['i18n'],
+    arguments: z.strictObject({ format: z.enum(['xliff', 'csv']), max: z.int().optional() }),
+    resumable: true,
+    maxAttempts: 1,
+    storeLock: 'none',
+  } as const satisfies JobDefinition;
+  const EXPORT = { id: 'e', group: 'i18n', action: 'handoff-export', every_seconds: 60 };
+
+  it('is scheduled, run and seen in the list of tasks once it is registered', async () => {
+    const world = createTestSchedules();
+    const add = { ...EXPORT, args: ['format=csv', 'max=3', 'reviewer=ann'] };
+    await expect(world.act('schedule-add', add)).rejects.toMatchObject({ code: 'not_implemented' });
+    world.engine.jobs.register(implementJob(EXPORT_JOB, async ({ args }) => ({ exported: args.max ?? 0 })));
+    await world.act('schedule-add', add);
+    await world.clock.advance(60_000);
+    await settle();
+    const { items } = await askReport(createTaskReports(world.engine), 'task.list');
+    expect(items.find(({ kind }) => kind === 'handoff-export')).toMatchObject({
+      lane: 'i18n',
+      status: 'succeeded',
+      args: { format: 'csv', max: 3 },
+      result: { exported: 3 },
+      schedule_id: 'e',
+      reviewer: 'ann',
+    });
+    expect(await world.row('e')).toMatchObject({ run_count: 1, last_status: 'succeeded' });
+    const run = await world.act('schedule-run', { group: 'i18n' });
+    expect(run.result?.['task_ids']).toHaveLength(1);
+  });
+
+  it.each([
+    [{ ...EXPORT, args: ['format=pdf'] }, 'invalid_request'],
+    [{ ...EXPORT, args: [] }, 'invalid_request'],
+    [{ ...EXPORT, group: 'res' }, 'action_not_schedulable'],
+  ])('is refused with %j: %s', async (body, code) => {
+    const world = createTestSchedules();
+    world.engine.jobs.register(implementJob(EXPORT_JOB, async () => ({})));
+    await expect(world.act('schedule-add', body)).rejects.toMatchObject({ code });
+  });
+});
+
 describe('schedule-add and schedule-update', () => {
   it.each([
     [{ ...EVERY_MINUTE }, 'schedule_exists'],
@@ -273,8 +322,7 @@ describe('the report of schedules', () => {
     const world = createTestSchedules();
     await world.act('schedule-add', { ...EVERY_MINUTE, id: 'z' });
     await world.act('schedule-add', { ...EVERY_MINUTE, id: 'a', enabled: false });
-    const { body } = REPORTS['schedule.list'].answer;
-    const report = body.parse(await world.schedules.reports.get('schedule.list')?.({}, never));
+    const report = await askReport(world.schedules.reports, 'schedule.list');
     expect(report).toMatchObject({ total: 2, items: [{ id: 'a' }, { id: 'z', every_seconds: 60 }] });
     const ids = async (query: Readonly<Record<string, unknown>>): Promise<string[]> =>
       (await world.list(query)).map(({ id }) => id);

@@ -10,7 +10,7 @@ type Fixture = ReturnType<typeof createTestEngine> & {
 async function runningTask(options: Parameters<typeof scriptedHandler>[1] = {}): Promise<Fixture> {
   const test = createTestEngine();
   const sync = scriptedHandler('sync', options);
-  test.engine.register(sync);
+  test.engine.jobs.register(sync);
   test.engine.start();
   const { task } = test.engine.submit({ kind: 'sync', args: {}, dedupe: true });
   await settle();
@@ -94,12 +94,8 @@ describe('cancelling', () => {
     const test = createTestEngine();
     const swapped = Promise.withResolvers<void>();
     const seen: boolean[] = [];
-    test.engine.register({
-      kind: 'sync',
-      lane: 'release',
-      resumable: false,
-      maxAttempts: 1,
-      storeLock: 'none',
+    test.engine.jobs.register({
+      ...scriptedHandler('sync'),
       run: async (context) => {
         const { signal } = context;
         await context.commit(async () => {

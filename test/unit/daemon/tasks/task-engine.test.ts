@@ -18,7 +18,7 @@ interface Fixture extends TestEngine {
 async function fixture(options: Parameters<typeof scriptedHandler>[1] = {}): Promise<Fixture> {
   const test = createTestEngine();
   const sync = scriptedHandler('sync', options);
-  test.engine.register(sync);
+  test.engine.jobs.register(sync);
   test.engine.start();
   await settle();
   return {
@@ -116,8 +116,11 @@ describe('an idempotency key', () => {
       return { made: calls };
     };
     const first = await engine.recordInline(submission, run);
-    expect(first).toMatchObject({ status: 'succeeded', result: { made: 2 }, attempt: 1 });
-    expect(await engine.recordInline(submission, run)).toEqual(first);
+    expect(first).toMatchObject({
+      task: { status: 'succeeded', result: { made: 2 }, attempt: 1 },
+      deduplicated: false,
+    });
+    expect(await engine.recordInline(submission, run)).toEqual({ task: first.task, deduplicated: true });
     expect(calls).toBe(2);
   });
 });
@@ -126,7 +129,7 @@ describe('lanes', () => {
   it('run one task each, in the order of acceptance, beside each other', async () => {
     const { engine, sync, submit } = await fixture();
     const verify = scriptedHandler('verify', { lane: 'verify' });
-    engine.register(verify);
+    engine.jobs.register(verify);
     const ids = [submit({ n: 1 })];
     await settle();
     ids.push(submit({ n: 2 }), submit({ n: 3 }));
@@ -148,7 +151,7 @@ describe('lanes', () => {
     const cleanup = scriptedHandler('release-cleanup', { storeLock: 'exclusive' });
     const verify = scriptedHandler('verify', { lane: 'verify', storeLock: 'shared' });
     const parse = scriptedHandler('parse', { lane: 'parse', storeLock: 'shared' });
-    for (const handler of [cleanup, verify, parse]) engine.register(handler);
+    for (const handler of [cleanup, verify, parse]) engine.jobs.register(handler);
     const running = (): number[] => [cleanup, verify, parse].map((handler) => handler.runs.length);
     submit({}, 'verify');
     submit({}, 'parse');
@@ -241,7 +244,7 @@ describe('a failure', () => {
 
   it('of a handler that throws before it returns a promise frees the lane', async () => {
     const { engine, sync, submit } = await fixture();
-    engine.register({
+    engine.jobs.register({
       ...sync,
       kind: 'broken',
       run: () => {

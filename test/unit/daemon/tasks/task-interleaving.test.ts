@@ -2,12 +2,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../../src/daemon/database/database.ts';
 import { createTaskEngine } from '../../../../src/daemon/tasks/create-task-engine.ts';
-import { TaskError, type TaskHandler, type TaskLane } from '../../../../src/daemon/tasks/task.ts';
+import type { Job } from '../../../../src/daemon/tasks/job.ts';
+import { TaskError } from '../../../../src/daemon/tasks/task.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { scriptedHandler, settle } from '../../../support/task-engine.ts';
 
-const KINDS: ReadonlyArray<readonly [string, TaskLane, TaskHandler['storeLock']]> = [
+const KINDS: ReadonlyArray<readonly [string, Job['lane'], Job['storeLock']]> = [
   ['sync', 'release', 'shared'],
   ['release-cleanup', 'release', 'exclusive'],
   ['verify', 'verify', 'shared'],
@@ -41,9 +42,9 @@ describe('any order of submitting, cancelling and ending', () => {
         const handlers = KINDS.map(([kind, lane, storeLock]) =>
           scriptedHandler(kind, { lane, storeLock, maxAttempts: 3 }),
         );
-        for (const handler of handlers) engine.register(handler);
+        for (const handler of handlers) engine.jobs.register(handler);
         engine.start();
-        const live = (): Array<{ handler: TaskHandler; run: (typeof handlers)[0]['runs'][0] }> =>
+        const live = (): Array<{ handler: Job; run: (typeof handlers)[0]['runs'][0] }> =>
           handlers.flatMap((handler) => handler.runs.map((run) => ({ handler, run })));
         const check = (): void => {
           const lanes = live().map(({ handler }) => handler.lane);

@@ -13,8 +13,8 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 function boot(path: string, bootId: string): TestEngine & { sync: ReturnType<typeof scriptedHandler> } {
   const test = createTestEngine({ path, bootId });
   const sync = scriptedHandler('sync', { resumable: true, deaf: true });
-  test.engine.register(sync);
-  test.engine.register(scriptedHandler('publish', { deaf: true, lane: 'i18n' }));
+  test.engine.jobs.register(sync);
+  test.engine.jobs.register(scriptedHandler('publish', { deaf: true, lane: 'i18n' }));
   return { ...test, sync };
 }
 
@@ -26,7 +26,7 @@ describe('after a process died', () => {
   it('resumable tasks go on under their id, others have failed, cancelled ones are cancelled', async () => {
     const path = await file();
     const first = boot(path, 'one');
-    first.engine.register(scriptedHandler('repair', { lane: 'verify', resumable: true, deaf: true }));
+    first.engine.jobs.register(scriptedHandler('repair', { lane: 'verify', resumable: true, deaf: true }));
     first.engine.start();
     const ids = ['sync', 'publish', 'repair'].map(
       (kind) => first.engine.submit({ kind, args: {}, dedupe: true }).task.task_id,
@@ -81,7 +81,7 @@ describe('stopping', () => {
     const sync = scriptedHandler('sync', { resumable: true });
     const parse = scriptedHandler('parse', { lane: 'parse' });
     const verify = scriptedHandler('verify', { lane: 'verify', deaf: true });
-    for (const handler of [sync, parse, verify]) test.engine.register(handler);
+    for (const handler of [sync, parse, verify]) test.engine.jobs.register(handler);
     test.engine.start();
     const ids = ['sync', 'parse', 'verify'].map(
       (kind) => test.engine.submit({ kind, args: {}, dedupe: true }).task.task_id,
@@ -102,7 +102,7 @@ describe('stopping', () => {
   it('gives up on a task that does not stop', async () => {
     const test = createTestEngine();
     const sync = scriptedHandler('sync', { resumable: true, deaf: true });
-    test.engine.register(sync);
+    test.engine.jobs.register(sync);
     test.engine.start();
     const { task } = test.engine.submit({ kind: 'sync', args: {}, dedupe: true });
     await settle();

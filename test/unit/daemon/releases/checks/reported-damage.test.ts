@@ -1,6 +1,8 @@
 import { chmod, rename, writeFile } from 'node:fs/promises';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ReportBodyOf, ReportName } from '../../../../../src/contract/reports/reports.ts';
+import { askReport } from '../../../../support/reports.ts';
 import type { ReportedObject } from '../../../../../src/contract/formats/damage-report.ts';
 import { createDamageRecheck, RECHECK_MS } from '../../../../../src/daemon/releases/checks/damage-recheck.ts';
 import {
@@ -113,8 +115,8 @@ function checkOf(
   return { check, inspected };
 }
 
-const reports = (world: World, name: string): Record<string, unknown> =>
-  world.releases.reports.get(name)?.({}, new AbortController().signal) as Record<string, unknown>;
+const reports = async <N extends ReportName>(world: World, name: N): Promise<ReportBodyOf<N>> =>
+  await askReport(world.releases.reports, name);
 
 const verification = (world: World): unknown =>
   world.releases.diagnostics().find(({ id }) => id === 'verification');
@@ -135,12 +137,12 @@ describe('damage that a server reports', () => {
       status: 'failing',
       message: '2 damaged files in release 1.0: b.zip and 1 more. Run repair.',
     });
-    expect(reports(world, 'release.status')['official']).toMatchObject({
+    expect((await reports(world, 'release.status')).official).toMatchObject({
       integrity: 'damaged',
       damaged: ['b.zip', 'copy/b.zip'],
       damaged_count: 2,
     });
-    expect(reports(world, 'release.list')['releases']).toMatchObject([
+    expect((await reports(world, 'release.list')).releases).toMatchObject([
       {
         state: 'damaged',
         artifact_integrity: { ok: false, damaged: 2, damaged_examples: ['b.zip', 'copy/b.zip'] },

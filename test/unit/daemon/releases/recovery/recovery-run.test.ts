@@ -3,6 +3,8 @@ import {
   afterRecovery,
   createRecoveryRun,
 } from '../../../../../src/daemon/releases/recovery/recovery-run.ts';
+import { SYNC_JOB } from '../../../../../src/daemon/releases/release-jobs.ts';
+import { implementJob } from '../../../../../src/daemon/tasks/job.ts';
 import type { TaskContext } from '../../../../../src/daemon/tasks/task.ts';
 import { createSilentLogger } from '../../../../../src/platform/logging/logging.ts';
 import { FakeClock } from '../../../../fakes/fake-clock.ts';
@@ -21,20 +23,13 @@ test('a volume that cannot be used yet is tried again, and tasks wait until it c
   });
   let ran = false;
   const handler = afterRecovery(
-    {
-      kind: 'sync',
-      lane: 'release',
-      resumable: true,
-      maxAttempts: 1,
-      storeLock: 'shared',
-      run: async () => {
-        ran = true;
-        return {};
-      },
-    },
+    implementJob(SYNC_JOB, async () => {
+      ran = true;
+      return {};
+    }),
     recovery,
   );
-  const running = handler.run({ signal: new AbortController().signal } as TaskContext);
+  const running = handler.run({ args: {}, signal: new AbortController().signal } as unknown as TaskContext);
   await recovery.start(() => {
     done += 1;
   });

@@ -1,9 +1,9 @@
 import { parseJsonExact } from '../../contract/json/json-exact.ts';
-import type { TaskRow } from './task-engine.ts';
+import type { Task } from './task-engine.ts';
 import type { TaskArguments, TaskLane, TaskResult, TaskStatus } from './task.ts';
 
 /** A row of the table `task`. */
-export interface TaskRecord {
+export interface StoredTask {
   readonly seq: number;
   readonly task_id: string;
   readonly kind: string;
@@ -32,8 +32,8 @@ export interface TaskRecord {
   readonly correlation_id: string | null;
 }
 
-/** Turns a row of the database into the task that the engine and the reports speak of. */
-export function taskOfRecord(record: TaskRecord): TaskRow {
+/** The task that a row of the table holds. */
+export function taskOf(record: StoredTask): Task {
   return {
     task_id: record.task_id,
     kind: record.kind,
@@ -59,7 +59,7 @@ export function taskOfRecord(record: TaskRecord): TaskRow {
   };
 }
 
-function progressOf(record: TaskRecord): TaskRow['progress'] {
+function progressOf(record: StoredTask): Task['progress'] {
   if (record.progress_done === null) return null;
   return {
     done: record.progress_done,

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { CHANNELS } from '../../domain/release/channel.ts';
+import { parseReleaseId } from '../../domain/release/release-id.ts';
+import { mustBeOneOf } from '../problems/value-errors.ts';
+import { int64, type Int64Bounds } from '../schemas/int64.ts';
+import { SCHEDULE_GROUPS } from '../schemas/vocabulary.ts';
+import { parseKeyValuePairs } from './key-value-arguments.ts';
+
+/** A field that is one of a few words. */
+export function word<const T extends readonly [string, ...string[]]>(
+  values: T,
+): z.ZodEnum<{ [K in T[number]]: K }> {
+  return z.enum(values, { error: mustBeOneOf(values) });
+}
+
+/** An integer of 64 bits within the bounds, as a number; beyond 2^53 - 1 it is rounded. */
+export function wholeNumber(bounds: Int64Bounds): z.ZodType<number> {
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = bounds;
+  return int64()
+    .refine((value) => value >= min, { error: `must be at least ${min}` })
+    .refine((value) => value <= max, { error: `must not exceed ${max}` })
+    .transform(Number);
+}
+
+/** A switch. */
+export const flag = z.boolean({ error: 'must be true or false' });
+
+/** A release id. */
+export const releaseId = z.string().transform((text, context) => {
+  const parsed = parseReleaseId(text);
+  if (parsed.ok) return parsed.value;
+  context.addIssue({ code: 'custom', message: parsed.error });
+  return z.NEVER;
+});
+
+/** A channel. */
+export const channel = word(CHANNELS);
+
+/** A group of schedules. */
+export const scheduleGroup = word(SCHEDULE_GROUPS);
+
+/** `key=value` pairs whose keys are the fields of a schema; gives the typed fields. */
+export function keyValuePairs<S extends z.ZodObject>(schema: S): z.ZodType<z.output<S>> {
+  return z.array(z.string()).transform((pairs, context) => {
+    const parsed = parseKeyValuePairs(schema, pairs);
+    if (parsed.ok) return parsed.value;
+    for (const { index, message } of parsed.error) {
+      context.addIssue({ code: 'custom', message, path: index === null ? [] : [index] });
+    }
+    return z.NEVER;
+  });
+}
+
+/** Text of the form `key=value`, whatever the key. */
+export const keyValueText = z.string().refine((pair) => pair.indexOf('=') > 0, {
+  error: 'must have the form key=value',
+});

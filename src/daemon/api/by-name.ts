@@ -1,0 +1,13 @@
+/**
+ * Puts what rooms define together, by name.
+ *
+ * @throws Error when two have one name
+ */
+export function byName<T extends { readonly name: string }>(defined: readonly T[]): ReadonlyMap<string, T> {
+  const found = new Map<string, T>();
+  for (const each of defined) {
+    if (found.has(each.name)) throw new Error(`${each.name} is defined twice`);
+    found.set(each.name, each);
+  }
+  return found;
+}

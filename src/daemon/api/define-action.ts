@@ -1,0 +1,123 @@
+import { AUDIT_FIELDS, type ActionTable, type ControlAction } from '../../contract/actions/actions.ts';
+import type { BodyOf } from '../../contract/actions/body-of.ts';
+import type { ControlField } from '../../contract/actions/control-body.ts';
+import { parseActionBody, type AcceptedActionBody } from '../../contract/actions/parse-control-body.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { JobCall } from '../tasks/job.ts';
+import type { AcceptedTask } from '../tasks/task-acceptance.ts';
+import type { InlineSubmission, TaskEngine } from '../tasks/task-engine.ts';
+import type { TaskArguments, TaskResult } from '../tasks/task.ts';
+
+/** What a control call carries beside its body. */
+export interface ActionRequest {
+  readonly idempotencyKey: string | null;
+  readonly correlationId: string;
+}
+
+/** An accepted control call. */
+export interface AcceptedAction extends AcceptedTask {
+  /** Valid fields that the action does not use. */
+  readonly ignoredFields: readonly ControlField[];
+}
+
+/** A control action that this daemon can do. */
+export interface DefinedAction {
+  readonly name: ControlAction;
+  /**
+   * Does the action, or queues its job.
+   *
+   * @param body what `parseJsonExact` gave, or `undefined` when there was no body
+   * @throws ServiceError `invalid_request`; ServiceError or TaskError of the handler
+   */
+  accept(body: unknown, request: ActionRequest): Promise<AcceptedAction>;
+}
+
+/** An action that is done inside its request. */
+export interface InlineAction<A extends ControlAction> {
+  /** Throws what keeps the action from being recorded. */
+  readonly admit?: (body: BodyOf<A>) => void;
+  /** Arguments of the recorded task; default all fields but those of the audit. */
+  readonly args?: (body: BodyOf<A>) => TaskArguments;
+  readonly run: (body: BodyOf<A>) => Promise<TaskResult> | TaskResult;
+  /** Called when the task is recorded as succeeded, and not for a repeated request. */
+  readonly afterwards?: (body: BodyOf<A>) => void;
+}
+
+/** An action that queues a job. */
+export interface QueuedAction<A extends ControlAction> {
+  /** The job to queue. Throws ServiceError or TaskError when the action is refused. */
+  readonly queue: (body: BodyOf<A>) => JobCall;
+}
+
+type Mode<A extends ControlAction> = ActionTable[A]['mode'];
+type HandlerOf<A extends ControlAction> =
+  Mode<A> extends 'inline'
+    ? InlineAction<A>
+    : Mode<A> extends 'queued'
+      ? QueuedAction<A>
+      : InlineAction<A> | QueuedAction<A>;
+
+/**
+ * Defines a control action. The contract's table gives the types of its body and whether it is done inside its request
+ * or queues a job; audit fields and the idempotency key are recorded on its task.
+ */
+export function defineAction<A extends ControlAction>(
+  engine: Pick<TaskEngine, 'submit' | 'recordInline'>,
+  name: A,
+  handler: HandlerOf<A>,
+): DefinedAction {
+  // The conditional type cannot be narrowed while A is open; both of its arms are members of this union.
+  const open = handler as InlineAction<A> | QueuedAction<A>;
+  return {
+    name,
+    accept: async (value, request) => {
+      const { body, audit, ignoredFields } = parseBody(name, value);
+      const record = recordOf(audit, request);
+      const accepted =
+        'queue' in open
+          ? engine.submit({ ...record, ...open.queue(body), dedupe: true })
+          : await doInline(engine, name, open, body, record);
+      return { ...accepted, ignoredFields };
+    },
+  };
+}
+
+/** Parses the body of an action. Throws ServiceError `invalid_request`. */
+export function parseBody<A extends ControlAction>(action: A, value: unknown): AcceptedActionBody<A> {
+  const parsed = parseActionBody(action, value);
+  if (parsed.ok) return parsed.value;
+  throw new ServiceError('invalid_request', `the body of ${action} is not valid; "errors" names each field`, {
+    errors: parsed.error,
+  });
+}
+
+async function doInline<A extends ControlAction>(
+  engine: Pick<TaskEngine, 'recordInline'>,
+  name: A,
+  { admit, args = argumentsOf, run, afterwards }: InlineAction<A>,
+  body: BodyOf<A>,
+  record: Omit<InlineSubmission, 'kind' | 'args'>,
+): Promise<AcceptedTask> {
+  admit?.(body);
+  const accepted = await engine.recordInline({ ...record, kind: name, args: args(body) }, () => run(body));
+  if (!accepted.deduplicated) afterwards?.(body);
+  return accepted;
+}
+
+function argumentsOf(body: object): TaskArguments {
+  return Object.fromEntries(
+    Object.entries(body).filter(([field]) => !AUDIT_FIELDS.some((audit) => audit === field)),
+  );
+}
+
+function recordOf(
+  { reviewer, reason }: AcceptedActionBody<ControlAction>['audit'],
+  { idempotencyKey, correlationId }: ActionRequest,
+): Omit<InlineSubmission, 'kind' | 'args'> {
+  return {
+    correlationId,
+    ...(idempotencyKey === null ? {} : { idempotencyKey }),
+    ...(reviewer === undefined ? {} : { reviewer }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}

@@ -1,0 +1,81 @@
+import { createDaemonApi, type DaemonApi, type DaemonApiOptions } from './api/api-server.ts';
+import { byName } from './api/by-name.ts';
+import { createDaemonActions } from './api/daemon-actions.ts';
+import { defineReport } from './api/define-report.ts';
+import type { DaemonBase, DaemonParts } from './daemon-parts.ts';
+import { clockCheck, dataChecks, databaseCheck, laneCheck, storeChecks } from './reports/doctor-checks.ts';
+import { createDoctorReport, type DoctorCheck } from './reports/doctor-report.ts';
+import { createLogReport } from './reports/log-report.ts';
+import { createTaskReports } from './reports/task-reports.ts';
+
+const DOCTOR_TIMEOUT_MS = 3000;
+
+/**
+ * Puts the API together from what the parts answer.
+ *
+ * @param requestRestart begins to end the process; without `drain` running tasks are not waited for
+ * @throws Error when two parts define an action or a report of one name
+ */
+export function composeApi(
+  base: DaemonBase,
+  parts: DaemonParts,
+  {
+    readiness,
+    requestRestart,
+  }: Pick<DaemonApiOptions, 'readiness'> & {
+    readonly requestRestart: (drain: boolean) => void;
+  },
+): DaemonApi {
+  const { options, settings } = base;
+  const { engine, releases, schedules, reload, createId } = parts;
+  const doctor = createDoctorReport({
+    checks: doctorChecks(base, parts),
+    clock: options.clock,
+    timeoutMs: DOCTOR_TIMEOUT_MS,
+  });
+  const daemonActions = createDaemonActions({
+    engine,
+    reload,
+    supervised: () => settings.current().configuration.supervised,
+    requestRestart,
+  });
+  return createDaemonApi({
+    ...options,
+    reports: byName([
+      ...createTaskReports(engine),
+      ...releases.reports,
+      ...schedules.reports,
+      defineReport('daemon.doctor', doctor),
+      defineReport('daemon.logs', createLogReport(options.logRing)),
+    ]),
+    actions: byName([...releases.actions, ...schedules.actions, ...daemonActions]),
+    attestation: releases.attestation,
+    damage: releases.damageIntake,
+    readiness,
+    createId,
+    tokenFile: () => settings.current().configuration.tokenFile ?? null,
+  });
+}
+
+function doctorChecks(
+  { configuration, options, database, writer }: DaemonBase,
+  { engine, releases, schedules }: DaemonParts,
+): readonly DoctorCheck[] {
+  const { clock, bootId } = options;
+  return [
+    databaseCheck('database.main', database, clock),
+    ...dataChecks(configuration.data.dir, bootId),
+    ...storeChecks(configuration.snapshot.root, writer, bootId),
+    ...releases.diagnostics().map(({ id }): DoctorCheck => ({
+      id,
+      run: () =>
+        releases.diagnostics().find((found) => found.id === id) ?? {
+          status: 'failing',
+          message: 'nothing is known of it',
+        },
+    })),
+    laneCheck(engine),
+    schedules.check,
+    clockCheck(clock),
+  ];
+}

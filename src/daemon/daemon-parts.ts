@@ -1,0 +1,103 @@
+import { createHashPool } from '../platform/hashing/hash-pool.ts';
+import { createUlidFactory } from '../platform/process/ids.ts';
+import type { SnapshotWriter } from '../snapshot/volume/snapshot-writer.ts';
+import type { Closers } from './closers.ts';
+import type { DaemonConfiguration } from './config.ts';
+import type { DaemonOptions } from './daemon.ts';
+import type { Database } from './database/sqlite-database.ts';
+import { createReleaseEvents, type ReleaseEvents } from './events/release-events.ts';
+import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
+import { createSchedules, type Schedules } from './schedules/schedules.ts';
+import type { SettingsHolder } from './settings/daemon-settings.ts';
+import { createReload } from './settings/reload.ts';
+import { createTaskEngine } from './tasks/create-task-engine.ts';
+import type { TaskEngine } from './tasks/task-engine.ts';
+import type { TaskResult } from './tasks/task.ts';
+import { connectUpstream } from './upstream/connect-upstream.ts';
+import type { UpstreamConfiguration } from './upstream/upstream-config.ts';
+import { createUpstreamSource, type OwnedUpstream } from './upstream/upstream-source.ts';
+
+/** What the parts are built on. */
+export interface DaemonBase {
+  readonly configuration: DaemonConfiguration;
+  readonly options: DaemonOptions;
+  readonly settings: SettingsHolder;
+  readonly closers: Closers;
+  readonly database: Database;
+  readonly writer: SnapshotWriter;
+}
+
+/** The parts of the daemon behind its API. */
+export interface DaemonParts {
+  readonly engine: TaskEngine;
+  readonly events: ReleaseEvents;
+  readonly releases: Releases;
+  readonly schedules: Schedules;
+  readonly reload: () => Promise<TaskResult>;
+  /** Makes ids in ascending order. */
+  readonly createId: () => string;
+}
+
+/** Puts tasks, releases, events and schedules together; nothing runs yet. */
+export function createDaemonParts({
+  configuration,
+  options,
+  settings,
+  closers,
+  database,
+  writer,
+}: DaemonBase): DaemonParts {
+  const { clock, logger } = options;
+  const createId = createUlidFactory({ clock, randomBytes: options.randomBytes });
+  const pool = createHashPool({ threads: configuration.hashing.threads });
+  closers.add('hash pool', async () => await pool.close());
+  const connect = (wanted: UpstreamConfiguration): OwnedUpstream | null =>
+    connectUpstream(wanted, { ...options, pool });
+  const upstream = createUpstreamSource(connect(configuration.upstream), (error) => {
+    logger.warn({ err: error }, 'connections to the former upstream could not be closed');
+  });
+  closers.add('upstream', async () => await upstream.close());
+  const engine = createTaskEngine({ ...options, database, createId });
+  const events = createReleaseEvents({ ...options, database, engine, subscribers: [] });
+  const releases = createReleases({
+    ...options,
+    database,
+    root: configuration.snapshot.root,
+    writer,
+    pool,
+    upstream,
+    engine,
+    events,
+    signingKeys: () => settings.current().signingKeys,
+    configuration: () => releasesConfiguration(settings.current().configuration),
+  });
+  engine.jobs.register(...releases.jobs);
+  const schedules = createSchedules({ ...options, database, engine, createId });
+  const { attestor } = releases;
+  const reload = createReload({ load: options.loadSettings, settings, upstream, connect, attestor, logger });
+  return { engine, events, releases, schedules, reload, createId };
+}
+
+function releasesConfiguration({
+  attestation,
+  retention,
+  upstream,
+  verify,
+  snapshot,
+}: DaemonConfiguration): ReleasesConfiguration {
+  return {
+    attestationTtlSeconds: attestation.ttlSeconds,
+    maxVerifyAgeSeconds: attestation.maxVerifyAgeSeconds,
+    // Early enough that the verification ends before the old one no longer counts.
+    verifyAtBootAfterSeconds: Math.floor(attestation.maxVerifyAgeSeconds / 2),
+    retention: {
+      retained: retention.retainedCount,
+      maxAgeSeconds: retention.retainedSeconds,
+      keep: retention.keep,
+      graceSeconds: retention.graceSeconds,
+    },
+    downloadConcurrency: upstream.concurrency,
+    verifyConcurrency: verify.concurrency,
+    reserveBytes: snapshot.reserveBytes,
+  };
+}

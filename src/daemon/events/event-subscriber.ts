@@ -1,0 +1,32 @@
+import type { z } from 'zod';
+import { callOf, type JobCall, type JobDefinition } from '../tasks/job.ts';
+import type { ReleaseBecameCurrent } from './release-became-current.ts';
+
+/** A job that follows when a release became current. */
+export interface EventSubscriber {
+  /** Stable: the database remembers by it which events were delivered. */
+  readonly name: string;
+  /** What to queue for an event; `null` when the event does not matter. */
+  call(event: ReleaseBecameCurrent): JobCall | null;
+}
+
+/**
+ * Subscribes a job to the event.
+ *
+ * @param name stable and unique
+ * @param job a registered job
+ * @param argumentsOf pure; the arguments of the job for an event, or `null` when the event does not matter
+ */
+export function subscriber<J extends JobDefinition>(
+  name: string,
+  job: J,
+  argumentsOf: (event: ReleaseBecameCurrent) => z.input<J['arguments']> | null,
+): EventSubscriber {
+  return {
+    name,
+    call: (event) => {
+      const args = argumentsOf(event);
+      return args === null ? null : callOf(job, args);
+    },
+  };
+}

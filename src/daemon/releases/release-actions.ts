@@ -1,0 +1,118 @@
+import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
+import { defineAction, type DefinedAction } from '../api/define-action.ts';
+import { callOf } from '../tasks/job.ts';
+import { TaskError } from '../tasks/task.ts';
+import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { UpstreamSource } from '../upstream/upstream-source.ts';
+import { planRequestedCleanup } from './cleanup/cleanup-request.ts';
+import type { CleanupLimits } from './cleanup/cleanup-request.ts';
+import type { ReleaseRepository } from './records/release-repository.ts';
+import { isKept } from './records/release-row.ts';
+import {
+  CATALOG_REFRESH_JOB,
+  CLEANUP_JOB,
+  REFRESH_JOB,
+  RELEASE_JOBS,
+  REPAIR_JOB,
+  SYNC_JOB,
+  VERIFY_JOB,
+} from './release-jobs.ts';
+
+export interface ReleaseActionOptions {
+  readonly engine: TaskEngine;
+  readonly releases: ReleaseRepository;
+  readonly upstream: Pick<UpstreamSource, 'current'>;
+  readonly cleanupLimits: () => CleanupLimits;
+  /** Unix seconds. */
+  readonly now: () => number;
+}
+
+/** Kinds of tasks that have the store to themselves. */
+const EXCLUSIVE_KINDS: ReadonlySet<string> = new Set(
+  RELEASE_JOBS.filter(({ storeLock }) => storeLock === 'exclusive').map(({ kind }) => kind),
+);
+/** Tasks that are looked through for one that has the store. */
+const RECENT_TASKS = 500;
+
+/** The control actions of releases: each checks what can be known now and queues a job. */
+export function createReleaseActions(options: ReleaseActionOptions): readonly DefinedAction[] {
+  const { engine, releases } = options;
+  return [
+    defineAction(engine, 'sync', {
+      queue: ({ force }) => {
+        requireUpstream(options);
+        return callOf(SYNC_JOB, { force });
+      },
+    }),
+    defineAction(engine, 'catalog-refresh', {
+      queue: ({ force }) => {
+        requireUpstream(options);
+        return callOf(CATALOG_REFRESH_JOB, { force });
+      },
+    }),
+    defineAction(engine, 'verify', {
+      queue: ({ force, args }) => {
+        requireRelease(releases, args);
+        return callOf(VERIFY_JOB, { force, ...args });
+      },
+    }),
+    defineAction(engine, 'repair', {
+      queue: ({ force, args }) => {
+        requireRelease(releases, args);
+        return callOf(REPAIR_JOB, { force, ...args });
+      },
+    }),
+    defineAction(engine, 'refresh', {
+      queue: ({ force }) => {
+        requireStore(engine);
+        return callOf(REFRESH_JOB, { force });
+      },
+    }),
+    defineAction(engine, 'release-cleanup', {
+      queue: ({ count, id, localized_release_id, force, args }) => {
+        const call = callOf(CLEANUP_JOB, { count, id, localized_release_id, force, ...args });
+        planRequestedCleanup(releases, options.cleanupLimits(), call.args, options.now());
+        return call;
+      },
+    }),
+  ];
+}
+
+function requireUpstream({ upstream }: ReleaseActionOptions): void {
+  if (upstream.current() !== null) return;
+  throw new TaskError(
+    'upstream_not_configured',
+    'no upstream is configured: set upstream.kind and its options',
+  );
+}
+
+function requireRelease(
+  releases: ReleaseRepository,
+  {
+    channel,
+    release_id: releaseId,
+  }: { readonly channel?: Channel | undefined; readonly release_id?: string | undefined } = {},
+): void {
+  if (releaseId === undefined) return;
+  const channels = channel === undefined ? CHANNELS : [channel];
+  const known = channels.some((each) => {
+    const release = releases.get(each, releaseId);
+    return release !== null && isKept(release);
+  });
+  if (known) return;
+  throw new TaskError(
+    'unknown_release',
+    `no release ${releaseId}${channel === undefined ? '' : ` of channel ${channel}`} is kept; see the list of releases`,
+  );
+}
+
+function requireStore(engine: Pick<TaskEngine, 'list'>): void {
+  const holder = engine
+    .list(RECENT_TASKS)
+    .find((task) => EXCLUSIVE_KINDS.has(task.kind) && ['running', 'cancelling'].includes(task.status));
+  if (holder === undefined) return;
+  throw new TaskError(
+    'store_locked',
+    `the task ${holder.task_id} (${holder.kind}) has the store to itself; try again when it has ended`,
+  );
+}

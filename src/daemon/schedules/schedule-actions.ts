@@ -1,0 +1,140 @@
+import type { BodyOf } from '../../contract/actions/body-of.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import { unknownName } from '../../contract/problems/value-errors.ts';
+import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { defineAction, type DefinedAction } from '../api/define-action.ts';
+import type { Database } from '../database/sqlite-database.ts';
+import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { TaskResult } from '../tasks/task.ts';
+import { runsLeft } from './next-run.ts';
+import { changedSchedule, newSchedule } from './schedule-changes.ts';
+import type { ScheduleRepository } from './schedule-repository.ts';
+import type { ScheduleRuns } from './schedule-runs.ts';
+import { MAX_SCHEDULES, type Schedule } from './schedule.ts';
+import { scheduledCall } from './scheduled-call.ts';
+
+export interface ScheduleActionOptions {
+  readonly database: Pick<Database, 'transaction'>;
+  readonly repository: ScheduleRepository;
+  readonly runs: ScheduleRuns;
+  readonly engine: Pick<TaskEngine, 'recordInline' | 'submit' | 'jobs'>;
+  readonly clock: Clock;
+  readonly createId: () => string;
+  /** Called after every change. */
+  readonly onChanged: () => void;
+}
+
+/** Most schedules that one run of a group takes. */
+const GROUP_RUNS_MAX = 100;
+
+/** The actions `schedule-add`, `schedule-update`, `schedule-remove` and `schedule-run`; each is done in its request. */
+export function createScheduleActions(options: ScheduleActionOptions): readonly DefinedAction[] {
+  const { engine } = options;
+  const changing =
+    <Body>(change: (options: ScheduleActionOptions, body: Body) => TaskResult) =>
+    (body: Body): TaskResult => {
+      const result = options.database.transaction(() => change(options, body));
+      options.onChanged();
+      return result;
+    };
+  return [
+    defineAction(engine, 'schedule-add', { run: changing(addSchedule) }),
+    defineAction(engine, 'schedule-update', { run: changing(updateSchedule) }),
+    defineAction(engine, 'schedule-remove', { run: changing(removeSchedule) }),
+    defineAction(engine, 'schedule-run', { run: changing(runSchedules) }),
+  ];
+}
+
+function addSchedule(options: ScheduleActionOptions, body: BodyOf<'schedule-add'>): TaskResult {
+  const { repository, engine } = options;
+  const schedule = newSchedule(body, options.createId(), unixSeconds(options.clock));
+  scheduledCall(schedule, engine.jobs);
+  if (repository.get(schedule.id) !== null) {
+    throw new ServiceError(
+      'schedule_exists',
+      `the schedule "${schedule.id}" exists: update it, or choose another id`,
+    );
+  }
+  if (repository.count() >= MAX_SCHEDULES) {
+    throw new ServiceError('invalid_request', `there are ${MAX_SCHEDULES} schedules already: remove some`);
+  }
+  repository.insert(schedule);
+  return { schedule };
+}
+
+function updateSchedule(options: ScheduleActionOptions, body: BodyOf<'schedule-update'>): TaskResult {
+  const { repository, engine, clock } = options;
+  const before = known(repository, body.id);
+  const schedule = changedSchedule(before, body, unixSeconds(clock));
+  // A schedule that this daemon cannot run can still be disabled or given another time.
+  if (!isSameTarget(before, schedule)) scheduledCall(schedule, engine.jobs);
+  repository.update(schedule);
+  return { schedule };
+}
+
+function removeSchedule({ repository }: ScheduleActionOptions, body: BodyOf<'schedule-remove'>): TaskResult {
+  const schedule = known(repository, body.id);
+  repository.remove(schedule.id);
+  return { id: schedule.id };
+}
+
+function runSchedules({ repository, runs }: ScheduleActionOptions, body: BodyOf<'schedule-run'>): TaskResult {
+  const { force = false, count } = body;
+  const chosen =
+    body.id === undefined
+      ? ofGroup(repository, body.group, force, count ?? GROUP_RUNS_MAX)
+      : [enabledOrForced(known(repository, body.id), force)];
+  const started = chosen.map((schedule) => {
+    const asked = body.id === undefined ? 1 : (count ?? 1);
+    const most = force ? asked : Math.min(asked, runsLeft(schedule) ?? asked);
+    return { id: schedule.id, task_ids: runs.request(schedule, most) };
+  });
+  return { schedules: started, task_ids: started.flatMap(({ task_ids }) => task_ids) };
+}
+
+function known(repository: ScheduleRepository, id: string): Schedule {
+  const schedule = repository.get(id);
+  if (schedule !== null) return schedule;
+  throw new ServiceError(
+    'unknown_schedule',
+    unknownName('schedule', id, 'schedule.list has those that exist'),
+  );
+}
+
+function enabledOrForced(schedule: Schedule, forced: boolean): Schedule {
+  if (schedule.enabled || forced) return schedule;
+  throw new ServiceError(
+    'schedule_disabled',
+    `the schedule "${schedule.id}" is disabled: enable it, or send force`,
+  );
+}
+
+function ofGroup(
+  repository: ScheduleRepository,
+  group: ScheduleGroup,
+  forced: boolean,
+  most: number,
+): readonly Schedule[] {
+  const all = repository.list({ id: null, group, enabled: null });
+  if (all.length === 0) {
+    throw new ServiceError('unknown_schedule', `no schedule is in the group "${group}"`);
+  }
+  const usable = all.filter(({ enabled }) => enabled || forced);
+  if (usable.length === 0) {
+    throw new ServiceError(
+      'schedule_disabled',
+      `every schedule of the group "${group}" is disabled: enable one, or send force`,
+    );
+  }
+  return usable.slice(0, most);
+}
+
+function isSameTarget(before: Schedule, after: Schedule): boolean {
+  return (
+    before.group === after.group &&
+    before.action === after.action &&
+    before.args.length === after.args.length &&
+    before.args.every((pair, index) => pair === after.args[index])
+  );
+}

@@ -1,0 +1,61 @@
+import { ControlBodySchema, type ControlBody } from '../../contract/actions/control-body.ts';
+import { parseKeyValuePairs } from '../../contract/actions/key-value-arguments.ts';
+import type { AuditField } from '../../contract/actions/actions.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
+import type { JobRegistry } from '../tasks/job-registry.ts';
+import type { JobCall } from '../tasks/job.ts';
+import type { Schedule } from './schedule.ts';
+
+/** Jobs that have a name in the interface and that this version cannot run yet. */
+const PLANNED: Readonly<Record<ScheduleGroup, readonly string[]>> = {
+  res: [],
+  parse: ['parse', 'parse-full'],
+  i18n: ['task-build', 'worker-run', 'proofread', 'handoff-export', 'memory-maintain', 'publish'],
+};
+
+/** What every schedule may add to the arguments of its job. */
+const AUDIT = ControlBodySchema.pick({ reviewer: true, reason: true }).strip();
+
+/** What a run of a schedule queues, and what is recorded on its task. */
+export interface ScheduledCall extends JobCall {
+  readonly audit: Pick<ControlBody, AuditField>;
+}
+
+/**
+ * Parses what a schedule runs: the job that its action names, with the `key=value` pairs as the job's arguments.
+ *
+ * @throws ServiceError `action_not_schedulable`, `not_implemented`, `invalid_request` (pointers into the schedule's body)
+ */
+export function scheduledCall(
+  { group, action, args }: Pick<Schedule, 'group' | 'action' | 'args'>,
+  jobs: JobRegistry,
+): ScheduledCall {
+  const job = jobs.find(action);
+  if (job === null || !job.groups.includes(group)) throw notSchedulable(group, action, jobs);
+  const parsed = parseKeyValuePairs(job.arguments.safeExtend(AUDIT.shape), args);
+  if (parsed.ok) {
+    const { reviewer: _reviewer, reason: _reason, ...fields } = parsed.value;
+    return { kind: job.kind, args: fields, audit: AUDIT.parse(parsed.value) };
+  }
+  throw new ServiceError('invalid_request', `args do not fit ${action}; "errors" names each`, {
+    errors: parsed.error.map(({ index, message }) => ({
+      pointer: index === null ? '/args' : `/args/${index}`,
+      message,
+    })),
+  });
+}
+
+function notSchedulable(group: ScheduleGroup, action: string, jobs: JobRegistry): ServiceError {
+  if (PLANNED[group].includes(action)) {
+    return new ServiceError(
+      'not_implemented',
+      `this daemon does not implement ${action}, so it cannot be scheduled`,
+    );
+  }
+  const kinds = jobs.kindsOf(group);
+  return new ServiceError(
+    'action_not_schedulable',
+    `a schedule of group ${group} cannot run "${action.slice(0, 64)}"; it can run: ${kinds.length === 0 ? 'nothing' : kinds.join(', ')}`,
+  );
+}

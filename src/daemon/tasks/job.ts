@@ -1,0 +1,69 @@
+import type { z } from 'zod';
+import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
+import { TaskError, type TaskArguments, type TaskContext, type TaskLane, type TaskResult } from './task.ts';
+
+/** One kind of background work. Actions, schedules and events queue tasks of it. */
+export interface JobDefinition<Arguments extends z.ZodObject = z.ZodObject> {
+  /** The kind of its tasks. */
+  readonly kind: string;
+  /** For the reference. */
+  readonly summary: string;
+  readonly lane: Exclude<TaskLane, 'admin'>;
+  /** Groups whose schedules can run it. */
+  readonly groups: readonly ScheduleGroup[];
+  readonly arguments: Arguments;
+  /** Whether a task found running at boot is queued again (`true`) or failed with `daemon_restarted`. */
+  readonly resumable: boolean;
+  readonly maxAttempts: number;
+  /** Whether a task needs the store to itself (`exclusive`), with other readers (`shared`), or not at all. */
+  readonly storeLock: 'exclusive' | 'shared' | 'none';
+}
+
+/** The parsed arguments of a job. */
+export type ArgumentsOf<J extends JobDefinition> = z.output<J['arguments']>;
+
+/** A job that this daemon can run. */
+export interface Job extends JobDefinition {
+  /** @throws TaskError for expected failures; anything else fails the task as `internal_error` */
+  run(context: TaskContext): Promise<TaskResult>;
+}
+
+/** What queues a task of a job: its kind and its arguments, defaults filled in. */
+export interface JobCall {
+  readonly kind: string;
+  readonly args: TaskArguments;
+}
+
+/**
+ * Gives a job its work.
+ *
+ * @param run called with the arguments as the job's schema parses them
+ */
+export function implementJob<J extends JobDefinition>(
+  definition: J,
+  run: (context: TaskContext<ArgumentsOf<J>>) => Promise<TaskResult>,
+): Job {
+  return {
+    ...definition,
+    run: async (context) => await run({ ...context, args: storedArguments(definition, context.args) }),
+  };
+}
+
+/** Makes the call of a job. Throws ZodError for arguments that the job does not accept. */
+export function callOf<J extends JobDefinition>(
+  definition: J,
+  args: z.input<J['arguments']>,
+): JobCall & { readonly args: ArgumentsOf<J> } {
+  return { kind: definition.kind, args: definition.arguments.parse(args) as ArgumentsOf<J> };
+}
+
+function storedArguments<J extends JobDefinition>(definition: J, args: TaskArguments): ArgumentsOf<J> {
+  const parsed = definition.arguments.safeParse(args);
+  if (parsed.success) return parsed.data as ArgumentsOf<J>;
+  const [issue] = parsed.error.issues;
+  throw new TaskError(
+    'arguments_invalid',
+    `the arguments of this task do not fit ${definition.kind}: ${issue?.path.map(String).join('.') ?? ''} ${issue?.message ?? ''}; ` +
+      'another version of the daemon queued it, start it again',
+  );
+}

@@ -1,0 +1,92 @@
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { Database } from '../database/sqlite-database.ts';
+import type { IdempotencyRepository } from './idempotency-repository.ts';
+import type { JobDefinition } from './job.ts';
+import type { InlineSubmission, Task, TaskSubmission } from './task-engine.ts';
+import { idempotencyDigest, taskDedupeKey } from './task-identity.ts';
+import type { TaskRepository } from './task-repository.ts';
+import { TaskError } from './task.ts';
+
+/** Seconds for which an idempotency key stands for the task that it made. */
+export const IDEMPOTENCY_SECONDS = 86_400;
+
+export interface TaskAcceptanceOptions {
+  readonly database: Pick<Database, 'transaction'>;
+  readonly repository: Pick<TaskRepository, 'insert' | 'get' | 'findLive'>;
+  readonly idempotency: Pick<IdempotencyRepository, 'find' | 'remember'>;
+  readonly clock: Clock;
+  readonly createId: () => string;
+  readonly bootId: string;
+}
+
+/** An accepted task: a new one, or the one that it would repeat. */
+export interface AcceptedTask {
+  readonly task: Task;
+  readonly deduplicated: boolean;
+}
+
+/** Writes the rows of new tasks. Each throws TaskError `idempotency_key_reused`. */
+export interface TaskAcceptance {
+  /** A queued task of a job. */
+  queue(submission: TaskSubmission, job: JobDefinition): AcceptedTask;
+  /** A task that runs now, inside its request. */
+  begin(submission: InlineSubmission): AcceptedTask;
+}
+
+/** Creates what accepts tasks. */
+export function createTaskAcceptance(options: TaskAcceptanceOptions): TaskAcceptance {
+  const { database, repository, idempotency, clock } = options;
+
+  /** The task that the submission's idempotency key made. */
+  const replayed = ({ idempotencyKey, kind }: InlineSubmission, dedupeKey: string): Task | null => {
+    if (idempotencyKey === undefined) return null;
+    const since = unixSeconds(clock) - IDEMPOTENCY_SECONDS;
+    const known = idempotency.find(idempotencyDigest(idempotencyKey), since);
+    if (known === null) return null;
+    if (known.dedupeKey !== dedupeKey) {
+      throw new TaskError(
+        'idempotency_key_reused',
+        `the Idempotency-Key was used for another request than ${kind} with these fields; send a new key`,
+      );
+    }
+    return repository.get(known.taskId);
+  };
+
+  const insert = (submission: InlineSubmission, dedupeKey: string, job: JobDefinition | null): Task => {
+    const task = repository.insert({
+      taskId: options.createId(),
+      kind: submission.kind,
+      lane: job?.lane ?? 'admin',
+      status: job === null ? 'running' : 'queued',
+      args: submission.args,
+      dedupeKey,
+      maxAttempts: job?.maxAttempts ?? 1,
+      nowMs: clock.now(),
+      bootId: options.bootId,
+      scheduleId: submission.scheduleId ?? null,
+      reviewer: submission.reviewer ?? null,
+      reason: submission.reason ?? null,
+      correlationId: submission.correlationId ?? null,
+    });
+    if (submission.idempotencyKey !== undefined) {
+      const digest = idempotencyDigest(submission.idempotencyKey);
+      idempotency.remember(digest, task.task_id, dedupeKey, unixSeconds(clock));
+    }
+    return task;
+  };
+
+  const accept = (submission: InlineSubmission, job: JobDefinition | null, dedupe: boolean): AcceptedTask => {
+    const dedupeKey = taskDedupeKey(submission.kind, submission.args);
+    return database.transaction(() => {
+      const known = replayed(submission, dedupeKey) ?? (dedupe ? repository.findLive(dedupeKey) : null);
+      return known === null
+        ? { task: insert(submission, dedupeKey, job), deduplicated: false }
+        : { task: known, deduplicated: true };
+    });
+  };
+
+  return {
+    queue: (submission, job) => accept(submission, job, submission.dedupe),
+    begin: (submission) => accept(submission, null, false),
+  };
+}

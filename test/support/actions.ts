@@ -1,0 +1,12 @@
+import type { AcceptedAction, DefinedAction } from '../../src/daemon/api/define-action.ts';
+
+/** Calls an action as the control route does; its error is thrown. */
+export async function act(
+  actions: readonly DefinedAction[],
+  name: string,
+  body: Readonly<Record<string, unknown>> = {},
+): Promise<AcceptedAction> {
+  const action = actions.find((each) => each.name === name);
+  if (action === undefined) throw new Error(`no action ${name}`);
+  return await action.accept(body, { idempotencyKey: null, correlationId: 'test' });
+}
