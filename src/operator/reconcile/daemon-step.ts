@@ -1,5 +1,5 @@
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
-import { LeadershipLost, type Leadership } from '../election/leader-election.ts';
+import { LeadershipLost, type Leadership } from '../election/leadership.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import { AdminRefused, meaningOf } from '../pods/admin-refused.ts';
 import type { AdminToken, ReleaseRow, ReleaseStatus, ServerClient } from '../pods/server-client.ts';

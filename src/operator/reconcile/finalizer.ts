@@ -1,7 +1,7 @@
 import { SCHEDULES_FINALIZER } from '../../contract/crd/resource-names.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import { LeadershipLost, type Leadership } from '../election/leader-election.ts';
-import type { ChannelWriter } from '../kubernetes/channel-writer.ts';
+import { LeadershipLost, type Leadership } from '../election/leadership.ts';
+import type { ChannelWriter } from '../channels/channel-writer.ts';
 import { hasFinalizer, type ReleaseChannel } from '../kubernetes/objects.ts';
 import type { AdminTokens } from '../pods/admin-tokens.ts';
 import type { ServerClient } from '../pods/server-client.ts';

@@ -3,9 +3,9 @@ import type { ReleaseChannelStatus } from '../../contract/crd/release-channel.ts
 import type { Result } from '../../domain/result.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import { ExchangeFailed } from '../http/bounded-request.ts';
-import type { ChannelWriter } from '../kubernetes/channel-writer.ts';
-import { hasStatus } from '../kubernetes/kubernetes-error.ts';
+import { HttpFailure } from '../../platform/http/http-client.ts';
+import type { ChannelWriter } from '../channels/channel-writer.ts';
+import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
 import { hasFinalizer, type ReleaseChannel } from '../kubernetes/objects.ts';
 import type { AdminTokens } from '../pods/admin-tokens.ts';
 import type { EvidenceBook, PodEvidence } from '../pods/evidence-book.ts';
@@ -27,7 +27,7 @@ export type ReconcileOutcome =
 
 /** Brings one object at a time to what its spec asks for, and says what is. */
 export interface Reconciler {
-  /** @throws KubernetesError, ExchangeFailed, LeadershipLost: try again */
+  /** @throws KubernetesError, HttpFailure, LeadershipLost: try again */
   reconcile(key: string): Promise<ReconcileOutcome>;
   /** Whether a change of an object is nothing but the status that was written by this process. */
   isOwnChange(before: ReleaseChannel | undefined, after: ReleaseChannel | undefined): boolean;
@@ -197,7 +197,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       } catch (error) {
         // Deleted, or changed, while it was worked on: the watch tells what is true now.
         if (hasStatus(error, 404) || hasStatus(error, 409)) return 'waiting';
-        if (error instanceof ExchangeFailed) logger.debug({ err: error, channel: key }, 'to be tried again');
+        if (error instanceof HttpFailure) logger.debug({ err: error, channel: key }, 'to be tried again');
         throw error;
       }
     },

@@ -134,30 +134,43 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 
   return {
-    send: async (call) => {
-      const deadline = AbortSignal.timeout(call.timeoutMs);
-      const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
-      try {
+    send: async (call) =>
+      await withinDeadline(call, async (signal) => {
         const url = new URL(call.url);
         let answer: IncomingMessage | null = null;
         // Each failure removes one kept connection, so the loop ends with a fresh one at the latest.
         while (answer === null) answer = await attempt(call, url, signal);
         return await readAnswer(answer, call.maxBytes);
-      } catch (error) {
-        if (error instanceof HttpFailure) throw error;
-        if (call.signal?.aborted === true) throw call.signal.reason;
-        if (deadline.aborted) {
-          throw new HttpFailure('timeout', `no complete answer within ${call.timeoutMs} ms`, {
-            cause: error,
-          });
-        }
-        throw new HttpFailure('unreachable', describeNetworkError(error), { cause: error });
-      }
-    },
+      }),
     close: () => {
       for (const { agent } of transports.values()) agent.destroy();
     },
   };
+}
+
+/**
+ * Runs one exchange within its deadline, and names its failure.
+ *
+ * @param effect gets a signal that is aborted by the deadline and by `limits.signal`
+ * @throws HttpFailure `timeout`, or `unreachable` for any error of the network; the reason of `limits.signal` when that
+ *   is aborted; an HttpFailure of `effect` as it is
+ */
+export async function withinDeadline<T>(
+  limits: Pick<HttpCall, 'timeoutMs' | 'signal'>,
+  effect: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { timeoutMs } = limits;
+  const deadline = AbortSignal.timeout(timeoutMs);
+  try {
+    return await effect(limits.signal === undefined ? deadline : AbortSignal.any([limits.signal, deadline]));
+  } catch (error) {
+    if (error instanceof HttpFailure) throw error;
+    if (limits.signal?.aborted === true) throw limits.signal.reason;
+    if (deadline.aborted) {
+      throw new HttpFailure('timeout', `no complete answer within ${timeoutMs} ms`, { cause: error });
+    }
+    throw new HttpFailure('unreachable', describeNetworkError(error), { cause: error });
+  }
 }
 
 /**
@@ -213,7 +226,7 @@ export function parseJsonAnswer(answer: BoundedAnswer, options: { readonly stric
 }
 
 /** Describes a network error, with its code where it has one. */
-export function describeNetworkError(error: unknown): string {
+function describeNetworkError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // Node hides the attempts on several addresses in an error without a message.
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
