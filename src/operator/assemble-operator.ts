@@ -80,7 +80,9 @@ export function assembleOperator(
     clock,
     random,
     logger,
-    onTurn: metrics.turned,
+    onTurn: (kind, turn) => {
+      metrics.turned(kind, turn);
+    },
     onChannel: (before, after) => {
       const key = (after ?? before)?.key;
       if (key !== undefined && !reconciler.isOwnChange(before, after)) queue.add(key);
@@ -146,7 +148,7 @@ function makeReconciler(
   });
   const timeoutMs = config.reconcile.finalizeSeconds * 1000;
   return createReconciler({
-    channel: view.channel,
+    channel: (key) => view.channel(key),
     pods,
     evidence,
     tokens,

@@ -131,7 +131,7 @@ interface CtlTarget {
 function targetOf(args: CtlArguments, io: CtlIo, program: CtlProgram): CtlTarget {
   const url = textOption(args, 'url');
   const names = ['kubectl', 'namespace', 'context', 'target', 'target-port'] as const;
-  const [asked] = names.filter((name) => args.values[name] !== undefined);
+  const asked = names.find((name) => args.values[name] !== undefined);
   if (url !== undefined && asked !== undefined) {
     throw new CtlFailure(CTL_EXITS.usage, `give either --url or --${asked}, not both`);
   }

@@ -25,5 +25,6 @@ export function heldSpec(
 
 /** The spec of a Lease that was released: the next process can take it immediately. */
 export function releasedSpec(previous: V1LeaseSpec | undefined, nowMs: number): V1LeaseSpec {
-  return { ...previous, holderIdentity: '', leaseDurationSeconds: 1, renewTime: new V1MicroTime(nowMs) };
+  const released = { holderIdentity: '', leaseDurationSeconds: 1, renewTime: new V1MicroTime(nowMs) };
+  return Object.assign({}, previous, released);
 }

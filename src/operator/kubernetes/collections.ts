@@ -48,9 +48,9 @@ export interface Collection {
 /** The collections that the operator follows. */
 export interface Collections {
   /** @param namespace `null` for all */
-  channels(namespace: string | null): Collection;
-  services(namespace: string | null): Collection;
-  endpointSlices(namespace: string | null): Collection;
+  readonly channels: (namespace: string | null) => Collection;
+  readonly services: (namespace: string | null) => Collection;
+  readonly endpointSlices: (namespace: string | null) => Collection;
 }
 
 /** A list as the library returns it: typed for kinds that it knows, as JSON for others. */

@@ -17,8 +17,8 @@ export interface ObjectCacheOptions<T> {
 
 /** The parsed objects of one collection, by `namespace/name`. */
 export interface ObjectCache<T> {
-  get(key: string): T | undefined;
-  values(): IterableIterator<T>;
+  readonly get: (key: string) => T | undefined;
+  readonly values: () => IterableIterator<T>;
   readonly size: number;
   /** Makes the cache equal to a whole list. @throws KubernetesError for an item without metadata */
   replace(items: Iterable<unknown>): void;

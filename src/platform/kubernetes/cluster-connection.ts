@@ -36,7 +36,7 @@ export interface ClusterConnection {
   /** Makes a typed API. Its calls throw KubernetesError and HttpFailure, and are bounded by {@link call}. */
   api<T extends object>(type: ApiConstructor<T>): T;
   /** The last argument of a call of a typed API: its deadline, abort signal and media type. */
-  call(options?: CallOptions): ConfigurationOptions;
+  readonly call: (options?: CallOptions) => ConfigurationOptions;
   /**
    * Sends a GET and returns its body as a stream, without a deadline.
    *
@@ -48,7 +48,7 @@ export interface ClusterConnection {
     signal: AbortSignal,
   ): Promise<AsyncIterable<Buffer>>;
   /** Closes the connections; pending calls fail. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 const CALL_TIMEOUT_MS = 15_000;

@@ -155,7 +155,7 @@ const tokenFileAuthenticator: Parameters<KubeConfig['addAuthenticator']>[0] = {
   applyAuthentication: async (user, options) => {
     const { path } = (user.authProvider as ReturnType<typeof tokenFileProvider>).config;
     const token = (await readBoundedFile(path, FILE_MAX_BYTES)).toString('utf8').trim();
-    options.headers = { ...options.headers, Authorization: `Bearer ${token}` };
+    options.headers = Object.assign(options.headers ?? {}, { Authorization: `Bearer ${token}` });
   },
 };
 
@@ -171,7 +171,7 @@ function checkContext(config: KubeConfig, requireVerifiedTls: boolean): void {
   if (!/^https?:/.test(cluster.server) || !URL.canParse(cluster.server)) {
     throw new KubeConfigError(`the server "${cluster.server}" of the cluster "${cluster.name}" is not a URL`);
   }
-  if (requireVerifiedTls && cluster.skipTLSVerify === true) {
+  if (requireVerifiedTls && cluster.skipTLSVerify) {
     throw new KubeConfigError(
       `the cluster "${cluster.name}" has insecure-skip-tls-verify, which is not supported: set certificate-authority instead`,
     );

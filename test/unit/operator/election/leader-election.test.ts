@@ -134,7 +134,7 @@ describe('an election', () => {
     a.election.start();
     await clock.advance(0);
     const writes = server.writers.length;
-    const other = { ...server.lease!.spec, holderIdentity: 'b' };
+    const other = Object.assign({}, server.lease!.spec, { holderIdentity: 'b' });
     server.lease = { metadata: { resourceVersion: '77' }, spec: other };
     // All at once, as after SIGCONT: no timer in between was served.
     clock.jumpAhead(20_000);
