@@ -19,7 +19,7 @@ import { AdminRefused } from './admin-refused.ts';
 
 /** A schedule as a daemon reports it. */
 export type ReportedSchedule = z.output<typeof ScheduleSchema>;
-/** What a daemon says of its current releases. */
+/** A daemon's report of its current releases. */
 export type ReleaseStatus = z.output<typeof ReleaseStatusReport.schema>;
 /** A release of the history. */
 export type ReleaseRow = z.output<typeof ReleaseListReport.schema>['releases'][number];
@@ -27,7 +27,7 @@ export type ReleaseRow = z.output<typeof ReleaseListReport.schema>['releases'][n
 /** The token of the admin surface. */
 export type AdminToken = string;
 
-/** Speaks with slipway-server in one pod; every call ends within its deadline. */
+/** Calls slipway-server in one pod; every call has a deadline. */
 export interface ServerClient {
   /** `/healthz`. @throws HttpFailure */
   health(origin: string): Promise<Health>;
@@ -40,8 +40,8 @@ export interface ServerClient {
   /**
    * Posts one control action, once.
    *
-   * @param call.key calls with an equal key are done once within a day, and are answered with the state of the first
-   *   one's task; `null` for an action that may be repeated
+   * @param call.key calls with an equal key start one task within a day and return its state; `null` for an action that
+   *   may be repeated
    * @throws AdminRefused, HttpFailure, the signal's reason
    */
   control(
