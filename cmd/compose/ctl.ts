@@ -2,10 +2,10 @@ import process from 'node:process';
 import type { CtlIo } from '../../src/cli/ctl/ctl-context.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 
-/** What `slipway ctl` and the plugin of kubectl get from this process. */
+/** The streams, environment and clock of this process, for `slipway ctl` and the plugin of kubectl. */
 export function processCtlIo(signal: AbortSignal): CtlIo {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // Whoever read the output has read enough, as in `slipway ctl logs -f | head`.
+    // The reader of the output closed it, as in `slipway ctl logs -f | head`.
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
@@ -20,12 +20,11 @@ export function processCtlIo(signal: AbortSignal): CtlIo {
   };
 }
 
-/** A signal that Ctrl-C and SIGTERM abort; the second of them ends the process at once. */
+/** A signal that Ctrl-C and SIGTERM abort. A second one ends the process immediately. */
 export function interruptSignal(): AbortSignal {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      // The second one means it: the first was asked to end in order.
       if (interrupted.signal.aborted) process.exit(1);
       interrupted.abort(new Error(signal));
     });

@@ -10,17 +10,17 @@ const kubernetes = z
     kubeconfig: filePath
       .optional()
       .describe(
-        'Kubeconfig file. Absent: KUBECONFIG when it is set, else the service account of the pod, else ~/.kube/config.',
+        'Kubeconfig file. Default: the files in KUBECONFIG, else the service account of the pod, else ~/.kube/config.',
       ),
     context: z
       .string()
       .min(1)
       .max(253)
       .optional()
-      .describe('Context of the kubeconfig; absent: its current one.'),
+      .describe('Context of the kubeconfig. Default: its current context.'),
   })
   .prefault({})
-  .describe('How the API server is reached.');
+  .describe('Access to the API server.');
 
 const watch = z
   .strictObject({
@@ -29,7 +29,7 @@ const watch = z
       .max(64)
       .default([])
       .describe(
-        'Namespaces whose ReleaseChannels are looked after; empty for all, which needs a ClusterRole.',
+        'Namespaces whose ReleaseChannels are reconciled. Empty means all namespaces, which needs a ClusterRole.',
       ),
     silentSeconds: z
       .int()
@@ -37,21 +37,23 @@ const watch = z
       .max(3600)
       .default(150)
       .describe(
-        'A watch without an event or a bookmark for so long is taken for dead, and everything is listed again.',
+        'A watch without an event or a bookmark for this time is considered dead, and its objects are listed again.',
       ),
   })
   .prefault({})
-  .describe('What is followed.');
+  .describe('The objects to watch.');
 
 const election = z
   .strictObject({
     enabled: z
       .boolean()
       .default(true)
-      .describe('Whether a Lease decides which process acts; false only where there is never a second one.'),
+      .describe(
+        'Whether a Lease decides which process acts. Set it to false only if there is never a second process.',
+      ),
     namespace: namespace
       .optional()
-      .describe('Namespace of the Lease; absent: that of the service account or the context.'),
+      .describe('Namespace of the Lease. Default: that of the service account or the context.'),
     name: z
       .string()
       .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be the name of an object')
@@ -62,13 +64,13 @@ const election = z
       .min(2)
       .max(600)
       .default(15)
-      .describe('How long a Lease is good for after its last renewal.'),
+      .describe('How long a Lease is valid after its last renewal.'),
     renewSeconds: z
       .number()
       .min(1)
       .max(599)
       .default(10)
-      .describe('How long without a renewal the leader goes on acting.'),
+      .describe('How long the leader acts without a renewal.'),
     retrySeconds: z.number().min(0.1).max(300).default(2).describe('Time between two attempts.'),
   })
   .superRefine(({ leaseSeconds, renewSeconds, retrySeconds }, context) => {
@@ -88,7 +90,7 @@ const election = z
     }
   })
   .prefault({})
-  .describe('Which of several processes acts.');
+  .describe('Leader election.');
 
 const reconcile = z
   .strictObject({
@@ -97,42 +99,47 @@ const reconcile = z
       .min(0.5)
       .max(3600)
       .default(30)
-      .describe('Time between two looks at the same ReleaseChannel when nothing calls for an earlier one.'),
-    concurrency: z.int().min(1).max(64).default(8).describe('ReleaseChannels that are worked on at once.'),
+      .describe('Time between two reconciliations of the same ReleaseChannel if nothing changes.'),
+    concurrency: z
+      .int()
+      .min(1)
+      .max(64)
+      .default(8)
+      .describe('ReleaseChannels that are reconciled at the same time.'),
     finalizeSeconds: z
       .number()
       .min(0)
       .max(3600)
       .default(60)
       .describe(
-        'How long a deletion waits for a server that does not answer; its schedules then stay there.',
+        'How long a deletion waits for a server that does not answer. After that, its schedules stay on the server.',
       ),
   })
   .prefault({})
-  .describe('How often and how much at once.');
+  .describe('Frequency and concurrency of reconciliations.');
 
 const pods = z
   .strictObject({
-    timeoutMs: z.int().min(50).max(60_000).default(5_000).describe('Time for one answer of a pod.'),
+    timeoutMs: z.int().min(50).max(60_000).default(5_000).describe('Time limit for one answer of a pod.'),
     staleSeconds: z
       .number()
       .min(0.5)
       .max(3600)
       .default(90)
-      .describe('How long the last answer of a pod counts while it gives no other.'),
+      .describe('How long the last answer of a pod is valid while the pod does not answer.'),
     hostOverride: z
       .string()
       .min(1)
       .max(253)
       .optional()
       .describe(
-        'Host to connect to instead of the address of each pod, for an operator outside of the cluster to which the ports are forwarded.',
+        'Host to connect to instead of the address of each pod, for an operator outside the cluster with forwarded ports.',
       ),
   })
   .prefault({})
-  .describe('How the pods are asked.');
+  .describe('Requests to the pods.');
 
-/** The schema of the operator's configuration. Unknown keys are refused. */
+/** The schema of the operator's configuration. Unknown keys are rejected. */
 export const operatorConfigurationSchema = z
   .strictObject({
     kubernetes,
@@ -146,17 +153,17 @@ export const operatorConfigurationSchema = z
         port: port.default(8081).describe('TCP port of /livez and /readyz; 0 takes a free one.'),
       })
       .prefault({})
-      .describe('Where kubelet asks.'),
+      .describe('Address of the probes.'),
     metrics: z
       .strictObject({
         host: z.string().min(1).default('0.0.0.0').describe('Address of the metrics port.'),
         port: port.default(9090).describe('TCP port of /metrics; 0 takes a free one.'),
       })
       .prefault({})
-      .describe('Where Prometheus reaches the operator.'),
+      .describe('Address of the metrics.'),
     log: z
       .strictObject({
-        level: z.enum(LOG_LEVELS).default('info').describe('Least severe level that is written.'),
+        level: z.enum(LOG_LEVELS).default('info').describe('Lowest level that is logged.'),
       })
       .prefault({})
       .describe('The log on standard output.'),

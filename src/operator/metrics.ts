@@ -4,11 +4,11 @@ import type { ReflectorTurn } from './kubernetes/reflector.ts';
 import { conditionOf } from './reconcile/condition-of.ts';
 import type { ReconcileOutcome } from './reconcile/reconciler.ts';
 
-/** What the operator counts. */
+/** The metrics of the operator. */
 export interface OperatorMetrics {
   reconciled(outcome: ReconcileOutcome | 'failed', seconds: number): void;
   turned(kind: string, turn: ReflectorTurn): void;
-  /** Reads gauges whenever the metrics are collected. */
+  /** Sets the sources of the gauges, which are read on every collection. */
   observe(sources: {
     readonly channels: () => Iterable<ReleaseChannel>;
     readonly queued: () => number;
@@ -16,7 +16,7 @@ export interface OperatorMetrics {
   }): void;
 }
 
-/** Registers the operator's metrics; every label has a fixed set of values, none names an object. */
+/** Registers the metrics. Every label has a fixed set of values; no label names an object. */
 export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   const registers = [registry];
   const reconciliations = new Counter({
@@ -33,7 +33,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   });
   const turns = new Counter({
     name: 'slipway_operator_watch_turns_total',
-    help: 'Lists, and ends of watches by cause, by kind.',
+    help: 'Lists, and ended watches by cause, by kind.',
     labelNames: ['kind', 'turn'],
     registers,
   });
@@ -59,7 +59,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
       });
       const depth = new Gauge({
         name: 'slipway_operator_queue_depth',
-        help: 'ReleaseChannels that wait to be worked on.',
+        help: 'ReleaseChannels that wait for a reconciliation.',
         registers,
         collect: () => {
           depth.set(queued());

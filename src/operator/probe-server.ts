@@ -2,7 +2,7 @@ import type { Listening } from '../platform/http/listen.ts';
 import { createSideServer, type SideAnswer } from '../platform/http/side-server.ts';
 import type { Logger } from '../platform/logging/logging.ts';
 
-/** What the probes ask; each gives what is wrong, nothing when all is well. */
+/** The checks of the probes. Each returns its problems; an empty list means success. */
 export interface Probes {
   /** Would a restart help? */
   readonly live: () => readonly string[];

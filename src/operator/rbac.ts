@@ -7,7 +7,7 @@ export interface PolicyRule {
   readonly verbs: readonly string[];
 }
 
-/** What the operator may do in the namespaces that it watches, and no more: Secrets are only read by name. */
+/** The permissions in the namespaces that the operator watches. Secrets are only read by name. */
 export const WATCHED_NAMESPACE_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: [RELEASE_CHANNEL_PLURAL], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [API_GROUP], resources: [`${RELEASE_CHANNEL_PLURAL}/status`], verbs: ['patch'] },
@@ -17,7 +17,7 @@ export const WATCHED_NAMESPACE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
 ];
 
-/** What it may do in its own namespace, for the election of a leader. */
+/** The permissions in its own namespace, for the leader election. */
 export const ELECTION_RULES: readonly PolicyRule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
 ];

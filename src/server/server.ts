@@ -1,5 +1,4 @@
 import { loadTrustedKeys } from '../attestation/keys.ts';
-import { parseJsonExact } from '../contract/json/json-exact.ts';
 import type { Reason } from '../domain/verdict/reasons.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { ConfigurationProblems } from '../platform/config/run-configured.ts';
@@ -73,7 +72,6 @@ export async function startServer(
     socketPath,
     timeoutMs,
     readToken: async () => (tokenFile === undefined ? null : await readTokenFile(tokenFile)),
-    parseJson: parseJsonExact,
   });
   const forwarder = createReportThread({ url, socketPath, timeoutMs, tokenFile });
   const assembled = assembleServer(config, {

@@ -87,7 +87,7 @@ describe.skipIf(missing)('of two operators', () => {
     const { namespace, leader, standby } = await scene();
     const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/slipway-operator`;
     expect(await leader.stop()).toBe(0);
-    expect(leader.lines.join('\n')).toContain('the lease is given up');
+    expect(leader.lines.join('\n')).toContain('the lease is released');
     await until(() => leads(standby), PATIENCE_MS);
     await request(namespace, 'afterwards');
     // Once more without anybody: the lease on the API server says so itself.

@@ -80,7 +80,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
     const all = await scene(['--watch.silentSeconds=2']);
     all.proxy.freezeWatches();
     await seesChange(all, 62);
-    expect(all.operator.lines.join('\n')).toContain('nothing was heard of a watch: listing again');
+    expect(all.operator.lines.join('\n')).toContain('a watch is silent; listing again');
   });
 
   it.each([

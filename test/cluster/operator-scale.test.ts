@@ -10,7 +10,7 @@ const missing = kubeTools('etcd', 'kube-apiserver') === null;
 const COUNT = 1_000;
 const MANY_MS = 240_000;
 /** Well beyond what is reached, so that it fails for a leak and not for a busy machine. */
-const RESIDENT_MAX_MIB = 160;
+const RESIDENT_MAX_MIB = 260;
 
 describe.skipIf(missing)('a thousand ReleaseChannels', () => {
   const world = sharedFixture(requireOperatorWorld);

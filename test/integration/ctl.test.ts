@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
 import { REPORTS } from '../../src/contract/reports/reports.ts';
+import { startFakeCluster } from '../support/fake-cluster.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -55,38 +56,9 @@ async function run(
   return { code: code as number | null, out, err };
 }
 
-/** Puts a kubectl in front of PATH that forwards to the server. */
-async function fakeKubectl(forwardTo: string | null): Promise<{
-  readonly env: Record<string, string>;
-  readonly pid: () => Promise<number>;
-  readonly calls: () => Promise<string>;
-}> {
-  const directory = await temporaryDirectory();
-  const script = join(directory, 'kubectl');
-  const child = join(ROOT, 'test/support/kubectl-child.ts');
-  await writeFile(script, `#!/bin/sh\nexec "${process.execPath}" "${child}" "$@"\n`);
-  await chmod(script, 0o755);
-  const [pidFile, argsFile] = [join(directory, 'pid'), join(directory, 'args')];
-  const secret = { data: { token: Buffer.from(`${ADMIN_TOKEN}\n`).toString('base64') } };
-  return {
-    env: {
-      PATH: `${directory}:${process.env['PATH'] ?? ''}`,
-      PID_FILE: pidFile,
-      ARGS_FILE: argsFile,
-      SECRET: JSON.stringify(secret),
-      ...(forwardTo === null ? {} : { FORWARD_TO: new URL(forwardTo).port }),
-    },
-    pid: async () => Number(await readFile(pidFile, 'utf8')),
-    calls: async () => await readFile(argsFile, 'utf8'),
-  };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+/** The port of a system's server. */
+function portOf(system: TestSystem): number {
+  return Number(new URL(system.serverUrl).port);
 }
 
 describe('slipway ctl in front of a real service', () => {
@@ -138,52 +110,81 @@ describe('slipway ctl in front of a real service', () => {
     expect((await ctl('tasks')).code).toBe(3);
   });
 
-  it('goes through kubectl as its plugin, takes the token from a Secret, and leaves nothing behind', async () => {
+  it('as a plugin of kubectl goes through the API server, and takes the token from a Secret', async () => {
     const system = await operatedSystem();
-    const kubectl = await fakeKubectl(system.serverUrl);
+    const cluster = await startFakeCluster({ secret: ADMIN_TOKEN, forwardTo: portOf(system) });
     const plugin = async (...argv: string[]): Promise<Ended> =>
       await run(
         'kubectl-slipway',
         ['-n', 'games', '--token-secret', 'slipway-admin/token', ...argv],
-        kubectl.env,
+        cluster.env,
       );
     expect(await plugin('tasks')).toMatchObject({
       code: 0,
       err: '',
       out: expect.stringContaining('TASK') as string,
     });
-    expect(isAlive(await kubectl.pid())).toBe(false);
-    expect(await kubectl.calls()).toBe(
-      'get secret slipway-admin --namespace games -o json\n' +
-        'port-forward --namespace games --address 127.0.0.1 service/slipway :8080\n',
-    );
-    const missing = await plugin('tasks', '--context', 'elsewhere', '--token-secret', 'slipway-admin/other');
+    await until(() => cluster.forwarded === 0);
+    expect(cluster.calls).toEqual([
+      'GET /api/v1/namespaces/games/secrets/slipway-admin',
+      'GET /api/v1/namespaces/games/services/slipway',
+      'GET /api/v1/namespaces/games/pods?labelSelector=app%3Dslipway&limit=100',
+      'UPGRADE /api/v1/namespaces/games/pods/slipway-1/portforward?ports=8081',
+    ]);
+    const missing = await plugin('tasks', '--context', 'here', '--token-secret', 'slipway-admin/other');
     expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('no key "other"') as string });
+    const elsewhere = await plugin('tasks', '--context', 'elsewhere');
+    expect(elsewhere).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('no context "elsewhere"') as string,
+    });
+    for (const target of ['deployment/slipway', 'pod/slipway-1']) {
+      expect(await plugin('tasks', '--target', target, '--target-port', 'web')).toMatchObject({ code: 0 });
+    }
   });
 
-  it('ends kubectl on Ctrl-C, and says what kubectl said when it cannot forward', async () => {
+  it('ends the forwarding on Ctrl-C, and says why it cannot forward', async () => {
     const system = await operatedSystem();
-    const kubectl = await fakeKubectl(system.serverUrl);
-    const env = { ...process.env, ...kubectl.env, SLIPWAY_CTL_TOKEN_FILE: system.tokenFile };
+    const cluster = await startFakeCluster({ secret: ADMIN_TOKEN, forwardTo: portOf(system) });
+    const token = { SLIPWAY_CTL_TOKEN_FILE: system.tokenFile };
     const child = spawn(process.execPath, [join(ROOT, 'cmd/slipway.ts'), 'ctl', '--kubectl', 'logs', '-f'], {
-      env,
+      env: { ...process.env, ...cluster.env, ...token },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(child.stdout, 'data');
-    const pid = await kubectl.pid();
-    expect(isAlive(pid)).toBe(true);
+    expect(cluster.forwarded).toBe(1);
+    expect(cluster.calls[0]).toBe('GET /api/v1/namespaces/team/services/slipway');
     child.kill('SIGINT');
     expect(await once(child, 'exit')).toEqual([130, null]);
-    await until(() => !isAlive(pid));
+    await until(() => cluster.forwarded === 0);
 
-    const none = await fakeKubectl(null);
-    expect(await run('slipway', ['ctl', '--target', 'pod/gone', 'tasks'], none.env)).toMatchObject({
+    const forbidden = await startFakeCluster({ secret: ADMIN_TOKEN, forwardTo: null });
+    const env = { ...forbidden.env, ...token };
+    expect(await run('slipway', ['ctl', '--kubectl', 'tasks'], env)).toMatchObject({
       code: 3,
-      err: expect.stringContaining('services "slipway" not found') as string,
+      err: expect.stringContaining('cannot forward the port: Unexpected server response: 403') as string,
     });
-    expect(await run('slipway', ['ctl', '--kubectl', 'tasks'], { PATH: '/nowhere' })).toMatchObject({
+    expect(await run('slipway', ['ctl', '--target', 'service/other', 'tasks'], env)).toMatchObject({
       code: 3,
-      err: expect.stringContaining('kubectl is not installed') as string,
+      err: expect.stringContaining('service/other in namespace "team"') as string,
     });
+  });
+
+  it('loads the Kubernetes library only for a cluster', async () => {
+    const system = await operatedSystem();
+    const cluster = await startFakeCluster({ secret: ADMIN_TOKEN, forwardTo: portOf(system) });
+    const recorder = join(ROOT, 'test/support/record-modules-child.ts');
+    const loads = async (...argv: string[]): Promise<boolean> => {
+      const { code, err } = await run('slipway', ['ctl', ...argv], {
+        ...cluster.env,
+        SLIPWAY_CTL_TOKEN_FILE: system.tokenFile,
+        NODE_OPTIONS: `--import=${recorder}`,
+      });
+      expect([argv, code, err.includes('loaded zod')]).toEqual([argv, 0, true]);
+      return err.includes('loaded @kubernetes/client-node');
+    };
+    expect(await loads('--url', system.serverUrl, 'tasks')).toBe(false);
+    expect(await loads('--help')).toBe(false);
+    expect(await loads('--kubectl', 'tasks')).toBe(true);
   });
 });

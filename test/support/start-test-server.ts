@@ -1,5 +1,4 @@
 import { onTestFinished } from 'vitest';
-import { parseJsonExact } from '../../src/contract/json/json-exact.ts';
 import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
 import { createLogger, type LogLevel } from '../../src/platform/logging/logging.ts';
 import { createRegistry, type Registry } from '../../src/platform/metrics/metrics.ts';
@@ -70,7 +69,7 @@ export async function startTestServer(
     timeoutMs,
     readToken: async () => options.daemonToken ?? null,
   };
-  const client = createDaemonClient({ ...connection, parseJson: parseJsonExact });
+  const client = createDaemonClient(connection);
   const forwarder = createReportForwarder(connection);
   const pool = createHashPool({ threads: 1 });
   let shuttingDown = false;

@@ -7,11 +7,11 @@ import { ControlBodySchema } from '../../contract/actions/control-body.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 
-/** What the command line says of a body. */
+/** A body as given on the command line. */
 export interface BodyWords {
   /** `field=value` words, in order. */
   readonly fields: readonly string[];
-  /** A whole body as JSON text; `null` when the fields make it. */
+  /** A whole body as JSON text; `null` when it is built from the fields. */
   readonly json: string | null;
 }
 
@@ -20,9 +20,9 @@ const PROPERTIES = (renderJsonSchema(ControlBodySchema)['properties'] ?? {}) as 
 >;
 
 /**
- * Makes the body of an action from what was typed. Text becomes what the schema of the field says: a number, a switch,
- * an item of a list (repeat the field for more), or JSON where the field is an object; `field.member=value` sets a
- * member of an object. The body is checked as the service would, before anything is sent.
+ * Builds the body of an action from the command line. The schema of a field decides how its text is read: as a number, a
+ * boolean, an item of a list (repeat the field for more), or as JSON for an object; `field.member=value` sets a member of
+ * an object. The body is checked by the rules of the service before anything is sent.
  *
  * @returns the JSON text to send, `null` for none
  * @throws CtlFailure that names every rejected field
@@ -56,12 +56,12 @@ function bodyOfFields(fields: readonly string[]): Record<string, unknown> {
 
 function setField(body: Record<string, unknown>, word: string): string | null {
   const at = word.indexOf('=');
-  if (at <= 0) return `"${word}" is no field=value`;
+  if (at <= 0) return `"${word}" is not of the form field=value`;
   const [name = '', member, ...deeper] = word.slice(0, at).split('.');
   const text = word.slice(at + 1);
   const schema = propertyOf(PROPERTIES, name);
   if (schema === null)
-    return `${name}: no field of a control body has this name; docs/reference/actions.md lists them`;
+    return `${name}: a control body has no such field; docs/reference/actions.md lists the fields`;
   if (member === undefined) return setPlain(body, name, schema, text);
   const memberSchema = memberOf(schema, member);
   if (memberSchema === null || deeper.length > 0) return `${word.slice(0, at)}: ${name} has no such member`;
@@ -80,10 +80,10 @@ function setPlain(
     target[name] = [...((target[name] as unknown[] | undefined) ?? []), text];
     return null;
   }
-  if (Object.hasOwn(target, name)) return `${shown}: is given twice`;
+  if (Object.hasOwn(target, name)) return `${shown}: given twice`;
   const value = parseValue(schema, text);
   if (!value.ok) return `${shown}: ${value.error}`;
-  // A plain assignment to `__proto__` would be lost without a word.
+  // A plain assignment to `__proto__` would be lost silently.
   Object.defineProperty(target, name, {
     value: value.value,
     enumerable: true,

@@ -1,20 +1,26 @@
-import { JsonError } from '../../contract/json/json-error.ts';
-import { parseJsonExact, stringifyJsonExact } from '../../contract/json/json-exact.ts';
+import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
-import { collectBounded } from '../../platform/memory/collect-bounded.ts';
+import {
+  createHttpClient,
+  HttpFailure,
+  parseJsonAnswer,
+  type BoundedAnswer,
+  type HttpCall,
+} from '../../platform/http/http-client.ts';
 import { CTL_EXITS, CtlFailure, failureOfProblem } from './ctl-exits.ts';
 
 /** Largest answer that is read: that of the largest report. */
 const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
 
-/** A good answer: its bytes as they came, and what they say. */
+/** An accepted answer. */
 export interface AdminAnswer {
+  /** The bytes as they were received. */
   readonly body: Buffer;
-  /** As `parseJsonExact` gives it. */
+  /** The body as `parseJsonExact` returns it. */
   readonly value: unknown;
 }
 
-/** The service as `slipway ctl` reaches it. */
+/** The admin surface of a running service. */
 export interface AdminApi {
   /**
    * Reads one document.
@@ -30,16 +36,16 @@ export interface AdminApi {
   /**
    * Posts a control action.
    *
-   * @param body JSON text, sent as it is; `null` for none
-   * @param idempotencyKey makes sure that the action is done once, however often it is sent
+   * @param body JSON text, sent unchanged; `null` for none
+   * @param idempotencyKey calls with an equal key start the action once
    * @throws CtlFailure
    */
   post(action: string, body: string | null, idempotencyKey: string): Promise<AdminAnswer>;
 }
 
-/** What {@link createAdminApi} needs. */
+/** Where the service is, and how it is asked. */
 export interface AdminApiOptions {
-  /** Origin, with a path below which the service is where there is one. */
+  /** Origin, with the path under which the service is mounted, if any. */
   readonly url: URL;
   readonly token: string | null;
   /** For one request, milliseconds. */
@@ -48,34 +54,29 @@ export interface AdminApiOptions {
   readonly signal: AbortSignal;
 }
 
-/** Makes the client. The token goes out in a header only, and never to where a redirect points. */
+/** Makes the client. The token is sent in a header only, and redirects are not followed. */
 export function createAdminApi({ url, token, timeoutMs, signal }: AdminApiOptions): AdminApi {
   const base = url.href.replace(/\/+$/, '');
+  const client = createHttpClient({ connections: 1, keepAlive: true });
 
-  const ask = async (path: string, init: RequestInit, accept: readonly number[]): Promise<AdminAnswer> => {
-    const headers = { accept: 'application/json', ...(init.headers as Record<string, string> | undefined) };
-    const deadline = AbortSignal.timeout(timeoutMs);
+  const ask = async (
+    path: string,
+    call: Pick<HttpCall, 'method' | 'headers' | 'body'>,
+    accept: readonly number[],
+  ): Promise<AdminAnswer> => {
     try {
-      const response = await fetch(`${base}${path}`, {
-        ...init,
-        headers: token === null ? headers : { ...headers, authorization: `Bearer ${token}` },
-        redirect: 'manual',
-        signal: AbortSignal.any([signal, deadline]),
+      const answer = await client.send({
+        ...call,
+        url: `${base}${path}`,
+        token,
+        timeoutMs,
+        maxBytes: ANSWER_MAX_BYTES,
+        signal,
       });
-      const body = await collectBounded(
-        response.body ?? [],
-        ANSWER_MAX_BYTES,
-        () => new Error(`the answer exceeds ${ANSWER_MAX_BYTES} bytes`),
-      );
-      return answerOf(base, response, body, accept);
+      return answerOf(base, answer, accept);
     } catch (error) {
-      if (error instanceof CtlFailure) throw error;
-      signal.throwIfAborted();
-      throw unreachable(
-        base,
-        deadline.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error),
-        error,
-      );
+      if (!(error instanceof HttpFailure)) throw error;
+      throw unreachable(base, error.message, error);
     }
   };
 
@@ -93,33 +94,34 @@ export function createAdminApi({ url, token, timeoutMs, signal }: AdminApiOption
             'idempotency-key': idempotencyKey,
             ...(body === null ? {} : { 'content-type': 'application/json' }),
           },
-          body,
+          ...(body === null ? {} : { body }),
         },
         [],
       ),
   };
 }
 
-/** Renders an answer for people: the JSON text of the service, indented, every number exact. */
+/** Renders an answer as indented JSON; every number keeps its digits. */
 export function indentJson({ value }: AdminAnswer): string {
   return stringifyJsonExact(value, 2);
 }
 
-function answerOf(base: string, response: Response, body: Buffer, accept: readonly number[]): AdminAnswer {
-  const { status } = response;
-  const value = parseBody(body);
-  if (value !== undefined && (response.ok || accept.includes(status))) return { body, value };
+function answerOf(base: string, answer: BoundedAnswer, accept: readonly number[]): AdminAnswer {
+  const { status, body } = answer;
+  const value = jsonOf(answer);
+  const isAccepted = (status >= 200 && status < 300) || accept.includes(status);
+  if (value !== undefined && isAccepted) return { body, value };
   const problem = ProblemSchema.safeParse(value);
   if (problem.success && problem.data.status === status) throw failureOfProblem(problem.data);
-  throw unreachable(base, `it answers ${status}, but not as Slipway does`, undefined);
+  throw unreachable(base, `it answered ${status}, and the answer is not from Slipway`, undefined);
 }
 
-/** `undefined` for what is not JSON. */
-function parseBody(body: Buffer): unknown {
+/** @returns `undefined` for an answer that is not JSON */
+function jsonOf(answer: BoundedAnswer): unknown {
   try {
-    return parseJsonExact(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    return parseJsonAnswer(answer);
   } catch (error) {
-    if (error instanceof JsonError || error instanceof TypeError) return undefined;
+    if (error instanceof HttpFailure) return undefined;
     throw error;
   }
 }
@@ -127,15 +129,7 @@ function parseBody(body: Buffer): unknown {
 function unreachable(base: string, reason: string, cause: unknown): CtlFailure {
   return new CtlFailure(
     CTL_EXITS.unreachable,
-    `${base} cannot be used: ${reason}. Check --url (or SLIPWAY_CTL_URL), or use --kubectl.`,
+    `cannot use ${base}: ${reason}. Check --url (or SLIPWAY_CTL_URL), or use --kubectl.`,
     { cause },
   );
-}
-
-/** What fetch failed of: the reason is in its cause. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  if (!(cause instanceof Error)) return error.message;
-  return cause.message === '' && 'code' in cause ? String(cause.code) : cause.message;
 }

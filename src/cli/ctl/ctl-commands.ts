@@ -8,7 +8,7 @@ import { RUN_COMMANDS } from './run-commands.ts';
 /** Every command of `slipway ctl`. */
 export const CTL_COMMANDS: readonly CtlCommand[] = [...READ_COMMANDS, LOGS_COMMAND, ...RUN_COMMANDS];
 
-/** Finds the command that words begin with; the longest name counts. */
+/** Finds the command at the start of the words; the longest name wins. */
 export function findCtlCommand(words: readonly string[]): CtlCommand | null {
   const named = (count: number): CtlCommand | undefined =>
     CTL_COMMANDS.find(({ name }) => name === words.slice(0, count).join(' '));
@@ -32,7 +32,7 @@ export function renderCtlHelp(program: string, command: CtlCommand | null): stri
   ]);
   return `Usage: ${program} [OPTIONS] COMMAND
 
-Operates a running Slipway through its admin surface.
+Reads reports from a running Slipway and starts actions on it.
 
 ${columns(commands)}
 ${columns(COMMON_OPTION_TEXTS)}

@@ -4,7 +4,7 @@ import type { AdminApi } from './admin-api.ts';
 import type { CtlExit } from './ctl-exits.ts';
 import type { CtlArguments, SpecialOption } from './ctl-options.ts';
 
-/** Where `slipway ctl` reads and writes. */
+/** The surroundings of `slipway ctl`. */
 export interface CtlIo {
   readonly stdout: { write(text: string | Uint8Array): unknown };
   readonly stderr: ProgressOutput;
@@ -16,13 +16,13 @@ export interface CtlIo {
   readonly signal: AbortSignal;
 }
 
-/** What a command works with. */
+/** The input of a command. */
 export interface CtlContext extends CtlIo {
   readonly api: AdminApi;
   readonly args: CtlArguments;
   /** The words after the command's name. */
   readonly words: readonly string[];
-  /** Whether the bytes of the service are wanted instead of text for people. */
+  /** Whether to print the bytes of the service instead of text for people. */
   readonly json: boolean;
 }
 
@@ -30,13 +30,13 @@ export interface CtlContext extends CtlIo {
 export interface CtlCommand {
   /** One or two words, such as `task show`. */
   readonly name: string;
-  /** What comes after the name, as the help shows it. */
+  /** The arguments, as the help shows them. */
   readonly synopsis: string;
   readonly summary: string;
   /** Fewest and most words after the name. */
   readonly words: readonly [number, number];
   readonly options: readonly SpecialOption[];
-  /** The help of the options. */
+  /** Help for the options. */
   readonly optionTexts: ReadonlyArray<readonly [string, string]>;
   /** @throws CtlFailure */
   run(context: CtlContext): Promise<CtlExit>;

@@ -12,25 +12,25 @@ export const CTL_EXITS = {
   interrupted: 130,
 } as const;
 
-/** What each exit code says, in the order of the codes. */
+/** The meaning of each exit code, in the order of the codes. */
 export const CTL_EXIT_TEXTS: Readonly<Record<keyof typeof CTL_EXITS, string>> = {
-  ok: 'Done; for `status` the official release is distributable, for `doctor` nothing is failing.',
+  ok: 'Success. For `status`: the official release is distributable. For `doctor`: no check is failing.',
   failed:
-    'The daemon refused the action, the task failed or was cancelled, the release is not distributable, or a check of `doctor` is failing.',
-  usage: 'The arguments, the parameters or the body are wrong, or the token cannot be read.',
+    'The daemon rejected the action, the task failed or was cancelled, the release is not distributable, or a check of `doctor` is failing.',
+  usage: 'The arguments, the parameters or the body are invalid, or the token cannot be read.',
   unreachable:
-    'The service gave no usable answer: it is down, the address is wrong, or the port could not be forwarded.',
+    'The service did not answer, or not as Slipway does: it is down, the address is wrong, or the port cannot be forwarded.',
   denied: 'The token is missing or wrong, or control is not exposed.',
   unavailable:
-    'The service answered, but its daemon, or that part of it, is not available or does not implement this; the fate of an action may be unknown.',
-  unfinished: '`--wait-timeout` ended before the task did; it goes on.',
+    'The service answered, but its daemon is unavailable or does not implement the command. An action may or may not have started.',
+  unfinished: 'Timed out waiting; the task is still running.',
   interrupted: 'Ctrl-C or SIGTERM.',
 };
 
 /** One of the exit codes. */
 export type CtlExit = (typeof CTL_EXITS)[keyof typeof CTL_EXITS];
 
-/** Why a command ends without what it was asked for; the message is for people and says what to do. */
+/** A command failed; the message is for people and says what to do. */
 export class CtlFailure extends Error {
   readonly exit: CtlExit;
 
@@ -49,7 +49,7 @@ const EXIT_OF_STATUS: Readonly<Record<number, CtlExit>> = {
   503: CTL_EXITS.unavailable,
 };
 
-/** The failure that a problem answer of the service stands for. */
+/** Turns a problem answer of the service into a failure. */
 export function failureOfProblem({ status, code, detail, errors, daemon, instance }: Problem): CtlFailure {
   const daemonCode = daemon?.code ?? null;
   const lines = [
@@ -61,7 +61,7 @@ export function failureOfProblem({ status, code, detail, errors, daemon, instanc
 }
 
 function exitOfProblem(status: number, code: string): CtlExit {
-  // The daemon said no, which is an answer; that it could not be asked is none.
+  // A rejection is an answer of the daemon; any other 502 means that there was none.
   if (status === 502) return code === 'daemon_rejected' ? CTL_EXITS.failed : CTL_EXITS.unavailable;
   return EXIT_OF_STATUS[status] ?? (status < 500 ? CTL_EXITS.usage : CTL_EXITS.unreachable);
 }

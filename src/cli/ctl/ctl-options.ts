@@ -35,32 +35,38 @@ const SPECIAL = {
 /** An option of a single command. */
 export type SpecialOption = keyof typeof SPECIAL;
 
-/** The command line, taken apart. */
+/** The parsed command line. */
 export interface CtlArguments {
   readonly words: readonly string[];
   readonly values: Readonly<Partial<Record<keyof typeof COMMON | SpecialOption, string | boolean>>>;
 }
 
-/** How the common options are shown in the help and in the documentation. */
+/** The common options in the help and in the documentation. */
 export const COMMON_OPTION_TEXTS: ReadonlyArray<readonly [string, string]> = [
-  ['--url URL', 'where the service is; default SLIPWAY_CTL_URL, else http://127.0.0.1:8080'],
+  ['--url URL', 'URL of the service; default SLIPWAY_CTL_URL, else http://127.0.0.1:8080'],
   [
     '--token-file FILE',
-    'file with the admin token; default SLIPWAY_CTL_TOKEN_FILE, else the token in SLIPWAY_CTL_TOKEN',
+    'file that holds the admin token; default SLIPWAY_CTL_TOKEN_FILE, else the token in SLIPWAY_CTL_TOKEN',
   ],
-  ['--kubectl', 'reaches the service through "kubectl port-forward", which is started and ended for it'],
+  [
+    '--kubectl',
+    'forwards a port to the service through the Kubernetes API server, with the kubeconfig of kubectl',
+  ],
   ['-n, --namespace NAME', 'namespace of the service; implies --kubectl'],
   ['--context NAME', 'context of the kubeconfig; implies --kubectl'],
-  ['--target KIND/NAME', 'what to forward to; default service/slipway; implies --kubectl'],
-  ['--target-port PORT', 'its port, a number or a name; default 8080'],
-  ['--token-secret NAME/KEY', 'reads the token from a Secret with "kubectl get secret"'],
-  ['--timeout SECONDS', 'for one request; default 30'],
-  ['-o, --output table|json', 'json gives the bytes as the service sent them, for scripts; default table'],
-  ['-h, --help', 'shows this, or the help of a command'],
+  [
+    '--target KIND/NAME',
+    'service, deployment, statefulset or pod to forward to; default service/slipway; implies --kubectl',
+  ],
+  ['--target-port PORT', 'port of the target, a number or a name; default 8080; implies --kubectl'],
+  ['--token-secret NAME/KEY', 'reads the token from a Secret of the cluster'],
+  ['--timeout SECONDS', 'time limit for one request; default 30'],
+  ['-o, --output table|json', 'json prints the bytes of the service unchanged, for scripts; default table'],
+  ['-h, --help', 'shows this help, or that of a command'],
 ];
 
 /**
- * Takes the command line apart.
+ * Parses the command line.
  *
  * @throws CtlFailure
  */
@@ -68,7 +74,7 @@ export function parseCtlArguments(argv: readonly string[]): CtlArguments {
   if (argv.some((word) => word === '--token' || word.startsWith('--token='))) {
     throw new CtlFailure(
       CTL_EXITS.usage,
-      'a token on the command line can be read by every user of this machine; put it into a file and give --token-file',
+      'a token on the command line can be read by every user of this machine; store it in a file and use --token-file',
     );
   }
   try {
@@ -84,9 +90,9 @@ export function parseCtlArguments(argv: readonly string[]): CtlArguments {
 }
 
 /**
- * Refuses options that a command would pass over.
+ * Rejects options that a command would ignore.
  *
- * @param allowed those of the command beyond the common ones
+ * @param allowed the options of the command in addition to the common ones
  * @throws CtlFailure
  */
 export function refuseOtherOptions(

@@ -2,10 +2,10 @@ import { readBoundedFile } from '../../platform/files/files.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 
 const TOKEN_FILE_MAX_BYTES = 4096;
-/** What a header can carry. Source: RFC 6750, section 2.1. */
+/** The characters of a bearer token. Source: RFC 6750, section 2.1. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
-/** Where the token may come from; the first that is given counts. */
+/** Possible sources of the token; the first one that is set is used. */
 export interface TokenSources {
   /** `--token-file`. */
   readonly file: string | undefined;
@@ -14,10 +14,10 @@ export interface TokenSources {
 }
 
 /**
- * Reads the admin token from a file or from the environment; never from the command line, which every user of the
- * machine can read.
+ * Reads the admin token from a file or from the environment. It is never taken from the command line, which every user
+ * of the machine can read.
  *
- * @returns `null` when none is given: what needs no token still works
+ * @returns `null` when none is set; commands that need no token still work
  * @throws CtlFailure
  */
 export async function readCtlToken({ file, env }: TokenSources): Promise<string | null> {
@@ -31,14 +31,14 @@ export async function readCtlToken({ file, env }: TokenSources): Promise<string 
   } catch (cause) {
     if (cause instanceof CtlFailure) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new CtlFailure(CTL_EXITS.usage, `the token file ${path} cannot be read: ${reason}`, { cause });
+    throw new CtlFailure(CTL_EXITS.usage, `cannot read the token file ${path}: ${reason}`, { cause });
   }
 }
 
 /**
- * Checks a token that was read from somewhere.
+ * Checks the text of a token.
  *
- * @param origin for the message, which never quotes the token
+ * @param origin names the source in the message; the token is never quoted
  * @throws CtlFailure
  */
 export function checked(text: string, origin: string): string {
@@ -46,6 +46,6 @@ export function checked(text: string, origin: string): string {
   if (TOKEN.test(token)) return token;
   throw new CtlFailure(
     CTL_EXITS.usage,
-    `${origin} holds no usable token: it must be one line of letters, digits and -._~+/=`,
+    `${origin} does not hold a usable token: it must be one line of letters, digits and -._~+/=`,
   );
 }

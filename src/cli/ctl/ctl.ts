@@ -1,4 +1,6 @@
 import { createAdminApi } from './admin-api.ts';
+import type { ClusterAccess } from './cluster/cluster-access.ts';
+import type { PortForward } from './cluster/port-forward.ts';
 import { findCtlCommand, renderCtlHelp } from './ctl-commands.ts';
 import type { CtlCommand, CtlIo } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
@@ -10,18 +12,17 @@ import {
   type CtlArguments,
 } from './ctl-options.ts';
 import { readCtlToken } from './ctl-token.ts';
-import { forwardPort, readTokenSecret, type KubectlOptions } from './kubectl.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 const LONGEST_TIMEOUT_SECONDS = 3600;
-/** Nothing else may keep the process alive while it waits between two questions. */
+/** Keeps the process alive while it waits between two requests. */
 const LONG_MS = 2 ** 30;
 
-/** How `slipway ctl` was called. */
+/** The name under which `slipway ctl` was started. */
 export interface CtlProgram {
   /** For messages: `slipway ctl`, or `kubectl slipway`. */
   readonly name: string;
-  /** Whether it is a plugin of kubectl, and goes through it unless a URL is given. */
+  /** Whether this is the plugin of kubectl, which goes through the cluster unless a URL is given. */
   readonly plugin: boolean;
 }
 
@@ -38,7 +39,7 @@ export async function runCtl(argv: readonly string[], io: CtlIo, program: CtlPro
   } catch (error) {
     if (io.signal.aborted) return CTL_EXITS.interrupted;
     if (!(error instanceof CtlFailure)) throw error;
-    const hint = error.exit === CTL_EXITS.usage ? `\n${program.name} --help says more.` : '';
+    const hint = error.exit === CTL_EXITS.usage ? `\nFor help: ${program.name} --help` : '';
     io.stderr.write(`${program.name}: ${error.message}${hint}\n`);
     return error.exit;
   } finally {
@@ -54,7 +55,8 @@ async function run(argv: readonly string[], io: CtlIo, program: CtlProgram): Pro
     return CTL_EXITS.ok;
   }
   if (command === null) {
-    const what = args.words.length === 0 ? 'no command is given' : `no command "${args.words.join(' ')}"`;
+    const what =
+      args.words.length === 0 ? 'a command is missing' : `there is no command "${args.words.join(' ')}"`;
     throw new CtlFailure(CTL_EXITS.usage, `${what}\n\n${renderCtlHelp(program.name, null)}`);
   }
   const words = wordsOf(command, args);
@@ -62,16 +64,44 @@ async function run(argv: readonly string[], io: CtlIo, program: CtlProgram): Pro
   const timeoutMs =
     numberOption(args, 'timeout', { min: 1, max: LONGEST_TIMEOUT_SECONDS, fallback: 30 }) * 1000;
   const target = targetOf(args, io, program);
-  const token = await tokenOf(args, io, target);
-  const forward = target instanceof URL ? null : await forwardPort(target, io.signal);
+  const secret = secretOf(args);
+  const cluster = target.service === null && secret === null ? null : await openClusterOf(args, io);
+  let forward: PortForward | null = null;
   try {
-    const url = forward?.url ?? (target as URL);
+    const token =
+      secret === null
+        ? await readCtlToken({ file: textOption(args, 'token-file'), env: io.env })
+        : ((await cluster?.readTokenSecret(secret)) ?? null);
+    if (target.service !== null) forward = (await cluster?.forward(target.service)) ?? null;
+    const url = forward?.url ?? target.url;
     warnOfPlainHttp(url, token, io);
     const api = createAdminApi({ url, token, timeoutMs, signal: io.signal });
     return await command.run({ ...io, api, args, words, json });
+  } catch (error) {
+    throw forwardFailure(forward, error);
   } finally {
     await forward?.close();
+    await cluster?.close();
   }
+}
+
+/** A broken connection to the pod is the cause of a service that seems unreachable. */
+function forwardFailure(forward: PortForward | null, error: unknown): unknown {
+  const failure = forward?.failure() ?? null;
+  if (failure === null || !(error instanceof CtlFailure) || error.exit !== CTL_EXITS.unreachable)
+    return error;
+  return new CtlFailure(CTL_EXITS.unreachable, `cannot forward the port: ${failure}`, { cause: error });
+}
+
+/** Loads the Kubernetes library, which takes a quarter of a second and some 75 MiB, only when it is needed. */
+async function openClusterOf(args: CtlArguments, io: CtlIo): Promise<ClusterAccess> {
+  const { openCluster } = await import('./cluster/cluster-access.ts');
+  return await openCluster({
+    namespace: textOption(args, 'namespace'),
+    context: textOption(args, 'context'),
+    env: io.env,
+    signal: io.signal,
+  });
 }
 
 function wordsOf(command: CtlCommand, args: CtlArguments): readonly string[] {
@@ -90,23 +120,29 @@ function isJson(args: CtlArguments): boolean {
   throw new CtlFailure(CTL_EXITS.usage, `--output ${output}: must be table or json`);
 }
 
-/** The URL of the service, or how kubectl reaches it. */
-function targetOf(args: CtlArguments, io: CtlIo, program: CtlProgram): URL | KubectlOptions {
+/** Where the service is. */
+interface CtlTarget {
+  /** The URL; a placeholder while `service` is not forwarded yet. */
+  readonly url: URL;
+  /** What to forward to in the cluster, or `null`. */
+  readonly service: { readonly target: string; readonly targetPort: string } | null;
+}
+
+function targetOf(args: CtlArguments, io: CtlIo, program: CtlProgram): CtlTarget {
   const url = textOption(args, 'url');
   const names = ['kubectl', 'namespace', 'context', 'target', 'target-port'] as const;
-  const asked = names.filter((name) => args.values[name] !== undefined);
-  if (url !== undefined && asked.length > 0) {
-    throw new CtlFailure(CTL_EXITS.usage, `give either --url or --${asked[0] ?? 'kubectl'}, not both`);
+  const asked = names.find((name) => args.values[name] !== undefined);
+  if (url !== undefined && asked !== undefined) {
+    throw new CtlFailure(CTL_EXITS.usage, `give either --url or --${asked}, not both`);
   }
-  if (asked.length > 0 || (program.plugin && url === undefined)) {
-    return {
-      namespace: textOption(args, 'namespace'),
-      context: textOption(args, 'context'),
-      target: textOption(args, 'target') ?? 'service/slipway',
-      targetPort: textOption(args, 'target-port') ?? '8080',
-    };
+  if (asked === undefined && (!program.plugin || url !== undefined)) {
+    return { url: parseUrl(url ?? io.env['SLIPWAY_CTL_URL'] ?? DEFAULT_URL), service: null };
   }
-  return parseUrl(url ?? io.env['SLIPWAY_CTL_URL'] ?? DEFAULT_URL);
+  const target = textOption(args, 'target') ?? 'service/slipway';
+  return {
+    url: new URL(DEFAULT_URL),
+    service: { target, targetPort: textOption(args, 'target-port') ?? '8080' },
+  };
 }
 
 function parseUrl(text: string): URL {
@@ -122,26 +158,24 @@ function parseUrl(text: string): URL {
   // The text is not repeated: it may hold a password.
   throw new CtlFailure(
     CTL_EXITS.usage,
-    '--url: give an http or https URL without a user, query or fragment, such as https://resources.example.org',
+    '--url: give an http or https URL without a user, query or fragment, for example https://resources.example.org',
   );
 }
 
-async function tokenOf(args: CtlArguments, io: CtlIo, target: URL | KubectlOptions): Promise<string | null> {
-  const secret = textOption(args, 'token-secret');
-  const file = textOption(args, 'token-file');
-  if (secret === undefined) return await readCtlToken({ file, env: io.env });
-  if (file !== undefined) {
+/** @returns `--token-secret`, or `null` */
+function secretOf(args: CtlArguments): string | null {
+  const secret = textOption(args, 'token-secret') ?? null;
+  if (secret !== null && textOption(args, 'token-file') !== undefined) {
     throw new CtlFailure(CTL_EXITS.usage, 'give either --token-file or --token-secret, not both');
   }
-  const cluster = target instanceof URL ? { namespace: undefined, context: undefined } : target;
-  return await readTokenSecret(secret, cluster, io.signal);
+  return secret;
 }
 
-/** The token could be read on the way. */
+/** Warns when the token would cross a network unencrypted. */
 function warnOfPlainHttp(url: URL, token: string | null, io: CtlIo): void {
   const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
   if (token === null || loopback || url.protocol === 'https:') return;
   io.stderr.write(
-    `warning: the token goes to ${url.hostname} over http, where others can read it; use https\n`,
+    `warning: the token goes to ${url.hostname} over http and can be read on the way; use https\n`,
   );
 }

@@ -9,7 +9,7 @@ import { reportPath } from './report-path.ts';
 import { renderLogLine } from './report-views.ts';
 import { exitOfTask, hasEnded, isTransient, readTask } from './task-watch.ts';
 
-/** Most lines that daemon.logs gives; two answers that follow each other must overlap to lose none. */
+/** Most lines that daemon.logs returns. Two consecutive answers must overlap, or lines would be lost. */
 const MOST_LINES = 2000;
 const DEFAULT_LINES = 200;
 const FOLLOW_EVERY_MS = 1000;
@@ -21,19 +21,22 @@ type TaskLines = z.infer<(typeof REPORTS)['task.logs']['answer']['schema']>['lin
 export const LOGS_COMMAND: CtlCommand = {
   name: 'logs',
   synopsis: '[--tail N] [--task ID] [-f]',
-  summary: 'the log of the daemon, or of one task; -f goes on',
+  summary: 'shows the log of the daemon, or of one task',
   words: [0, 0],
   options: ['tail', 'task', 'follow'],
   optionTexts: [
-    ['--tail N', 'most lines to begin with, the newest; 1 to 2000, default 200'],
-    ['--task ID', 'the log of this task; -f then ends with the task, as "task show" would'],
-    ['-f, --follow', 'shows new lines as they come; not with -o json'],
+    ['--tail N', 'number of newest lines to start with; 1 to 2000, default 200'],
+    [
+      '--task ID',
+      'shows the log of this task; with -f the command ends when the task does, and exits with 0 only if it succeeded',
+    ],
+    ['-f, --follow', 'keeps showing new lines; not with -o json'],
   ],
   run: async (context) => {
     const { args, json } = context;
     const follow = args.values.follow === true;
     if (follow && json) {
-      throw new CtlFailure(CTL_EXITS.usage, '-f cannot be used with -o json: a report has an end');
+      throw new CtlFailure(CTL_EXITS.usage, '-f cannot be used with -o json; leave one of them out');
     }
     const taskId = textOption(args, 'task');
     const tail = numberOption(args, 'tail', { min: 1, max: MOST_LINES, fallback: DEFAULT_LINES });
@@ -48,8 +51,8 @@ export const LOGS_COMMAND: CtlCommand = {
 };
 
 /**
- * The lines of `next` that `previous` does not hold. Both are windows on one log, oldest first: they overlap where the
- * end of the one is the beginning of the other.
+ * Returns the lines of `next` that are not in `previous`. Both are windows on one log, oldest first: the end of one
+ * overlaps the beginning of the other.
  */
 export function newLines<T>(previous: readonly T[], next: readonly T[]): readonly T[] {
   const [before, after] = [previous, next].map((lines) => lines.map((line) => JSON.stringify(line)));
@@ -87,7 +90,7 @@ async function showTaskLog(
   let next = 0;
   let begun = false;
   for (;;) {
-    // Asked before the log: what the task wrote before it ended is then in the log that is read.
+    // Read before the log, which then holds everything that an ended task wrote.
     const seen = follow ? await askAgain(context, async () => await readTask(context, taskId), begun) : null;
     const answer = await askAgain(
       context,
@@ -112,7 +115,7 @@ async function showTaskLog(
   }
 }
 
-/** Once lines have come, a daemon that starts again is waited for; each failure is told on standard error. */
+/** Retries after the first lines were shown, because the daemon may be restarting. Each failure goes to standard error. */
 async function askAgain<T>(context: CtlContext, ask: () => Promise<T>, patient: boolean): Promise<T | null> {
   try {
     return await ask();
@@ -136,5 +139,5 @@ function taskLines({ value }: AdminAnswer): TaskLines {
 }
 
 function unreadable(): CtlFailure {
-  return new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent a log that cannot be read');
+  return new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent a log that this version cannot read');
 }

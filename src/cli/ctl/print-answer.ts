@@ -4,17 +4,17 @@ import type { CtlContext } from './ctl-context.ts';
 
 const NEWLINE = 0x0a;
 
-/** Writes the bytes of an answer as they came, and a newline where there is none. */
+/** Writes the bytes of an answer unchanged, and a newline if they do not end with one. */
 export function printRaw({ stdout }: Pick<CtlContext, 'stdout'>, body: Buffer): void {
   stdout.write(body);
   if (body.at(-1) !== NEWLINE) stdout.write('\n');
 }
 
 /**
- * Writes an answer: its bytes for scripts, `render`'s text for people; JSON also for people where another version of
- * the daemon sends something that this one cannot read.
+ * Writes an answer: its bytes for scripts, the text of `render` for people. People get JSON too when a daemon of another
+ * version sends an answer that the schema rejects.
  *
- * @returns the value where it could be read
+ * @returns the value, or `null` when the schema rejects it
  */
 export function printAnswer<T extends z.ZodType>(
   context: CtlContext,

@@ -16,15 +16,16 @@ import {
   renderTasks,
 } from './report-views.ts';
 
-/** Most tasks that task.list gives. */
+/** Most tasks that task.list returns. */
 const MOST_TASKS = 500;
 
-/** The commands that only read, but for `logs`. */
+/** The commands that only read, except `logs`. */
 export const READ_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'status',
     synopsis: '',
-    summary: 'whether the official release is distributable, why not, and how the current releases are',
+    summary:
+      'shows whether the official release is distributable, why not, and the state of the current releases',
     words: [0, 0],
     options: [],
     optionTexts: [],
@@ -34,7 +35,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
       const now = unixSeconds(context.clock);
       const parsed = ReadinessAnswer.schema.safeParse(readiness.value);
       if (!parsed.success) {
-        throw new CtlFailure(CTL_EXITS.unreachable, 'the service answers /readyz, but not as Slipway does');
+        throw new CtlFailure(CTL_EXITS.unreachable, '/readyz answered, but the answer is not from Slipway');
       }
       if (context.json) printRaw(context, joinStatus(readiness, releases));
       else {
@@ -47,10 +48,10 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'releases',
     synopsis: '[--channel official|localized]',
-    summary: 'releases, past and present',
+    summary: 'lists past and present releases',
     words: [0, 0],
     options: ['channel'],
-    optionTexts: [['--channel NAME', 'only this channel']],
+    optionTexts: [['--channel NAME', 'shows only this channel']],
     run: async (context) => {
       await show(
         context,
@@ -64,12 +65,12 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'tasks',
     synopsis: '[--status NAME] [--limit N]',
-    summary: 'tasks, the newest first',
+    summary: 'lists tasks, newest first',
     words: [0, 0],
     options: ['status', 'limit'],
     optionTexts: [
-      ['--status NAME', 'only tasks in this state; not with -o json, which gives the whole report'],
-      ['--limit N', 'most tasks; 1 to 500, default 30; not with -o json'],
+      ['--status NAME', 'shows only tasks with this status; not with -o json, which prints the whole report'],
+      ['--limit N', 'number of tasks; 1 to 500, default 30; not with -o json'],
     ],
     run: async (context) => {
       const { args, json } = context;
@@ -77,7 +78,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
       if (json && (status !== undefined || args.values.limit !== undefined)) {
         throw new CtlFailure(
           CTL_EXITS.usage,
-          '-o json gives the whole report: leave --status and --limit out',
+          '-o json prints the whole report: leave --status and --limit out',
         );
       }
       const limit = numberOption(args, 'limit', { min: 1, max: MOST_TASKS, fallback: 30 });
@@ -93,7 +94,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'task show',
     synopsis: 'ID',
-    summary: 'one task',
+    summary: 'shows one task',
     words: [1, 1],
     options: [],
     optionTexts: [],
@@ -106,10 +107,10 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'schedules',
     synopsis: '[--group res|parse|i18n]',
-    summary: 'schedules, when they run next and what became of the last run',
+    summary: 'lists schedules with their next run and the result of the last one',
     words: [0, 0],
     options: ['group'],
-    optionTexts: [['--group NAME', 'only schedules of this group']],
+    optionTexts: [['--group NAME', 'shows only schedules of this group']],
     run: async (context) => {
       await show(
         context,
@@ -123,7 +124,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'doctor',
     synopsis: '',
-    summary: 'everything the daemon checks of itself, the worst first',
+    summary: 'shows the self-checks of the daemon, worst first',
     words: [0, 0],
     options: [],
     optionTexts: [],
@@ -135,7 +136,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'report',
     synopsis: 'NAME [parameter=value ...]',
-    summary: 'any report of the daemon, as JSON',
+    summary: 'prints any report of the daemon as JSON',
     words: [1, Infinity],
     options: [],
     optionTexts: [],
@@ -143,7 +144,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
       const [name = '', ...words] = context.words;
       if (!isReportName(name)) {
         const names = [...REPORT_PATHS.keys()].join('\n  ');
-        throw new CtlFailure(CTL_EXITS.usage, `there is no report "${name}"; there are:\n  ${names}`);
+        throw new CtlFailure(CTL_EXITS.usage, `there is no report "${name}"; the reports are:\n  ${names}`);
       }
       const answer = await context.api.get(reportPath(name), parametersOf(words));
       if (context.json) printRaw(context, answer.body);
@@ -168,7 +169,7 @@ async function show<N extends ReportName>(
   ) as Report | null;
 }
 
-/** What the daemon says; `null` when it cannot be asked now, which `status` can do without. */
+/** The release report of the daemon; `null` while the daemon is unavailable. */
 async function releaseStatusOf({ api }: CtlContext): Promise<AdminAnswer | null> {
   try {
     return await api.get(reportPath('release.status'));
@@ -178,7 +179,7 @@ async function releaseStatusOf({ api }: CtlContext): Promise<AdminAnswer | null>
   }
 }
 
-/** One JSON text of both answers, each exactly as it came. */
+/** Joins both answers into one JSON text; each keeps its bytes. */
 function joinStatus(readiness: AdminAnswer, releases: AdminAnswer | null): Buffer {
   return Buffer.concat([
     Buffer.from('{"readiness":'),
@@ -193,7 +194,7 @@ function parametersOf(words: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     words.map((word) => {
       const at = word.indexOf('=');
-      if (at <= 0) throw new CtlFailure(CTL_EXITS.usage, `"${word}" is no parameter=value`);
+      if (at <= 0) throw new CtlFailure(CTL_EXITS.usage, `"${word}" is not of the form parameter=value`);
       return [word.slice(0, at), word.slice(at + 1)];
     }),
   );

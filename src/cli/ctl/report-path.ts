@@ -1,7 +1,7 @@
 import { listOperations } from '../../contract/operations/operations.ts';
 import type { ReportName } from '../../contract/reports/reports.ts';
 
-/** Where the service answers each report, from the operation table; `/admin` alone, since public routes change reports. */
+/** The admin path of each report, from the operation table. Public routes change reports, so they are left out. */
 export const REPORT_PATHS: ReadonlyMap<ReportName, string> = new Map(
   listOperations().flatMap(({ auth, daemon, path }): Array<[ReportName, string]> =>
     auth === 'admin' && daemon !== undefined && 'report' in daemon ? [[daemon.report, path]] : [],
@@ -11,6 +11,6 @@ export const REPORT_PATHS: ReadonlyMap<ReportName, string> = new Map(
 /** The path of one report. */
 export function reportPath(report: ReportName): string {
   const path = REPORT_PATHS.get(report);
-  if (path === undefined) throw new Error(`no operation answers ${report}`);
+  if (path === undefined) throw new Error(`no operation returns ${report}`);
   return path;
 }

@@ -11,7 +11,7 @@ type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['ans
 /** A task as task.status and task.list give it. */
 export type TaskView = ReportOf<'task.status'>['task'];
 
-/** Renders the verdict and how the current releases are. */
+/** Renders the verdict and the state of the current releases. */
 export function renderStatus(
   readiness: Readiness,
   releases: ReportOf<'release.status'> | null,
@@ -38,7 +38,7 @@ export function renderStatus(
     ]),
     ...(open.length === 0 ? [] : [['not evaluated', open.join(', ')] satisfies [string, string]]),
   ];
-  if (releases === null) return textFields([...fields, ['daemon', 'its release report is not available']]);
+  if (releases === null) return textFields([...fields, ['daemon', 'the release report is not available']]);
   for (const channel of ['official', 'localized'] as const) {
     const current = releases[channel];
     const state =
@@ -83,7 +83,7 @@ export function renderTasks(tasks: readonly TaskView[], now: number): string {
   );
 }
 
-/** Renders one task whole. */
+/** Renders all fields of one task. */
 export function renderTask(task: TaskView, now: number): string {
   const optional: Array<[string, string | null]> = [
     ['progress', task.progress === null ? null : renderProgress(task.progress)],
@@ -113,12 +113,12 @@ export function renderTask(task: TaskView, now: number): string {
   ]);
 }
 
-/** Renders what became of an accepted action. */
+/** Renders the answer to an accepted action. */
 export function renderAccepted(accepted: Accepted): string {
   const { action, task_id, status, deduplicated, ignored_fields, result } = accepted;
   return textFields([
     ['action', action],
-    ['task', deduplicated ? `${task_id} (it was there already)` : task_id],
+    ['task', deduplicated ? `${task_id} (already queued)` : task_id],
     ['status', status],
     ...(ignored_fields.length === 0 ? [] : [['ignored fields', ignored_fields.join(', ')] as const]),
     ...(result === undefined ? [] : [['result', JSON.stringify(result, bigintAsText)] as const]),
@@ -143,7 +143,7 @@ export function renderSchedules({ items }: ReportOf<'schedule.list'>, now: numbe
   );
 }
 
-/** Renders the checks of the doctor, the worst first. */
+/** Renders the checks of the doctor, worst first. */
 export function renderDoctor({ status, checks }: ReportOf<'daemon.doctor'>, now: number): string {
   const order = ['failing', 'degraded', 'ok'];
   const sorted = [...checks].sort((left, right) => order.indexOf(left.status) - order.indexOf(right.status));

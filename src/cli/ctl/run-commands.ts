@@ -23,11 +23,11 @@ const LONGEST_WAIT_SECONDS = 7 * 86_400;
 
 const WAIT_OPTIONS = ['wait', 'wait-timeout', 'idempotency-key'] as const;
 const WAIT_TEXTS: ReadonlyArray<readonly [string, string]> = [
-  ['--wait', 'waits until the task has ended, shows its progress, and ends as it does'],
-  ['--wait-timeout SECONDS', 'longest wait; the task goes on after it'],
+  ['--wait', 'waits until the task has ended, shows its progress, and exits with 0 only if it succeeded'],
+  ['--wait-timeout SECONDS', 'longest wait; the task keeps running after it'],
   [
     '--idempotency-key KEY',
-    'sends the action again under the key of an earlier call, so that it is done once',
+    'key of an earlier call, to send the same action again without starting it twice',
   ],
 ];
 
@@ -42,16 +42,16 @@ export const RUN_COMMANDS: readonly CtlCommand[] = [
     optionTexts: [
       [
         'field=value',
-        'a field of the body; again for the next item of a list; source.source_kind=manual for a member',
+        'a field of the body; repeat it for each item of a list; name a member as source.source_kind=manual',
       ],
-      ['--body JSON', 'the whole body; - as the last word reads it from standard input'],
+      ['--body JSON', 'the whole body; with - as the last word it is read from standard input'],
       ...WAIT_TEXTS,
     ],
     run: async (context) => {
       const [action = ''] = context.words;
       if (!isControlAction(action)) {
         const list = CONTROL_ACTIONS.map((each) => `  ${each}: ${actionDefinition(each).summary}`).join('\n');
-        throw new CtlFailure(CTL_EXITS.usage, `there is no action "${action}"; there are:\n${list}`);
+        throw new CtlFailure(CTL_EXITS.usage, `there is no action "${action}"; the actions are:\n${list}`);
       }
       return await start(context, action, renderActionBody(action, await bodyWords(context)));
     },
@@ -59,10 +59,10 @@ export const RUN_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'task cancel',
     synopsis: 'ID [--reason TEXT]',
-    summary: 'cancels a task that is queued, asks one that runs to stop',
+    summary: 'cancels a queued task, or asks a running one to stop',
     words: [1, 1],
     options: ['reason', 'idempotency-key'],
-    optionTexts: [['--reason TEXT', 'is recorded on the task']],
+    optionTexts: [['--reason TEXT', 'reason to record on the task']],
     run: async (context) => {
       const [taskId = ''] = context.words;
       const reason = textOption(context.args, 'reason');
@@ -79,7 +79,7 @@ async function start(context: CtlContext, action: ControlAction, body: string | 
     if (!(error instanceof CtlFailure) || !isUnclear(error)) throw error;
     throw new CtlFailure(
       error.exit,
-      `${error.message}\nTo send it again without doing it twice: --idempotency-key ${key}`,
+      `${error.message}\nTo repeat the action without starting it twice, add --idempotency-key ${key}`,
       { cause: error },
     );
   });
@@ -100,7 +100,7 @@ async function waitFor(context: CtlContext, taskId: string): Promise<CtlExit> {
   return exitOfTask(task);
 }
 
-/** Whether the action may have been started all the same. */
+/** Whether the action may have started despite the failure. */
 function isUnclear({ exit }: CtlFailure): boolean {
   return exit === CTL_EXITS.unreachable || exit === CTL_EXITS.unavailable;
 }

@@ -9,10 +9,10 @@ import type { TaskView } from './report-views.ts';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 2000;
-/** Answers in a row that may fail before watching is given up: the daemon may be starting again. */
+/** Failures in a row before the wait is given up; the daemon may be restarting. */
 const MAX_FAILURES = 10;
 
-/** A task as it was seen last, and the answer that said so. */
+/** The last known state of a task, and the answer that held it. */
 export interface SeenTask {
   readonly task: TaskView;
   readonly answer: AdminAnswer;
@@ -23,7 +23,7 @@ export async function readTask({ api }: Pick<CtlContext, 'api'>, taskId: string)
   const answer = await api.get(reportPath('task.status'), { task_id: taskId });
   const parsed = REPORTS['task.status'].answer.schema.safeParse(answer.value);
   if (parsed.success) return { task: parsed.data.task, answer };
-  throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent a task that cannot be read');
+  throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent a task that this version cannot read');
 }
 
 /** Whether a task has ended. */
@@ -37,10 +37,10 @@ export function exitOfTask({ status }: Pick<TaskView, 'status'>): CtlExit {
 }
 
 /**
- * Waits until a task has ended, and shows its progress meanwhile.
+ * Waits until a task has ended, and shows its progress.
  *
- * @param timeoutMs `null` for as long as it takes
- * @throws CtlFailure, also when time runs out
+ * @param timeoutMs `null` for no limit
+ * @throws CtlFailure, also on a timeout
  */
 export async function watchTask(
   context: CtlContext,
@@ -71,7 +71,7 @@ export async function watchTask(
       if (clock.monotonic() >= end) {
         throw new CtlFailure(
           CTL_EXITS.unfinished,
-          `task ${taskId} has not ended yet and goes on; see "task show ${taskId}"`,
+          `Timed out waiting; the task is still running. See "task show ${taskId}".`,
         );
       }
       await clock.sleep(Math.min(wait, Math.max(0, end - clock.monotonic())), signal);
@@ -82,7 +82,7 @@ export async function watchTask(
   }
 }
 
-/** Whether asking again may help: the daemon or the service may be starting again. */
+/** Whether a retry may help, because the daemon or the service may be restarting. */
 export function isTransient(error: unknown): boolean {
   return (
     error instanceof CtlFailure &&

@@ -1,9 +1,12 @@
+import { createHttpClient, HttpFailure, parseJsonAnswer } from '../../platform/http/http-client.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Progress } from '../output/progress-line.ts';
 
 const POLL_MS = 250;
+const ANSWER_TIMEOUT_MS = 5_000;
+const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 
-/** What the first start of a release looks like from outside. */
+/** The release that is served first. */
 export interface FirstRelease {
   readonly releaseId: string;
 }
@@ -22,7 +25,7 @@ interface TaskItem {
 }
 
 /**
- * Waits until the server says that it serves, and reports the progress of the daemon's sync meanwhile.
+ * Waits until the server is ready, and reports the progress of the daemon's sync until then.
  *
  * @param onProgress called a few times a second while a sync runs
  * @throws Error when the sync failed and nothing is served; the message has the task's failure
@@ -33,11 +36,27 @@ export async function waitForFirstRelease(
   onProgress: (progress: Progress) => void,
 ): Promise<FirstRelease> {
   const { clock, signal } = dependencies;
+  const client = createHttpClient({ connections: 1, keepAlive: false });
+  /** @returns `null` while the service is not up or busy */
+  const getJson = async <T>(url: string): Promise<T | null> => {
+    try {
+      const answer = await client.send({
+        url,
+        timeoutMs: ANSWER_TIMEOUT_MS,
+        maxBytes: ANSWER_MAX_BYTES,
+        signal,
+      });
+      return parseJsonAnswer(answer) as T;
+    } catch (error) {
+      if (error instanceof HttpFailure) return null;
+      throw error;
+    }
+  };
   for (;;) {
-    const ready = await getJson<ReadyBody>(`${urls.server}/readyz`, signal);
+    const ready = await getJson<ReadyBody>(`${urls.server}/readyz`);
     if (ready?.distributable === true && typeof ready.release_id === 'string')
       return { releaseId: ready.release_id };
-    const tasks = await getJson<{ items?: TaskItem[] }>(`${urls.daemon}/v1/reports/task.list`, signal);
+    const tasks = await getJson<{ items?: TaskItem[] }>(`${urls.daemon}/v1/reports/task.list`);
     const sync = tasks?.items?.find((task) => task.kind === 'sync');
     if (sync?.status === 'failed') {
       throw new Error(
@@ -46,17 +65,5 @@ export async function waitForFirstRelease(
     }
     if (sync?.progress !== null && sync?.progress !== undefined) onProgress(sync.progress);
     await clock.sleep(POLL_MS, signal);
-  }
-}
-
-async function getJson<T>(url: string, signal: AbortSignal): Promise<T | null> {
-  try {
-    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(5000)]) });
-    return (await response.json()) as T;
-  } catch (error) {
-    signal.throwIfAborted();
-    // Not up yet or busy: the caller asks again.
-    if (error instanceof Error) return null;
-    throw error;
   }
 }

@@ -1,7 +1,6 @@
-import { GROUP_VERSION, RELEASE_CHANNEL_PLURAL } from '../../contract/crd/resource-names.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
+import type { Collection, Collections } from '../kubernetes/collections.ts';
 import {
   parseReleaseChannel,
   parseService,
@@ -12,7 +11,7 @@ import {
 } from '../kubernetes/objects.ts';
 import { createReflector, type Reflector, type ReflectorTurn } from '../kubernetes/reflector.ts';
 
-/** What the operator knows of the cluster, from caches that follow it. */
+/** The objects of the cluster that matter to the operator, from caches that follow them. */
 export interface ClusterView {
   start(): void;
   /** @param key `namespace/name` */
@@ -20,14 +19,14 @@ export interface ClusterView {
   channels(): IterableIterator<ReleaseChannel>;
   service(namespace: string, name: string): ServiceRecord | undefined;
   slices(namespace: string, service: string): Iterable<SliceRecord>;
-  /** Whether every collection was read once, and what keeps some from being followed. */
+  /** Whether every collection was read once, and the problems that keep some from being followed. */
   state(): { readonly synced: boolean; readonly troubles: readonly string[] };
   stop(): Promise<void>;
 }
 
-/** What {@link createClusterView} needs. */
+/** What to follow, and how. */
 export interface ClusterViewOptions {
-  readonly client: Pick<KubernetesClient, 'call' | 'watch'>;
+  readonly collections: Collections;
   /** Empty for all of the cluster. */
   readonly namespaces: readonly string[];
   readonly silentMs: number;
@@ -46,27 +45,26 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
   const slicesOf = new Map<string, Set<SliceRecord>>();
 
   const follow = <T>(
-    kind: string,
-    root: string,
+    collectionOf: (namespace: string | null) => Collection,
     parse: (object: unknown) => T,
     onChange: (before: T | undefined, after: T | undefined) => void,
   ): readonly Reflector<T>[] =>
-    scopes.map((namespace) =>
-      createReflector<T>({
-        client: options.client,
-        kind,
-        path: namespace === null ? `${root}/${kind}` : `${root}/namespaces/${namespace}/${kind}`,
+    scopes.map((namespace) => {
+      const collection = collectionOf(namespace);
+      const { clock, random, logger, silentMs } = options;
+      return createReflector<T>({
+        collection,
         parse,
         onChange,
         onTurn: (turn) => {
-          options.onTurn(kind, turn);
+          options.onTurn(collection.kind, turn);
         },
-        clock: options.clock,
-        random: options.random,
-        logger: options.logger,
-        silentMs: options.silentMs,
-      }),
-    );
+        clock,
+        random,
+        logger,
+        silentMs,
+      });
+    });
 
   const indexSlice = (slice: SliceRecord | undefined, change: 'add' | 'delete'): void => {
     if (slice === undefined) return;
@@ -78,17 +76,13 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     options.onService(slice.namespace, slice.service);
   };
 
-  const channels = follow(
-    RELEASE_CHANNEL_PLURAL,
-    `/apis/${GROUP_VERSION}`,
-    parseReleaseChannel,
-    options.onChannel,
-  );
-  const services = follow('services', '/api/v1', parseService, (before, after) => {
+  const { collections } = options;
+  const channels = follow(collections.channels, parseReleaseChannel, options.onChannel);
+  const services = follow(collections.services, parseService, (before, after) => {
     const changed = after ?? before;
     if (changed !== undefined) options.onService(changed.namespace, changed.name);
   });
-  const slices = follow('endpointslices', '/apis/discovery.k8s.io/v1', parseSlice, (before, after) => {
+  const slices = follow(collections.endpointSlices, parseSlice, (before, after) => {
     indexSlice(before, 'delete');
     indexSlice(after, 'add');
   });

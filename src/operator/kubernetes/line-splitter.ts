@@ -3,7 +3,7 @@ const LINE_MAX_BYTES = 4 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /**
- * Splits a byte stream into lines, without the line ends; empty lines are left out.
+ * Splits a byte stream into lines, without the line ends; empty lines are skipped.
  *
  * @throws Error when a line exceeds 4 MiB
  */

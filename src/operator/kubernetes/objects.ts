@@ -11,7 +11,7 @@ import {
   SCHEDULES_FINALIZER,
 } from '../../contract/crd/resource-names.ts';
 
-/** A ReleaseChannel as far as it is kept in memory. */
+/** The part of a ReleaseChannel that is kept in memory. */
 export interface ReleaseChannel {
   /** `namespace/name` */
   readonly key: string;
@@ -25,18 +25,18 @@ export interface ReleaseChannel {
   /** Value of the annotation that asks for a reconciliation, cut to its bound; `null` when there is none. */
   readonly requestedAt: string | null;
   readonly spec: ReleaseChannelSpec;
-  /** `null` when there is none, or none that can be read. */
+  /** `null` when it is missing or invalid. */
   readonly status: ReleaseChannelStatus | null;
 }
 
-/** A Service as far as it matters: which port has which name. */
+/** The part of a Service that is used: the names of its ports. */
 export interface ServiceRecord {
   readonly namespace: string;
   readonly name: string;
   readonly ports: ReadonlyArray<{ readonly name: string; readonly port: number }>;
 }
 
-/** An EndpointSlice as far as it matters. */
+/** The part of an EndpointSlice that is used. */
 export interface SliceRecord {
   readonly namespace: string;
   /** The Service it belongs to. */
@@ -60,7 +60,7 @@ const ChannelObject = z.object({
   status: z.unknown().optional(),
 });
 
-/** Reads a ReleaseChannel. @throws ZodError when its spec is not what this version knows */
+/** Reads a ReleaseChannel. @throws ZodError when this version does not know its spec */
 export function parseReleaseChannel(object: unknown): ReleaseChannel {
   const { metadata, spec, status } = ChannelObject.parse(object);
   const readStatus = ReleaseChannelStatusSchema.safeParse(status);
@@ -122,8 +122,8 @@ const SliceObject = z.object({
 });
 
 /**
- * Reads an EndpointSlice. Pods that are not ready are in it too: why they are not is what is asked for. Those that are
- * ending are left out.
+ * Reads an EndpointSlice. It includes pods that are not ready, so that they can be asked why. Terminating pods are left
+ * out.
  *
  * @throws ZodError
  *

@@ -1,16 +1,16 @@
+import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import { hasStatus } from './kubernetes-error.ts';
 
-/** Remembers what the operator is not allowed to do, and says so once. */
+/** Records the permissions that the operator lacks, and logs each of them once. */
 export interface PermissionBook {
   /**
-   * Does something and notes whether it was forbidden.
+   * Runs an effect and records whether it was forbidden.
    *
    * @param what verb and kind, such as `get secrets`
    * @throws what `effect` throws
    */
   watch<T>(what: string, effect: () => Promise<T>): Promise<T>;
-  /** What is forbidden now. */
+  /** One problem for each permission that is missing now. */
   troubles(): readonly string[];
 }
 

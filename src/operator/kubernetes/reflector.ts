@@ -1,185 +1,72 @@
-import { z } from 'zod';
 import { backoffMs } from '../../platform/process/backoff.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import type { Logger } from '../../platform/logging/logging.ts';
-import type { KubernetesClient, WatchEvent } from './kubernetes-client.ts';
-import { errorOfEvent } from './kubernetes-client.ts';
-import { hasStatus, KubernetesError, retryAfterOf } from './kubernetes-error.ts';
+import { hasStatus, retryAfterOf } from '../../platform/kubernetes/kubernetes-error.ts';
+import type { Collection } from './collections.ts';
+import { createObjectCache, type ObjectCache, type ObjectCacheOptions } from './object-cache.ts';
 
 /** Why a reflector lists again or opens another watch; a metric label. */
 export type ReflectorTurn = 'listed' | 'expired' | 'ended' | 'silent' | 'failed';
 
-/** What a reflector follows. */
-export interface ReflectorOptions<T> {
-  readonly client: Pick<KubernetesClient, 'call' | 'watch'>;
-  /** Name of the kind, for logs and readiness. */
-  readonly kind: string;
-  /** Path of the collection. */
-  readonly path: string;
-  /** The part of an object that is kept. One that it throws at is as if it were not there. */
-  readonly parse: (object: unknown) => T;
-  /** Called after the cache has changed; `undefined` for what was or is not there. */
-  readonly onChange: (before: T | undefined, after: T | undefined) => void;
+/** The collection to follow, and how. */
+export interface ReflectorOptions<T> extends Omit<ObjectCacheOptions<T>, 'kind'> {
+  readonly collection: Collection;
   readonly onTurn: (turn: ReflectorTurn) => void;
   readonly clock: Clock;
   /** 0 (inclusive) to 1, for jitter. */
   readonly random: () => number;
-  readonly logger: Logger;
-  /** Nothing heard for so long, not even a bookmark: the connection is taken for dead. */
+  /** A connection that brings nothing for so long, not even a bookmark, is considered dead. */
   readonly silentMs: number;
 }
 
-/** A copy of one collection that follows it. */
-export interface Reflector<T> {
+/** A copy of one collection that follows its changes. */
+export interface Reflector<T> extends Pick<ObjectCache<T>, 'get' | 'values' | 'size'> {
   start(): void;
-  /** Whether the whole collection has been read once, and `null` or what keeps it from being followed now. */
+  /** Whether the whole collection was read once, and the problem that keeps it from being followed, or `null`. */
   state(): { readonly synced: boolean; readonly trouble: string | null };
-  /** @param key `namespace/name` */
-  get(key: string): T | undefined;
-  values(): IterableIterator<T>;
-  readonly size: number;
   stop(): Promise<void>;
 }
 
-const PAGE_SIZE = '500';
+const PAGE_SIZE = 500;
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
-/** A watch that ends sooner is taken for a failure, or a broken server would be asked without a pause. */
+/** A shorter watch counts as a failure, or a broken server would be called in a tight loop. */
 const SHORTEST_WATCH_MS = 1_000;
-/** The API server ends a watch after this time, so that watches move between its replicas; plus up to as much again. */
+/** The API server ends a watch after this time, plus up to as much again, so that watches move between its replicas. */
 const WATCH_SECONDS = 240;
 
-const Meta = z.object({
-  name: z.string(),
-  namespace: z.string().default(''),
-  resourceVersion: z.string(),
-});
-const ObjectSchema = z.object({ metadata: Meta });
-const ListSchema = z.object({
-  metadata: z.object({ resourceVersion: z.string(), continue: z.string().optional() }),
-  items: z.array(z.unknown()).nullable(),
-});
+/** The state of one reflector. */
+interface Progress {
+  synced: boolean;
+  trouble: string | null;
+  /** Failures in a row. */
+  failures: number;
+  /** Expirations in a row without an event in between. */
+  expirations: number;
+}
 
 /**
- * Makes a reflector: it lists in pages, then watches from there with bookmarks. It lists again when the API server no
- * longer knows the version (410, as an answer or as an event) and when nothing was heard for too long; after any other
- * end the watch goes on where it was. Failures are repeated with a growing, jittered pause, never shorter than what the
- * API server asks for.
+ * Makes a reflector. It lists in pages, then watches from there with bookmarks. It lists again when the API server no
+ * longer knows the version (410, as an answer or as an event) and when a watch is silent for too long. After any other
+ * end the watch continues from the last version. Failures are retried after a growing, jittered pause, never shorter
+ * than the API server asks for.
  *
  * Source: Kubernetes documentation, "Efficient detection of changes"; client-go tools/cache/reflector.go.
  */
 export function createReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
-  const { client, kind, clock, logger } = options;
+  const { collection, clock, logger } = options;
+  const { kind } = collection;
   const stopping = new AbortController();
-  const store = new Map<string, T>();
-  let synced = false;
-  let trouble: string | null = null;
-  let failures = 0;
-  /** Expirations in a row without anything heard in between. */
-  let expirations = 0;
+  const cache = createObjectCache({ kind, parse: options.parse, onChange: options.onChange, logger });
+  const progress: Progress = { synced: false, trouble: null, failures: 0, expirations: 0 };
   let loop: Promise<void> = Promise.resolve();
 
-  const put = (key: string, object: unknown): void => {
-    let after: T;
-    try {
-      after = options.parse(object);
-    } catch (error) {
-      logger.warn({ kind, key, err: error }, 'an object cannot be read; it is left out');
-      drop(key);
-      return;
-    }
-    const before = store.get(key);
-    store.set(key, after);
-    options.onChange(before, after);
-  };
-
-  const drop = (key: string): void => {
-    const before = store.get(key);
-    if (before !== undefined && store.delete(key)) options.onChange(before, undefined);
-  };
-
-  /** Reads every page and then makes the cache equal; returns the version to watch from. */
-  const list = async (): Promise<string> => {
-    const found = new Map<string, unknown>();
-    let token: string | undefined;
-    for (;;) {
-      const page = ListSchema.parse(
-        await client.call({
-          method: 'GET',
-          path: options.path,
-          query: { limit: PAGE_SIZE, ...(token === undefined ? {} : { continue: token }) },
-          signal: stopping.signal,
-        }),
-      );
-      for (const item of page.items ?? []) found.set(keyOf(item).key, item);
-      token = page.metadata.continue;
-      if (token === undefined || token === '') {
-        for (const [key, item] of found) put(key, item);
-        for (const key of store.keys()) if (!found.has(key)) drop(key);
-        return page.metadata.resourceVersion;
-      }
-    }
-  };
-
-  /** Follows one watch to its end; returns the version reached, `null` when only a list helps. */
-  const follow = async (from: string): Promise<string | null> => {
-    let version = from;
-    const quiet = new AbortController();
-    const signal = AbortSignal.any([stopping.signal, quiet.signal]);
-    let heardAt = clock.monotonic();
-    const watchdog = watchSilence(clock, options.silentMs, () => heardAt, quiet, signal);
-    const begunAt = heardAt;
-    try {
-      const seconds = Math.round(WATCH_SECONDS * (1 + options.random()));
-      const query = {
-        resourceVersion: version,
-        allowWatchBookmarks: 'true',
-        timeoutSeconds: String(seconds),
-      };
-      const onOpen = (): void => {
-        heardAt = clock.monotonic();
-        trouble = null;
-      };
-      for await (const event of client.watch(options.path, query, signal, onOpen)) {
-        heardAt = clock.monotonic();
-        version = apply(event);
-        [failures, expirations] = [0, 0];
-      }
-    } catch (error) {
-      if (stopping.signal.aborted) throw error;
-      if (hasStatus(error, 410)) {
-        options.onTurn('expired');
-        expirations += 1;
-        // Once is usual; a server that forgets at once must not be asked in a tight loop.
-        if (expirations > 1) await pause(backoffMs(expirations - 1, BACKOFF, options.random(), null));
-        return null;
-      }
-      if (!quiet.signal.aborted) throw new WatchFailed(version, error);
-      logger.warn({ kind, silent_ms: options.silentMs }, 'nothing was heard of a watch: listing again');
-      options.onTurn('silent');
-      return null;
-    } finally {
-      quiet.abort();
-      await watchdog;
-    }
-    options.onTurn('ended');
-    if (clock.monotonic() - begunAt < SHORTEST_WATCH_MS) {
-      throw new WatchFailed(version, new Error('the API server ended the watch at once'));
-    }
-    return version;
-  };
-
-  const apply = ({ type, object }: WatchEvent): string => {
-    if (type === 'ERROR') throw errorOfEvent(object);
-    if (type === 'BOOKMARK') return BookmarkSchema.parse(object).metadata.resourceVersion;
-    const { key, resourceVersion } = keyOf(object);
-    if (type === 'DELETED') drop(key);
-    else put(key, object);
-    return resourceVersion;
-  };
-
-  /** Waits, or less when the reflector is stopped. */
-  const pause = async (ms: number): Promise<void> => {
-    await clock.sleep(ms, stopping.signal).catch(() => undefined);
+  /** Logs a problem once, however often it is met. */
+  const report = (error: unknown): void => {
+    const problem = describeTrouble(kind, error);
+    const isNew = progress.trouble !== problem;
+    progress.trouble = problem;
+    if (!isNew) return;
+    if (hasStatus(error, 403)) logger.error({ kind }, problem);
+    else logger.warn({ kind, err: error }, problem);
   };
 
   const run = async (): Promise<void> => {
@@ -187,45 +74,35 @@ export function createReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
     while (!stopping.signal.aborted) {
       try {
         if (version === null) {
-          version = await list();
+          version = await list(collection, cache, stopping.signal);
           options.onTurn('listed');
-          if (trouble !== null) logger.info({ kind, objects: store.size }, 'listed again');
-          [synced, trouble, failures] = [true, null, 0];
+          if (progress.trouble !== null) logger.info({ kind, objects: cache.size }, 'listed again');
+          Object.assign(progress, { synced: true, trouble: null, failures: 0 });
         }
-        version = await follow(version);
+        version = await follow(options, cache, progress, version, stopping.signal);
       } catch (error) {
         if (stopping.signal.aborted) return;
         const cause = error instanceof WatchFailed ? error.cause : error;
         version = error instanceof WatchFailed ? error.version : null;
         options.onTurn('failed');
-        failures += 1;
-        tell(cause);
-        const wait = backoffMs(failures, BACKOFF, options.random(), retryAfterOf(cause));
-        await pause(wait);
+        progress.failures += 1;
+        report(cause);
+        const wait = backoffMs(progress.failures, BACKOFF, options.random(), retryAfterOf(cause));
+        await pause(clock, wait, stopping.signal);
       }
     }
   };
 
-  /** One line per trouble, not one per attempt. */
-  const tell = (error: unknown): void => {
-    const said = describeTrouble(kind, error);
-    const isNew = trouble !== said;
-    trouble = said;
-    if (!isNew) return;
-    if (hasStatus(error, 403)) logger.error({ kind }, said);
-    else logger.warn({ kind, err: error }, said);
-  };
-
   return {
+    get: cache.get,
+    values: cache.values,
+    get size() {
+      return cache.size;
+    },
     start: () => {
       loop = run();
     },
-    state: () => ({ synced, trouble }),
-    get: (key) => store.get(key),
-    values: () => store.values(),
-    get size() {
-      return store.size;
-    },
+    state: () => ({ synced: progress.synced, trouble: progress.trouble }),
     stop: async () => {
       stopping.abort(new Error('the reflector is stopped'));
       await loop;
@@ -233,7 +110,81 @@ export function createReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
   };
 }
 
-const BookmarkSchema = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
+/** Reads all pages and then replaces the cache. @returns the version to watch from */
+async function list(
+  collection: Collection,
+  cache: ObjectCache<unknown>,
+  signal: AbortSignal,
+): Promise<string> {
+  const items: unknown[] = [];
+  let after: string | null = null;
+  for (;;) {
+    const page = await collection.list({ limit: PAGE_SIZE, after }, signal);
+    for (const item of page.items) items.push(item);
+    after = page.next;
+    if (after === null) {
+      cache.replace(items);
+      return page.resourceVersion;
+    }
+  }
+}
+
+/**
+ * Follows one watch to its end.
+ *
+ * @returns the version reached; `null` when the collection must be listed again
+ * @throws WatchFailed when the watch broke off or was too short
+ */
+async function follow<T>(
+  options: ReflectorOptions<T>,
+  cache: ObjectCache<T>,
+  progress: Progress,
+  from: string,
+  stopping: AbortSignal,
+): Promise<string | null> {
+  const { collection, clock, logger, silentMs } = options;
+  const begunAt = clock.monotonic();
+  const watchdog = startWatchdog(clock, silentMs, stopping);
+  let version = from;
+  try {
+    const seconds = Math.round(WATCH_SECONDS * (1 + options.random()));
+    const query = {
+      resourceVersion: version,
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: String(seconds),
+    };
+    const onOpen = (): void => {
+      watchdog.heard();
+      progress.trouble = null;
+    };
+    for await (const event of collection.watch(query, watchdog.signal, onOpen)) {
+      watchdog.heard();
+      version = cache.apply(event);
+      Object.assign(progress, { failures: 0, expirations: 0 });
+    }
+  } catch (error) {
+    if (stopping.aborted) throw error;
+    if (hasStatus(error, 410)) {
+      options.onTurn('expired');
+      progress.expirations += 1;
+      // One expiration is normal. A server that expires every watch must not be called in a tight loop.
+      const again = progress.expirations - 1;
+      if (again > 0) await pause(clock, backoffMs(again, BACKOFF, options.random(), null), stopping);
+      return null;
+    }
+    if (!watchdog.isSilent()) throw new WatchFailed(version, error);
+    logger.warn({ kind: collection.kind, silent_ms: silentMs }, 'a watch is silent; listing again');
+    options.onTurn('silent');
+    return null;
+  } finally {
+    await watchdog.end();
+  }
+  options.onTurn('ended');
+  if (clock.monotonic() - begunAt < SHORTEST_WATCH_MS) {
+    throw new WatchFailed(version, new Error('the API server ended the watch immediately'));
+  }
+  return version;
+}
 
 /** A watch that broke off, and the version up to which it was followed. */
 class WatchFailed extends Error {
@@ -246,33 +197,43 @@ class WatchFailed extends Error {
   }
 }
 
-function keyOf(object: unknown): { readonly key: string; readonly resourceVersion: string } {
-  const parsed = ObjectSchema.safeParse(object);
-  if (!parsed.success) throw new KubernetesError(502, 'InvalidAnswer', 'an object without metadata');
-  const { namespace, name, resourceVersion } = parsed.data.metadata;
-  return { key: `${namespace}/${name}`, resourceVersion };
+/** Aborts a watch that brings nothing for too long. */
+interface Watchdog {
+  /** Aborted after the silence, and when the reflector stops. */
+  readonly signal: AbortSignal;
+  readonly heard: () => void;
+  readonly isSilent: () => boolean;
+  readonly end: () => Promise<void>;
 }
 
-/** Aborts `quiet` when nothing was heard for `silentMs`; ends with the signal. */
-async function watchSilence(
-  clock: Clock,
-  silentMs: number,
-  heardAt: () => number,
-  quiet: AbortController,
-  signal: AbortSignal,
-): Promise<void> {
-  for (;;) {
-    const left = heardAt() + silentMs - clock.monotonic();
-    if (left <= 0) {
-      quiet.abort(new Error('nothing was heard of the watch'));
-      return;
+function startWatchdog(clock: Clock, silentMs: number, stopping: AbortSignal): Watchdog {
+  const silence = new AbortController();
+  const ended = new AbortController();
+  let heardAt = clock.monotonic();
+  const guard = async (): Promise<void> => {
+    const asleep = AbortSignal.any([stopping, ended.signal]);
+    for (let left = silentMs; left > 0; left = heardAt + silentMs - clock.monotonic()) {
+      await clock.sleep(left, asleep);
     }
-    try {
-      await clock.sleep(left, signal);
-    } catch {
-      return;
-    }
-  }
+    silence.abort(new Error('the watch is silent'));
+  };
+  const guarding = guard().catch(() => undefined);
+  return {
+    signal: AbortSignal.any([stopping, silence.signal]),
+    heard: () => {
+      heardAt = clock.monotonic();
+    },
+    isSilent: () => silence.signal.aborted,
+    end: async () => {
+      ended.abort(new Error('the watch has ended'));
+      await guarding;
+    },
+  };
+}
+
+/** Waits; a stop ends the pause early. */
+async function pause(clock: Clock, ms: number, stopping: AbortSignal): Promise<void> {
+  await clock.sleep(ms, stopping).catch(() => undefined);
 }
 
 function describeTrouble(kind: string, error: unknown): string {
@@ -280,7 +241,7 @@ function describeTrouble(kind: string, error: unknown): string {
     return `no permission to list and watch ${kind}: grant the operator list and watch on it`;
   }
   if (hasStatus(error, 404)) return `the API server does not know ${kind}: install its definition`;
-  if (hasStatus(error, 401)) return `the API server refuses the operator's credentials (${kind})`;
-  if (hasStatus(error, 429)) return `the API server is overloaded; ${kind} are asked for less often`;
-  return `${kind} cannot be followed now`;
+  if (hasStatus(error, 401)) return `the API server rejects the operator's credentials (${kind})`;
+  if (hasStatus(error, 429)) return `the API server is overloaded; requests for ${kind} slow down`;
+  return `cannot follow ${kind} now`;
 }

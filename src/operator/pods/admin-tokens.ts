@@ -1,8 +1,8 @@
-import { z } from 'zod';
+import type { CoreV1Api } from '@kubernetes/client-node';
 import { failure, success, type Result } from '../../domain/result.ts';
+import type { ClusterConnection } from '../../platform/kubernetes/cluster-connection.ts';
+import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
-import { hasStatus } from '../kubernetes/kubernetes-error.ts';
 import type { PermissionBook } from '../kubernetes/permission-book.ts';
 import type { Obstacle } from './server-pods.ts';
 
@@ -13,66 +13,67 @@ export interface SecretKey {
   readonly key: string;
 }
 
-/** Reads admin tokens from Secrets; they are never watched, so that the operator needs no right to list them. */
+/** Reads admin tokens from Secrets. It does not watch them, so the operator needs no right to list Secrets. */
 export interface AdminTokens {
   /**
-   * The token; remembered for a minute.
+   * Returns the token, which is kept for a minute.
    *
-   * @throws KubernetesError, ExchangeFailed when the API server cannot be asked
+   * @throws KubernetesError, HttpFailure when the API server cannot be asked
    */
   read(ref: SecretKey): Promise<Result<string, Obstacle>>;
-  /** The token was refused: the Secret is read again at the next chance. */
+  /** Drops a token that a server rejected; the next call reads the Secret again. */
   refuse(ref: SecretKey): void;
-  /** Forgets tokens that are not remembered any more. */
+  /** Drops expired tokens. */
   sweep(): void;
 }
 
-/** What {@link createAdminTokens} needs. */
+/** Where Secrets are read. */
 export interface AdminTokensOptions {
-  readonly client: Pick<KubernetesClient, 'call'>;
+  readonly secrets: Pick<CoreV1Api, 'readNamespacedSecret'>;
+  readonly call: ClusterConnection['call'];
   readonly permissions: PermissionBook;
   readonly clock: Clock;
 }
 
-const REMEMBER_MS = 60_000;
-const SecretObject = z.object({ data: z.record(z.string(), z.string()).nullish() });
+const KEEP_MS = 60_000;
 
 /** Makes a reader. */
-export function createAdminTokens({ client, permissions, clock }: AdminTokensOptions): AdminTokens {
+export function createAdminTokens({ secrets, call, permissions, clock }: AdminTokensOptions): AdminTokens {
   const held = new Map<string, { readonly token: string; readonly readAt: number }>();
   const idOf = ({ namespace, name, key }: SecretKey): string => `${namespace}/${name}/${key}`;
-  const isOld = (readAt: number): boolean => clock.monotonic() - readAt > REMEMBER_MS;
+  const isOld = (readAt: number): boolean => clock.monotonic() - readAt > KEEP_MS;
 
   return {
     read: async (ref) => {
       const id = idOf(ref);
       const known = held.get(id);
       if (known !== undefined && !isOld(known.readAt)) return success(known.token);
-      const path = `/api/v1/namespaces/${ref.namespace}/secrets/${ref.name}`;
+      const { namespace, name, key } = ref;
       try {
-        const secret = await permissions.watch('get secrets', async () =>
-          SecretObject.parse(await client.call({ method: 'GET', path })),
+        const { data } = await permissions.watch(
+          'get secrets',
+          async () => await secrets.readNamespacedSecret({ namespace, name }, call()),
         );
-        const token = Buffer.from(secret.data?.[ref.key] ?? '', 'base64')
+        const token = Buffer.from(data?.[key] ?? '', 'base64')
           .toString('utf8')
           .trim();
-        if (token === '') {
-          held.delete(id);
-          return failure({
-            reason: 'TokenSecretNotFound',
-            message: `Secret "${ref.name}" has nothing under the key "${ref.key}"`,
-          });
+        if (token !== '') {
+          held.set(id, { token, readAt: clock.monotonic() });
+          return success(token);
         }
-        held.set(id, { token, readAt: clock.monotonic() });
-        return success(token);
+        held.delete(id);
+        return failure({
+          reason: 'TokenSecretNotFound',
+          message: `Secret "${name}" has no value under the key "${key}"`,
+        });
       } catch (error) {
         if (hasStatus(error, 404)) {
           held.delete(id);
-          const message = `Secret "${ref.name}" does not exist in namespace "${ref.namespace}"`;
+          const message = `Secret "${name}" does not exist in namespace "${namespace}"`;
           return failure({ reason: 'TokenSecretNotFound', message });
         }
         if (hasStatus(error, 403)) {
-          const message = `the operator may not read Secret "${ref.name}": grant it get on secrets`;
+          const message = `the operator may not read Secret "${name}": grant it get on secrets`;
           return failure({ reason: 'TokenSecretForbidden', message });
         }
         throw error;

@@ -3,29 +3,29 @@ import type { Clock } from '../../platform/process/clock.ts';
 import type { ServerClient } from './server-client.ts';
 import type { ServerPod } from './server-pods.ts';
 
-/** What is known of one pod at this instant. */
+/** The current knowledge of one pod. */
 export interface PodEvidence {
   readonly name: string;
   readonly origin: string;
-  /** The last answer, while it is fresh; `null` when nothing fresh is known. */
+  /** The last answer while it is fresh, else `null`. */
   readonly health: Health | null;
   /** Why the last attempt failed, or `null`. */
   readonly failure: string | null;
 }
 
-/** Asks pods for their health and remembers the answers for a while. */
+/** Asks pods for their health and keeps the answers for a while. */
 export interface EvidenceBook {
-  /** Asks every pod, all at once; never throws. */
+  /** Asks all pods in parallel; never throws. */
   ask(pods: readonly ServerPod[]): Promise<readonly PodEvidence[]>;
-  /** Forgets pods that nobody has asked for. */
+  /** Drops pods that were not asked for a while. */
   sweep(): void;
 }
 
-/** What {@link createEvidenceBook} needs. */
+/** How pods are asked. */
 export interface EvidenceBookOptions {
   readonly client: Pick<ServerClient, 'health'>;
   readonly clock: Clock;
-  /** How long an answer counts while the pod gives no other, milliseconds. */
+  /** How long an answer is valid while the pod does not answer, milliseconds. */
   readonly staleMs: number;
 }
 

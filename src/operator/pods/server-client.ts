@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Agent } from 'node:http';
 import type { z } from 'zod';
 import type { ControlAction } from '../../contract/actions/actions.ts';
 import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
@@ -9,12 +8,18 @@ import { ReleaseListReport, ReleaseStatusReport } from '../../contract/reports/r
 import { ScheduleListReport, type ScheduleSchema } from '../../contract/reports/report-schedules.ts';
 import type { ControlBody } from '../../contract/actions/control-body.ts';
 import type { Channel } from '../../domain/release/channel.ts';
-import { exchange, ExchangeFailed, type BoundedResponse } from '../http/bounded-request.ts';
+import {
+  createHttpClient,
+  HttpFailure,
+  parseJsonAnswer,
+  type BoundedAnswer,
+  type HttpCall,
+} from '../../platform/http/http-client.ts';
 import { AdminRefused } from './admin-refused.ts';
 
 /** A schedule as a daemon reports it. */
 export type ReportedSchedule = z.output<typeof ScheduleSchema>;
-/** What a daemon says of its current releases. */
+/** A daemon's report of its current releases. */
 export type ReleaseStatus = z.output<typeof ReleaseStatusReport.schema>;
 /** A release of the history. */
 export type ReleaseRow = z.output<typeof ReleaseListReport.schema>['releases'][number];
@@ -22,22 +27,22 @@ export type ReleaseRow = z.output<typeof ReleaseListReport.schema>['releases'][n
 /** The token of the admin surface. */
 export type AdminToken = string;
 
-/** Speaks with slipway-server in one pod; every call ends within its deadline. */
+/** Calls slipway-server in one pod; every call has a deadline. */
 export interface ServerClient {
-  /** `/healthz`. @throws ExchangeFailed */
+  /** `/healthz`. @throws HttpFailure */
   health(origin: string): Promise<Health>;
-  /** `/admin/releases/status`. @throws AdminRefused, ExchangeFailed */
+  /** `/admin/releases/status`. @throws AdminRefused, HttpFailure */
   releaseStatus(origin: string, token: AdminToken): Promise<ReleaseStatus>;
-  /** `/admin/releases` of one channel, newest first. @throws AdminRefused, ExchangeFailed */
+  /** `/admin/releases` of one channel, newest first. @throws AdminRefused, HttpFailure */
   releases(origin: string, token: AdminToken, channel: Channel): Promise<readonly ReleaseRow[]>;
-  /** The schedule of this id, or `null`. @throws AdminRefused, ExchangeFailed */
+  /** The schedule of this id, or `null`. @throws AdminRefused, HttpFailure */
   schedule(origin: string, token: AdminToken, id: string): Promise<ReportedSchedule | null>;
   /**
    * Posts one control action, once.
    *
-   * @param call.key calls with an equal key are done once within a day, and are answered with the state of the first
-   *   one's task; `null` for an action that may be repeated
-   * @throws AdminRefused, ExchangeFailed, the signal's reason
+   * @param call.key calls with an equal key start one task within a day and return its state; `null` for an action that
+   *   may be repeated
+   * @throws AdminRefused, HttpFailure, the signal's reason
    */
   control(
     origin: string,
@@ -50,7 +55,7 @@ export interface ServerClient {
   close(): void;
 }
 
-/** What is asked of a server. Written down here, because the table of all operations costs 3 MiB; a test compares them. */
+/** The paths of a server that the operator calls. The table of all operations costs 3 MiB; a test compares the two. */
 export const SERVER_PATHS = {
   getHealth: '/healthz',
   getReleaseStatus: '/admin/releases/status',
@@ -61,9 +66,9 @@ export const SERVER_PATHS = {
 
 const HEALTH_MAX_BYTES = 64 * 1024;
 const REPORT_MAX_BYTES = 2 * 1024 * 1024;
-const MAX_SOCKETS_PER_POD = 8;
+const CONNECTIONS_PER_POD = 8;
 
-/** What {@link createServerClient} needs. */
+/** How servers are called. */
 export interface ServerClientOptions {
   /** Milliseconds for one call. */
   readonly timeoutMs: number;
@@ -72,46 +77,29 @@ export interface ServerClientOptions {
 
 /** Makes a client for all pods. */
 export function createServerClient({ timeoutMs, userAgent }: ServerClientOptions): ServerClient {
-  const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS_PER_POD, maxFreeSockets: 2 });
+  const client = createHttpClient({ connections: CONNECTIONS_PER_POD, keepAlive: true });
 
-  const send = async (
-    url: string,
-    options: {
-      readonly method?: string;
-      readonly headers?: Record<string, string>;
-      readonly body?: string;
-      readonly maxBytes: number;
-      readonly signal?: AbortSignal;
-    },
-  ): Promise<BoundedResponse> =>
-    await exchange({
-      url: new URL(url),
-      method: options.method ?? 'GET',
-      headers: { accept: 'application/json', 'user-agent': userAgent, ...options.headers },
-      body: options.body,
-      connection: { agent },
-      timeoutMs,
-      maxBytes: options.maxBytes,
-      signal: options.signal,
-    });
+  const send = async (call: Omit<HttpCall, 'timeoutMs'>): Promise<BoundedAnswer> =>
+    await client.send({ ...call, timeoutMs, headers: { 'user-agent': userAgent, ...call.headers } });
 
   const readAdmin = async <T extends z.ZodType>(
     url: string,
     token: AdminToken,
     schema: T,
   ): Promise<z.output<T>> => {
-    const answer = await send(url, {
-      headers: { authorization: `Bearer ${token}` },
-      maxBytes: REPORT_MAX_BYTES,
-    });
+    const answer = await send({ url, token, maxBytes: REPORT_MAX_BYTES });
     if (answer.status !== 200) throw refusalOf(answer);
     return parseAnswer(answer, schema);
   };
 
   return {
     health: async (origin) => {
-      const answer = await send(`${origin}${SERVER_PATHS.getHealth}`, { maxBytes: HEALTH_MAX_BYTES });
-      if (answer.status !== 200) throw new ExchangeFailed(`/healthz answered ${answer.status}`);
+      const answer = await send({ url: `${origin}${SERVER_PATHS.getHealth}`, maxBytes: HEALTH_MAX_BYTES });
+      if (answer.status !== 200) {
+        throw new HttpFailure('answer_invalid', `/healthz answered ${answer.status}`, {
+          status: answer.status,
+        });
+      }
       return parseAnswer(answer, HealthAnswer.schema);
     },
     releaseStatus: async (origin, token) =>
@@ -126,45 +114,46 @@ export function createServerClient({ timeoutMs, userAgent }: ServerClientOptions
       return items.find((schedule) => schedule.id === id) ?? null;
     },
     control: async (origin, token, action, body, { key, signal }) => {
-      const answer = await send(
-        `${origin}${SERVER_PATHS.postControl.replace('{action}', encodeURIComponent(action))}`,
-        {
-          method: 'POST',
-          headers: {
-            authorization: `Bearer ${token}`,
-            'content-type': 'application/json',
-            ...(key === null ? {} : { 'idempotency-key': createHash('sha256').update(key).digest('hex') }),
-          },
-          body: JSON.stringify(body),
-          maxBytes: REPORT_MAX_BYTES,
-          signal,
+      const answer = await send({
+        url: `${origin}${SERVER_PATHS.postControl.replace('{action}', encodeURIComponent(action))}`,
+        method: 'POST',
+        token,
+        headers: {
+          'content-type': 'application/json',
+          ...(key === null ? {} : { 'idempotency-key': createHash('sha256').update(key).digest('hex') }),
         },
-      );
+        body: JSON.stringify(body),
+        maxBytes: REPORT_MAX_BYTES,
+        signal,
+      });
       if (answer.status !== 202) throw refusalOf(answer);
       return parseAnswer(answer, AcceptedAnswer.schema);
     },
     close: () => {
-      agent.destroy();
+      client.close();
     },
   };
 }
 
-function parseAnswer<T extends z.ZodType>(answer: BoundedResponse, schema: T): z.output<T> {
+function parseAnswer<T extends z.ZodType>(answer: BoundedAnswer, schema: T): z.output<T> {
   const parsed = schema.safeParse(jsonOf(answer));
   if (parsed.success) return parsed.data;
-  throw new ExchangeFailed('the answer is not that of a slipway-server of this version', parsed.error);
+  throw new HttpFailure('answer_invalid', 'the answer does not come from slipway-server of this version', {
+    status: answer.status,
+    cause: parsed.error,
+  });
 }
 
-function jsonOf(answer: BoundedResponse): unknown {
+/** @returns `null` for a body that is not JSON, which no schema accepts */
+function jsonOf(answer: BoundedAnswer): unknown {
   try {
-    return JSON.parse(answer.body.toString('utf8'));
+    return parseJsonAnswer(answer);
   } catch {
-    // Told apart by the schema that is applied next.
     return null;
   }
 }
 
-function refusalOf(answer: BoundedResponse): AdminRefused {
+function refusalOf(answer: BoundedAnswer): AdminRefused {
   const problem = ProblemSchema.pick({ code: true, detail: true, daemon: true }).safeParse(jsonOf(answer));
   return new AdminRefused(
     answer.status,

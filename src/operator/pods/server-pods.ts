@@ -10,7 +10,7 @@ export interface ServerPod {
   readonly origin: string;
 }
 
-/** What keeps the operator from an object's pods. */
+/** A problem, as a condition shows it. */
 export interface Obstacle {
   readonly reason: ChannelReason;
   readonly message: string;
@@ -40,7 +40,7 @@ export function serverPods(
     const known = service.ports.map((each) => each.port).join(', ');
     return failure({
       reason: 'PortNotFound',
-      message: `Service "${ref.name}" has no port ${ref.port}; it has ${known === '' ? 'none' : known}`,
+      message: `Service "${ref.name}" has no port ${ref.port}; its ports: ${known === '' ? 'none' : known}`,
     });
   }
   // A pod of two address families is in one slice of each: the first one found stands for it.

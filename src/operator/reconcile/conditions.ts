@@ -7,23 +7,23 @@ import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 import { stageOutcome, type Stage } from './stages.ts';
 
-/** Everything that the conditions are made from. */
+/** The input of the conditions. */
 export interface Findings {
   readonly channel: Channel;
   readonly suspended: boolean;
-  /** What keeps the operator from even knowing the pods; `null` when they are known. */
+  /** Why the pods are not known; `null` when they are. */
   readonly unknownPods: Obstacle | null;
   readonly pods: readonly PodEvidence[];
-  /** What waits for a person, or `null`. */
+  /** A problem that a person must solve, or `null`. */
   readonly stalled: Obstacle | null;
-  /** What passes by itself, or `null`. */
+  /** A problem that passes by itself, or `null`. */
   readonly waiting: Obstacle | null;
 }
 
 type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
 
 /**
- * The conditions of an object. What was True or False for as long keeps its time.
+ * The conditions of an object. A condition whose status stays the same keeps its transition time.
  *
  * @param previous the conditions before
  * @param nowMs the one instant of this evaluation, Unix milliseconds
@@ -69,7 +69,7 @@ interface PodOutcome {
   readonly message: string;
 }
 
-/** Whether one pod serves the channel: yes, no and why, or not known and why. */
+/** Whether one pod serves the channel, and if not, or if it is unknown, why. */
 export function podVerdict(pod: PodEvidence, channel: Channel): PodOutcome {
   const verdict = pod.health?.verdicts[channel];
   if (verdict === undefined) {
@@ -161,7 +161,7 @@ function unreachable(pods: readonly PodEvidence[]): Finding {
   return { status: 'Unknown', reason: 'PodUnreachable', message };
 }
 
-/** @param count how many pods say the like */
+/** @param count how many pods report the same */
 function told(pod: string, message: string, count: number): string {
   return `pod ${pod}: ${message}${count > 1 ? ` (and ${count - 1} more)` : ''}`;
 }

@@ -1,5 +1,5 @@
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
-import { LeadershipLost, type Leadership } from '../election/leader-election.ts';
+import { LeadershipLost, type Leadership } from '../election/leadership.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import { AdminRefused, meaningOf } from '../pods/admin-refused.ts';
 import type { AdminToken, ReleaseRow, ReleaseStatus, ServerClient } from '../pods/server-client.ts';
@@ -7,23 +7,23 @@ import type { Obstacle } from '../pods/server-pods.ts';
 import { desiredSchedules, scheduleCalls, scheduleIds } from './desired-schedules.ts';
 import { planPin, type PinPlan } from './pin.ts';
 
-/** What came of one daemon. */
+/** The result for one daemon. */
 export interface DaemonOutcome {
-  /** What it says of its releases; `null` when it did not. */
+  /** Its release report; `null` when it did not answer. */
   readonly status: ReleaseStatus | null;
   readonly stalled: Obstacle | null;
   readonly waiting: Obstacle | null;
-  /** Whether the request of the annotation was acted on. */
+  /** Whether the request in the annotation was handled. */
   readonly requestHandled: boolean;
 }
 
-/** What {@link createDaemonStep} needs. */
+/** How daemons are reached. */
 export interface DaemonStepOptions {
   readonly client: ServerClient;
   readonly leadership: Leadership;
 }
 
-/** One daemon, and what is wanted of it. */
+/** One daemon, and the desired state. */
 export interface DaemonTask {
   readonly channel: ReleaseChannel;
   readonly pod: { readonly name: string; readonly origin: string };
@@ -33,8 +33,8 @@ export interface DaemonTask {
 }
 
 /**
- * Makes the step that brings one daemon to what a spec asks for: it reads, compares, and does only what differs, so it
- * may be repeated at any time, also by another process that took over in the middle of it.
+ * Makes the step that brings one daemon to the state that a spec asks for. It reads, compares, and changes only what
+ * differs, so any process may repeat it at any time.
  */
 export function createDaemonStep({
   client,
@@ -61,7 +61,7 @@ export function createDaemonStep({
     }
   };
 
-  /** Plans without the history first: it is long, and a pin that is reached does not need it. */
+  /** Reads the history, which is long, only if the pinned release is not current. */
   const pinPlan = async ({ channel, pod, token }: DaemonTask, status: ReleaseStatus): Promise<PinPlan> => {
     const { spec } = channel;
     if (spec.release === undefined || status[spec.channel]?.release_id === spec.release) {
@@ -86,8 +86,8 @@ export function createDaemonStep({
       const message = `${plan.action} of ${release} is ${status} (task ${taskId})`;
       return { stalled: null, waiting: { reason: 'ReleaseChanging', message } };
     }
-    // One that has succeeded shows in the report a moment later; if it does not, somebody changed it again.
-    const message = `${plan.action} of ${release} ${status} (task ${taskId}), and the release is not current`;
+    // A successful task shows in the report a moment later. If it does not, the release was changed again.
+    const message = `${plan.action} of ${release} ${status} (task ${taskId}), but the release is not current`;
     return { stalled: { reason: 'TaskFailed', message }, waiting: null };
   };
 
@@ -125,7 +125,7 @@ export function createDaemonStep({
   };
 }
 
-/** Passes over the refusals that mean that somebody was faster. */
+/** Ignores rejections with these codes, which mean that another process was faster. */
 export function ignore(...codes: readonly string[]): (error: unknown) => void {
   return (error) => {
     if (!(error instanceof AdminRefused) || error.code === null || !codes.includes(error.code)) throw error;

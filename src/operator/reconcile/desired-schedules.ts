@@ -14,7 +14,7 @@ export interface DesiredSchedule {
   readonly enabled: boolean;
 }
 
-/** One call that brings a daemon's schedules nearer to what is wanted. */
+/** One call that changes a schedule of a daemon. */
 export interface ScheduleCall {
   readonly action: 'schedule-add' | 'schedule-update' | 'schedule-remove';
   readonly body: ControlBody;
@@ -35,7 +35,7 @@ export function scheduleIds(channel: Pick<ReleaseChannel, 'namespace' | 'name'>)
 /**
  * The schedules that a spec asks for.
  *
- * @param holdSync whether upstream must not be synced now, because the release that is pinned would be replaced
+ * @param holdSync whether syncing is paused, because it would replace the pinned release
  */
 export function desiredSchedules(
   channel: Pick<ReleaseChannel, 'namespace' | 'name' | 'spec'>,
@@ -64,9 +64,9 @@ export function desiredSchedules(
 }
 
 /**
- * The calls that make one schedule what it should be; none when it is so already. Repeating them changes nothing.
+ * The calls that make one schedule equal to the desired one; none if it already is. They are idempotent.
  *
- * @param actual what the daemon has under the id, or `null`
+ * @param actual the schedule that the daemon has under the id, or `null`
  */
 export function scheduleCalls(
   id: string,
@@ -87,13 +87,13 @@ export function scheduleCalls(
     },
   };
   if (actual === null) return [add];
-  // A limit on its runs cannot be taken from a schedule; the operator sets none.
+  // A limit on runs cannot be removed by an update; the operator sets none.
   if (actual.max_runs !== null) return [remove, add];
   const change = changeOf(desired, actual);
   return Object.keys(change).length === 0 ? [] : [{ action: 'schedule-update', body: { id, ...change } }];
 }
 
-/** Only what differs: an interval that is sent again would begin anew. */
+/** Only the differences: an interval that is sent again would restart. */
 function changeOf(desired: DesiredSchedule, actual: ReportedSchedule): ControlBody {
   const sameArgs =
     actual.args.length === desired.args.length &&

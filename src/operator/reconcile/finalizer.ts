@@ -1,7 +1,7 @@
 import { SCHEDULES_FINALIZER } from '../../contract/crd/resource-names.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import { LeadershipLost, type Leadership } from '../election/leader-election.ts';
-import type { ChannelWriter } from '../kubernetes/channel-writer.ts';
+import { LeadershipLost, type Leadership } from '../election/leadership.ts';
+import type { ChannelWriter } from '../channels/channel-writer.ts';
 import { hasFinalizer, type ReleaseChannel } from '../kubernetes/objects.ts';
 import type { AdminTokens } from '../pods/admin-tokens.ts';
 import type { ServerClient } from '../pods/server-client.ts';
@@ -10,7 +10,7 @@ import type { Result } from '../../domain/result.ts';
 import { ignore } from './daemon-step.ts';
 import { scheduleIds } from './desired-schedules.ts';
 
-/** What {@link createFinalizer} needs. */
+/** How schedules are removed, and for how long it is tried. */
 export interface FinalizerOptions {
   readonly client: Pick<ServerClient, 'control'>;
   readonly leadership: Leadership;
@@ -22,14 +22,14 @@ export interface FinalizerOptions {
   readonly timeoutMs: number;
 }
 
-/** Removes what an object made, then lets it go. */
+/** Removes the schedules of an object, then its finalizer. */
 export interface Finalizer {
-  /** Puts the finalizer on an object. */
+  /** Adds the finalizer to an object. */
   hold(channel: ReleaseChannel): Promise<void>;
   /**
-   * Works on an object that is being deleted.
+   * Handles an object that is being deleted.
    *
-   * @returns whether it may go, or has gone; otherwise it is to be tried again
+   * @returns whether the finalizer is gone; otherwise call it again later
    * @throws KubernetesError, LeadershipLost
    */
   release(channel: ReleaseChannel): Promise<boolean>;
@@ -38,14 +38,14 @@ export interface Finalizer {
 }
 
 /**
- * Makes a finalizer. A server that is gone cannot keep an object from being deleted: without its Service the object goes
- * at once, and in any other trouble after a bounded time, counted from when this process saw the deletion.
+ * Makes a finalizer. A server that is gone cannot block the deletion of an object. Without its Service the object is
+ * released immediately, and after any other failure within a bounded time, counted from when this process saw the deletion.
  */
 export function createFinalizer(options: FinalizerOptions): Finalizer {
   const { leadership, writer, clock } = options;
   const seen = new Map<string, { readonly uid: string; readonly at: number }>();
 
-  /** What could not be done, or `null`. */
+  /** @returns the problem, or `null` */
   const removeSchedules = async (channel: ReleaseChannel): Promise<string | null> => {
     const pods = options.pods(channel);
     if (!pods.ok) return pods.error.reason === 'ServiceNotFound' ? null : pods.error.message;

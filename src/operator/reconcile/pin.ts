@@ -4,7 +4,7 @@ import type { ReleaseChannelSpec } from '../../contract/crd/release-channel.ts';
 import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 
-/** What a pin asks of one daemon. */
+/** The plan for a pinned release on one daemon. */
 export type PinPlan =
   | { readonly kind: 'none' }
   /** The release is current. */
@@ -25,9 +25,8 @@ const USABLE: ReadonlySet<ReleaseRow['state']> = new Set([
 ]);
 
 /**
- * What to do about `spec.release` on one daemon. An earlier localized release is made current again by
- * localized-rollback, one that does not exist is published under that id; for an official release that is not current
- * the interface has no action.
+ * Plans `spec.release` on one daemon. An earlier localized release is made current by localized-rollback; one that does
+ * not exist is published under that id. For an official release that is not current there is no action.
  */
 export function planPin(
   spec: Pick<ReleaseChannelSpec, 'channel' | 'release'>,
@@ -52,7 +51,7 @@ export function planPin(
 }
 
 function planOfficial(release: string, isKnown: boolean): PinPlan {
-  // One that upstream may still publish is waited for by syncing; one that was replaced is not replaced further.
+  // Syncing continues for a release that upstream may still publish, and pauses for one that was replaced.
   const obstacle: Obstacle = isKnown
     ? {
         reason: 'PinNotSupported',

@@ -1,156 +1,68 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ReleaseChannelStatus } from '../../contract/crd/release-channel.ts';
-import type { Result } from '../../domain/result.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import type { Logger } from '../../platform/logging/logging.ts';
-import { ExchangeFailed } from '../http/bounded-request.ts';
-import type { ChannelWriter } from '../kubernetes/channel-writer.ts';
-import { hasStatus } from '../kubernetes/kubernetes-error.ts';
+import { HttpFailure } from '../../platform/http/http-client.ts';
+import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
 import { hasFinalizer, type ReleaseChannel } from '../kubernetes/objects.ts';
-import type { AdminTokens } from '../pods/admin-tokens.ts';
-import type { EvidenceBook, PodEvidence } from '../pods/evidence-book.ts';
-import type { ReleaseRow, ServerClient } from '../pods/server-client.ts';
-import type { Obstacle, ServerPod } from '../pods/server-pods.ts';
+import type { ServerClient } from '../pods/server-client.ts';
 import { conditionOf } from './condition-of.ts';
-import type { DaemonOutcome, DaemonTask } from './daemon-step.ts';
 import type { Finalizer } from './finalizer.ts';
-import { statusOf } from './status.ts';
+import { createHistoryReader } from './history-reader.ts';
+import { createObserver, type Observation, type ObserverOptions } from './observer.ts';
+import {
+  createStatusWriter,
+  previousStatus,
+  type ChannelMemory,
+  type StatusWriterOptions,
+} from './status-writer.ts';
+import { statusOf, type StatusInput } from './status.ts';
 
-/** What a reconciliation leaves to do. */
+/** The result of a reconciliation. */
 export type ReconcileOutcome =
-  /** All is as it should be, or waits for a person: look again after the interval. */
+  /** The object is as specified, or a person must act: reconcile again after the interval. */
   | 'settled'
-  /** Something passes by itself: look again sooner. */
+  /** A problem that passes by itself: reconcile again sooner. */
   | 'waiting'
   /** The object is gone. */
   | 'gone';
 
-/** Brings one object at a time to what its spec asks for, and says what is. */
+/** Brings one object at a time to the state that its spec asks for, and reports the actual state. */
 export interface Reconciler {
-  /** @throws KubernetesError, ExchangeFailed, LeadershipLost: try again */
+  /** @throws KubernetesError, HttpFailure, LeadershipLost; the call can be repeated */
   reconcile(key: string): Promise<ReconcileOutcome>;
-  /** Whether a change of an object is nothing but the status that was written by this process. */
+  /** Whether a change of an object is only the status that this process wrote. */
   isOwnChange(before: ReleaseChannel | undefined, after: ReleaseChannel | undefined): boolean;
 }
 
-/** What {@link createReconciler} needs. */
-export interface ReconcilerOptions {
+/** The parts that a reconciliation uses. */
+export interface ReconcilerOptions extends ObserverOptions, StatusWriterOptions {
   readonly channel: (key: string) => ReleaseChannel | undefined;
-  readonly pods: (channel: ReleaseChannel) => Result<readonly ServerPod[], Obstacle>;
-  readonly evidence: EvidenceBook;
-  readonly tokens: AdminTokens;
   readonly client: Pick<ServerClient, 'releases'>;
-  readonly daemonStep: (task: DaemonTask) => Promise<DaemonOutcome>;
   readonly finalizer: Finalizer;
-  readonly writer: ChannelWriter;
   readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-/** What is remembered of an object between two reconciliations; all of it can be found out again. */
-interface Memory {
-  /** The status written last, and the version of the object that carries it. */
-  written: { readonly status: ReleaseChannelStatus; readonly version: string } | null;
-  /** The history, and what it was read for. */
-  history: { readonly of: string; readonly rows: readonly ReleaseRow[] } | null;
-}
-
-/** What the pods and their daemons gave. */
-interface Observation {
-  readonly unknownPods: Obstacle | null;
-  readonly pods: readonly PodEvidence[];
-  readonly outcomes: readonly DaemonOutcome[];
-  readonly obstacle: Obstacle | null;
-  readonly token: string | null;
 }
 
 /**
- * Makes a reconciler: pods, their evidence, token, daemons, status, in this order; one status patch at the end, and only
- * when something changed.
+ * Makes a reconciler. It looks at the pods, their evidence, the token and the daemons, in this order. It writes one status
+ * patch at the end, and only when something changed.
  */
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { writer, finalizer, tokens, clock, logger } = options;
-  const memories = new Map<string, Memory>();
+  const { finalizer, clock, logger } = options;
+  const memories = new Map<string, ChannelMemory>();
+  const observe = createObserver(options);
+  const writeStatus = createStatusWriter(options);
+  const readHistory = createHistoryReader(options);
 
-  const memoryOf = (key: string): Memory => {
+  const memoryOf = (key: string): ChannelMemory => {
     const known = memories.get(key) ?? { written: null, history: null };
     memories.set(key, known);
     return known;
-  };
-
-  const observe = async (channel: ReleaseChannel, requestedAt: string | null): Promise<Observation> => {
-    const found = options.pods(channel);
-    if (!found.ok) {
-      return { unknownPods: found.error, pods: [], outcomes: [], obstacle: found.error, token: null };
-    }
-    const ref = { namespace: channel.namespace, ...channel.spec.adminTokenSecretRef };
-    const [pods, token] = await Promise.all([options.evidence.ask(found.value), tokens.read(ref)]);
-    if (!token.ok) {
-      return { unknownPods: null, pods, outcomes: [], obstacle: token.error, token: null };
-    }
-    const outcomes = await Promise.all(
-      pods.map(async (pod) =>
-        pod.failure === null
-          ? await options.daemonStep({ channel, pod, token: token.value, requestedAt })
-          : unreachableDaemon(pod, pod.failure),
-      ),
-    );
-    // A Secret that was rotated a moment ago must not look like a wrong one for a minute.
-    if (outcomes.some(({ stalled }) => stalled?.reason === 'TokenRejected')) tokens.refuse(ref);
-    return { unknownPods: null, pods, outcomes, obstacle: null, token: token.value };
-  };
-
-  /** Read only when the current release or its verification changed: it is long. */
-  const historyOf = async (
-    channel: ReleaseChannel,
-    { token, pods, outcomes }: Observation,
-    memory: Memory,
-  ): Promise<readonly ReleaseRow[] | null> => {
-    const at = outcomes.findIndex(({ status }) => status !== null);
-    const [status, pod] = [outcomes[at]?.status ?? null, pods[at]];
-    if (status === null || pod === undefined || token === null) return memory.history?.rows ?? null;
-    const current = status[channel.spec.channel];
-    const of = `${current?.release_id} ${current?.state} ${current?.verified_at} ${current?.damaged_count}`;
-    if (memory.history?.of === of) return memory.history.rows;
-    try {
-      const rows = await options.client.releases(pod.origin, token, channel.spec.channel);
-      memory.history = { of, rows: rows.slice(0, HISTORY_KEPT) };
-    } catch (error) {
-      logger.debug({ err: error, channel: channel.key }, 'the history could not be read');
-    }
-    return memory.history?.rows ?? null;
-  };
-
-  /** Writes the status when it differs, and an event when readiness changed. */
-  const write = async (
-    channel: ReleaseChannel,
-    status: ReleaseChannelStatus,
-    previous: ReleaseChannelStatus | null,
-    memory: Memory,
-  ): Promise<void> => {
-    if (isDeepStrictEqual(status, previous)) return;
-    const before = memory.written;
-    // Known before the answer: the watch may be faster than it.
-    memory.written = { status, version: channel.resourceVersion };
-    try {
-      const version = await writer.applyStatus(channel, status);
-      memory.written = { status, version };
-    } catch (error) {
-      memory.written = before;
-      throw error;
-    }
-    const [ready, was] = [conditionOf(status, 'Ready'), conditionOf(previous, 'Ready')];
-    if (ready === null || (ready.status === was?.status && ready.reason === was.reason)) return;
-    const { reason, message: note } = ready;
-    logger.info({ channel: channel.key, ready: ready.status, reason }, 'readiness changed');
-    await writer.record(channel, { type: ready.status === 'True' ? 'Normal' : 'Warning', reason, note });
   };
 
   const reconcile = async (channel: ReleaseChannel): Promise<ReconcileOutcome> => {
     if (channel.isDeleting) return (await finalizer.release(channel)) ? 'settled' : 'waiting';
     if (!hasFinalizer(channel)) {
       await finalizer.hold(channel);
-      // The change that this makes brings the object back.
+      // The resulting change puts the object back into the queue.
       return 'waiting';
     }
     const memory = memoryOf(channel.key);
@@ -159,28 +71,16 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       channel.requestedAt !== null && channel.requestedAt !== previous?.lastHandledReconcileAt;
     const requestedAt = isNewRequest ? channel.requestedAt : null;
     const observed = await observe(channel, requestedAt);
-    const { outcomes, pods } = observed;
-    const history = await historyOf(channel, observed, memory);
-    const stalled = observed.obstacle ?? outcomes.find((each) => each.stalled !== null)?.stalled ?? null;
-    const waiting = outcomes.find((each) => each.waiting !== null)?.waiting ?? null;
-    const isHandled = outcomes.length > 0 && outcomes.every((each) => each.requestHandled);
+    const history = await readHistory(channel, observed, memory);
     const status = statusOf({
       channel,
-      findings: {
-        channel: channel.spec.channel,
-        suspended: channel.spec.suspend,
-        unknownPods: observed.unknownPods,
-        pods,
-        stalled,
-        waiting,
-      },
-      daemon: outcomes.find((each) => each.status !== null)?.status ?? null,
+      ...findingsOf(channel, observed),
       history,
-      handledRequest: isHandled ? requestedAt : null,
+      handledRequest: isHandled(observed) ? requestedAt : null,
       previous,
       nowMs: clock.now(),
     });
-    await write(channel, status, previous, memory);
+    await writeStatus(channel, status, previous, memory);
     return conditionOf(status, 'Reconciling')?.status === 'True' ? 'waiting' : 'settled';
   };
 
@@ -195,9 +95,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       try {
         return await reconcile(channel);
       } catch (error) {
-        // Deleted, or changed, while it was worked on: the watch tells what is true now.
+        // The object was deleted or changed in the meantime; the watch brings its new state.
         if (hasStatus(error, 404) || hasStatus(error, 409)) return 'waiting';
-        if (error instanceof ExchangeFailed) logger.debug({ err: error, channel: key }, 'to be tried again');
+        if (error instanceof HttpFailure) logger.debug({ err: error, channel: key }, 'will be retried');
         throw error;
       }
     },
@@ -215,22 +115,19 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   };
 }
 
-/** A pod that has just given no answer is not asked again by other means. */
-function unreachableDaemon({ name }: PodEvidence, failure: string): DaemonOutcome {
-  const waiting = { reason: 'AdminUnavailable', message: `pod ${name}: ${failure}` } as const;
-  return { status: null, stalled: null, waiting, requestHandled: false };
+function isHandled({ outcomes }: Observation): boolean {
+  return outcomes.length > 0 && outcomes.every(({ requestHandled }) => requestHandled);
 }
 
-/** Releases of a history that are remembered; a status shows fewer. */
-const HISTORY_KEPT = 20;
-
-/**
- * The status before this reconciliation: what was written, while the cache has not caught up with it.
- *
- * Source: resource versions of one collection are decimal numbers that grow (Kubernetes enhancement 5504).
- */
-function previousStatus(channel: ReleaseChannel, { written }: Memory): ReleaseChannelStatus | null {
-  if (written === null) return channel.status;
-  const [cached, ours] = [Number(channel.resourceVersion), Number(written.version)];
-  return cached < ours ? written.status : channel.status;
+/** The first problem of each sort stands for all. */
+function findingsOf(
+  { spec }: ReleaseChannel,
+  { unknownPods, pods, outcomes, obstacle }: Observation,
+): Pick<StatusInput, 'findings' | 'daemon'> {
+  const stalled = obstacle ?? outcomes.find((each) => each.stalled !== null)?.stalled ?? null;
+  const waiting = outcomes.find((each) => each.waiting !== null)?.waiting ?? null;
+  return {
+    findings: { channel: spec.channel, suspended: spec.suspend, unknownPods, pods, stalled, waiting },
+    daemon: outcomes.find((each) => each.status !== null)?.status ?? null,
+  };
 }

@@ -23,7 +23,7 @@ const STAGE_OF: Readonly<Record<Reason, Stage>> = {
 };
 
 /**
- * How a verdict stands at a stage: what comes after the stage that failed was not decided.
+ * The outcome of a verdict at a stage. Stages after the failed one are undecided.
  *
  * @param reason of the verdict; `null` when it is distributable
  */

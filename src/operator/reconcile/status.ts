@@ -11,11 +11,11 @@ import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';
 import { conditionsOf, podVerdict, type Findings } from './conditions.ts';
 
-/** Everything that a status is made from. */
+/** The input of a status. */
 export interface StatusInput {
   readonly channel: Pick<ReleaseChannel, 'generation' | 'spec'>;
   readonly findings: Findings;
-  /** What a daemon says; `null` when none did. */
+  /** The release report of a daemon; `null` when none answered. */
   readonly daemon: ReleaseStatus | null;
   /** Releases of the channel, newest first; `null` when they are not known. */
   readonly history: readonly ReleaseRow[] | null;
@@ -28,7 +28,7 @@ export interface StatusInput {
 
 type CurrentRelease = NonNullable<ReleaseChannelStatus['release']>;
 
-/** The whole status of an object, from evidence; what nobody could be asked for stays as it was said last. */
+/** Builds the whole status of an object. Fields without new evidence keep their last value. */
 export function statusOf(input: StatusInput): ReleaseChannelStatus {
   const { channel, findings, previous } = input;
   const { pods } = findings;
@@ -46,7 +46,7 @@ export function statusOf(input: StatusInput): ReleaseChannelStatus {
   };
 }
 
-/** What the pods and a daemon say of the current release; `undefined` when there is none. */
+/** The current release, from the pods and a daemon; `undefined` when there is none. */
 function releaseOf({ findings, daemon, previous }: StatusInput): ReleaseChannelStatus['release'] {
   const { channel, pods } = findings;
   const speaker =
@@ -55,7 +55,7 @@ function releaseOf({ findings, daemon, previous }: StatusInput): ReleaseChannelS
   const reported = daemon?.[channel] ?? null;
   const id = speaker?.health?.verdicts[channel].release_id ?? reported?.release_id;
   if (id === undefined) {
-    // Nobody could be asked: what was said last stands, the conditions say how fresh it is.
+    // Without any answer the last value stays; the conditions show how fresh it is.
     const isSilent = pods.every((pod) => pod.health === null) && daemon === null;
     return isSilent ? previous?.release : undefined;
   }

@@ -1,29 +1,29 @@
 import { backoffMs, type BackoffOptions } from '../../platform/process/backoff.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 
-/** Keys that want work, each at most once, and none twice at the same time. */
+/** A queue of keys. A key is queued at most once, and no key is worked on twice at the same time. */
 export interface WorkQueue {
-  /** Wants work now. While the key is being worked on, it is worked on once more afterwards. */
+  /** Queues a key. If it is being worked on, it is worked on once more afterwards. */
   add(key: string): void;
-  /** Wants work after `ms` milliseconds at the latest; an earlier wish stays. */
+  /** Queues a key in `ms` milliseconds; an earlier time that is already set stays. */
   addAfter(key: string, ms: number): void;
-  /** Wants work after a pause that grows with each failure, and is not shorter than what the other party asked for. */
+  /** Queues a key after a pause that grows with each failure and is never shorter than `retryAfterMs`. */
   addFailed(key: string, retryAfterMs: number | null): void;
-  /** The work on the key succeeded: its failures are forgotten. */
+  /** Resets the failures of a key. */
   succeeded(key: string): void;
-  /** Nothing more is wanted of the key. */
+  /** Drops a key. */
   forget(key: string): void;
-  /** Keys that want work now. */
+  /** Number of keys that are ready to be worked on. */
   readonly ready: number;
-  /** Begins to hand out keys. */
+  /** Starts to hand out keys. */
   start(): void;
-  /** Hands out no more keys and waits for the work that is going on. */
+  /** Hands out no more keys and waits for work in progress. */
   stop(): Promise<void>;
 }
 
-/** What {@link createWorkQueue} needs. */
+/** The work of a queue, and its limits. */
 export interface WorkQueueOptions {
-  /** Works on one key; its errors are its own business and must not be thrown. */
+  /** Works on one key; must not throw. */
   readonly work: (key: string) => Promise<void>;
   /** Most keys that are worked on at the same time. */
   readonly concurrency: number;
@@ -38,14 +38,11 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { clock } = options;
   const ready = new Set<string>();
   const active = new Map<string, Promise<void>>();
-  /** When a key becomes ready, monotonic milliseconds. */
-  const due = new Map<string, number>();
   const failures = new Map<string, number>();
-  let running = false;
-  let timer: { readonly at: number; readonly abort: AbortController } | null = null;
+  let isRunning = false;
 
   const dispatch = (): void => {
-    if (!running) return;
+    if (!isRunning) return;
     for (const key of ready) {
       if (active.size >= options.concurrency) return;
       if (active.has(key)) continue;
@@ -64,34 +61,14 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   };
 
   const addNow = (key: string): void => {
-    due.delete(key);
+    delayed.forget(key);
     ready.add(key);
     dispatch();
   };
-
-  const ripen = (): void => {
-    timer = null;
-    const now = clock.monotonic();
-    for (const [key, at] of due) if (at <= now) addNow(key);
-    arm();
-  };
-
-  /** Keeps one timer, for the key that is due first. */
-  const arm = (): void => {
-    let first = Infinity;
-    for (const at of due.values()) first = Math.min(first, at);
-    if (first === Infinity || (timer !== null && timer.at <= first)) return;
-    timer?.abort.abort();
-    const abort = new AbortController();
-    timer = { at: first, abort };
-    clock.sleep(Math.max(0, first - clock.monotonic()), abort.signal).then(ripen, () => undefined);
-  };
+  const delayed = createDelayedKeys(clock, addNow);
 
   const addAfter = (key: string, ms: number): void => {
-    if (ready.has(key)) return;
-    const at = clock.monotonic() + ms;
-    due.set(key, Math.min(at, due.get(key) ?? Infinity));
-    arm();
+    if (!ready.has(key)) delayed.add(key, clock.monotonic() + ms);
   };
 
   return {
@@ -107,20 +84,67 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     },
     forget: (key) => {
       failures.delete(key);
-      due.delete(key);
+      delayed.forget(key);
       ready.delete(key);
     },
     get ready() {
       return ready.size;
     },
     start: () => {
-      running = true;
+      isRunning = true;
       dispatch();
     },
     stop: async () => {
-      running = false;
-      timer?.abort.abort();
+      isRunning = false;
+      delayed.stop();
       await Promise.all(active.values());
+    },
+  };
+}
+
+/** Keys that become due later, with one timer for the first of them. */
+interface DelayedKeys {
+  /** @param at monotonic milliseconds; an earlier time that is already set stays */
+  add(key: string, at: number): void;
+  forget(key: string): void;
+  stop(): void;
+}
+
+function createDelayedKeys(clock: Clock, onDue: (key: string) => void): DelayedKeys {
+  const due = new Map<string, number>();
+  let timer: { readonly at: number; readonly abort: AbortController } | null = null;
+
+  const ring = (): void => {
+    timer = null;
+    const now = clock.monotonic();
+    for (const [key, at] of due) {
+      if (at > now) continue;
+      due.delete(key);
+      onDue(key);
+    }
+    arm();
+  };
+
+  const arm = (): void => {
+    let first = Infinity;
+    for (const at of due.values()) first = Math.min(first, at);
+    if (first === Infinity || (timer !== null && timer.at <= first)) return;
+    timer?.abort.abort();
+    const abort = new AbortController();
+    timer = { at: first, abort };
+    clock.sleep(Math.max(0, first - clock.monotonic()), abort.signal).then(ring, () => undefined);
+  };
+
+  return {
+    add: (key, at) => {
+      due.set(key, Math.min(at, due.get(key) ?? Infinity));
+      arm();
+    },
+    forget: (key) => {
+      due.delete(key);
+    },
+    stop: () => {
+      timer?.abort.abort();
     },
   };
 }

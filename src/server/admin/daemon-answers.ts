@@ -4,7 +4,7 @@ import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
 import { REPORTS, type ReportName } from '../../contract/reports/reports.ts';
 import { AcceptedAnswer, type Accepted } from '../../contract/schemas/answers/admin.ts';
 import { ServiceError, type ServiceErrorOptions } from '../../contract/problems/service-error.ts';
-import type { BoundedAnswer } from '../daemon-client/bounded-answer.ts';
+import type { BoundedAnswer } from '../../platform/http/http-client.ts';
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
 import { readJsonObject } from '../daemon-client/json-answer.ts';
 

@@ -1,8 +1,16 @@
 import type { ReportedObject } from '../../contract/formats/damage-report.ts';
+import { z } from 'zod';
 import type { ControlAction } from '../../contract/actions/actions.ts';
-import { DaemonUnavailable } from './daemon-unavailable.ts';
-import { readAnswer, type BoundedAnswer } from './bounded-answer.ts';
-import { openLoopbackConnections, type LoopbackConnections } from './loopback-request.ts';
+import {
+  createHttpClient,
+  HttpFailure,
+  isJsonAnswer,
+  parseJsonAnswer,
+  type BoundedAnswer,
+  type HttpClient,
+} from '../../platform/http/http-client.ts';
+import { DaemonUnavailable, unavailableOf } from './daemon-unavailable.ts';
+import { readJsonObject } from './json-answer.ts';
 
 /** Largest attestation envelope that is read. */
 export const ATTESTATION_MAX_BYTES = 64 * 1024;
@@ -74,7 +82,7 @@ export interface DaemonClient {
   close(): Promise<void>;
 }
 
-/** What {@link createDaemonClient} needs. */
+/** Where the daemon is, and how it is asked. */
 export interface DaemonClientOptions {
   /** Origin of the daemon, such as `http://127.0.0.1:8091`. */
   readonly url: string;
@@ -82,23 +90,21 @@ export interface DaemonClientOptions {
   readonly socketPath: string | undefined;
   /** Returns the token that the daemon asks for, or `null`. */
   readonly readToken: () => Promise<string | null>;
-  /** Total milliseconds for an answer, beside the wait of a long poll. */
+  /** Total milliseconds for an answer, in addition to the wait of a long poll. */
   readonly timeoutMs: number;
-  /** Turns the text of a report into a value; throws on anything but JSON. */
-  readonly parseJson: (text: string) => unknown;
 }
 
-/** Makes a client whose polls, reports and actions use connections of their own, so that none waits for another. */
+/** Makes a client whose polls, reports and actions use separate connections, so that none waits for another. */
 export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
-  const open = (connections: number, keepAlive: boolean): LoopbackConnections =>
-    openLoopbackConnections({ url: options.url, socketPath: options.socketPath, connections, keepAlive });
+  const open = (connections: number, keepAlive: boolean): HttpClient =>
+    createHttpClient({ connections, keepAlive, socketPath: options.socketPath });
   const polls = open(1, true);
   const reports = open(8, true);
-  // Each action has a connection of its own: on a kept one that just closed it could not be told whether it was done.
+  // Each action has its own connection. If a kept one closed just then, nobody could tell whether the action was done.
   const actions = open(4, false);
 
   async function ask(
-    connections: LoopbackConnections,
+    client: HttpClient,
     path: string,
     extra: {
       readonly headers: Record<string, string>;
@@ -109,38 +115,24 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
       readonly body?: string;
     },
   ): Promise<BoundedAnswer> {
-    const totalMs = options.timeoutMs + extra.waitMs;
-    const deadline = AbortSignal.timeout(totalMs);
-    const headers: Record<string, string> = {
-      accept: 'application/json',
-      'accept-encoding': 'identity',
-      ...extra.headers,
-    };
     const token = await options.readToken().catch((cause: unknown) => {
       throw new DaemonUnavailable('token_unreadable', 'the token file for the daemon cannot be read', {
         cause,
       });
     });
-    if (token !== null) headers['authorization'] = `Bearer ${token}`;
     try {
-      const answer = await connections.send({
+      return await client.send({
+        url: new URL(path, options.url),
         method: extra.body === undefined ? 'GET' : 'POST',
-        path,
-        headers,
+        headers: extra.headers,
+        token,
         body: extra.body,
-        signal: AbortSignal.any([extra.signal, deadline]),
+        timeoutMs: options.timeoutMs + extra.waitMs,
+        maxBytes: extra.maxBytes,
+        signal: extra.signal,
       });
-      return await readAnswer(answer, extra.maxBytes);
     } catch (error) {
-      if (error instanceof DaemonUnavailable) throw error;
-      if (extra.signal.aborted) throw extra.signal.reason;
-      if (deadline.aborted)
-        throw new DaemonUnavailable('timeout', `the daemon gave no complete answer within ${totalMs} ms`, {
-          cause: error,
-        });
-      throw new DaemonUnavailable('unreachable', `the daemon cannot be reached: ${causeOf(error)}`, {
-        cause: error,
-      });
+      throw error instanceof HttpFailure ? unavailableOf(error) : error;
     }
   }
 
@@ -157,9 +149,8 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
         },
       );
       if (answer.status === 304) return { kind: 'unchanged' };
-      if (answer.status === 404 && problemCode(answer.body, options.parseJson) === 'no_attestation')
-        return { kind: 'none' };
-      requireJson(answer, 'attestation', options.parseJson);
+      if (answer.status === 404 && problemCode(answer) === 'no_attestation') return { kind: 'none' };
+      requireJson(answer, 'attestation');
       return { kind: 'envelope', etag: answer.etag, envelope: answer.body };
     },
     fetchReport: async (name, query, signal) => {
@@ -169,8 +160,8 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
         `/v1/reports/${encodeURIComponent(name)}${search === '' ? '' : `?${search}`}`,
         { headers: {}, waitMs: 0, maxBytes: REPORT_MAX_BYTES, signal },
       );
-      requireJson(answer, name, options.parseJson);
-      return parseObject(answer.body, name, options.parseJson);
+      requireJson(answer, name);
+      return readJsonObject(answer, { strict: false });
     },
     postControl: async (action, body, { idempotencyKey, requestId, signal }) =>
       await ask(actions, `/v1/control/${encodeURIComponent(action)}`, {
@@ -198,64 +189,35 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
       });
     },
     close: async () => {
-      for (const connections of [polls, reports, actions]) connections.close();
+      for (const client of [polls, reports, actions]) client.close();
     },
   };
 }
 
-function requireJson(answer: BoundedAnswer, what: string, parseJson: (text: string) => unknown): void {
-  const isJson = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i.test(answer.contentType);
-  if (answer.status !== 200) {
-    throw new DaemonUnavailable('answer_refused', `the daemon answered ${answer.status} for ${what}`, {
-      status: answer.status,
-      daemonCode: isJson ? problemCode(answer.body, parseJson) : null,
+/** @throws DaemonUnavailable unless the answer is a 200 of a JSON type */
+function requireJson(answer: BoundedAnswer, what: string): void {
+  const { status, contentType } = answer;
+  if (status !== 200) {
+    throw new DaemonUnavailable('answer_refused', `the daemon answered ${status} for ${what}`, {
+      status,
+      daemonCode: problemCode(answer),
     });
   }
-  if (!isJson) {
-    throw new DaemonUnavailable(
-      'answer_type',
-      `the daemon sent ${what} as "${answer.contentType.slice(0, 80)}"`,
-      {
-        status: 200,
-      },
-    );
+  if (!isJsonAnswer(answer)) {
+    const type = contentType.slice(0, 80);
+    throw new DaemonUnavailable('answer_type', `the daemon sent ${what} as "${type}"`, { status });
   }
 }
 
-function parseObject(
-  body: Buffer,
-  what: string,
-  parseJson: (text: string) => unknown,
-): Readonly<Record<string, unknown>> {
-  try {
-    const value = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
-    if (isObject(value)) return value;
-  } catch (cause) {
-    throw new DaemonUnavailable('answer_invalid', `the daemon's ${what} is no JSON`, { status: 200, cause });
-  }
-  throw new DaemonUnavailable('answer_invalid', `the daemon's ${what} is no JSON object`, { status: 200 });
-}
+const ProblemCode = z.object({ code: z.string().regex(/^[a-z0-9_]{1,64}$/) });
 
-/** The `code` of a problem body, if it is one word of the catalogue's form. */
-function problemCode(body: Buffer, parseJson: (text: string) => unknown): string | null {
+/** The `code` of a problem answer, or `null` when it has none of the catalogue's form. */
+function problemCode(answer: BoundedAnswer): string | null {
   try {
-    const value = parseJson(body.toString('utf8'));
-    const code = isObject(value) ? value['code'] : undefined;
-    return typeof code === 'string' && /^[a-z0-9_]{1,64}$/.test(code) ? code : null;
+    const problem = ProblemCode.safeParse(parseJsonAnswer(answer));
+    return problem.success ? problem.data.code : null;
   } catch {
-    // The status alone decides; a body that is no JSON merely has no code to add.
+    // A body that is not JSON has no code; the status is enough.
     return null;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function causeOf(error: unknown): string {
-  if (error instanceof Error) {
-    const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
-    return `${code}${error.message}`;
-  }
-  return String(error);
 }

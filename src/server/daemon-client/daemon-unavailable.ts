@@ -1,14 +1,9 @@
-/** What kind of failure kept an answer of the daemon from being used. */
-export type DaemonFailureCode =
-  | 'unreachable'
-  | 'timeout'
-  | 'answer_refused'
-  | 'answer_too_large'
-  | 'answer_type'
-  | 'answer_invalid'
-  | 'token_unreadable';
+import type { HttpFailure, HttpFailureCode } from '../../platform/http/http-client.ts';
 
-/** The daemon could not be asked, or what it answered cannot be used. */
+/** What kind of failure kept an answer of the daemon from being used. */
+export type DaemonFailureCode = HttpFailureCode | 'answer_refused' | 'token_unreadable';
+
+/** The daemon could not be reached, or its answer cannot be used. */
 export class DaemonUnavailable extends Error {
   readonly code: DaemonFailureCode;
   /** HTTP status of the answer, `null` when there was none. */
@@ -35,4 +30,21 @@ export class DaemonUnavailable extends Error {
     this.status = options.status ?? null;
     this.daemonCode = options.daemonCode ?? null;
   }
+}
+
+const SUBJECTS: Readonly<Record<HttpFailureCode, string>> = {
+  unreachable: 'the daemon cannot be reached',
+  timeout: 'the daemon did not answer in time',
+  answer_too_large: "the daemon's answer is too large",
+  answer_type: "the daemon's answer cannot be used",
+  answer_invalid: "the daemon's answer cannot be used",
+};
+
+/** The failure that a failed call to the daemon stands for. */
+export function unavailableOf(failure: HttpFailure): DaemonUnavailable {
+  const { code, status, message } = failure;
+  return new DaemonUnavailable(code, `${SUBJECTS[code]}: ${message}`, {
+    ...(status === null ? {} : { status }),
+    cause: failure,
+  });
 }

@@ -1,24 +1,25 @@
-import { parseJsonExact } from '../../contract/json/json-exact.ts';
-import type { BoundedAnswer } from './bounded-answer.ts';
-import { DaemonUnavailable } from './daemon-unavailable.ts';
-
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i;
+import { HttpFailure, parseJsonAnswer, type BoundedAnswer } from '../../platform/http/http-client.ts';
+import { DaemonUnavailable, unavailableOf } from './daemon-unavailable.ts';
 
 /**
- * The body of an answer.
+ * Parses an answer of the daemon that must be one JSON object.
  *
- * @throws DaemonUnavailable `answer_type` or `answer_invalid` for anything but one JSON object in UTF-8 without repeated keys
+ * @param options.strict also rejects repeated keys
+ * @throws DaemonUnavailable `answer_type` or `answer_invalid`
  */
-export function readJsonObject({ status, contentType, body }: BoundedAnswer): object {
-  if (!JSON_TYPE.test(contentType)) {
-    throw new DaemonUnavailable('answer_type', `the daemon sent "${contentType.slice(0, 80)}"`, { status });
-  }
+export function readJsonObject(
+  answer: BoundedAnswer,
+  options: { readonly strict: boolean } = { strict: true },
+): Readonly<Record<string, unknown>> {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-    const value = parseJsonExact(text, { strict: true });
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch (cause) {
-    throw new DaemonUnavailable('answer_invalid', 'the daemon sent no JSON', { status, cause });
+    const value = parseJsonAnswer(answer, options);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return value as Readonly<Record<string, unknown>>;
+    }
+  } catch (error) {
+    throw error instanceof HttpFailure ? unavailableOf(error) : error;
   }
-  throw new DaemonUnavailable('answer_invalid', 'the daemon sent no JSON object', { status });
+  throw new DaemonUnavailable('answer_invalid', "the daemon's answer is not a JSON object", {
+    status: answer.status,
+  });
 }

@@ -3,9 +3,9 @@ import { Agent, type IncomingMessage } from 'node:http';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 
 import type { ReportName } from '../../../contract/reports/reports.ts';
-import { readAnswer, type BoundedAnswer } from '../../daemon-client/bounded-answer.ts';
+import { HttpFailure, readAnswer, type BoundedAnswer } from '../../../platform/http/http-client.ts';
 import { REPORT_MAX_BYTES } from '../../daemon-client/daemon-client.ts';
-import { DaemonUnavailable } from '../../daemon-client/daemon-unavailable.ts';
+import { DaemonUnavailable, unavailableOf } from '../../daemon-client/daemon-unavailable.ts';
 import { readJsonObject } from '../../daemon-client/json-answer.ts';
 import { createForwardedExchange } from './forwarded-exchange.ts';
 
@@ -81,6 +81,7 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
         return answer;
       } catch (cause) {
         if (cause instanceof DaemonUnavailable) throw cause;
+        if (cause instanceof HttpFailure) throw unavailableOf(cause);
         ended.throwIfAborted();
         const text = cause instanceof Error ? cause.message : String(cause);
         throw new DaemonUnavailable('unreachable', `the daemon cannot be reached: ${text}`, { cause });

@@ -1,5 +1,5 @@
+import type { BoundedAnswer } from '../../../platform/http/http-client.ts';
 import { createThread, ThreadError } from '../../../platform/threads/thread.ts';
-import type { BoundedAnswer } from '../../daemon-client/bounded-answer.ts';
 import { DaemonUnavailable } from '../../daemon-client/daemon-unavailable.ts';
 import type { ReportForwarder } from './report-forwarder.ts';
 import type { ReportCalls, ReportOutcome, ReportThreadOptions } from './report-worker.ts';

@@ -1,4 +1,4 @@
-import type { BoundedAnswer } from '../../daemon-client/bounded-answer.ts';
+import type { BoundedAnswer } from '../../../platform/http/http-client.ts';
 import type { ForwardedRead } from './report-forwarder.ts';
 
 /** A read that is forwarded once for all its callers. */

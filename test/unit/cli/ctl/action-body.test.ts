@@ -37,13 +37,13 @@ describe('the body of an action from words', () => {
   });
 
   it.each([
-    ['a word without a name', ['=5'], 'no field=value'],
-    ['an unknown field', ['nmae=5'], 'nmae: no field'],
-    ['a name of every object', ['__proto__=5'], '__proto__: no field'],
+    ['a word without a name', ['=5'], 'not of the form field=value'],
+    ['an unknown field', ['nmae=5'], 'nmae: a control body has no such field'],
+    ['a name of every object', ['__proto__=5'], '__proto__: a control body has no such field'],
     ['an unknown member', ['source.kind=manual'], 'source has no such member'],
     ['text for a number', ['count=many'], 'count: must be a decimal integer'],
     ['text for a switch', ['force=yes'], 'force: must be true or false'],
-    ['a field twice', ['force=true', 'force=false'], 'force: is given twice'],
+    ['a field twice', ['force=true', 'force=false'], 'force: given twice'],
     ['bad JSON', ['source={'], 'source: must be JSON'],
     ['a number beyond int64', ['count=9223372036854775808'], '/count: must be an integer'],
     ['a rule of the action', ['count=0'], '/count: must be at least 1'],

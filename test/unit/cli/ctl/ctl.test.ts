@@ -71,7 +71,7 @@ describe('reads', () => {
     expect(shown.code).toBe(1);
     expect(shown.out).toContain('no: AttestationUnavailable');
     expect(shown.out).toMatch(/^not evaluated: +attestation-newest, .*entries-undamaged$/mu);
-    expect(shown.out).toContain('its release report is not available');
+    expect(shown.out).toContain('the release report is not available');
     const { code, out } = await run(['status', '-o', 'json']);
     expect([code, JSON.parse(out)]).toMatchObject([
       1,
@@ -199,8 +199,8 @@ describe('what goes wrong on the way', () => {
   it.each([
     [['tasks', '--token', 'secret-word'], 'can be read by every user'],
     [['tasks', '--token=secret-word'], 'can be read by every user'],
-    [[], 'no command'],
-    [['taks'], 'no command "taks"'],
+    [[], 'a command is missing'],
+    [['taks'], 'there is no command "taks"'],
     [['tasks', 'extra'], 'usage: tasks'],
     [['tasks', '--follow'], 'tasks has no option --follow'],
     [['tasks', '--limit', '0'], '--limit 0: must be a whole number'],
@@ -209,7 +209,7 @@ describe('what goes wrong on the way', () => {
     [['logs', '-f', '-o', 'json'], 'cannot be used with'],
     [['run', 'snyc'], 'there is no action "snyc"'],
     [['report', 'nothing'], 'there is no report "nothing"'],
-    [['report', 'task.status', 'task_id'], 'no parameter=value'],
+    [['report', 'task.status', 'task_id'], 'not of the form parameter=value'],
     [['tasks', '--url', 'http://u:secret-word@h/'], 'without a user'],
     [['tasks', '--url', 'http://h/', '-n', 'ns'], 'not both'],
     [['tasks', '--frobnicate'], 'frobnicate'],

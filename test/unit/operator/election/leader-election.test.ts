@@ -1,34 +1,47 @@
 import { describe, expect, it } from 'vitest';
+import type { V1Lease } from '@kubernetes/client-node';
 import {
   createLeaderElection,
-  LeadershipLost,
   type LeaderElection,
 } from '../../../../src/operator/election/leader-election.ts';
-import type { KubernetesCall } from '../../../../src/operator/kubernetes/kubernetes-client.ts';
-import { KubernetesError } from '../../../../src/operator/kubernetes/kubernetes-error.ts';
+import { LeadershipLost } from '../../../../src/operator/election/leadership.ts';
+import type { LeaseHolderOptions } from '../../../../src/operator/election/lease-holder.ts';
+import { KubernetesError } from '../../../../src/platform/kubernetes/kubernetes-error.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 
 /** An API server that holds one Lease and checks versions, as the real one does. */
 class LeaseServer {
-  lease: { metadata: { resourceVersion: string }; spec: Record<string, unknown> } | null = null;
+  lease: { metadata: { resourceVersion: string }; spec: NonNullable<V1Lease['spec']> } | null = null;
   /** Fails every call. */
   down = false;
+  /** Counts a call before anything else. */
+  onCall = (): void => undefined;
   readonly writers: string[] = [];
   #version = 0;
 
-  async call({ method, body }: KubernetesCall): Promise<unknown> {
-    if (this.down) throw new KubernetesError(503, 'ServiceUnavailable', 'down');
-    if (method === 'GET') {
+  readonly api: LeaseHolderOptions['leases'] = {
+    readNamespacedLease: async () => {
+      this.#enter();
       if (this.lease === null) throw new KubernetesError(404, 'NotFound', 'no lease');
       return structuredClone(this.lease);
-    }
-    const sent = body as { metadata: { resourceVersion?: string }; spec: Record<string, unknown> };
-    const isStale = sent.metadata.resourceVersion !== this.lease?.metadata.resourceVersion;
+    },
+    createNamespacedLease: async ({ body }) => this.#write(body),
+    replaceNamespacedLease: async ({ body }) => this.#write(body),
+  };
+
+  #enter(): void {
+    this.onCall();
+    if (this.down) throw new KubernetesError(503, 'ServiceUnavailable', 'down');
+  }
+
+  #write({ metadata, spec = {} }: V1Lease): V1Lease {
+    this.#enter();
+    const isStale = metadata?.resourceVersion !== this.lease?.metadata.resourceVersion;
     if (isStale) throw new KubernetesError(409, 'Conflict', 'changed');
     this.#version += 1;
-    this.lease = { metadata: { resourceVersion: String(this.#version) }, spec: sent.spec };
-    this.writers.push(String(sent.spec['holderIdentity']));
+    this.lease = { metadata: { resourceVersion: String(this.#version) }, spec };
+    this.writers.push(String(spec.holderIdentity));
     return structuredClone(this.lease);
   }
 }
@@ -46,7 +59,8 @@ function candidate(
 ): Candidate {
   const events: string[] = [];
   const election = createLeaderElection({
-    client: server,
+    leases: server.api,
+    call: () => ({}),
     namespace: 'ns',
     name: 'lease',
     identity,
@@ -120,7 +134,7 @@ describe('an election', () => {
     a.election.start();
     await clock.advance(0);
     const writes = server.writers.length;
-    const other = { ...server.lease!.spec, holderIdentity: 'b' };
+    const other = Object.assign({}, server.lease!.spec, { holderIdentity: 'b' });
     server.lease = { metadata: { resourceVersion: '77' }, spec: other };
     // All at once, as after SIGCONT: no timer in between was served.
     clock.jumpAhead(20_000);
@@ -128,7 +142,7 @@ describe('an election', () => {
     await clock.advance(0);
     expect(a.events).toEqual(['elected', 'lost']);
     expect(server.writers).toHaveLength(writes);
-    expect(server.lease.spec['holderIdentity']).toBe('b');
+    expect(server.lease.spec.holderIdentity).toBe('b');
   });
 
   it('is over for a holder whose lease somebody took', async () => {
@@ -169,13 +183,11 @@ describe('an election', () => {
   it('asks again only after the retry time when it is refused', async () => {
     const [server, clock] = [new LeaseServer(), new FakeClock()];
     let calls = 0;
-    const refusing = Object.assign(server, {
-      call: async () => {
-        calls += 1;
-        throw new KubernetesError(403, 'Forbidden', 'no');
-      },
-    });
-    const a = candidate('a', refusing, clock);
+    server.onCall = () => {
+      calls += 1;
+      throw new KubernetesError(403, 'Forbidden', 'no');
+    };
+    const a = candidate('a', server, clock);
     a.election.start();
     await clock.advance(20_000);
     expect(calls).toBeLessThanOrEqual(11);

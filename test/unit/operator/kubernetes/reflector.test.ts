@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { KubernetesCall, WatchEvent } from '../../../../src/operator/kubernetes/kubernetes-client.ts';
-import { KubernetesError } from '../../../../src/operator/kubernetes/kubernetes-error.ts';
+import type { CollectionPage, WatchEvent } from '../../../../src/operator/kubernetes/collections.ts';
+import { KubernetesError } from '../../../../src/platform/kubernetes/kubernetes-error.ts';
 import { createReflector, type Reflector } from '../../../../src/operator/kubernetes/reflector.ts';
 import { createLogger } from '../../../../src/platform/logging/logging.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
@@ -23,16 +23,21 @@ interface Feed {
   fail(error: Error): void;
 }
 
+interface ListQuery {
+  readonly limit: number;
+  readonly after: string | null;
+}
+
 interface Scene {
   readonly clock: FakeClock;
   readonly reflector: Reflector<Thing>;
   readonly changes: string[];
   readonly turns: string[];
   readonly log: string[];
-  readonly lists: Array<Readonly<Record<string, string>>>;
+  readonly lists: ListQuery[];
   readonly feeds: Feed[];
   /** Gives the answer to the next lists; a function may throw. */
-  setList(answer: (query: Readonly<Record<string, string>>) => object): void;
+  setList(answer: (query: ListQuery) => CollectionPage): void;
   settle(): Promise<void>;
 }
 
@@ -41,20 +46,19 @@ function scene(): Scene {
   const [changes, turns, log]: [string[], string[], string[]] = [[], [], []];
   const lists: Scene['lists'] = [];
   const feeds: Feed[] = [];
-  let answer: (query: Readonly<Record<string, string>>) => object = () => page('10', []);
+  let answer: (query: ListQuery) => CollectionPage = () => page('10', []);
   const reflector = createReflector<Thing>({
-    client: {
-      call: async ({ query = {} }: KubernetesCall) => {
+    collection: {
+      kind: 'things',
+      list: async (query) => {
         lists.push(query);
         return answer(query);
       },
-      watch: (_path, query, signal, onOpen) => {
+      watch: (query, signal, onOpen) => {
         onOpen();
         return feed(feeds, query, signal);
       },
     },
-    kind: 'things',
-    path: '/things',
     parse: (object) => {
       const { metadata, value } = object as { metadata: { name: string }; value: number };
       if (value < 0) throw new Error('negative');
@@ -88,8 +92,8 @@ function scene(): Scene {
   };
 }
 
-function page(resourceVersion: string, items: object[], next?: string): object {
-  return { metadata: { resourceVersion, ...(next === undefined ? {} : { continue: next }) }, items };
+function page(resourceVersion: string, items: object[], next: string | null = null): CollectionPage {
+  return { resourceVersion, items, next };
 }
 
 async function* feed(
@@ -155,12 +159,15 @@ describe('a reflector', () => {
 
   it('lists in pages, and is not synced before the last one', async () => {
     const all = scene();
-    all.setList(({ continue: token }) =>
-      token === undefined ? page('9', [thing('a', 1, '5')], 'more') : page('9', [thing('b', 2, '6')]),
+    all.setList(({ after }) =>
+      after === null ? page('9', [thing('a', 1, '5')], 'more') : page('9', [thing('b', 2, '6')]),
     );
     all.reflector.start();
     await all.settle();
-    expect(all.lists).toEqual([{ limit: '500' }, { limit: '500', continue: 'more' }]);
+    expect(all.lists).toEqual([
+      { limit: 500, after: null },
+      { limit: 500, after: 'more' },
+    ]);
     expect(all.reflector.size).toBe(2);
     await all.reflector.stop();
   });
@@ -183,7 +190,7 @@ describe('a reflector', () => {
     all.feeds[0]!.fail(new Error('ECONNRESET'));
     await all.settle();
     expect(all.feeds).toHaveLength(1);
-    expect(all.reflector.state().trouble).toBe('things cannot be followed now');
+    expect(all.reflector.state().trouble).toBe('cannot follow things now');
     await all.clock.advance(500);
     expect(all.reflector.state().trouble).toBeNull();
     expect(all.feeds[1]?.from).toBe('11');
@@ -250,8 +257,8 @@ describe('a reflector', () => {
     await all.clock.advance(120_000);
     // 0.5 + 1 + 2 + 4 + 8 + 16 s, then every 30 s.
     expect(all.lists.length).toBe(9);
-    expect(all.log.filter((line) => line.includes('cannot be followed'))).toHaveLength(1);
-    expect(all.reflector.state()).toEqual({ synced: false, trouble: 'things cannot be followed now' });
+    expect(all.log.filter((line) => line.includes('cannot follow'))).toHaveLength(1);
+    expect(all.reflector.state()).toEqual({ synced: false, trouble: 'cannot follow things now' });
     all.setList(() => page('1', []));
     await all.clock.advance(30_000);
     expect(all.reflector.state()).toEqual({ synced: true, trouble: null });

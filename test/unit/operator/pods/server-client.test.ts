@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../../src/contract/operations/operations.ts';
-import { ExchangeFailed } from '../../../../src/operator/http/bounded-request.ts';
+import { HttpFailure } from '../../../../src/platform/http/http-client.ts';
 import { AdminRefused, meaningOf } from '../../../../src/operator/pods/admin-refused.ts';
 import { createServerClient, SERVER_PATHS } from '../../../../src/operator/pods/server-client.ts';
 import { FAKE_TOKEN, startFakeSlipway } from '../../../support/fake-slipway.ts';
@@ -34,7 +34,7 @@ describe('what the operator asks of a server', () => {
       status: 401,
       code: 'not_authenticated',
     });
-    await expect(client.health(`${origin}/elsewhere`)).rejects.toThrow(ExchangeFailed);
+    await expect(client.health(`${origin}/elsewhere`)).rejects.toThrow(HttpFailure);
     fake.setSilent(true);
     await expect(client.health(origin)).rejects.toThrow('no complete answer within 500 ms');
     await fake.close();
@@ -55,7 +55,7 @@ describe('a failed call of the admin surface', () => {
     // An ingress in between, while a deployment is on its way.
     [new AdminRefused(502, null, ''), 'AdminUnavailable'],
     [new AdminRefused(404, null, ''), 'AdminUnavailable'],
-    [new ExchangeFailed('ECONNREFUSED'), 'AdminUnavailable'],
+    [new HttpFailure('unreachable', 'ECONNREFUSED'), 'AdminUnavailable'],
   ] as const)('%s means %s', (error, reason) => {
     expect(meaningOf(error)).toBe(reason);
   });

@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseJsonExact } from '../../../../src/contract/json/json-exact.ts';
 import { createDaemonClient, type DaemonClient } from '../../../../src/server/daemon-client/daemon-client.ts';
 import { DaemonUnavailable } from '../../../../src/server/daemon-client/daemon-unavailable.ts';
 import { startFakeDaemon, type DaemonFault, type FakeDaemon } from '../../../support/fake-daemon.ts';
@@ -9,7 +8,6 @@ function connect(url: string): DaemonClient {
     url,
     socketPath: undefined,
     timeoutMs: 200,
-    parseJson: parseJsonExact,
     readToken: async () => null,
   });
   onTestFinished(async () => client.close());

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ForwardedRead } from '../../../../../src/server/admin/reports/report-forwarder.ts';
 import { shareReads } from '../../../../../src/server/admin/reports/shared-reads.ts';
-import type { BoundedAnswer } from '../../../../../src/server/daemon-client/bounded-answer.ts';
+import type { BoundedAnswer } from '../../../../../src/platform/http/http-client.ts';
 
 const ANSWER: BoundedAnswer = {
   status: 200,

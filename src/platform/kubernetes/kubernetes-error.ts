@@ -1,10 +1,10 @@
-/** An answer of the API server that says no. */
+/** The API server rejected a call or ended a watch with an error. */
 export class KubernetesError extends Error {
   /** HTTP status, or the code of a watch event. */
   readonly status: number;
   /** Machine-readable reason of the Status object, such as `Conflict`; empty when there is none. */
   readonly reason: string;
-  /** What `Retry-After` asked for, or `null`. */
+  /** Wait that `Retry-After` asks for, milliseconds, or `null`. */
   readonly retryAfterMs: number | null;
 
   constructor(status: number, reason: string, message: string, retryAfterMs: number | null = null) {
@@ -21,7 +21,7 @@ export function hasStatus(error: unknown, status: number): error is KubernetesEr
   return error instanceof KubernetesError && error.status === status;
 }
 
-/** What the other party asked to wait, milliseconds, or `null`. */
+/** The wait that the API server asks for, milliseconds, or `null`. */
 export function retryAfterOf(error: unknown): number | null {
   return error instanceof KubernetesError ? error.retryAfterMs : null;
 }

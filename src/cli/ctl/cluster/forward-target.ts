@@ -1,0 +1,140 @@
+import type { AppsV1Api, CoreV1Api, V1Pod } from '@kubernetes/client-node';
+import type { CallOptions, ClusterConnection } from '../../../platform/kubernetes/cluster-connection.ts';
+import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
+
+/** The pod and the port behind a target. */
+export interface PodPort {
+  readonly pod: string;
+  readonly port: number;
+}
+
+/** What to forward to, as on the command line. */
+export interface ForwardTarget {
+  /** `service/NAME`, `deployment/NAME`, `statefulset/NAME` or `pod/NAME`. */
+  readonly target: string;
+  /** Port of the target, a number or a name. */
+  readonly targetPort: string;
+  readonly namespace: string;
+}
+
+/** The APIs that a target is looked up in. */
+export interface TargetApis {
+  readonly core: Pick<CoreV1Api, 'readNamespacedService' | 'readNamespacedPod' | 'listNamespacedPod'>;
+  readonly apps: Pick<AppsV1Api, 'readNamespacedDeployment' | 'readNamespacedStatefulSet'>;
+  readonly call: (options: CallOptions) => ReturnType<ClusterConnection['call']>;
+}
+
+/** The pods of a target, and the port of their containers. */
+interface Selection {
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  /** A number, or the name of a container port. */
+  readonly port: string;
+}
+
+type Kind = 'service' | 'deployment' | 'statefulset' | 'pod';
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  service: 'service',
+  services: 'service',
+  svc: 'service',
+  deployment: 'deployment',
+  deployments: 'deployment',
+  deploy: 'deployment',
+  statefulset: 'statefulset',
+  statefulsets: 'statefulset',
+  sts: 'statefulset',
+  pod: 'pod',
+  pods: 'pod',
+  po: 'pod',
+};
+
+/** How many pods of a selector are looked at. */
+const MOST_PODS = 100;
+
+/**
+ * Finds a ready pod of a target, and the port in it, as `kubectl port-forward` does.
+ *
+ * @throws CtlFailure when there is none; KubernetesError, HttpFailure
+ *
+ * Source: Kubernetes API reference, ServicePort: a targetPort is a number or the name of a container port, and absent
+ * it equals the port.
+ */
+export async function resolveTarget(
+  apis: TargetApis,
+  { target, targetPort, namespace }: ForwardTarget,
+  signal: AbortSignal,
+): Promise<PodPort> {
+  const [kindName = '', name = '', ...rest] = target.split('/');
+  const kind = KINDS[kindName];
+  if (kind === undefined || name === '' || rest.length > 0) {
+    throw new CtlFailure(
+      CTL_EXITS.usage,
+      `--target ${target}: give it as service/NAME, deployment/NAME, statefulset/NAME or pod/NAME`,
+    );
+  }
+  const call = apis.call({ signal });
+  if (kind === 'pod') {
+    const pod = await apis.core.readNamespacedPod({ namespace, name }, call);
+    return { pod: name, port: containerPort(pod, targetPort, target) };
+  }
+  const { labels = {}, port } = await select(apis, kind, { namespace, name, targetPort, target }, call);
+  const labelSelector = Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+  if (labelSelector === '') throw unreachable(`${target} selects no pods, so nothing can be forwarded`);
+  const pods = await apis.core.listNamespacedPod({ namespace, labelSelector, limit: MOST_PODS }, call);
+  const pod = pods.items.find(isReady);
+  if (pod === undefined) {
+    throw unreachable(`${target} has no ready pod in namespace "${namespace}"; check "kubectl get pods"`);
+  }
+  return { pod: pod.metadata?.name ?? '', port: containerPort(pod, port, target) };
+}
+
+async function select(
+  { core, apps }: TargetApis,
+  kind: Exclude<Kind, 'pod'>,
+  at: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly targetPort: string;
+    readonly target: string;
+  },
+  call: ReturnType<TargetApis['call']>,
+): Promise<Selection> {
+  if (kind === 'deployment') {
+    const { spec } = await apps.readNamespacedDeployment(at, call);
+    return { labels: spec?.selector.matchLabels, port: at.targetPort };
+  }
+  if (kind === 'statefulset') {
+    const { spec } = await apps.readNamespacedStatefulSet(at, call);
+    return { labels: spec?.selector.matchLabels, port: at.targetPort };
+  }
+  const { spec } = await core.readNamespacedService(at, call);
+  const ports = spec?.ports ?? [];
+  const found = ports.find(({ name, port }) => name === at.targetPort || String(port) === at.targetPort);
+  if (found === undefined) {
+    const known = ports.map(({ port }) => port).join(', ');
+    throw unreachable(`${at.target} has no port ${at.targetPort}; its ports are: ${known || 'none'}`);
+  }
+  return { labels: spec?.selector, port: String(found.targetPort ?? found.port) };
+}
+
+function containerPort({ spec }: V1Pod, port: string, target: string): number {
+  if (/^\d{1,5}$/.test(port)) return Number(port);
+  // A native sidecar is an init container, and its ports count too.
+  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+  const found = containers.flatMap(({ ports }) => ports ?? []).find(({ name }) => name === port);
+  if (found !== undefined) return found.containerPort;
+  throw unreachable(`no container of ${target} has a port named "${port}"`);
+}
+
+function isReady({ metadata, status }: V1Pod): boolean {
+  return (
+    metadata?.deletionTimestamp === undefined &&
+    (status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True')
+  );
+}
+
+function unreachable(message: string): CtlFailure {
+  return new CtlFailure(CTL_EXITS.unreachable, message);
+}

@@ -1,0 +1,197 @@
+import { CoordinationV1Api, CoreV1Api, CustomObjectsApi, EventsV1Api } from '@kubernetes/client-node';
+import type { ClusterConnection } from '../platform/kubernetes/cluster-connection.ts';
+import { retryAfterOf } from '../platform/kubernetes/kubernetes-error.ts';
+import type { Logger } from '../platform/logging/logging.ts';
+import type { Clock } from '../platform/process/clock.ts';
+import type { Lifecycle } from '../platform/process/lifecycle.ts';
+import { createChannelWriter } from './channels/channel-writer.ts';
+import { createClusterView, type ClusterView } from './channels/cluster-view.ts';
+import type { OperatorConfiguration } from './config.ts';
+import { createLeaderElection, type LeaderElection } from './election/leader-election.ts';
+import { alwaysLeading, LeadershipLost, type Leadership } from './election/leadership.ts';
+import { createCollections } from './kubernetes/collections.ts';
+import type { ReleaseChannel } from './kubernetes/objects.ts';
+import { createPermissionBook, type PermissionBook } from './kubernetes/permission-book.ts';
+import type { OperatorMetrics } from './metrics.ts';
+import { createAdminTokens, type AdminTokens } from './pods/admin-tokens.ts';
+import { createEvidenceBook, type EvidenceBook } from './pods/evidence-book.ts';
+import { createServerClient, type ServerClient } from './pods/server-client.ts';
+import { serverPods } from './pods/server-pods.ts';
+import { createDaemonStep } from './reconcile/daemon-step.ts';
+import { createFinalizer } from './reconcile/finalizer.ts';
+import { createReconciler, type Reconciler } from './reconcile/reconciler.ts';
+import { createWorkQueue, type WorkQueue } from './reconcile/work-queue.ts';
+
+/** The surroundings of the operator. */
+export interface OperatorOptions {
+  readonly connection: ClusterConnection;
+  readonly clock: Clock;
+  /** 0 (inclusive) to 1, for jitter. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly lifecycle: Lifecycle;
+  readonly version: string;
+  /** Unique to this process; the holder of the lease. */
+  readonly identity: string;
+  /** Makes a name that sorts by time, for events. */
+  readonly createId: () => string;
+}
+
+/** The connected parts of the operator; none of them is started. */
+export interface OperatorParts {
+  readonly servers: ServerClient;
+  readonly permissions: PermissionBook;
+  /** `null` when there is no election. */
+  readonly election: LeaderElection | null;
+  readonly leadership: Leadership;
+  readonly view: ClusterView;
+  readonly evidence: EvidenceBook;
+  readonly tokens: AdminTokens;
+  readonly queue: WorkQueue;
+}
+
+/** First pause after a failure, milliseconds; it grows to the interval. */
+const FIRST_BACKOFF_MS = 500;
+
+/**
+ * Connects the parts: changes in the cluster put objects into the queue, and the queue reconciles them.
+ *
+ * @param onElected called when this process becomes the leader
+ */
+export function assembleOperator(
+  config: OperatorConfiguration,
+  options: OperatorOptions,
+  metrics: OperatorMetrics,
+  onElected: () => void,
+): OperatorParts {
+  const { connection, clock, random, logger, version } = options;
+  const userAgent = `slipway-operator/${version}`;
+  const servers = createServerClient({ timeoutMs: config.pods.timeoutMs, userAgent });
+  const permissions = createPermissionBook(logger);
+  const election = config.election.enabled ? makeElection(config, options, onElected) : null;
+  const leadership = election ?? alwaysLeading;
+  const evidence = createEvidenceBook({ client: servers, clock, staleMs: config.pods.staleSeconds * 1000 });
+  const secrets = connection.api(CoreV1Api);
+  const tokens = createAdminTokens({ secrets, call: connection.call, permissions, clock });
+  const view = createClusterView({
+    collections: createCollections(connection),
+    namespaces: config.watch.namespaces,
+    silentMs: config.watch.silentSeconds * 1000,
+    clock,
+    random,
+    logger,
+    onTurn: (kind, turn) => {
+      metrics.turned(kind, turn);
+    },
+    onChannel: (before, after) => {
+      const key = (after ?? before)?.key;
+      if (key !== undefined && !reconciler.isOwnChange(before, after)) queue.add(key);
+    },
+    onService: (namespace, name) => {
+      for (const channel of view.channels()) {
+        if (channel.namespace === namespace && channel.spec.serverRef.name === name) queue.add(channel.key);
+      }
+    },
+  });
+  const connected = { servers, permissions, election, leadership, view, evidence, tokens };
+  const reconciler = makeReconciler(config, options, connected);
+  const queue = makeQueue(config, options, reconciler, metrics);
+  return { ...connected, queue };
+}
+
+function makeElection(
+  config: OperatorConfiguration,
+  { connection, identity, clock, logger, lifecycle }: OperatorOptions,
+  onElected: () => void,
+): LeaderElection {
+  return createLeaderElection({
+    leases: connection.api(CoordinationV1Api),
+    call: connection.call,
+    namespace: config.election.namespace ?? connection.namespace,
+    name: config.election.name,
+    identity,
+    timing: config.election,
+    clock,
+    logger,
+    onElected,
+    onLost: () => {
+      void lifecycle.shutdown('the leadership was lost', 1);
+    },
+  });
+}
+
+function makeReconciler(
+  config: OperatorConfiguration,
+  { connection, clock, logger, identity, createId }: OperatorOptions,
+  parts: Omit<OperatorParts, 'queue'>,
+): Reconciler {
+  const { servers, permissions, leadership, view, evidence, tokens } = parts;
+  const pods = ({ namespace, spec }: ReleaseChannel): ReturnType<typeof serverPods> => {
+    const { name, port } = spec.serverRef;
+    return serverPods(
+      { namespace, name, port },
+      view.service(namespace, name),
+      view.slices(namespace, name),
+      config.pods.hostOverride ?? null,
+    );
+  };
+  const writer = createChannelWriter({
+    channels: connection.api(CustomObjectsApi),
+    events: connection.api(EventsV1Api),
+    call: connection.call,
+    leadership,
+    permissions,
+    clock,
+    logger,
+    identity,
+    createId,
+  });
+  const timeoutMs = config.reconcile.finalizeSeconds * 1000;
+  return createReconciler({
+    channel: (key) => view.channel(key),
+    pods,
+    evidence,
+    tokens,
+    client: servers,
+    daemonStep: createDaemonStep({ client: servers, leadership }),
+    finalizer: createFinalizer({ client: servers, leadership, writer, tokens, pods, clock, timeoutMs }),
+    writer,
+    clock,
+    logger,
+  });
+}
+
+function makeQueue(
+  config: OperatorConfiguration,
+  { clock, random, logger, lifecycle }: OperatorOptions,
+  reconciler: Reconciler,
+  metrics: OperatorMetrics,
+): WorkQueue {
+  const intervalMs = config.reconcile.intervalSeconds * 1000;
+  const work = async (key: string): Promise<void> => {
+    const begun = clock.monotonic();
+    try {
+      const outcome = await reconciler.reconcile(key);
+      metrics.reconciled(outcome, (clock.monotonic() - begun) / 1000);
+      if (outcome === 'gone') queue.forget(key);
+      else if (outcome === 'waiting') queue.addFailed(key, null);
+      else {
+        queue.succeeded(key);
+        queue.addAfter(key, intervalMs * (0.9 + 0.2 * random()));
+      }
+    } catch (error) {
+      metrics.reconciled('failed', (clock.monotonic() - begun) / 1000);
+      if (error instanceof LeadershipLost || lifecycle.signal.aborted) return;
+      logger.warn({ err: error, channel: key }, 'a reconciliation failed and will be retried');
+      queue.addFailed(key, retryAfterOf(error));
+    }
+  };
+  const queue = createWorkQueue({
+    work,
+    concurrency: config.reconcile.concurrency,
+    backoff: { baseMs: Math.min(FIRST_BACKOFF_MS, intervalMs), capMs: intervalMs },
+    clock,
+    random,
+  });
+  return queue;
+}

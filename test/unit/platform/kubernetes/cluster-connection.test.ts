@@ -1,0 +1,162 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  CoordinationV1Api,
+  CoreV1Api,
+  CustomObjectsApi,
+  KubeConfig,
+  V1MicroTime,
+} from '@kubernetes/client-node';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { listen } from '../../../../src/platform/http/listen.ts';
+import {
+  connectCluster,
+  type ClusterConnection,
+} from '../../../../src/platform/kubernetes/cluster-connection.ts';
+import { loadKubeConfig } from '../../../../src/platform/kubernetes/kube-config.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A connection to an API server that answers as the test says. */
+async function connect(
+  handler: Handler,
+): Promise<{ connection: ClusterConnection; connections: () => number }> {
+  let count = 0;
+  const server = createServer(handler).on('connection', () => {
+    count += 1;
+  });
+  const listening = await listen(server, { host: '127.0.0.1', port: 0 });
+  const file = join(await temporaryDirectory(), 'config');
+  await writeFile(
+    file,
+    stringify({
+      clusters: [{ name: 'c', cluster: { server: listening.url } }],
+      users: [{ name: 'u', user: { token: 'secret' } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    }),
+  );
+  const connection = connectCluster(await loadKubeConfig({ file, env: {} }), 'test/1');
+  onTestFinished(async () => {
+    await connection.close();
+    await listening.close(AbortSignal.abort());
+  });
+  return { connection, connections: () => count };
+}
+
+const reply = (response: ServerResponse, status: number, body: object, headers = {}): void => {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+};
+const ref = { namespace: 'ns', name: 'n' };
+
+describe('a connection to an API server', () => {
+  it('sends credentials, media type and body of a typed call', async () => {
+    const seen: unknown[] = [];
+    const { connection } = await connect((request, response) => {
+      const { method, url, headers } = request;
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => {
+        seen.push([method, url, headers.authorization, headers['user-agent'], headers['content-type'], body]);
+        reply(response, 200, { metadata: { name: 'n' }, spec: { renewTime: '2026-01-01T00:00:00.123456Z' } });
+      });
+    });
+    const custom = connection.api(CustomObjectsApi);
+    const patch = { group: 'g', version: 'v1', plural: 'things', ...ref, body: { a: 1 }, force: true };
+    const contentType = 'application/apply-patch+yaml';
+    await custom.patchNamespacedCustomObjectStatus(patch, connection.call({ contentType }));
+    const leases = connection.api(CoordinationV1Api);
+    const renewTime = new V1MicroTime(0);
+    await leases.replaceNamespacedLease({ ...ref, body: { spec: { renewTime } } }, connection.call());
+    expect(seen).toEqual([
+      [
+        'PATCH',
+        '/apis/g/v1/namespaces/ns/things/n/status?force=true',
+        'Bearer secret',
+        'test/1',
+        contentType,
+        '{"a":1}',
+      ],
+      [
+        'PUT',
+        '/apis/coordination.k8s.io/v1/namespaces/ns/leases/n',
+        'Bearer secret',
+        'test/1',
+        'application/json',
+        '{"spec":{"renewTime":"1970-01-01T00:00:00.000000Z"}}',
+      ],
+    ]);
+  });
+
+  it('keeps its connections for later calls', async () => {
+    const { connection, connections } = await connect((_request, response) => reply(response, 200, {}));
+    const core = connection.api(CoreV1Api);
+    for (let count = 0; count < 10; count += 1) await core.readNamespacedSecret(ref, connection.call());
+    // The pool may open a second one while the first is not idle yet.
+    expect(connections()).toBeLessThanOrEqual(2);
+  });
+
+  it('throws the Status and the Retry-After of a refusal', async () => {
+    const { connection } = await connect((_request, response) => {
+      reply(response, 429, { reason: 'TooManyRequests', message: 'later' }, { 'retry-after': '7' });
+    });
+    const refused = { name: 'KubernetesError', status: 429, reason: 'TooManyRequests', retryAfterMs: 7_000 };
+    const core = connection.api(CoreV1Api);
+    await expect(core.readNamespacedSecret(ref, connection.call())).rejects.toMatchObject(refused);
+    await expect(connection.open('/x', {}, new AbortController().signal)).rejects.toMatchObject(refused);
+  });
+
+  it('ends a call at its deadline and with its signal', async () => {
+    const { connection } = await connect(() => undefined);
+    const core = connection.api(CoreV1Api);
+    const late = core.readNamespacedSecret(ref, connection.call({ timeoutMs: 100 }));
+    await expect(late).rejects.toMatchObject({ name: 'HttpFailure', code: 'timeout' });
+    const abort = new AbortController();
+    const aborted = core.readNamespacedSecret(ref, connection.call({ signal: abort.signal }));
+    abort.abort(new Error('stopped'));
+    await expect(aborted).rejects.toThrow('stopped');
+  });
+
+  it('does not wait longer than the deadline for credentials', async () => {
+    const { connection } = await connect((_request, response) => reply(response, 200, {}));
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser(
+      { name: 'c', server: connection.server, skipTLSVerify: true },
+      { name: 'u', exec: { command: 'sleep', args: ['2'] } },
+    );
+    const slow = connectCluster(config, 'test/1');
+    const call = slow.api(CoreV1Api).readNamespacedSecret(ref, slow.call({ timeoutMs: 100 }));
+    await expect(call).rejects.toMatchObject({ code: 'timeout' });
+  });
+
+  it('streams a body, and fails when the connection breaks off', async () => {
+    const { connection } = await connect((request, response) => {
+      response.writeHead(200).write(request.url ?? '');
+      setTimeout(() => response.destroy(), 50);
+    });
+    const body = await connection.open('/path', { watch: 'true' }, new AbortController().signal);
+    const chunks: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const chunk of body) chunks.push(chunk.toString());
+    };
+    await expect(read()).rejects.toThrow();
+    expect(chunks.join('')).toBe('/path?watch=true');
+  });
+
+  it('reports an API server that does not listen', async () => {
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser(
+      { name: 'c', server: 'http://127.0.0.1:1', skipTLSVerify: true },
+      { name: 'u' },
+    );
+    const connection = connectCluster(config, 'test/1');
+    const call = connection.api(CoreV1Api).readNamespacedSecret(ref, connection.call());
+    await expect(call).rejects.toMatchObject({
+      code: 'unreachable',
+      message: expect.stringContaining('ECONNREFUSED') as string,
+    });
+  });
+});
