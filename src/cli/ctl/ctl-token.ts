@@ -1,7 +1,6 @@
-import { readBoundedFile } from '../../platform/files/files.ts';
+import { readTokenFile, TokenFileError } from '../../platform/files/token-file.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 
-const TOKEN_FILE_MAX_BYTES = 4096;
 /** The characters of a bearer token. Source: RFC 6750, section 2.1. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
@@ -27,11 +26,10 @@ export async function readCtlToken({ file, env }: TokenSources): Promise<string 
     return text === undefined || text === '' ? null : checked(text, 'SLIPWAY_CTL_TOKEN');
   }
   try {
-    return checked((await readBoundedFile(path, TOKEN_FILE_MAX_BYTES)).toString('utf8'), path);
+    return checked(await readTokenFile(path), path);
   } catch (cause) {
-    if (cause instanceof CtlFailure) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new CtlFailure(CTL_EXITS.usage, `cannot read the token file ${path}: ${reason}`, { cause });
+    if (!(cause instanceof TokenFileError)) throw cause;
+    throw new CtlFailure(CTL_EXITS.usage, cause.message, { cause });
   }
 }
 

@@ -1,5 +1,9 @@
 import { join, relative } from 'node:path';
 import process from 'node:process';
+import { createHttpClient, parseJsonAnswer } from '../../platform/http/http-client.ts';
+
+const ANSWER_TIMEOUT_MS = 5_000;
+const ANSWER_MAX_BYTES = 64 * 1024;
 
 /** The running system that the text describes. */
 export interface WelcomeOptions {
@@ -19,13 +23,14 @@ export interface WelcomeOptions {
 /**
  * Tells the user where the system is, with command lines that can be pasted into a shell as they are.
  *
- * @throws TypeError when the server does not answer
+ * @throws HttpFailure when the server does not answer
  */
 export async function renderWelcome(options: WelcomeOptions): Promise<string> {
   const { serverUrl, releaseId, tokenFile } = options;
-  const page = (await (await fetch(`${serverUrl}/v1/resources?limit=1`)).json()) as {
-    items?: Array<{ destination: string }>;
-  };
+  const client = createHttpClient({ connections: 1, keepAlive: false });
+  const url = `${serverUrl}/v1/resources?limit=1`;
+  const answer = await client.send({ url, timeoutMs: ANSWER_TIMEOUT_MS, maxBytes: ANSWER_MAX_BYTES });
+  const page = parseJsonAnswer(answer) as { items?: Array<{ destination: string }> };
   const path = (page.items?.[0]?.destination ?? '').split('/').map(encodeURIComponent).join('/');
   const slipway = shellWord(shortPath(join(options.programDirectory, 'bin/slipway')));
   const ctl = `${slipway} ctl --url ${serverUrl} --token-file ${shellWord(shortPath(tokenFile))}`;

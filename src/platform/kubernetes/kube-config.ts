@@ -154,6 +154,7 @@ const tokenFileAuthenticator: Parameters<KubeConfig['addAuthenticator']>[0] = {
   isAuthProvider: (user) => (user.authProvider as { name?: unknown } | undefined)?.name === TOKEN_FILE,
   applyAuthentication: async (user, options) => {
     const { path } = (user.authProvider as ReturnType<typeof tokenFileProvider>).config;
+    // Signed tokens of a cluster may be longer than the tokens of our own services.
     const token = (await readBoundedFile(path, FILE_MAX_BYTES)).toString('utf8').trim();
     options.headers = Object.assign(options.headers ?? {}, { Authorization: `Bearer ${token}` });
   },
