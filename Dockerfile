@@ -1,4 +1,4 @@
-# One image for every command; the sources run as they are, so there is nothing to build but the dependencies.
+# One image for every command. Node runs the sources directly, so only the dependencies are installed.
 #   docker build --build-arg NODE_IMAGE=node:26-slim -t slipway .
 ARG NODE_IMAGE=node:26-slim
 
@@ -15,7 +15,7 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY cmd ./cmd
 COPY src ./src
-# The server serves this very file.
+# The server serves this file.
 COPY docs/reference/openapi.yaml ./docs/reference/openapi.yaml
 
 # What V8 compiled: a start takes about half the time, and each process 20 to 25 MiB less. Only a process of the same user finds
@@ -35,7 +35,7 @@ LABEL org.opencontainers.image.title="Slipway" \
   org.opencontainers.image.licenses="Apache-2.0" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"
-# As root's, so that no program can change it.
+# Owned by root, so that no program can change it.
 COPY --from=compiled --chown=0:0 /compile-cache /compile-cache
 # NODE_OPTIONS: V8's space for new objects stays at 1 MiB; it would grow to 16 MiB, and each process by 15 to 30 MiB. With a
 # bound on the rest of the heap V8 collects it when it has doubled, not when it has quadrupled.
@@ -43,7 +43,7 @@ COPY --from=compiled --chown=0:0 /compile-cache /compile-cache
 # MALLOC_MMAP_THRESHOLD_: a block of a file is mapped on its own, so that it leaves no hole among small allocations.
 ENV NODE_COMPILE_CACHE=/compile-cache NODE_OPTIONS="--max-semi-space-size=1 --max-old-space-size=1024" \
   UV_THREADPOOL_SIZE=16 MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=262144
-# No name is needed: any user without rights will do, and Kubernetes checks for a number.
+# A numeric user: any unprivileged one works, and Kubernetes checks for a number.
 USER 65532:65532
 ENTRYPOINT ["node"]
 CMD ["cmd/slipway.ts", "help"]

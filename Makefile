@@ -1,4 +1,4 @@
-# Slipway. `make run` and `make test` are all a newcomer needs; both bring what is missing.
+# Slipway. A newcomer needs only `make run` and `make test`; both install missing tools.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 
@@ -22,11 +22,11 @@ help: ## Lists the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: run
-run: ## Starts daemon and server on a demo release: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL]
+run: ## Starts daemon and server with a demo release: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL]
 	@$(run_tools) && exec env $(node_options) node cmd/slipway.ts dev --port "$(PORT)" --data "$(DATA)" $(if $(UPSTREAM),--upstream "$(UPSTREAM)")
 
 .PHONY: test
-test: ## Runs every check: format, lint, types, dead code, unit, arch, integration, cluster, e2e
+test: ## Runs every check: format, lint, prose, types, dead code, unit, arch, integration, cluster, e2e
 	@$(dev_tools) && exec node scripts/test.ts
 
 .PHONY: test-long
@@ -34,15 +34,15 @@ test-long: ## Runs the tests with long campaigns (kills, aborted clients, fuzzin
 	@$(dev_tools) && SLIPWAY_LONG=1 exec node scripts/test.ts unit integration
 
 .PHONY: lint
-lint: ## Format check, lint and types
-	@$(dev_tools) && oxfmt --check . && oxlint && node scripts/test.ts types
+lint: ## Checks format, lint, prose and types
+	@$(dev_tools) && oxfmt --check . && oxlint && node scripts/prose.ts && node scripts/test.ts types
 
 .PHONY: format
 format: ## Formats the sources in place
 	@$(dev_tools) && oxfmt .
 
 .PHONY: docs
-docs: ## Writes the generated reference again
+docs: ## Regenerates the reference
 	@$(dev_tools) && node scripts/reference-docs.ts && node scripts/chart.ts
 
 .PHONY: bench
@@ -50,7 +50,7 @@ bench: ## Measures ratios against peers: make bench [ROUNDS=7] [ONLY=sync,hashin
 	@$(dev_tools) && env $(node_options) node cmd/compile-modules.ts && exec node test/bench/main.ts --rounds $(ROUNDS) $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: kube-tools
-kube-tools: ## Builds the Kubernetes programs that the tests run, and prints where: make kube-tools [PROGRAMS="etcd kube-apiserver"]
+kube-tools: ## Builds the Kubernetes programs for the tests, and prints their folder: make kube-tools [PROGRAMS="etcd kube-apiserver"]
 	@scripts/kube-tools.sh $(or $(PROGRAMS),all)
 
 .PHONY: manifests

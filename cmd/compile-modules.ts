@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { createHashPool } from '../src/platform/hashing/hash-pool.ts';
 
-// Loads every module of the programs and of their threads, and saves what was compiled in NODE_COMPILE_CACHE. The image is
-// built with it, because its programs run on a read-only root. Run it as the user and with the NODE_OPTIONS of the programs.
+// Loads every module of the programs and of their threads, and saves the compiled code in NODE_COMPILE_CACHE. The image build
+// runs it, because its programs run on a read-only root. Run it as the user and with the NODE_OPTIONS of the programs.
 
 /** The entry of every thread; it loads in a thread only. */
 const THREAD_ENTRY = 'thread-worker.ts';

@@ -5,6 +5,6 @@ import { runServerWorker } from './compose/server-worker.ts';
 
 // One of several processes of a server: the first of them starts it.
 const code = await runServerWorker();
-// Node saves what it compiled when a process ends in order, which a killed one never does.
+// Node saves compiled code only when a process exits normally, which a killed one never does.
 flushCompileCache();
 if (code !== null) process.exit(code);

@@ -4,6 +4,6 @@ import process from 'node:process';
 import { runServer } from './compose/server.ts';
 
 const code = await runServer();
-// Node saves what it compiled when a process ends in order, which a killed one never does.
+// Node saves compiled code only when a process exits normally, which a killed one never does.
 flushCompileCache();
 if (code !== null) process.exit(code);

@@ -12,10 +12,10 @@ const USAGE = `Usage: slipway COMMAND [OPTIONS]
 
   ctl      operates a running service: status, releases, tasks, logs, actions
   dev      starts the daemon and the server on a demo release
-  keygen   makes a signing key
+  keygen   creates a signing key
   verify   checks a snapshot volume offline
 
-slipway COMMAND --help says more.
+Run slipway COMMAND --help for details.
 `;
 
 const signal = interruptSignal();

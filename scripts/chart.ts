@@ -31,8 +31,7 @@ function main(check: boolean): number {
     return !existsSync(path) || readFileSync(path, 'utf8') !== text;
   });
   if (check) {
-    for (const [name] of stale)
-      console.error(`charts/slipway/${name} differs from what it is generated from`);
+    for (const [name] of stale) console.error(`charts/slipway/${name} differs from its sources`);
     if (stale.length > 0) console.error('run: make docs');
     return stale.length > 0 ? 1 : 0;
   }

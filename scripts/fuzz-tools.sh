@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a virtual environment with Schemathesis for the fuzz test, where there is none, and prints its program.
+# Creates a virtual environment with Schemathesis for the fuzz test, if there is none, and prints the path of its program.
 #   scripts/fuzz-tools.sh
 # From PyPI, in pinned versions with pinned hashes (scripts/fuzz-tools/requirements.txt), into a cache outside the repository:
 #   FUZZ_TOOLS_DIR, else XDG_CACHE_HOME/slipway/fuzz-tools, else HOME/.cache/slipway/fuzz-tools, else .tools/fuzz-tools
@@ -32,8 +32,8 @@ key=$({ cat "$requirements"; python3 -VV; uname -sm; } | cksum | cut -d' ' -f1)
 folder=$base/$key
 if ! [ -x "$folder/bin/schemathesis" ]; then
   say "installing Schemathesis into $folder"
-  # Beside it and then into place: whoever is interrupted leaves nothing half done. A virtual environment knows its own
-  # path, so it is made under the final one only in name: the programs in it are started through its Python.
+  # Install into a temporary folder and rename it, so that an interruption leaves nothing half done. A virtual environment
+  # contains its own path, which is wrong after the rename, so its programs are started through its Python.
   fresh=$(mktemp -d "$base/new.XXXXXX")
   trap 'rm -rf "$fresh"' EXIT
   python3 -m venv "$fresh/venv"
@@ -41,7 +41,7 @@ if ! [ -x "$folder/bin/schemathesis" ]; then
     --require-hashes --only-binary :all: -r "$requirements" >&2
   printf '#!/bin/sh\nexec "%s/bin/python" -m schemathesis.cli "$@"\n' "$folder" >"$fresh/venv/bin/schemathesis"
   chmod 755 "$fresh/venv/bin/schemathesis"
-  # Somebody else may have been faster.
+  # Another process may have been faster.
   [ -e "$folder" ] || mv "$fresh/venv" "$folder"
 fi
 printf '%s\n' "$folder/bin/schemathesis"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds the Kubernetes programs that the cluster tests run, where they are missing, and prints the folder that holds them.
+# Builds the missing Kubernetes programs for the cluster tests, and prints their folder.
 #   scripts/kube-tools.sh PROGRAM...      such as: etcd kube-apiserver (names: scripts/kube-tools/programs.txt), or: all
 # From source through the Go module proxy, in pinned versions, into a cache outside the repository:
 #   KUBE_TOOLS_DIR, else XDG_CACHE_HOME/slipway/kube-tools, else HOME/.cache/slipway/kube-tools, else .tools/kube-tools
 # KUBEBUILDER_ASSETS: a folder whose etcd, kube-apiserver and kubectl are used instead of building them.
-# Several callers at once are safe: one builds, the others wait.
+# Concurrent callers are safe: one builds, the others wait.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -59,7 +59,7 @@ if command -v flock >/dev/null 2>&1; then
   rm -rf "$folder"/.building.*
 fi
 
-# A symbolic link is as good as a build, and made at once.
+# A symbolic link replaces a build.
 if [ -n "$assets" ]; then
   for program in etcd kube-apiserver kubectl; do
     if [ -x "$assets/$program" ] && [ ! -x "$folder/$program" ]; then ln -s "$assets/$program" "$folder/$program"; fi

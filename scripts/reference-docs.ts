@@ -76,7 +76,7 @@ function main(check: boolean): number {
   });
   if (check) {
     for (const [name] of stale) console.error(`${name} differs from the contract`);
-    for (const name of orphans) console.error(`${name} is not in the contract any more`);
+    for (const name of orphans) console.error(`${name} is no longer in the contract`);
     if (stale.length + orphans.length > 0) console.error('run: make docs');
     return stale.length + orphans.length > 0 ? 1 : 0;
   }

@@ -13,7 +13,7 @@ tools=$root/.tools
 say() { printf '%s\n' "slipway setup: $*" >&2; }
 fail() { say "$*"; exit 1; }
 
-# is_new_enough VERSION: as `node --version` prints it. Odd majors are no long-term releases.
+# is_new_enough VERSION: as `node --version` prints it. Odd majors are not long-term releases.
 is_new_enough() {
   set -- $(printf '%s\n' "${1#v}" "$minimum_version" | sed 's/[^0-9.].*//' | tr . ' ')
   [ $(($1 % 2)) -eq 0 ] && [ $(($1 * 1000000 + $2 * 1000 + $3)) -ge $(($4 * 1000000 + $5 * 1000 + $6)) ]

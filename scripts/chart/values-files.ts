@@ -19,7 +19,7 @@ interface SchemaNode {
   [keyword: string]: unknown;
 }
 
-/** What the chart sets itself, so that a value for it would be overwritten. */
+/** Settings that the chart sets itself; a value for one of them would be overwritten. */
 const SET_BY_CHART = {
   server: [
     'listen',

@@ -17,7 +17,7 @@ const labels = strings.default({});
 
 const image = z
   .strictObject({
-    repository: z.string().min(1).default('slipway').describe('Where the image is, without a tag.'),
+    repository: z.string().min(1).default('slipway').describe('Repository of the image, without a tag.'),
     tag: z.string().max(128).default('').describe("Tag of the image. Empty: the chart's appVersion."),
     digest: z
       .string()
@@ -27,7 +27,7 @@ const image = z
     pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
     pullSecrets: z.array(z.strictObject({ name })).default([]).describe('Secrets for a private registry.'),
   })
-  .describe('The one image of all programs.');
+  .describe('The image with all programs.');
 
 function resources(cpu: string, memory: string, limit: string) {
   return kubernetesObject
@@ -35,7 +35,7 @@ function resources(cpu: string, memory: string, limit: string) {
       requests: { cpu, memory, 'ephemeral-storage': '64Mi' },
       limits: { memory: limit, 'ephemeral-storage': '256Mi' },
     })
-    .describe('Requests and limits. A limit on CPU would slow hashing down and is left out on purpose.');
+    .describe('Requests and limits. There is no CPU limit on purpose: it would slow down hashing.');
 }
 
 const environment = kubernetesList
@@ -49,7 +49,7 @@ const server = z
     config: kubernetesObject
       .default({})
       .describe(
-        "Settings of slipway-server (docs/reference/configuration.md), but for those that the chart sets: listen, metrics, publicBaseUrl, snapshot, attestation, the daemon's address and the tokens.",
+        "Settings of slipway-server (docs/reference/configuration.md), except those that the chart sets: listen, metrics, publicBaseUrl, snapshot, attestation, the daemon's address and the tokens.",
       ),
     resources: resources('250m', '512Mi', '1Gi'),
     env: environment,
@@ -62,13 +62,13 @@ const daemon = z
     config: kubernetesObject
       .default({ upstream: { kind: 'none' } })
       .describe(
-        'Settings of slipway-daemon (docs/reference/configuration.md), but for those that the chart sets: listen, snapshot.root, data, signingKeyFiles. upstream says where releases come from.',
+        'Settings of slipway-daemon (docs/reference/configuration.md), except those that the chart sets: listen, snapshot.root, data, signingKeyFiles. upstream is the source of the releases.',
       ),
     resources: resources('250m', '512Mi', '1Gi'),
     env: environment,
     extraVolumeMounts: volumeMounts,
   })
-  .describe('The backend daemon, a sidecar that starts before the server and ends after it.');
+  .describe('The backend daemon, a sidecar that starts before the server and stops after it.');
 
 function volume(size: string, what: string) {
   return z
@@ -78,9 +78,7 @@ function volume(size: string, what: string) {
         .string()
         .default('')
         .describe("Storage class of the claim. Empty: the cluster's default."),
-      existingClaim: name
-        .default('')
-        .describe('Name of a claim that is there already, instead of a new one.'),
+      existingClaim: name.default('').describe('Name of an existing claim, instead of a new one.'),
       annotations: strings.default({}).describe('Annotations of the claim.'),
     })
     .describe(what);
@@ -92,7 +90,7 @@ const storage = z
       .enum(['claim', 'ephemeral', 'emptyDir'])
       .default('claim')
       .describe(
-        'claim: volumes that outlive the pod, for one pod. ephemeral: a claim for each pod that goes with it. emptyDir: disk of the node. The last two allow several pods, each of which syncs for itself.',
+        'claim: volumes that outlive the pod, for one pod. ephemeral: one claim per pod, deleted with it. emptyDir: disk of the node. The last two allow several pods, each of which syncs by itself.',
       ),
     snapshot: volume('50Gi', 'The snapshot volume: the daemon writes it, the server only reads it.'),
     data: volume('2Gi', 'Databases of the daemon: tasks, releases, Translation Memory, Glossary.'),
@@ -104,7 +102,7 @@ const signing = z
     existingSecret: name
       .default('')
       .describe(
-        'Secret with the keys of "slipway keygen". Empty: the chart makes a key once and keeps it. Needed where the chart is rendered without access to the cluster (Argo CD, helm template).',
+        'Secret with the keys of "slipway keygen". Empty: the chart generates a key once and keeps it. Required if the chart is rendered without access to the cluster (Argo CD, helm template).',
       ),
     privateKeys: z
       .array(key)
@@ -125,7 +123,7 @@ const admin = z
   .strictObject({
     existingSecret: name
       .default('')
-      .describe('Secret with admin tokens. Empty: the chart makes a token once and keeps it.'),
+      .describe('Secret with admin tokens. Empty: the chart generates a token once and keeps it.'),
     tokenKeys: z
       .array(key)
       .min(1)
@@ -145,16 +143,16 @@ const service = z
     port: z.int().min(1).max(MAX_PORT).default(80).describe('Port of the Service.'),
     annotations: strings.default({}),
   })
-  .describe('The Service of the public port. Metrics have one of their own that is never published.');
+  .describe('The Service of the public port. Metrics have a separate Service that is never published.');
 
 const routeHosts = z
   .array(z.string().min(1))
   .default([])
-  .describe('Host names. Empty: the host of publicBaseUrl. Launchers need the root of a host of its own.');
+  .describe('Host names. Empty: the host of publicBaseUrl. Launchers need the root of a dedicated host.');
 const routeAdmin = z
   .boolean()
   .default(false)
-  .describe('Whether /admin is reachable from outside too. The public routes always are.');
+  .describe('Whether /admin is also reachable from outside. The public routes always are.');
 
 const ingress = z
   .strictObject({
@@ -190,14 +188,14 @@ const autoscaling = z
     maxReplicas: z.int().min(1).default(10),
     targetCPUUtilizationPercentage: z.int().min(1).max(1000).default(70),
   })
-  .describe('HorizontalPodAutoscaler, for pods whose volumes go with them.');
+  .describe('HorizontalPodAutoscaler, for pods whose volumes are deleted with them.');
 
 const podDisruptionBudget = z
   .strictObject({
-    enabled: z.boolean().default(true).describe('Made only where there is more than one pod.'),
+    enabled: z.boolean().default(true).describe('Created only if there is more than one pod.'),
     maxUnavailable: z.union([z.int().min(1), z.string().regex(/^[0-9]{1,3}%$/)]).default(1),
   })
-  .describe('How many pods an eviction may take at once.');
+  .describe('How many pods may be evicted at the same time.');
 
 const networkPolicy = z
   .strictObject({
@@ -223,17 +221,17 @@ const serviceMonitor = z
 const operator = z
   .strictObject({
     enabled: z.boolean().default(false).describe('Whether the operator runs. It needs admin.exposeControl.'),
-    replicas: z.int().min(1).max(5).default(1).describe('One works, the others wait to take over.'),
+    replicas: z.int().min(1).max(5).default(1).describe('One is active, the others stand by.'),
     namespaces: z
       .array(z.string().min(1))
       .default([])
       .describe(
-        'Namespaces whose ReleaseChannels it looks after. Empty: the one of this installation. ["*"]: all, which takes a ClusterRole that reads Secrets everywhere.',
+        'Namespaces to watch for ReleaseChannels. Empty: the namespace of this installation. ["*"]: all, which needs a ClusterRole that reads Secrets everywhere.',
       ),
     config: kubernetesObject
       .default({})
       .describe(
-        'Settings of slipway-operator (docs/reference/configuration.md), but for those that the chart sets: kubernetes, probes, metrics, namespaces and the Lease.',
+        'Settings of slipway-operator (docs/reference/configuration.md), except those that the chart sets: kubernetes, probes, metrics, namespaces and the Lease.',
       ),
     resources: resources('50m', '128Mi', '384Mi'),
     env: environment,
@@ -243,16 +241,14 @@ const operator = z
 /** The values of the chart, in the order in which values.yaml and its README show them. */
 export const chartValuesSchema = z.strictObject({
   nameOverride: name.default('').describe("Replaces the chart's name in the names of its objects."),
-  fullnameOverride: name.default('').describe('Replaces the whole beginning of these names.'),
+  fullnameOverride: name.default('').describe('Replaces the whole prefix of these names.'),
   commonLabels: labels.describe('Labels for every object.'),
   image: image.prefault({}),
   publicBaseUrl: z
     .string()
     .regex(/^(?:https?:\/\/[^/?#@]+)?$/, 'must be scheme, host and port only')
     .default('')
-    .describe(
-      'Required: scheme and host under which clients reach this, such as https://resources.example.org.',
-    ),
+    .describe('Required: scheme and host that clients use, such as https://resources.example.org.'),
   replicas: z
     .int()
     .min(1)
@@ -280,9 +276,7 @@ export const chartValuesSchema = z.strictObject({
       install: z
         .boolean()
         .default(true)
-        .describe(
-          'Whether this release brings and upgrades the CRD. It stays when the release is uninstalled.',
-        ),
+        .describe('Whether this release installs and upgrades the CRD. An uninstall keeps it.'),
     })
     .prefault({})
     .describe('The CustomResourceDefinition of ReleaseChannel.'),
@@ -293,7 +287,7 @@ export const chartValuesSchema = z.strictObject({
       priorityClassName: name.default(''),
       nodeSelector: strings.default({}),
       tolerations: kubernetesList.default([]),
-      affinity: kubernetesObject.default({}).describe('Empty: pods of one release avoid the same node.'),
+      affinity: kubernetesObject.default({}).describe('Empty: the pods of a release are spread over nodes.'),
       topologySpreadConstraints: kubernetesList.default([]),
     })
     .prefault({})

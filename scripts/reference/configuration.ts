@@ -14,22 +14,21 @@ Generated from the configuration schemas by \`make docs\`; do not edit.
 
 ## Sources
 
-Every setting of a program can come from four places. What comes later wins, setting by setting:
+Every setting of a program can come from four places. For each setting, a later source overrides an earlier one:
 
 1. the default in the table;
 2. the file named by \`--config FILE\`, YAML or JSON, at most 1 MiB;
 3. the environment variable in the table;
 4. the flag \`--KEY=VALUE\` or \`--KEY VALUE\`, such as \`--log.level=debug\`.
 
-In a file a dot of the key is a level: \`log.level\` is \`level\` in the mapping \`log\`. A flag for a list may be repeated.
-A key that does not exist is refused, in every source.
+In a file, each dot of a key is a level: \`log.level\` is \`level\` in the mapping \`log\`. A flag for a list may be repeated.
+Unknown keys are rejected, in every source.
 
-A configuration that is refused ends the program with exit code ${EXIT_CONFIGURATION} (\`EX_CONFIG\`) before it listens anywhere. All problems
-are printed at once to standard error, one line each, with the source and the key. Key files that cannot be used are
-treated alike.
+If the configuration is invalid, the program exits with code ${EXIT_CONFIGURATION} (\`EX_CONFIG\`) before it listens anywhere. It prints all
+problems to standard error, one line each, with the source and the key. Unusable key files are reported the same way.
 
-- \`--help\` prints every key with its type, default, variable and purpose, and ends with 0.
-- \`--print-config\` prints the effective configuration as YAML and ends with 0. Credentials and queries of URLs are
+- \`--help\` prints every key with its type, default, variable and purpose, and exits with 0.
+- \`--print-config\` prints the effective configuration as YAML and exits with 0. Credentials and queries of URLs are
   replaced by \`[redacted]\`. Keys and tokens are files, so they are not part of a configuration.
 
 ${reference(daemonConfigurationSchema, 'slipway-daemon')}

@@ -25,18 +25,18 @@ export function renderCtlPage(): string {
 
 Generated from the commands by \`make docs\`; do not edit.
 
-Operates a running service through its admin surface: \`slipway ctl [OPTIONS] COMMAND\`. Where \`kubectl-slipway\` is in
-\`PATH\`, \`kubectl slipway COMMAND\` is the same through \`kubectl port-forward\`. How it is used is in
+Operates a running service through its admin surface: \`slipway ctl [OPTIONS] COMMAND\`. If \`kubectl-slipway\` is in
+\`PATH\`, \`kubectl slipway COMMAND\` does the same through \`kubectl port-forward\`. The guide is
 [operating](../guides/operating.md).
 
 ${options(COMMON_OPTION_TEXTS)}
 
-The token never stands on the command line, where every user of the machine could read it. With \`-o json\` the bytes are
-those that the service sent: no number loses a digit, no field is left out. \`status -o json\` is
-\`{"readiness":...,"release_status":...}\` with the bytes of both, \`null\` where the daemon gave no report.
+Do not put the token on the command line, where every user of the machine can read it. \`-o json\` prints exactly the bytes
+that the service sent: no number loses a digit, no field is omitted. \`status -o json\` prints
+\`{"readiness":...,"release_status":...}\` with the bytes of both; a part is \`null\` if the daemon gave no report.
 
-Every action is sent with an \`Idempotency-Key\`. When its fate is unknown (exit code 3 or 5) the message names the key:
-sent again with \`--idempotency-key\` the action is done once.
+Every action is sent with an \`Idempotency-Key\`. If its outcome is unknown (exit code 3 or 5), the message names the key.
+Retry with \`--idempotency-key\`; the action then runs only once.
 
 ${commands.join('\n\n')}
 

@@ -21,15 +21,16 @@ export function renderOperationStatuses(): string {
 
 Generated from the operation table and its test by \`make docs\`; do not edit.
 
-Every status that an operation can answer, and how the test
+Every status that an operation can return, and how the test
 [operation-statuses.test.ts](../../test/integration/operation-statuses.test.ts) reaches it. The names before the colon are
-titles of that test: what stands behind the server. Each answer is held to the schema of its status.
+titles of that test; each stands for one setup behind the server. The test validates each answer against the schema of its
+status.
 
 ${table(['Operation', 'Route', 'Status', 'When', 'Reached by'], rows)}
 
-## What stands behind the server
+## Setups behind the server
 
-${table(['Test', 'World'], worlds)}
+${table(['Test', 'Setup'], worlds)}
 `;
 }
 

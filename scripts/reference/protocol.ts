@@ -30,5 +30,5 @@ function actionTable(): string {
     actionDefinition(action).mode,
     codes(actionDefinition(action).errors),
   ]);
-  return table(['Action', 'Runs', 'Refused with'], rows);
+  return table(['Action', 'Runs', 'Errors'], rows);
 }

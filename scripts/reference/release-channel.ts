@@ -22,7 +22,7 @@ export function renderReleaseChannelPage(): string {
     Object.entries(rows).map(([name, text]) => [`\`${name}\``, text]);
   return `# ReleaseChannel
 
-Generated from the contract by \`make docs\`; do not edit. How it is used is in
+Generated from the contract by \`make docs\`; do not edit. The guide is
 [release channels](../guides/release-channels.md).
 
 \`slipway.dev/v1alpha1\`, namespaced, short name \`relch\`. Columns of \`kubectl get\`: ${columns.join(', ')}.
@@ -31,7 +31,7 @@ Generated from the contract by \`make docs\`; do not edit. How it is used is in
 
 ${table(['Field', 'Type', 'Required', 'Meaning'], fieldRows(spec, 'spec', true))}
 
-The API server refuses what breaks one of these rules (\`x-kubernetes-validations\`):
+The API server rejects objects that break one of these rules (\`x-kubernetes-validations\`):
 
 ${table(['Where', 'Rule', 'Message'], ruleRows(schema, ''))}
 
@@ -43,7 +43,7 @@ ${table(['Field', 'Type', 'Always', 'Meaning'], fieldRows(status, 'status', true
 
 ${table(['Type', 'True means'], named(CONDITION_TYPES))}
 
-Reasons are those of a verdict, [unchanged](reasons.md), and these of the operator:
+A reason is either one of the [verdict](reasons.md), unchanged, or one of the operator:
 
 ${table(['Reason', 'Meaning, and what to do'], named(CHANNEL_REASONS))}
 `;

@@ -23,10 +23,10 @@ export function renderProblems(): string {
 
 ${NOTE}
 
-Every error but those inside launcher envelopes is a problem body (RFC 9457, \`application/problem+json\`):
-\`type\`, \`title\`, \`status\`, \`detail\`, \`instance\` (the request id, under which the log has more), \`code\`, and where
-they apply \`reason\` (see [reasons](reasons.md)), \`errors\` (a list of \`pointer\` and \`message\`) and \`daemon\` (the
-\`status\` and \`code\` that the daemon answered).
+Every error, except those inside launcher envelopes, is a problem body (RFC 9457, \`application/problem+json\`) with
+\`type\`, \`title\`, \`status\`, \`detail\`, \`instance\` (the request id, which the log also has) and \`code\`. Where they
+apply, it also has \`reason\` (see [reasons](reasons.md)), \`errors\` (a list of \`pointer\` and \`message\`) and \`daemon\`
+(the \`status\` and \`code\` of the daemon's answer).
 
 ## Codes of the service
 
@@ -34,7 +34,7 @@ ${table(header, rowsOf(false))}
 
 ## Codes of the daemon
 
-The service passes those with status 400 on as they are; the others reach a caller in \`daemon.code\` of a 502
+The service forwards errors with status 400 unchanged. A caller sees the others as \`daemon.code\` of a 502
 \`daemon_rejected\`.
 
 ${table(header, rowsOf(true))}
@@ -48,8 +48,8 @@ export function renderReasons(): string {
 
 ${NOTE}
 
-Why a release is not distributable. The same constants stand in probe bodies, problem bodies, metric labels, log lines,
-\`ReleaseChannel\` conditions, events and the dashboard.
+Why a release is not distributable. Probe bodies, problem bodies, metric labels, log lines, \`ReleaseChannel\` conditions,
+events and the dashboard all use these constants.
 
 ${table(['Reason', 'Meaning, and what to do'], rows)}
 `;
@@ -77,7 +77,8 @@ export function renderOperations(): string {
 
 ${NOTE} The full description is [openapi.yaml](openapi.yaml).
 
-\`auth\`: \`none\` never needs a token, \`public\` needs one only where the server is configured so, \`admin\` always does.
+\`auth\`: \`none\` never needs a token, \`public\` needs one only if the server is configured to require it, \`admin\` always
+does.
 
 ${table(['Operation', 'Method', 'Path', 'Auth', 'Daemon'], overview)}
 
@@ -110,10 +111,10 @@ export function renderActions(): string {
 ${NOTE}
 
 \`POST /admin/control/{action}\`. A body field that is valid but not used by the action is accepted and listed in
-\`ignored_fields\`. \`reviewer\` and \`reason\` are recorded on the task of every action. \`inline\` actions are done when
-they are answered; \`queued\` ones are observed at \`/admin/tasks/status\`.
+\`ignored_fields\`. \`reviewer\` and \`reason\` are recorded on the task of every action. \`inline\` actions have finished when
+the response arrives; poll \`queued\` ones at \`/admin/tasks/status\`.
 
-${table(['Action', 'What it does', 'Runs', 'Required', 'Used', 'Errors of the daemon'], rows)}
+${table(['Action', 'Purpose', 'Runs', 'Required', 'Used', 'Errors of the daemon'], rows)}
 
 ## Jobs
 
@@ -121,7 +122,7 @@ Control actions, schedules and events of the daemon queue tasks of jobs. A lane 
 the job in \`action\`, and gives its arguments as \`key=value\` pairs in \`args\`; \`reviewer\` and \`reason\` are recorded on
 the task.
 
-${table(['Job', 'What it does', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], RELEASE_JOBS.map(jobRow))}
+${table(['Job', 'Purpose', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], RELEASE_JOBS.map(jobRow))}
 `;
 }
 

@@ -26,6 +26,7 @@ export const GROUPS: ReadonlyArray<ReadonlyArray<readonly Stage[]>> = [
     [
       stage('format', 'oxfmt', '--check', '.'),
       stage('lint', 'oxlint', '--deny-warnings'),
+      stage('prose', 'node', 'scripts/prose.ts'),
       { name: 'types', run: types },
       stage('dead-code', 'knip'),
       stage('docs', 'node', 'scripts/reference-docs.ts', '--check'),

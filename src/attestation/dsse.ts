@@ -4,7 +4,7 @@ const STANDARD = /^[A-Za-z0-9+/]*={0,2}$/;
 const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/;
 
 /**
- * The bytes that a signature covers, so that a payload can never be taken for one of another type.
+ * The bytes that a signature covers, so that a payload can never be mistaken for one of another type.
  *
  * `PAE(type, body) = "DSSEv1" SP LEN(type) SP type SP LEN(body) SP body`, lengths in bytes as ASCII decimals.
  *

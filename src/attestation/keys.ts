@@ -24,7 +24,7 @@ export interface LoadedSigningKeys {
   readonly warnings: readonly string[];
 }
 
-/** Most keys that are trusted, and most that sign. */
+/** Maximum number of trusted keys, and of signing keys. */
 export const MAX_KEYS = 16;
 
 const KEY_FILE_MAX_BYTES = 64 * 1024;
@@ -117,7 +117,7 @@ async function loadSigningKey(file: string): Promise<Result<SigningKey, string>>
   }
   if (block.label !== 'PRIVATE KEY') {
     return failure(
-      `${file}: is "${block.label}"; give an unencrypted PKCS#8 Ed25519 key (BEGIN PRIVATE KEY), as slipway keygen makes it`,
+      `${file}: is "${block.label}"; give an unencrypted PKCS#8 Ed25519 key (BEGIN PRIVATE KEY), such as slipway keygen creates`,
     );
   }
   const privateKey = parseKey(file, () => createPrivateKey(block.text));
@@ -129,7 +129,7 @@ async function loadSigningKey(file: string): Promise<Result<SigningKey, string>>
 function parseTrustedKey(file: string, block: PemBlock): Result<TrustedKey, string> {
   if (block.label.includes('PRIVATE KEY')) {
     return failure(
-      `${file}: is a private key; whoever verifies needs only the public one, so keep the private one away from here`,
+      `${file}: is a private key; verification needs only the public key, so remove the private key from this machine`,
     );
   }
   if (block.label !== 'PUBLIC KEY') {
@@ -149,7 +149,7 @@ function parseKey(file: string, parse: () => KeyObject): Result<KeyObject, strin
   }
   if (key.asymmetricKeyType !== 'ed25519') {
     return failure(
-      `${file}: is a key of type ${key.asymmetricKeyType ?? 'unknown'}; attestations are signed with Ed25519, make a key with slipway keygen`,
+      `${file}: is a key of type ${key.asymmetricKeyType ?? 'unknown'}; attestations are signed with Ed25519, create a key with slipway keygen`,
     );
   }
   return success(key);
@@ -165,7 +165,7 @@ async function readPem(file: string): Promise<Result<readonly PemBlock[], string
   const blocks = [...text.matchAll(PEM_BLOCK)].map(([text, label = '']) => ({ label, text }));
   return blocks.length > 0
     ? success(blocks)
-    : failure(`${file}: holds no PEM block; make a key with slipway keygen`);
+    : failure(`${file}: holds no PEM block; create a key with slipway keygen`);
 }
 
 async function publicFiles(path: string): Promise<Result<readonly string[], string>> {

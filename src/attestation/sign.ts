@@ -11,7 +11,7 @@ import { preAuthenticationEncoding, renderEnvelope } from './dsse.ts';
 import type { SigningKey } from './keys.ts';
 
 /**
- * Signs a statement with every key, so that during a rotation whoever trusts either key accepts it.
+ * Signs a statement with every key, so that during a rotation a verifier that trusts either key accepts it.
  *
  * @param manifestSha256 SHA-256 (64 hexadecimal digits) of the manifest of every authorized release, by snapshot id
  * @param signingKeys one to eight Ed25519 keys

@@ -31,7 +31,7 @@ export function createClosers(logger: Logger): Closers {
           failures.push(error);
         }
       }
-      if (failures.length > 0) throw new AggregateError(failures, 'the daemon could not be ended in order');
+      if (failures.length > 0) throw new AggregateError(failures, 'the daemon could not be stopped cleanly');
     },
   };
 }

@@ -71,7 +71,7 @@ function doctorChecks(
       run: () =>
         releases.diagnostics().find((found) => found.id === id) ?? {
           status: 'failing',
-          message: 'nothing is known of it',
+          message: 'it has no status',
         },
     })),
     laneCheck(engine),

@@ -26,12 +26,12 @@ const listen = z
       )
       .default('127.0.0.1')
       .describe('Address of the loopback API.'),
-    port: z.int().min(0).max(65_535).default(8091).describe('TCP port; 0 takes a free one.'),
+    port: z.int().min(0).max(65_535).default(8091).describe('TCP port; 0 picks a free one.'),
     socketPath: z
       .string()
       .min(1)
       // The limit of sun_path on Linux and macOS, the terminator counted.
-      .max(103, 'must be at most 103 characters: the system allows no longer socket path')
+      .max(103, 'must be at most 103 characters, the limit of the system for socket paths')
       .optional()
       .describe('Unix socket to listen on instead of host and port.'),
   })
@@ -42,25 +42,25 @@ const attestation = z
   .strictObject({
     signingKeyFiles: z
       .array(filePath)
-      .min(1, 'must name at least one Ed25519 private key; "slipway keygen" makes one')
+      .min(1, 'must name at least one Ed25519 private key; "slipway keygen" creates one')
       .max(8)
       .describe(
-        'Files with Ed25519 private keys (PKCS #8 PEM). Each of them signs, so that keys can be rotated.',
+        'Files with Ed25519 private keys (PKCS #8 PEM). The daemon signs with each of them, so that keys can be rotated.',
       ),
     ttlSeconds: z
       .int()
       .min(10)
       .max(DAY_SECONDS)
       .default(600)
-      .describe('How long one attestation is good for; it is renewed at a third of that.'),
+      .describe('How long an attestation is valid; the daemon renews it after a third of that time.'),
     maxVerifyAgeSeconds: z
       .int()
       .min(60)
       .max(YEAR_SECONDS)
       .default(7 * DAY_SECONDS)
-      .describe('A release whose last full verification is older is no longer attested.'),
+      .describe('Maximum age of the last full verification; an older release is no longer attested.'),
   })
-  .describe('What the daemon vouches for, and with which keys.');
+  .describe('Attestations and their signing keys.');
 
 const retention = z
   .strictObject({
@@ -71,7 +71,7 @@ const retention = z
       .max(RETAINED_MAX_RELEASES / CHANNELS.length)
       .default(2)
       .describe(
-        'Earlier releases of each channel that stay reachable under their own path while clients finish.',
+        'Number of earlier releases of each channel that stay reachable under their own path while clients finish.',
       ),
     retainedSeconds: z
       .int()
@@ -87,7 +87,7 @@ const retention = z
       .describe('Objects younger than this are never removed.'),
   })
   .prefault({})
-  .describe('How long releases are kept.');
+  .describe('Retention of releases.');
 
 /** The schema of the daemon's configuration. Unknown keys are refused. */
 export const daemonConfigurationSchema = z
@@ -95,7 +95,7 @@ export const daemonConfigurationSchema = z
     listen,
     tokenFile: filePath
       .optional()
-      .describe('File with the token that callers must send; read again when it changes. Absent: no token.'),
+      .describe('File with the token that callers must send; reloaded when it changes. Absent: no token.'),
     snapshot: z
       .strictObject({
         root: filePath.describe('The snapshot volume; the daemon is its only writer.'),
@@ -104,7 +104,9 @@ export const daemonConfigurationSchema = z
           .min(0)
           .max(2 ** 50)
           .default(8 * 1024 * 1024)
-          .describe('Bytes that a sync leaves free on the volume; one that would need them is not begun.'),
+          .describe(
+            'Bytes that a sync leaves free on the volume; a sync that would need them does not start.',
+          ),
       })
       .describe('The store that the server reads.'),
     data: z
@@ -113,7 +115,7 @@ export const daemonConfigurationSchema = z
           'Folder of the databases, private to this daemon and on a local file system: never on the shared volume.',
         ),
       })
-      .describe('What only the daemon reads.'),
+      .describe('Private data of the daemon.'),
     attestation,
     upstream: upstreamConfigurationSchema.prefault({}).describe('Where official releases come from.'),
     retention,
@@ -122,7 +124,7 @@ export const daemonConfigurationSchema = z
         onStart: z.boolean().default(true).describe('Whether a sync is queued when the daemon starts.'),
       })
       .prefault({})
-      .describe('When releases are fetched.'),
+      .describe('Fetching of releases.'),
     verify: z
       .strictObject({
         concurrency: z
@@ -130,26 +132,26 @@ export const daemonConfigurationSchema = z
           .min(1)
           .max(32)
           .default(2)
-          .describe('Objects that a verification reads at the same time.'),
+          .describe('Objects that a verification reads concurrently.'),
       })
       .prefault({})
-      .describe('How releases are checked.'),
+      .describe('Verification of releases.'),
     hashing: z
       .strictObject({
         threads: z.int().min(1).max(64).default(2).describe('Threads that hash.'),
       })
       .prefault({})
-      .describe('How much processor time hashing may take.'),
+      .describe('Processor time for hashing.'),
     log: z
       .strictObject({
-        level: z.enum(LOG_LEVELS).default('info').describe('Least severe level that is written.'),
+        level: z.enum(LOG_LEVELS).default('info').describe('Minimum level of log lines.'),
       })
       .prefault({})
       .describe('The log on standard output.'),
     supervised: z
       .boolean()
       .default(false)
-      .describe('Whether something starts the daemon again when it exits; allows the restart action.'),
+      .describe('Whether a supervisor restarts the daemon when it exits; allows the restart action.'),
   })
   .superRefine(({ snapshot, data }, context) => {
     const inside = relative(resolve(snapshot.root), resolve(data.dir));

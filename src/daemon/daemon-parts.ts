@@ -54,7 +54,7 @@ export function createDaemonParts({
   const connect = (wanted: UpstreamConfiguration): OwnedUpstream | null =>
     connectUpstream(wanted, { ...options, pool });
   const upstream = createUpstreamSource(connect(configuration.upstream), (error) => {
-    logger.warn({ err: error }, 'connections to the former upstream could not be closed');
+    logger.warn({ err: error }, 'connections to the previous upstream could not be closed');
   });
   closers.add('upstream', async () => await upstream.close());
   const engine = createTaskEngine({ ...options, database, createId });

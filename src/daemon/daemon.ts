@@ -56,7 +56,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
   const { logger, bootId } = options;
   const settings = createSettingsHolder({ configuration, signingKeys: options.signingKeys });
   const closers = createClosers(logger);
-  let readiness = { ready: false, message: 'recovery has not ended' };
+  let readiness = { ready: false, message: 'recovery is not complete' };
   let graceMs = TASK_GRACE_MS;
   let stopped = false;
   let api: DaemonApi | null = null;

@@ -78,7 +78,7 @@ const election = z
       context.addIssue({
         code: 'custom',
         path: ['renewSeconds'],
-        message: 'must be less than leaseSeconds, or two processes could act at once',
+        message: 'must be less than leaseSeconds, or two processes could act at the same time',
       });
     }
     if (retrySeconds * 2 > renewSeconds) {
@@ -150,14 +150,14 @@ export const operatorConfigurationSchema = z
     probes: z
       .strictObject({
         host: z.string().min(1).default('0.0.0.0').describe('Address of the probe port.'),
-        port: port.default(8081).describe('TCP port of /livez and /readyz; 0 takes a free one.'),
+        port: port.default(8081).describe('TCP port of /livez and /readyz; 0 picks a free one.'),
       })
       .prefault({})
       .describe('Address of the probes.'),
     metrics: z
       .strictObject({
         host: z.string().min(1).default('0.0.0.0').describe('Address of the metrics port.'),
-        port: port.default(9090).describe('TCP port of /metrics; 0 takes a free one.'),
+        port: port.default(9090).describe('TCP port of /metrics; 0 picks a free one.'),
       })
       .prefault({})
       .describe('Address of the metrics.'),

@@ -11,15 +11,15 @@ const port = z.int().min(0).max(65_535);
 
 /** Names the one thing that is wrong with a public base URL, or `null`. */
 function publicBaseUrlProblem(text: string): string | null {
-  if (!URL.canParse(text)) return 'is no URL; give scheme and host, such as https://resources.example.org';
+  if (!URL.canParse(text)) return 'is not a URL; give scheme and host, such as https://resources.example.org';
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return 'must begin with http:// or https://, because launchers fetch from it';
   if (url.username !== '' || url.password !== '') return 'must not carry credentials';
   if (url.search !== '' || url.hash !== '')
-    return 'must not have a query or fragment: launchers append to it by text';
+    return 'must not have a query or fragment: launchers append text to it';
   if (url.pathname !== '/' || text.endsWith('/')) {
-    return 'must be scheme, host and port only, without path and trailing slash: launchers drop or overwrite any path, so serve it from the root of a host of its own';
+    return 'must be scheme, host and port only, without path and trailing slash: launchers drop or overwrite any path, so serve it from the root of a dedicated host';
   }
   return null;
 }
@@ -35,7 +35,7 @@ function isLoopbackUrl(text: string): boolean {
 const listen = z
   .strictObject({
     host: z.string().min(1).default('0.0.0.0').describe('Address to listen on.'),
-    port: port.default(8080).describe('TCP port; 0 takes a free one.'),
+    port: port.default(8080).describe('TCP port; 0 picks a free one.'),
   })
   .prefault({})
   .describe('Where clients, launchers and probes reach the server.');
@@ -43,7 +43,7 @@ const listen = z
 const metrics = z
   .strictObject({
     host: z.string().min(1).default('0.0.0.0').describe('Address of the metrics port.'),
-    port: port.default(9090).describe('TCP port of /metrics; 0 takes a free one.'),
+    port: port.default(9090).describe('TCP port of /metrics; 0 picks a free one.'),
   })
   .prefault({})
   .describe('Where Prometheus reaches the server.');
@@ -59,7 +59,7 @@ const cdn = z
     defaultChannel: z
       .enum(CHANNELS)
       .default('official')
-      .describe('The channel behind resource paths that name no release.'),
+      .describe('The channel of resource paths without a release id.'),
   })
   .prefault({})
   .describe('CDN-shaped delivery.');
@@ -72,13 +72,13 @@ const daemon = z
       .default('http://127.0.0.1:8091')
       .describe('The daemon on loopback. Not used when socketPath is set.'),
     socketPath: z.string().min(1).optional().describe('Unix socket of the daemon.'),
-    tokenFile: z.string().min(1).optional().describe('File with the token that the daemon asks for.'),
+    tokenFile: z.string().min(1).optional().describe('File with the token that the daemon requires.'),
     timeoutMs: z
       .int()
       .min(50)
       .max(120_000)
       .default(5_000)
-      .describe('Total time for one answer, beyond a long poll.'),
+      .describe('Total time for one answer, in addition to the wait of a long poll.'),
     waitSeconds: z
       .int()
       .min(0)
@@ -94,12 +94,12 @@ const serverInfo = z
     channel: z
       .enum(['official', 'localized', 'localized-if-available'])
       .default('official')
-      .describe('Whose release AddressablesCatalogUrlRoot points at.'),
+      .describe('The channel whose release AddressablesCatalogUrlRoot points at.'),
     keepOverrides: z
       .array(z.string().min(1))
       .max(64)
       .default([])
-      .describe('Names of OverrideConnectionGroups whose root stays as upstream wrote it.'),
+      .describe('Names of OverrideConnectionGroups whose root is not rewritten.'),
   })
   .prefault({})
   .describe('The rewritten server-info document.');
@@ -110,17 +110,17 @@ const launcher = z
       .string()
       .max(64)
       .optional()
-      .describe('Lowest version clients may run; default: the version of the release.'),
+      .describe('Lowest version that clients may run; default: the version of the release.'),
     gameLatestVersion: z
       .string()
       .max(64)
       .optional()
-      .describe('Version launchers show; default: the version of the release.'),
+      .describe('Version that launchers show; default: the version of the release.'),
     gameLatestFilePath: z
       .string()
       .regex(/^[^/\\].*\.zip$/, 'must be a relative path that ends in .zip')
       .optional()
-      .describe('Path launchers send back to config/json; default: made from the release id.'),
+      .describe('Path that launchers send back to config/json; default: derived from the release id.'),
     gameStartExeName: z.string().min(1).default('BlueArchive').describe('Executable the launcher starts.'),
     gameStartParams: z
       .array(z.string())
@@ -131,7 +131,7 @@ const launcher = z
       .string()
       .max(32)
       .optional()
-      .describe('Space needed, as launchers show it; default: computed from the release.'),
+      .describe('Required space that launchers show; default: computed from the release.'),
   })
   .prefault({})
   .describe('Values of the launcher-compatible endpoints.');
@@ -142,34 +142,44 @@ const scrub = z
       .boolean()
       .default(true)
       .describe(
-        'Whether everything that is served is read and verified over and over, also what nobody asks for.',
+        'Whether the server continuously reads and verifies everything it serves, including files that nobody requests.',
       ),
     bytesPerSecond: z
       .int()
       .min(65_536)
       .default(16 * MEBIBYTE)
-      .describe('Most bytes that the scrub reads in a second; fewer while the server is busy.'),
+      .describe('Maximum number of bytes that the scrub reads per second; fewer while the server is busy.'),
     share: z
       .number()
       .min(0.001)
       .max(1)
       .default(0.1)
-      .describe('Most of the time that the scrub may be at work, 0 to 1; less while the server is busy.'),
-    restSeconds: z.number().min(1).max(604_800).default(600).describe('How long it rests after each pass.'),
+      .describe('Maximum share of the time that the scrub may work, 0 to 1; less while the server is busy.'),
+    restSeconds: z
+      .number()
+      .min(1)
+      .max(604_800)
+      .default(600)
+      .describe('How long the scrub pauses after each pass.'),
     stateFile: z
       .string()
       .min(1)
       .optional()
       .describe(
-        'File that keeps its place over restarts, in a folder that the server may write; without one it begins anywhere.',
+        'File that stores the position of the scrub across restarts, in a folder that the server may write; without it, the scrub starts at a random position.',
       ),
   })
   .prefault({})
-  .describe('The continuous verification of what is served.');
+  .describe('The continuous verification of all served files.');
 
 const limits = z
   .strictObject({
-    maxConnections: z.int().min(1).max(1_000_000).default(8_192).describe('Open connections at once.'),
+    maxConnections: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(8_192)
+      .describe('Maximum number of open connections.'),
     headersTimeoutMs: z
       .int()
       .min(100)
@@ -190,13 +200,13 @@ const limits = z
       .min(1_024)
       .max(MEBIBYTE)
       .default(16 * 1_024)
-      .describe('Most bytes of a request head.'),
+      .describe('Maximum size of a request head, bytes.'),
     revalidations: z
       .int()
       .min(1)
       .max(64)
       .default(2)
-      .describe('Entries that /v1/distribution re-reads and hashes at the same time.'),
+      .describe('Entries that /v1/distribution re-reads and hashes concurrently.'),
   })
   .prefault({})
   .describe('Bounds on clients.');
@@ -208,7 +218,7 @@ export const serverConfigurationSchema = z.strictObject({
     .min(1)
     .max(64)
     .default(1)
-    .describe('Processes that share the port; each has its own memory, so count it that many times.'),
+    .describe('Worker processes that share the port; each needs its own memory.'),
   listen,
   metrics,
   publicBaseUrl: z
@@ -218,12 +228,12 @@ export const serverConfigurationSchema = z.strictObject({
       if (problem !== null) context.addIssue({ code: 'custom', message: problem });
     })
     .describe(
-      'Scheme, host and port under which clients reach this server; every URL it hands out starts so.',
+      'Scheme, host and port that clients use to reach this server; every URL that it returns starts with it.',
     ),
   cdn,
   snapshot: z
     .strictObject({
-      root: z.string().min(1).describe('Mount point of the snapshot volume; it is only read.'),
+      root: z.string().min(1).describe('Mount point of the snapshot volume; the server only reads it.'),
     })
     .describe('The snapshot volume.'),
   daemon,
@@ -231,20 +241,20 @@ export const serverConfigurationSchema = z.strictObject({
     .strictObject({
       publicKeyFiles: z
         .array(z.string().min(1))
-        .min(1, 'needs at least one public key, or nothing can be verified')
+        .min(1, 'needs at least one public key to verify attestations')
         .max(16)
         .describe(
-          'PEM files with the Ed25519 public keys whose signature is trusted, or folders of them; read again when they change.',
+          'PEM files with trusted Ed25519 public keys, or folders of them; reloaded when they change.',
         ),
     })
-    .describe('Whom to believe.'),
+    .describe('Trusted signing keys.'),
   serverInfo,
   auth: z
     .strictObject({
       public: z
         .enum(['open', 'token'])
         .default('open')
-        .describe('Whether public routes ask for the admin token too; probes never do.'),
+        .describe('Whether public routes also require the admin token; probes never do.'),
     })
     .prefault({})
     .describe('Access to the public routes.'),
@@ -254,7 +264,7 @@ export const serverConfigurationSchema = z.strictObject({
         .array(z.string().min(1))
         .max(16)
         .default([])
-        .describe('Files with one token each; several for rotation. Read again when they change.'),
+        .describe('Files with one token each; several for rotation. Reloaded when they change.'),
       exposeControl: z.boolean().default(false).describe('Whether control actions are forwarded.'),
     })
     .prefault({})
@@ -267,7 +277,7 @@ export const serverConfigurationSchema = z.strictObject({
         .min(0)
         .default(256 * MEBIBYTE)
         .describe(
-          'Memory for verified blocks of resource bytes, with buffers that wait for the next read, bytes; 0: keep no block.',
+          'Memory for verified blocks of resource bytes, including spare read buffers, bytes; 0 turns the cache off.',
         ),
     })
     .prefault({})
@@ -291,7 +301,7 @@ export const serverConfigurationSchema = z.strictObject({
         .min(0)
         .max(300)
         .default(5)
-        .describe('How long requests are still accepted after readiness turned 503.'),
+        .describe('How long the server accepts requests after readiness has become 503.'),
       drainSeconds: z
         .number()
         .min(0)
@@ -300,18 +310,18 @@ export const serverConfigurationSchema = z.strictObject({
         .describe('How long requests in flight may take to finish after that.'),
     })
     .prefault({})
-    .describe('What happens on SIGTERM.'),
+    .describe('The shutdown after SIGTERM.'),
   log: z
     .strictObject({
       level: z
         .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
         .default('info')
-        .describe('Least severe level that is written.'),
+        .describe('Minimum level of log lines.'),
       access: z
         .enum(['all', 'control', 'none'])
         .default('all')
         .describe(
-          'Which requests leave a line at level info: all, all but resource bytes and probes, or none.',
+          'Which requests are logged at level info: all, all except resource bytes and probes, or none.',
         ),
     })
     .prefault({})

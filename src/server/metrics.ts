@@ -6,7 +6,7 @@ import { createTallyCounter, type CounterSeries } from '../platform/metrics/tall
 import type { RefreshOutcome } from './serving/attestation-poller.ts';
 import type { Serving } from './serving/serving.ts';
 
-/** Methods that get a label of their own; anything else is `other`, so that clients cannot make series. */
+/** Methods with a separate label; any other is `other`, so that clients cannot create series. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
 
 /** One finished request. */
@@ -28,12 +28,12 @@ interface RouteTally {
   readonly bytes: CounterSeries;
 }
 
-/** What the server counts. */
+/** The metrics of the server. */
 export interface ServerMetrics {
   request(record: RequestRecord): void;
   verdict(verdict: Verdict): void;
   refresh(outcome: RefreshOutcome): void;
-  /** Reads gauges from what is served whenever the metrics are collected. */
+  /** Reads gauges from the serving state whenever the metrics are collected. */
   observe(serving: Serving, now: () => number): void;
 }
 
@@ -48,14 +48,14 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
   });
   const duration = new Histogram({
     name: 'slipway_http_request_duration_seconds',
-    help: 'Time from the request head to the end of the answer, by route template.',
+    help: 'Duration from the request head to the end of the response, by route template.',
     labelNames: ['route'],
     buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
     registers,
   });
   const bytes = createTallyCounter({
     name: 'slipway_http_response_bytes_total',
-    help: 'Bytes sent, heads included, by route template.',
+    help: 'Bytes sent, including heads, by route template.',
     labelNames: ['route'],
     registry,
   });
@@ -81,7 +81,7 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
   };
   const verdicts = new Gauge({
     name: 'slipway_verdict',
-    help: '1 for the present reason of each channel; the reason of a distributable channel is "none".',
+    help: '1 for the current reason of each channel; the reason of a distributable channel is "none".',
     labelNames: ['channel', 'reason'],
     aggregator: 'max',
     registers,
@@ -129,7 +129,7 @@ function registerServingGauges(registry: Registry, serving: Serving, now: () => 
   const registers = [registry];
   const expires = new Gauge({
     name: 'slipway_attestation_expires_in_seconds',
-    help: 'Seconds until the attestation that speaks for the official channel expires; absent without one.',
+    help: 'Seconds until the attestation of the official channel expires; absent without one.',
     aggregator: 'min',
     registers,
     collect: () => {

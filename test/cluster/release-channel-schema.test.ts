@@ -51,7 +51,7 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
 
   it('refuses to change what an object stands for', async () => {
     expect(await refusal({}, 'fixed')).toBe('');
-    const message = 'cannot be changed: make another ReleaseChannel';
+    const message = 'cannot be changed: create another ReleaseChannel';
     expect(await refusal({ channel: 'localized' }, 'fixed')).toContain(
       `spec.channel: Invalid value: "localized": ${message}`,
     );

@@ -43,7 +43,7 @@ async function startDev({ directory, env }: Checkout, data: string): Promise<Dev
   onTestFinished(async () => {
     await stop('SIGTERM');
   });
-  await until(() => output.includes('Ctrl-C ends it') || child.exitCode !== null, 90_000);
+  await until(() => output.includes('Press Ctrl-C to stop') || child.exitCode !== null, 90_000);
   const summary = JSON.parse(await readFile(join(data, 'dev.json'), 'utf8')) as DevSummary;
   return { summary, output: () => output, stop };
 }

@@ -94,7 +94,7 @@ describe('a change of settings without a restart', () => {
     await until(
       () =>
         system.server.lines.some(
-          (line) => line.includes('other public keys are trusted now') && line.includes('"removed":["'),
+          (line) => line.includes('the trusted public keys have changed') && line.includes('"removed":["'),
         ),
       30_000,
     );

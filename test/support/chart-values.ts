@@ -120,7 +120,7 @@ export const REFUSED_VALUES: ReadonlyArray<readonly [string, object, RegExp]> = 
   [
     'control over several daemons',
     { replicas: 2, storage: { kind: 'emptyDir' }, admin: { exposeControl: true } },
-    /would reach one of them by chance/,
+    /would reach a random one/,
   ],
   [
     'an operator without control',

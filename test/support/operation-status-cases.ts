@@ -10,23 +10,23 @@ export const STATUS_WORLDS = {
   released: 'real daemon and server, a synced release',
   unsynced: 'real daemon and server, nothing synced yet',
   scripted: 'a daemon that answers the examples of the contract',
-  locked: 'a server that asks for a token everywhere, and gets none or a wrong one',
+  locked: 'a server that requires a token everywhere, with no token or a wrong one',
   'no admin token': 'a server without an admin token',
   'control closed': 'a server that does not expose control',
-  absent: 'a daemon that is not there',
-  hang: 'a daemon that takes a request and never answers',
+  absent: 'an unreachable daemon',
+  hang: 'a daemon that accepts a request and never answers',
   drip: 'a daemon that sends a byte now and then',
-  reset: 'a daemon that cuts the connection',
+  reset: 'a daemon that aborts the connection',
   truncated: 'a daemon that dies in the middle of its answer',
-  garbage: 'a daemon that sends no JSON',
+  garbage: 'a daemon that sends invalid JSON',
   html: 'a daemon that sends HTML',
-  coded: 'a daemon that sends a content coding nobody asked for',
+  coded: 'a daemon that sends an unrequested content coding',
   huge: 'a daemon that sends without end',
   refuse: 'a daemon that answers 500',
   unavailable: 'a daemon whose backend is down',
-  unimplemented: 'a daemon that does not implement what is asked',
-  rejecting: 'a daemon that rejects what is asked',
-  'bad query': 'a daemon that finds the parameters bad',
+  unimplemented: 'a daemon that does not implement the request',
+  rejecting: 'a daemon that rejects the request',
+  'bad query': 'a daemon that rejects the parameters',
 } as const;
 
 /** Worlds whose daemon gives no usable answer to anything. */
@@ -163,7 +163,7 @@ function publicCases(): StatusCase[] {
     entry('getDistribution', 200, 'released', 'one `destination`', {
       target: `/v1/distribution?destination=${encodeURIComponent(STATUS_FILE)}`,
     }),
-    entry('getDistribution', 404, 'released', '`destination` that the release has not', {
+    entry('getDistribution', 404, 'released', 'a `destination` that is not in the release', {
       target: '/v1/distribution?destination=none',
     }),
     entry('getDistribution', 409, 'released', 'a channel without a release', {
@@ -176,14 +176,14 @@ function publicCases(): StatusCase[] {
     entry('getServerInfo', 404, 'scripted', 'a release without a server-info document'),
     ...[...DAEMON_FAULTS, 'unavailable' as const].flatMap((fault) => [
       entry('listReleases', 503, fault),
-      entry('getDistribution', 503, fault, 'a release that only the daemon could know', {
+      entry('getDistribution', 503, fault, 'a release that only the daemon may know', {
         target: '/v1/distribution?release_id=r1',
       }),
     ]),
     ...resource(200, 'released', '', {}),
     ...resource(206, 'released', '`Range`', { range: 'bytes=1-9' }),
     ...resource(304, 'released', '`If-None-Match`', { 'if-none-match': '*' }),
-    ...resource(404, 'released', 'a destination that the release has not', {}, `${FILE_TARGET}.none`),
+    ...resource(404, 'released', 'a destination that is not in the release', {}, `${FILE_TARGET}.none`),
     ...resource(412, 'released', '`If-Match`', { 'if-match': '"other"' }),
     ...resource(416, 'released', '`Range` past the end', { range: 'bytes=99999999-' }),
     ...resource(503, 'unsynced', 'the current release', {}, `/${STATUS_CDN_HOST}/${STATUS_FILE}`),
@@ -231,16 +231,16 @@ function controlCases(): StatusCase[] {
   const json = { 'content-type': 'application/json' };
   return [
     post(202, 'released', 'a queued action', 'sync'),
-    post(202, 'released', 'an action that is done at once', 'reload'),
+    post(202, 'released', 'an inline action', 'reload'),
     ...CONTROL_ACTIONS.map((action) => post(202, 'scripted', `\`${action}\``, action, goodBody(action))),
     post(400, 'released', 'a field that no action has', 'sync', { body: '{"colour":1}', headers: json }),
-    post(400, 'released', 'a body that is no JSON', 'sync', { body: '{', headers: json }),
+    post(400, 'released', 'a body that is not JSON', 'sync', { body: '{', headers: json }),
     post(400, 'released', 'a required field is missing', 'task-cancel', { body: '{}', headers: json }),
     post(400, 'released', 'an action that the group cannot run', 'schedule-add', {
       body: '{"group":"res","action":"publish","every_seconds":60}',
       headers: json,
     }),
-    post(400, 'bad query', 'the daemon finds the body bad', 'sync'),
+    post(400, 'bad query', 'a body that the daemon rejects', 'sync'),
     post(401, 'locked', 'no token', 'sync', { token: false }),
     post(401, 'locked', 'a wrong token', 'sync', {
       token: false,

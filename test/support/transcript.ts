@@ -1,18 +1,18 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 
-/** Writes down what a test does as a reader could do it by hand, for the guide that shows it. */
+/** Records the commands of a test and their output, for the guide that shows them. */
 export interface Transcript {
   /** A heading. */
   part(title: string): void;
-  /** A command as it would be typed, and what it printed. */
+  /** A command as typed in a shell, and its output. */
   command(typed: string, printed: string): void;
 }
 
 /**
  * Makes a transcript.
  *
- * @param file where to write it; `undefined` writes nothing
- * @param names what to write instead of names that only the test has
+ * @param file output file; `undefined` writes nothing
+ * @param names replacements for names that only the test uses
  */
 export function createTranscript(
   file: string | undefined,

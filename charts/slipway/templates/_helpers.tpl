@@ -47,7 +47,7 @@ app.kubernetes.io/component: {{ default "server" .component }}
 {{- default (printf "%s-admin" (include "slipway.fullname" .)) .Values.admin.existingSecret -}}
 {{- end -}}
 
-{{/* What the restricted Pod Security Standard asks of a pod. The user of the image has no name, only this number. */}}
+{{/* Pod settings for the restricted Pod Security Standard. The user of the image has no name, only this number. */}}
 {{- define "slipway.podSecurityContext" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -58,7 +58,7 @@ seccompProfile:
   type: RuntimeDefault
 {{- end -}}
 
-{{/* What it asks of a container. */}}
+{{/* Container settings for the same standard. */}}
 {{- define "slipway.securityContext" -}}
 allowPrivilegeEscalation: false
 privileged: false
@@ -105,7 +105,7 @@ capabilities:
 {{- end -}}
 
 {{/*
-server.yaml: what the user configures, under what only the chart can know. The store has a folder of its own on its volume,
+server.yaml: the settings of the user, overridden by those that only the chart can know. The store has its own folder on its volume,
 because a new file system has a lost+found in its root.
 */}}
 {{- define "slipway.serverConfig" -}}
@@ -152,13 +152,13 @@ because a new file system has a lost+found in its root.
 {{- toYaml (mergeOverwrite (deepCopy .Values.operator.config) $own) -}}
 {{- end -}}
 
-{{/* Who else has the CRD: nothing when nobody has or this release has. */}}
+{{/* The other owner of the CRD: empty if there is none or it is this release. */}}
 {{- define "slipway.crdOwner" -}}
 {{- with lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "releasechannels.slipway.dev" -}}
 {{- $name := dig "metadata" "annotations" "meta.helm.sh/release-name" "" . -}}
 {{- $namespace := dig "metadata" "annotations" "meta.helm.sh/release-namespace" "" . -}}
 {{- if not $name -}}
-whoever applied it
+another installer than Helm
 {{- else if or (ne $name $.Release.Name) (ne $namespace $.Release.Namespace) -}}
 release {{ $name }} in namespace {{ $namespace }}
 {{- end -}}
@@ -172,7 +172,7 @@ release {{ $name }} in namespace {{ $namespace }}
 {{- add (ceil $delay) (ceil $drain) 10 35 10 -}}
 {{- end -}}
 
-{{/* Refuses values that contradict each other, with what to do instead. */}}
+{{/* Rejects contradictory values and says what to do instead. */}}
 {{- define "slipway.checkValues" -}}
 {{- $v := .Values -}}
 {{- if not $v.publicBaseUrl -}}
@@ -190,7 +190,7 @@ release {{ $name }} in namespace {{ $namespace }}
 {{- fail "storage.snapshot.existingClaim and storage.data.existingClaim are the same: databases do not belong on the volume that the server reads. Use two claims" -}}
 {{- end -}}
 {{- if and $v.admin.exposeControl (include "slipway.severalPods" .) -}}
-{{- fail "admin.exposeControl with several pods: each pod has its own daemon, and a control call would reach one of them by chance. Set it to false, or replicas to 1" -}}
+{{- fail "admin.exposeControl with several pods: each pod has its own daemon, and a control call would reach a random one. Set it to false, or replicas to 1" -}}
 {{- end -}}
 {{- if and (has "*" $v.operator.namespaces) (gt (len $v.operator.namespaces) 1) -}}
 {{- fail "operator.namespaces has * and other names: leave one or the other" -}}
@@ -210,11 +210,11 @@ release {{ $name }} in namespace {{ $namespace }}
 {{- $host := include "slipway.publicHost" . -}}
 {{- range $route := list (dict "name" "ingress.hosts" "on" $v.ingress.enabled "hosts" $v.ingress.hosts) (dict "name" "httpRoute.hostnames" "on" $v.httpRoute.enabled "hosts" $v.httpRoute.hostnames) -}}
 {{- if and $route.on $route.hosts (not (has $host $route.hosts)) -}}
-{{- fail (printf "%s does not have %s, the host of publicBaseUrl: clients are sent there. Add it, or leave the list empty" $route.name $host) -}}
+{{- fail (printf "%s does not have %s, the host of publicBaseUrl that clients use. Add it, or leave the list empty" $route.name $host) -}}
 {{- end -}}
 {{- end -}}
 {{- if and $v.ingress.enabled $v.ingress.tlsSecret (hasPrefix "http://" $v.publicBaseUrl) -}}
-{{- fail "ingress.tlsSecret is set, but publicBaseUrl begins with http://: clients would be sent to the unencrypted port. Begin publicBaseUrl with https://" -}}
+{{- fail "ingress.tlsSecret is set, but publicBaseUrl begins with http://: clients would use the unencrypted port. Begin publicBaseUrl with https://" -}}
 {{- end -}}
 {{- end -}}
 

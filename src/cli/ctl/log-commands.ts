@@ -9,7 +9,7 @@ import { reportPath } from './report-path.ts';
 import { renderLogLine } from './report-views.ts';
 import { exitOfTask, hasEnded, isTransient, readTask } from './task-watch.ts';
 
-/** Most lines that daemon.logs returns. Two consecutive answers must overlap, or lines would be lost. */
+/** Maximum number of lines that daemon.logs returns. Two consecutive answers must overlap, or lines would be lost. */
 const MOST_LINES = 2000;
 const DEFAULT_LINES = 200;
 const FOLLOW_EVERY_MS = 1000;

@@ -16,7 +16,7 @@ import {
   renderTasks,
 } from './report-views.ts';
 
-/** Most tasks that task.list returns. */
+/** Maximum number of tasks that task.list returns. */
 const MOST_TASKS = 500;
 
 /** The commands that only read, except `logs`. */

@@ -16,7 +16,7 @@ export interface Child {
 }
 
 /**
- * Starts `node script --config file` as a process group of its own, so that Ctrl-C in the terminal reaches it only
+ * Starts `node script --config file` as a separate process group, so that Ctrl-C in the terminal reaches it only
  * through {@link Child.stop}. The IPC channel makes it end when this process dies.
  *
  * @param onLine called with every line it logs

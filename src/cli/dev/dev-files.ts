@@ -76,7 +76,7 @@ export async function writeServerConfiguration(
       snapshot: { root: layout.snapshot },
       daemon: { url: addresses.daemonUrl },
       attestation: { publicKeyFiles: [join(layout.keys, 'signing.pub')] },
-      // Whoever can read the token file can run the daemon by hand, too.
+      // A user who can read the token file can also run the daemon by hand.
       admin: { tokenFiles: [layout.adminToken], exposeControl: true },
       // Nobody routes traffic here, so there is no propagation to wait for.
       shutdown: { propagationDelaySeconds: 0 },

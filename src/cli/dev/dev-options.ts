@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { failure, success, type Result } from '../../domain/result.ts';
 
-/** What `slipway dev` was asked for. */
+/** The options of `slipway dev`. */
 export interface DevOptions {
   /** Port of the server; 0 takes a free one. */
   readonly port: number;
@@ -21,8 +21,8 @@ export const DEV_USAGE = `Usage: slipway dev [--port 8080] [--data .slipway] [--
 
 Starts the daemon and the distribution server on one folder.
 
-  --port N        port of the server on 127.0.0.1; 0 takes a free one
-  --data DIR      where keys, tokens, configuration, databases and the snapshot live
+  --port N        port of the server on 127.0.0.1; 0 picks a free one
+  --data DIR      folder for keys, tokens, configuration, databases and the snapshot
   --upstream X    a folder; a URL of a server-info document (ends in .json); any other URL is
                   the root of a manifest upstream (its release.json). Without it: a demo release.
 `;

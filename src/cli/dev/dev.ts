@@ -22,7 +22,7 @@ import { renderReadableLine } from '../output/readable-log.ts';
 const CDN_HOST = 'prod-clientpatch.bluearchiveyostar.com';
 const STOP_GRACE_MS = 40_000;
 
-/** What `slipway dev` needs of its surroundings. */
+/** The environment of `slipway dev`. */
 export interface DevIo {
   readonly stdout: Writable & { readonly isTTY?: boolean };
   readonly stderr: Writable;
@@ -34,8 +34,8 @@ export interface DevIo {
 }
 
 /**
- * Runs the whole system on one machine: makes what is missing (demo upstream, keys, tokens, configuration), starts the
- * daemon and the server as processes of their own, and says where they are once the first release is served.
+ * Runs the whole system on one machine: creates missing files (demo upstream, keys, tokens, configuration), starts the
+ * daemon and the server as separate processes, and prints their addresses when the first release is served.
  *
  * @param args the command line after `dev`
  * @returns the exit code: 0 after Ctrl-C, 1 when a part ended by itself, 2 for wrong arguments
@@ -100,7 +100,7 @@ async function serve(options: DevOptions, io: DevIo, children: Child[]): Promise
 
   const ended = Promise.race(children.map(async (child) => ({ child, ...(await child.exited) }))).then(
     (end) => {
-      throw new Error(`the ${end.child.name} ended by itself (${end.signal ?? `exit code ${end.code}`})`);
+      throw new Error(`the ${end.child.name} exited unexpectedly (${end.signal ?? `exit code ${end.code}`})`);
     },
   );
   const { releaseId } = await Promise.race([
@@ -143,7 +143,7 @@ async function prepareKeys(layout: DevLayout, io: DevIo): Promise<void> {
   );
   if (present) return;
   const code = await runKeygen(['--out', layout.keys], { stdout: io.stdout, stderr: io.stderr });
-  if (code !== 0) throw new Error(`no signing key could be made in ${layout.keys}`);
+  if (code !== 0) throw new Error(`no signing key could be created in ${layout.keys}`);
 }
 
 function progressWriter(io: DevIo): (progress: Parameters<typeof renderProgress>[0]) => void {

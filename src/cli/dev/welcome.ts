@@ -51,7 +51,7 @@ Dashboard: ${serverUrl}/admin/dashboard/ (the token is in ${tokenFile})
 Try:
 ${lines.map((line) => `  ${line}`).join('\n')}
 
-Ctrl-C ends it.
+Press Ctrl-C to stop.
 `;
 }
 

@@ -15,11 +15,11 @@ export interface KeygenIo {
 
 const USAGE = `Usage: slipway keygen --out DIR [--force]
 
-Makes an Ed25519 key pair: DIR/signing.key for the daemon (only its owner can read it)
-and DIR/signing.pub for whoever verifies. Prints the key id.
+Creates an Ed25519 key pair: DIR/signing.key for the daemon (only its owner can read it)
+and DIR/signing.pub for verification. Prints the key id.
 
-  --out DIR   where to write; made when it does not exist
-  --force     replaces keys that are there; what they signed is no longer accepted
+  --out DIR   output folder; created if it does not exist
+  --force     replaces existing keys; what they signed is no longer accepted
 `;
 
 /**

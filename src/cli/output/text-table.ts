@@ -1,4 +1,4 @@
-/** What a terminal would act upon instead of showing it: C0 and C1 controls, and the marks that turn the direction of text. */
+/** Characters that a terminal would execute instead of showing: C0 and C1 controls, and the marks that change the direction of text. */
 // oxlint-disable-next-line no-control-regex
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 

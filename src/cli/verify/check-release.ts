@@ -13,7 +13,6 @@ import { readReleaseRecord } from '../../snapshot/volume/release-records.ts';
 import { verifyRelease, type VerificationProgress } from '../../snapshot/volume/release-verifier.ts';
 import type { ReleaseReport } from './volume-report.ts';
 
-/** What checking a release needs. */
 export interface ReleaseCheckOptions {
   readonly root: string;
   readonly quick: boolean;
@@ -28,7 +27,7 @@ export interface ReleaseCheckOptions {
 /** How many damaged entries are named. */
 const EXAMPLES = 20;
 
-/** Checks the record, the manifest and the objects of one release. Throws only when it cannot go on at all. */
+/** Checks the record, the manifest and the objects of one release. Throws only when it cannot continue at all. */
 export async function checkRelease(
   options: ReleaseCheckOptions,
   channel: Channel,

@@ -11,7 +11,6 @@ import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import { checkRelease, type ReleaseCheckOptions } from './check-release.ts';
 import { isSound, type AttestationReport, type ReleaseReport, type VolumeReport } from './volume-report.ts';
 
-/** What checking a volume needs. */
 export interface VolumeCheckOptions extends ReleaseCheckOptions {
   /** Only the release of this id; `null` for all. */
   readonly releaseId: ReleaseId | null;
@@ -19,7 +18,7 @@ export interface VolumeCheckOptions extends ReleaseCheckOptions {
   readonly keys: readonly TrustedKey[] | null;
 }
 
-/** Checks a snapshot volume and goes on past damage. Rejects with the signal's reason, or when it cannot go on at all. */
+/** Checks a snapshot volume and continues after damage. Rejects with the signal's reason, or when it cannot continue. */
 export async function checkVolume(options: VolumeCheckOptions): Promise<VolumeReport> {
   const { root, releaseId, signal } = options;
   const problems: string[] = [];

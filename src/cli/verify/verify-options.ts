@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 
-/** What `slipway verify` was asked to do. */
+/** The options of `slipway verify`. */
 export interface VerifyOptions {
   readonly root: string;
   /** Only the release of this id, in whichever channel; `null` for all. */
@@ -17,7 +17,7 @@ export interface VerifyOptions {
 /** The help of `slipway verify`. */
 export const VERIFY_USAGE = `Usage: slipway verify DIR [--release ID] [--keys FILE_OR_DIR] [--quick] [--json]
 
-Checks a snapshot volume without any other program: FORMAT, the attestation, every release record and
+Checks a snapshot volume offline: FORMAT, the attestation, every release record and
 manifest, the digest of every object and every block. Changes nothing. Ends with 0 when all is sound,
 1 when damage was found, 2 for wrong arguments.
 

@@ -16,7 +16,7 @@ interface Output {
   readonly isTTY?: boolean;
 }
 
-/** What `slipway verify` gets from the process. */
+/** The environment of `slipway verify`. */
 export interface VerifyIo {
   readonly stdout: Output;
   readonly stderr: Output;
@@ -81,7 +81,7 @@ async function check(
   } catch (error) {
     progress.end();
     const message = error instanceof Error ? error.message : String(error);
-    io.stderr.write(`slipway verify: ${signal.aborted ? 'interrupted' : `cannot go on: ${message}`}\n`);
+    io.stderr.write(`slipway verify: ${signal.aborted ? 'interrupted' : `failed: ${message}`}\n`);
     return null;
   } finally {
     progress.end();

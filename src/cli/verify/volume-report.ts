@@ -1,6 +1,6 @@
 import type { Channel } from '../../domain/release/channel.ts';
 
-/** What was found of one release. */
+/** The findings for one release. */
 export interface ReleaseReport {
   readonly channel: Channel;
   readonly release_id: string;
@@ -16,12 +16,12 @@ export interface ReleaseReport {
   readonly examples: readonly { readonly destination: string; readonly status: string }[];
 }
 
-/** What was found of the attestation. */
+/** The findings for the attestation. */
 export interface AttestationReport {
   /** `not_checked` without keys, `none` when nothing was published yet. */
   readonly status: 'ok' | 'none' | 'invalid' | 'not_checked';
   readonly version: number | null;
-  /** Unix seconds. An attestation that has expired is no damage of the volume. */
+  /** Unix seconds. An expired attestation does not count as damage of the volume. */
   readonly expires_at: number | null;
   readonly problems: readonly string[];
 }
@@ -91,7 +91,7 @@ export function renderVolumeReport(report: VolumeReport): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** A repair mends releases; it cannot mend a wrong key or a release that was never there. */
+/** A repair fixes releases; it cannot fix a wrong key or a release that never existed. */
 function renderConclusion(report: VolumeReport): string {
   if (report.sound) return 'sound';
   const isDamaged = report.releases.some((release) => release.damaged > 0 || release.problems.length > 0);

@@ -19,7 +19,7 @@ export interface ActionDefinition {
   readonly required: readonly ControlField[];
   readonly used: readonly ControlField[];
   readonly choices: readonly FieldChoice[];
-  /** What this action accepts in a field, where that is less than the control body allows. */
+  /** The values that this action accepts in a field, if they are fewer than the control body allows. */
   readonly fields?: { readonly [F in ControlField]?: z.ZodType };
   /** Codes with which the daemon refuses it, beyond the common ones. */
   readonly errors: readonly ProblemCode[];

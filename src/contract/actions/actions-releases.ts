@@ -10,7 +10,7 @@ import {
   wholeNumber,
 } from './field-schemas.ts';
 
-/** Most runs that one `schedule-run` starts. */
+/** Maximum number of runs that one `schedule-run` starts. */
 const MAX_RUNS_AT_ONCE = 100;
 /** Letters, digits and a few marks: it is used in queries and logs. */
 const SCHEDULE_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
@@ -28,7 +28,7 @@ const SCHEDULE_FIELDS = {
 /** The `args` of actions on releases: without them, all current ones. */
 const RELEASE_ARGUMENTS = keyValuePairs(z.strictObject({ channel, release_id: releaseId }).partial());
 
-/** What one change of a schedule may consist of. */
+/** Fields of which a change of a schedule needs at least one. */
 const SCHEDULE_CHANGES = [
   'action',
   'args',
@@ -55,7 +55,7 @@ export const RELEASE_ACTIONS = {
     errors: ['config_invalid'],
   },
   refresh: {
-    summary: 'Scans the store again, evaluates the health of the releases and issues a new attestation.',
+    summary: 'Rescans the store, evaluates the health of the releases and issues a new attestation.',
     mode: 'queued',
     destructive: false,
     required: [],
@@ -64,7 +64,8 @@ export const RELEASE_ACTIONS = {
     errors: ['store_locked'],
   },
   restart: {
-    summary: 'Drains and ends the daemon so that its supervisor starts it again; `force` does not drain.',
+    summary:
+      'Drains and stops the daemon so that its supervisor restarts it; with `force` it does not drain.',
     mode: 'inline',
     destructive: true,
     required: [],
@@ -82,7 +83,7 @@ export const RELEASE_ACTIONS = {
     errors: ['upstream_not_configured'],
   },
   verify: {
-    summary: 'Hashes every object of the selected releases again; damage on a current release withdraws it.',
+    summary: 'Hashes every object of the selected releases; a damaged current release is withdrawn.',
     mode: 'queued',
     destructive: false,
     required: [],
@@ -92,7 +93,7 @@ export const RELEASE_ACTIONS = {
     errors: ['unknown_release'],
   },
   repair: {
-    summary: 'Replaces damaged objects by fetching or building them again; the bad ones go to quarantine.',
+    summary: 'Replaces damaged objects by fetching or rebuilding them; moves the damaged ones to quarantine.',
     mode: 'queued',
     destructive: false,
     required: [],
@@ -102,7 +103,7 @@ export const RELEASE_ACTIONS = {
     errors: ['unknown_release'],
   },
   'catalog-refresh': {
-    summary: 'Fetches the upstream catalog only and reports what a sync would change.',
+    summary: 'Fetches only the upstream catalog and reports what a sync would change.',
     mode: 'queued',
     destructive: false,
     required: [],
@@ -198,7 +199,7 @@ export const RELEASE_ACTIONS = {
     ],
   },
   'localized-rollback': {
-    summary: 'Makes an earlier localized release current again; default the previous one.',
+    summary: 'Makes an earlier localized release current again; by default the previous one.',
     mode: 'queued',
     destructive: true,
     required: [],
@@ -208,7 +209,7 @@ export const RELEASE_ACTIONS = {
     errors: ['unknown_release', 'base_mismatch', 'nothing_to_roll_back'],
   },
   'release-cleanup': {
-    summary: 'Deletes releases beyond those to keep, or one by id, and the objects nothing refers to.',
+    summary: 'Deletes releases beyond the number to keep, or one by id, and unreferenced objects.',
     mode: 'queued',
     destructive: true,
     required: [],

@@ -142,8 +142,7 @@ export const TRANSLATION_ACTIONS = {
     errors: ['term_exists', 'invalid_path'],
   },
   'translation-glossary-update': {
-    summary:
-      'Changes a Glossary term; an approved one becomes a draft unless reviewer and reason come along.',
+    summary: 'Changes a Glossary term; an approved one becomes a draft unless reviewer and reason are given.',
     mode: 'inline',
     destructive: false,
     required: ['term_id'],

@@ -7,9 +7,9 @@ import { REVIEW_STATUSES } from '../schemas/vocabulary.ts';
 const MAX_TEXT = 65_536;
 /** Longest name, id or path. */
 const MAX_NAME = 4096;
-/** Most items of a list of strings. */
+/** Maximum number of items of a list of strings. */
 const MAX_STRINGS = 1000;
-/** Most translation results of one call. */
+/** Maximum number of translation results of one call. */
 const MAX_RESULTS = 10_000;
 
 const flag = z.boolean({ error: 'must be true or false' });
@@ -34,7 +34,7 @@ const TranslationResultSchema = z.strictObject({
 const GlossaryOverrideSchema = z.strictObject({
   qa_identity: name
     .min(1, { error: 'must not be empty' })
-    .describe('The identity of the diagnosis accepted.'),
+    .describe('The identity of the accepted diagnosis.'),
   reviewer: name,
   reason: prose,
   provenance: prose.describe('Where the decision was made.'),
@@ -57,7 +57,7 @@ export const ControlBodySchema = z
     id: name,
     group: name,
     action: name,
-    args: names.describe('`key=value` pairs; the keys are the fields of the action they are for.'),
+    args: names.describe('`key=value` pairs; the keys are fields of the action.'),
     next_run_unix_seconds: int64(),
     delay_seconds: int64(),
     every_seconds: int64(),

@@ -7,7 +7,7 @@ import { fieldErrorsOf } from '../problems/field-errors.ts';
 import { ControlBodySchema, isControlSwitch, type ControlBody, type ControlField } from './control-body.ts';
 import type { FieldError } from '../problems/service-error.ts';
 
-/** A body that is good for its action as far as can be told without state. */
+/** A body that is valid for its action, as far as this can be checked without state. */
 export interface AcceptedControlBody {
   readonly body: ControlBody;
   /** Valid fields that the action does not use; the 202 body lists them. */
@@ -17,7 +17,7 @@ export interface AcceptedControlBody {
 /** The same with the fields that the action uses alone, each with the type that the action gives it. */
 export interface AcceptedActionBody<A extends ControlAction> {
   readonly body: BodyOf<A>;
-  /** What is recorded on the task of every action. */
+  /** The fields that are recorded on the task of every action. */
   readonly audit: Pick<ControlBody, AuditField>;
   readonly ignoredFields: readonly ControlField[];
 }
@@ -90,7 +90,7 @@ function checkChoice(body: ControlBody, { fields, rule }: FieldChoice): FieldErr
     return [{ pointer: '', message: `needs ${rule === 'one' ? 'exactly' : 'at least'} one of ${names}` }];
   }
   if (rule !== 'some' && present.length > 1) {
-    const message = `excludes the others of ${names}; send one of them`;
+    const message = `cannot be combined with others of ${names}; send only one`;
     return present.map((field) => ({ pointer: `/${field}`, message }));
   }
   return [];

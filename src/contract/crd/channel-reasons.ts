@@ -3,11 +3,11 @@
  * its own way to the pods. The text says what it means and what to do.
  */
 export const CHANNEL_REASONS = {
-  Distributable: 'Every pod serves the same attested and fully represented release, as the spec asks for.',
+  Distributable: 'Every pod serves the same attested, fully represented release that the spec asks for.',
   Passed: 'Every pod with fresh evidence passed the checks of this stage.',
   Serving: 'At least one pod serves the channel.',
   UpToDate: 'Nothing is left to do.',
-  NotStalled: 'Nothing waits for a person.',
+  NotStalled: 'No manual action is needed.',
   Suspended:
     'spec.suspend is set: the schedules are disabled and no action is taken; verdicts are still reported.',
   ServiceNotFound:
@@ -17,22 +17,22 @@ export const CHANNEL_REASONS = {
     'The Secret of spec.adminTokenSecretRef, or its key, does not exist or is empty. Create it or correct the reference.',
   TokenSecretForbidden:
     'The operator may not read the Secret of spec.adminTokenSecretRef. Grant it get on secrets.',
-  TokenRejected: 'A server refused the admin token. Put the token that the server has into the Secret.',
+  TokenRejected: 'A server rejected the admin token. Put the token of the server into the Secret.',
   ControlNotExposed:
     'A server does not forward control actions. Set admin.exposeControl and an admin token on the server.',
-  ActionRejected: 'A daemon refused an action; the message has its code. Correct the spec or the daemon.',
+  ActionRejected: 'A daemon rejected an action; the message has its code. Correct the spec or the daemon.',
   ReleaseUnknown:
-    'No daemon knows the release that spec.release names. Correct it, or wait until it is there.',
+    'No daemon knows the release in spec.release. Correct the name, or wait until the release is available.',
   PinNotSupported:
-    'spec.release names an earlier official release, and no action makes an official release current again. Remove the pin.',
-  NoPods: 'No pod stands behind the Service. Check its selector and the Deployment.',
+    'spec.release names an earlier official release, and no action can make it current again. Remove the pin.',
+  NoPods: 'The Service has no pods. Check its selector and the Deployment.',
   PodUnreachable:
-    'A pod gave no usable answer for so long that nothing is known of it. Check the pod and the network.',
-  PodsDiffer: 'The pods serve different releases, as they do for a moment while a release is switched.',
-  AdminUnavailable: 'A daemon could not be asked or told; it is tried again. Serving goes on meanwhile.',
+    'A pod has not given a usable answer for too long, so its state is unknown. Check the pod and the network.',
+  PodsDiffer: 'The pods serve different releases. This is normal for a moment during a release switch.',
+  AdminUnavailable: 'A daemon could not be reached; the operator retries. Serving continues.',
   TaskFailed:
-    'The task that was to make spec.release current failed. Look at it, and change the spec to try again.',
-  ReleaseChanging: 'The daemon was asked to make spec.release current and has not finished.',
+    'The task that should make spec.release current failed. Check its log; change the spec to retry.',
+  ReleaseChanging: 'The daemon is still making spec.release current.',
 } as const;
 
 /** One constant of the catalogue. */
@@ -41,10 +41,10 @@ export type ChannelReason = keyof typeof CHANNEL_REASONS;
 /** The types of the conditions, in the order in which they are reported, and what True means. */
 export const CONDITION_TYPES = {
   Ready: 'Every pod serves the same sound release, and everything the spec asks for is in place.',
-  Reconciling: 'The operator works on it, or waits for something that passes by itself.',
-  Stalled: 'Nothing goes on until a person changes something.',
+  Reconciling: 'The operator is working on it, or waits for a temporary condition to clear.',
+  Stalled: 'Progress requires a manual change.',
   Attested: 'A valid attestation authorizes a release of the channel.',
-  SnapshotBound: 'The manifest of that release is on the volume, whole and as attested.',
+  SnapshotBound: 'The manifest of that release is on the volume, complete and as attested.',
   Represented: 'Every entry of the release is on the volume, and none is known to be damaged.',
   Serving: 'At least one pod serves the channel.',
 } as const;

@@ -9,12 +9,22 @@ export const NAME_MAX = 50;
 
 const READY = '.status.conditions[?(@.type=="Ready")]';
 
-/** What `kubectl get releasechannels` shows: what is served, is it sound, since when. */
+/** Columns of `kubectl get releasechannels`: the served release, whether it is sound, and since when. */
 const PRINTER_COLUMNS = [
   { name: 'Channel', type: 'string', jsonPath: '.spec.channel' },
-  { name: 'Release', type: 'string', jsonPath: '.status.release.id', description: 'What is served.' },
-  { name: 'Pods', type: 'string', jsonPath: '.status.servingPods', description: 'Serving, of all.' },
-  { name: 'Ready', type: 'string', jsonPath: `${READY}.status`, description: 'Whether it is sound.' },
+  { name: 'Release', type: 'string', jsonPath: '.status.release.id', description: 'The current release.' },
+  {
+    name: 'Pods',
+    type: 'string',
+    jsonPath: '.status.servingPods',
+    description: 'Pods that serve, of all pods.',
+  },
+  {
+    name: 'Ready',
+    type: 'string',
+    jsonPath: `${READY}.status`,
+    description: 'Whether every pod serves a sound release.',
+  },
   { name: 'Reason', type: 'string', jsonPath: `${READY}.reason` },
   { name: 'Since', type: 'date', jsonPath: `${READY}.lastTransitionTime` },
   { name: 'Verified', type: 'date', jsonPath: '.status.release.verifiedAt', priority: 1 },
@@ -65,7 +75,8 @@ export function renderReleaseChannelDefinition(): string {
 function releaseChannelSchema(): JsonSchema {
   return {
     type: 'object',
-    description: 'A release channel of a slipway-server: how it is kept, and what each pod can really serve.',
+    description:
+      'A release channel of a slipway-server: its desired settings, and what each pod can really serve.',
     required: ['spec'],
     properties: {
       apiVersion: { type: 'string' },

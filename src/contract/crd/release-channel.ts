@@ -6,9 +6,9 @@ import { CONDITION_TYPES, type ConditionType } from './channel-reasons.ts';
 import { DURATION_PATTERN } from './duration.ts';
 import { REQUESTED_AT_MAX } from './resource-names.ts';
 
-/** Most releases in `status.history`. */
+/** Maximum number of releases in `status.history`. */
 export const HISTORY_MAX = 10;
-/** Most pods in `status.pods`. */
+/** Maximum number of pods in `status.pods`. */
 export const PODS_MAX = 100;
 /** Longest message, characters. Source: metav1.Condition. */
 export const MESSAGE_MAX = 1024;
@@ -43,13 +43,13 @@ function duration(least: string, what: string): z.ZodString {
     );
 }
 
-/** What a user asks for. */
+/** The settings of a user. */
 export const ReleaseChannelSpecSchema = z
   .object({
     channel: z
       .enum(CHANNELS)
-      .describe('The release channel of the server that this object stands for. Cannot be changed.')
-      .meta(cel({ rule: 'self == oldSelf', message: 'cannot be changed: make another ReleaseChannel' })),
+      .describe('The release channel of the server that this object represents. Cannot be changed.')
+      .meta(cel({ rule: 'self == oldSelf', message: 'cannot be changed: create another ReleaseChannel' })),
     serverRef: z
       .object({
         name: z
@@ -61,10 +61,10 @@ export const ReleaseChannelSpecSchema = z
           .meta(
             cel({
               rule: 'self == oldSelf',
-              message: 'cannot be changed: make another ReleaseChannel',
+              message: 'cannot be changed: create another ReleaseChannel',
             }),
           ),
-        port: z.int().min(1).max(65_535).describe('Port of the Service that leads to slipway-server.'),
+        port: z.int().min(1).max(65_535).describe('Port of the Service that targets slipway-server.'),
       })
       .describe('The Service in front of the slipway-server pods.'),
     adminTokenSecretRef: z
@@ -103,7 +103,7 @@ export const ReleaseChannelSpecSchema = z
       .max(128)
       .regex(RELEASE_ID_PATTERN)
       .describe(
-        'The release that should be current. Localized: it is published, or made current again. Official: once it is current, syncs are held back.',
+        'The release that should be current. Localized: the operator publishes it or makes it current again. Official: once it is current, the operator pauses syncs.',
       )
       .optional(),
     suspend: z
@@ -123,7 +123,7 @@ export const ReleaseChannelSpecSchema = z
       },
     ),
   )
-  .describe('What should be.');
+  .describe('The desired state.');
 
 /** The spec of a ReleaseChannel. */
 export type ReleaseChannelSpec = z.infer<typeof ReleaseChannelSpecSchema>;
@@ -135,15 +135,15 @@ const Message = z.string().max(MESSAGE_MAX);
 const ConditionSchema = z.object({
   type: z
     .enum(Object.keys(CONDITION_TYPES) as [ConditionType, ...ConditionType[]])
-    .describe('What is said to be true or not.'),
+    .describe('The type of the condition.'),
   status: z.enum(['True', 'False', 'Unknown']),
   reason: z
     .string()
     .max(1024)
     .describe('A reason of the verdict catalogue or of the operator; see the reference.'),
   message: Message.describe('For people.'),
-  lastTransitionTime: Timestamp.describe('Since when the status is as it is.'),
-  observedGeneration: z.int().min(0).describe('The generation of the spec that this is about.'),
+  lastTransitionTime: Timestamp.describe('When the status last changed.'),
+  observedGeneration: z.int().min(0).describe('The generation of the spec that this condition refers to.'),
 });
 
 /** A condition of a ReleaseChannel. */
@@ -151,9 +151,9 @@ export type ChannelCondition = z.infer<typeof ConditionSchema>;
 
 const CurrentReleaseSchema = z
   .object({
-    id: z.string().describe('The release that is served.'),
+    id: z.string().describe('The served release.'),
     snapshotId: z.string().describe('Digest of its manifest.').optional(),
-    since: Timestamp.describe('Since when the first pod has been serving it.').optional(),
+    since: Timestamp.describe('When the first pod started to serve it.').optional(),
     verifiedAt: Timestamp.describe('The last full verification of its bytes.').optional(),
     attestationVersion: z.int().min(1).describe('Version of the attestation that authorizes it.').optional(),
     attestationExpiresAt: Timestamp.describe('When that attestation expires.').optional(),
@@ -172,19 +172,22 @@ const HistoryRowSchema = z.object({
 const PodVerdictSchema = z.object({
   name: z.string().describe('Name of the pod, or its address.'),
   serving: z.enum(['True', 'False', 'Unknown']).describe('Whether it serves the channel.'),
-  reason: z.string().describe('Why not; a reason of the verdict catalogue or of the operator.').optional(),
+  reason: z
+    .string()
+    .describe('The reason if it does not serve, from the verdict catalogue or from the operator.')
+    .optional(),
   message: Message.optional(),
   release: z.string().describe('The release it is bound to.').optional(),
-  since: Timestamp.describe('Since when it has been so.').optional(),
+  since: Timestamp.describe('When this last changed.').optional(),
 });
 
-/** What one pod can really serve. */
+/** The release that one pod can really serve. */
 export type PodVerdict = z.infer<typeof PodVerdictSchema>;
 
-/** What the operator found. */
+/** The findings of the operator. */
 export const ReleaseChannelStatusSchema = z
   .object({
-    observedGeneration: z.int().min(0).describe('The generation of the spec that was acted on.'),
+    observedGeneration: z.int().min(0).describe('The generation of the spec that the operator last handled.'),
     conditions: z
       .array(ConditionSchema)
       .max(16)
@@ -196,7 +199,7 @@ export const ReleaseChannelStatusSchema = z
       .array(PodVerdictSchema)
       .max(PODS_MAX)
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('One verdict per pod, in order of name.'),
+      .describe('One verdict per pod, ordered by name.'),
     history: z
       .array(HistoryRowSchema)
       .max(HISTORY_MAX)
@@ -205,10 +208,10 @@ export const ReleaseChannelStatusSchema = z
     lastHandledReconcileAt: z
       .string()
       .max(REQUESTED_AT_MAX)
-      .describe('The last value of the annotation slipway.dev/requestedAt that was acted on.')
+      .describe('The last value of the annotation slipway.dev/requestedAt that the operator handled.')
       .optional(),
   })
-  .describe('What is.');
+  .describe('The observed state.');
 
 /** The status of a ReleaseChannel. */
 export type ReleaseChannelStatus = z.infer<typeof ReleaseChannelStatusSchema>;

@@ -16,8 +16,8 @@ export const RELEASE_CHANNEL_PLURAL = 'releasechannels';
 /** Holds a deletion until the schedules that belong to the object are gone from its server. */
 export const SCHEDULES_FINALIZER = `${API_GROUP}/schedules`;
 
-/** A new value of this annotation asks for a reconciliation, and for a sync of an official channel, at once. */
+/** A new value of this annotation requests an immediate reconciliation, and a sync of an official channel. */
 export const REQUESTED_AT_ANNOTATION = `${API_GROUP}/requestedAt`;
 
-/** Longest value of {@link REQUESTED_AT_ANNOTATION} that is told apart, characters. */
+/** Longest value of {@link REQUESTED_AT_ANNOTATION} that is compared, characters. */
 export const REQUESTED_AT_MAX = 128;

@@ -25,10 +25,10 @@ export const PREDICATE_TYPE = 'https://slipway.dev/attestation/distribution/v1';
 /** Longest envelope, in bytes. */
 export const ENVELOPE_MAX_BYTES = 64 * 1024;
 
-/** Most signatures of one envelope; each trusted key may be tried on each. */
+/** Maximum number of signatures of one envelope; each trusted key may be tried on each. */
 export const ENVELOPE_MAX_SIGNATURES = 8;
 
-/** Most releases in `retained`, so that a statement always fits its envelope. */
+/** Maximum number of releases in `retained`, so that a statement always fits its envelope. */
 export const RETAINED_MAX_RELEASES = 32;
 
 /** The last second that ISO 8601 writes with four digits of year. */
@@ -78,7 +78,7 @@ const retainedRelease = z.discriminatedUnion('channel', [
   localizedRelease.extend({ channel: z.literal('localized'), ...retained }),
 ]);
 
-/** What the daemon says, in its own terms. */
+/** The statement of the daemon, in its own terms. */
 export const PredicateSchema = z.object({
   version: z.int().min(1),
   issued_at: unixSeconds,
@@ -176,7 +176,7 @@ export function renderStatement(
     JSON.stringify({ _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate }),
   );
   const readBack = parseStatement(bytes);
-  if (!readBack.ok) throw new Error(`a statement that nobody would accept: ${readBack.error}`);
+  if (!readBack.ok) throw new Error(`the statement would be rejected: ${readBack.error}`);
   return bytes;
 }
 
@@ -230,7 +230,7 @@ function subjectProblem(
   for (const { name, digest } of subjects) {
     const release = expected.get(name);
     if (release === undefined)
-      return `the subject ${JSON.stringify(name)} is no authorized release, or is repeated`;
+      return `the subject ${JSON.stringify(name)} is not an authorized release, or is repeated`;
     if (manifestDigestOf(release.snapshot_id) !== digest.blake3) {
       return `the subject ${name} has another digest than the predicate's snapshot_id`;
     }

@@ -6,7 +6,7 @@ import type { FieldError } from '../problems/service-error.ts';
 import { Blake3Schema, Count } from '../schemas/answers/common.ts';
 import { answer } from '../schemas/answers/answer.ts';
 
-/** Most objects that one request of `POST /v1/damage` names. */
+/** Maximum number of objects that one request of `POST /v1/damage` names. */
 export const DAMAGE_REPORTS_MAX = 1000;
 
 /** Longest destination of a report, characters. */
@@ -18,7 +18,7 @@ const DamageReportSchema = z.strictObject({
   blake3: Blake3Schema.transform((digest) => digest as Blake3Hex),
   destination: z.string().min(1).max(DESTINATION_MAX).describe('One entry that has these bytes.'),
   kind: z.enum(['missing', 'damaged']),
-  message: z.string().max(DAMAGE_MESSAGE_MAX).describe('What the reader found, for the log.'),
+  message: z.string().max(DAMAGE_MESSAGE_MAX).describe('The finding of the reader, for the log.'),
 });
 
 /** The body of `POST /v1/damage`. */

@@ -21,7 +21,7 @@ export const MANIFEST_FORMAT = 'slipway-manifest';
 /** Longest manifest file, in bytes. */
 export const MANIFEST_MAX_BYTES = 2 * 1024 * 1024 * 1024;
 
-/** Most different media types in one manifest. */
+/** Maximum number of different media types in one manifest. */
 export const MANIFEST_MAX_MEDIA_TYPES = 4096;
 
 /** Longest app version, in characters. */
@@ -87,7 +87,7 @@ export function parseManifestHeader(line: string): Result<ManifestHeader, string
 }
 
 /**
- * Parses one entry line of a manifest. What depends on the lines before it (order, sums) is for the caller.
+ * Parses one entry line of a manifest. The caller checks its relation to other lines (order, sums).
  *
  * @param line the line without its line feed
  * @returns the entry, or one sentence that says what is wrong
@@ -129,7 +129,7 @@ export function entryProblem(fields: Readonly<Record<string, unknown>>): string 
 /** What is wrong with the fields of a header, or `null`. */
 export function headerProblem(fields: Readonly<Record<string, unknown>>): string | null {
   if (fields['format'] !== MANIFEST_FORMAT) return `format is not "${MANIFEST_FORMAT}"`;
-  if (fields['version'] !== 1) return 'version is not 1, the only one this program reads';
+  if (fields['version'] !== 1) return 'version is not 1, the only supported version';
   const channel = fields['channel'];
   if (typeof channel !== 'string' || !isChannel(channel)) return 'channel is neither official nor localized';
   if (!isReleaseId(fields['release_id'])) return 'release_id is not a release id';
@@ -146,9 +146,11 @@ export function headerProblem(fields: Readonly<Record<string, unknown>>): string
 
 function blocksProblem(size: number, blocks: unknown): string | null {
   if (!hasBlockList(size)) {
-    return blocks === undefined ? null : `blocks is for entries of more than ${BLOCK_SIZE} bytes only`;
+    return blocks === undefined
+      ? null
+      : `blocks is only allowed for entries of more than ${BLOCK_SIZE} bytes`;
   }
-  if (blocks === undefined) return `blocks is missing: the entry has more than ${BLOCK_SIZE} bytes`;
+  if (blocks === undefined) return `blocks is missing, but the entry has more than ${BLOCK_SIZE} bytes`;
   return typeof blocks === 'string' && isBlake3Hex(blocks)
     ? null
     : 'blocks is not 64 lower-case hexadecimal digits';
@@ -172,7 +174,7 @@ function appVersionProblem(value: unknown): string | null {
     value !== '' &&
     value.length <= APP_VERSION_MAX_LENGTH &&
     value.isWellFormed();
-  return ok ? null : `app_version is not a text of 1 to ${APP_VERSION_MAX_LENGTH} characters`;
+  return ok ? null : `app_version is not a string of 1 to ${APP_VERSION_MAX_LENGTH} characters`;
 }
 
 function parseObject(line: string): Readonly<Record<string, unknown>> | null {

@@ -33,7 +33,7 @@ const schema = z
     version: z.literal(1),
     channel: z.enum(CHANNELS),
     release_id: releaseId,
-    /** What upstream called it; absent when that is `release_id`. */
+    /** The name that upstream gave it; absent if that is `release_id`. */
     upstream_release_id: releaseId.optional(),
     /** Only localized: the official release it was made from. */
     base_release_id: releaseId.optional(),

@@ -9,10 +9,10 @@ const schema = z.strictObject({
   format: z.literal('slipway-snapshot-store'),
   version: z.literal(1),
   /** A UUID where this program made the store. */
-  store_id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'is not the id of a store'),
+  store_id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'is not a store id'),
 });
 
-/** What FORMAT says: the layout of the volume, and which store it is. An attestation names one store id. */
+/** Content of FORMAT: the layout of the volume, and the id of the store. An attestation names one store id. */
 export type StoreFormat = Readonly<z.infer<typeof schema>>;
 
 /** The bytes of FORMAT for a new store with this id (a UUID). */
@@ -31,7 +31,7 @@ export function parseStoreFormat(text: string): Result<StoreFormat, string> {
   try {
     value = JSON.parse(text);
   } catch {
-    return failure(`${STORE_FORMAT_FILE} is not JSON: this is no snapshot store, or the file is damaged`);
+    return failure(`${STORE_FORMAT_FILE} is not JSON: this is not a snapshot store, or the file is damaged`);
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return success(parsed.data);
@@ -39,6 +39,6 @@ export function parseStoreFormat(text: string): Result<StoreFormat, string> {
     (issue) => `${issue.path.join('.') || 'document'}: ${issue.message}`,
   );
   return failure(
-    `${STORE_FORMAT_FILE} is not that of a snapshot store of version 1 (${problems.join('; ')})`,
+    `${STORE_FORMAT_FILE} does not describe a snapshot store of version 1 (${problems.join('; ')})`,
   );
 }

@@ -1,4 +1,4 @@
-/** What can be wrong with a JSON text. */
+/** Problems of a JSON text. */
 export type JsonErrorKind =
   | 'syntax'
   | 'too_large'

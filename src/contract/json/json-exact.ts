@@ -70,7 +70,7 @@ export function parseJsonExact(text: string, limits: JsonLimits = {}): unknown {
  */
 export function stringifyJsonExact(value: unknown, indent = 0): string {
   const text = stringify(value, indent);
-  if (text === undefined) throw new TypeError(`a value of type ${typeof value} has no JSON form`);
+  if (text === undefined) throw new TypeError(`a value of type ${typeof value} cannot be written as JSON`);
   return text;
 }
 

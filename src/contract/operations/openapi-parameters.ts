@@ -21,7 +21,7 @@ const PATH_PARAMETERS: Readonly<Record<string, { readonly description: string; r
   },
   path: {
     description:
-      '`{release_id}/{destination}` (immutable), or `{destination}` of the current release; it holds slashes.',
+      '`{release_id}/{destination}` (immutable), or `{destination}` of the current release; it contains slashes.',
     schema: { type: 'string', minLength: 1 },
   },
 };

@@ -1,8 +1,8 @@
-/** Groups of operations, with what they are for. */
+/** Groups of operations, with their purpose. */
 export const TAGS = [
   { name: 'Health', description: 'Liveness and readiness.' },
   { name: 'Release', description: 'Bootstrap, the current release, its history and its manifest.' },
-  { name: 'Launcher', description: 'The endpoints that existing launchers ask.' },
+  { name: 'Launcher', description: 'Endpoints for existing launchers.' },
   { name: 'CDN', description: 'Resource bytes.' },
   { name: 'Service', description: 'The service itself.' },
   { name: 'Admin', description: 'Reports of the daemon.' },
@@ -21,7 +21,7 @@ export const SECURITY_SCHEMES = {
     in: 'query',
     name: 'svc_token',
     description:
-      '`?svc_token=<ADMIN_TOKEN>`, for links; it is stripped before anything is logged or sent on.',
+      '`?svc_token=<ADMIN_TOKEN>`, for links; the server removes it before it logs or forwards the URL.',
   },
 } as const;
 

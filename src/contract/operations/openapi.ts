@@ -22,7 +22,7 @@ import { VerdictSchema } from '../schemas/answers/verdict.ts';
 type Json = Record<string, unknown>;
 type Operation = ReturnType<typeof listOperations>[number];
 
-/** Schemas that have a name of their own inside others. */
+/** Schemas that others refer to by name. */
 const SHARED: ReadonlyArray<readonly [string, z.ZodType]> = [
   ['Problem', ProblemSchema],
   ['ControlBody', ControlBodySchema],
@@ -57,13 +57,13 @@ export function buildOpenApi(): Json {
       version: INTERFACE_VERSION,
       description:
         'Resource bootstrap, distribution of verified releases, launcher compatibility, CDN-shaped delivery, and ' +
-        'authenticated admin reads and control. Routes outside `/admin` answer without a token unless the server is ' +
-        'configured to ask for one; `/healthz`, `/readyz` and `/api/launcher` never do. Any other path is 404 ' +
+        'authenticated admin reads and control. Routes outside `/admin` need no token unless the server is ' +
+        'configured to require one; `/healthz`, `/readyz` and `/api/launcher` never do. Any other path gives 404 ' +
         '`not_found`, any other method 405 `method_not_allowed` with `Allow`.',
       contact: { name: 'Slipway', url: 'https://slipway.dev' },
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
-    servers: [{ url: '/', description: 'The server that this document comes from.' }],
+    servers: [{ url: '/', description: 'The server that sent this document.' }],
     security: SECURITY_REQUIREMENT,
     tags: TAGS,
     paths,

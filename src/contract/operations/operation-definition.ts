@@ -4,7 +4,7 @@ import type { ReportName } from '../reports/reports.ts';
 import type { Answer } from '../schemas/answers/answer.ts';
 import type { QuerySchema } from './query.ts';
 
-/** What one status of an operation carries. */
+/** The content of one status of an operation. */
 export type AnswerDefinition =
   | {
       readonly kind: 'json';
@@ -30,7 +30,7 @@ export interface OperationDefinition {
    * `none`: never needs a token; `public`: needs one only where the server is configured so; `admin`: always.
    */
   readonly auth: 'none' | 'public' | 'admin';
-  /** What the daemon is asked for. */
+  /** The report or action of the daemon. */
   readonly daemon?: { readonly report: ReportName } | { readonly control: true };
   /** Whether parameters that are not declared are ignored (public routes) or refused (admin routes). */
   readonly tolerateUnknownQuery: boolean;

@@ -33,7 +33,7 @@ export const ADMIN_OPERATIONS = {
     method: 'get',
     path: '/admin/dashboard/',
     tag: 'Admin',
-    summary: 'The dashboard page; it holds no data itself.',
+    summary: 'The dashboard page; it contains no data.',
     query: AnyQuery,
     auth: 'none',
     tolerateUnknownQuery: true,
@@ -59,7 +59,7 @@ export const ADMIN_OPERATIONS = {
   getTranslationHandoff: read(
     '/admin/translation/handoff',
     'translation.handoff',
-    'What is ready for translators, and what is blocked.',
+    'Units that are ready for translators, and blocked ones.',
   ),
   getMemorySummary: read(
     '/admin/translation/memory/summary',
@@ -99,7 +99,7 @@ export const ADMIN_OPERATIONS = {
   getReleaseStatus: read(
     '/admin/releases/status',
     'release.status',
-    'How the current official and localized releases relate, and their integrity.',
+    'The relation of the current official and localized releases, and their integrity.',
   ),
   listReleaseHistory: read('/admin/releases', 'release.list', 'Releases, past and present.'),
   postControl: {

@@ -23,7 +23,7 @@ const PUBLIC = { ...OPEN, auth: 'public' } as const;
 
 const INVALID = problem('A parameter is malformed or out of bounds.', 'invalid_request');
 const UNAUTHENTICATED = problem(
-  'The server is configured to ask for a token here, and it is missing or invalid.',
+  'The server requires a token here, and it is missing or invalid.',
   'not_authenticated',
 );
 const NOT_DISTRIBUTABLE = problem('The current release is not distributable.', 'not_distributable');
@@ -69,7 +69,7 @@ export const PUBLIC_OPERATIONS = {
     ...PUBLIC,
     path: '/v1/bootstrap',
     tag: 'Release',
-    summary: 'What a client needs at startup, with the distribution health.',
+    summary: 'Startup data for clients, with the distribution health.',
     answers: {
       200: json('Bootstrap', BootstrapAnswer, 'The current release is distributable.'),
       401: UNAUTHENTICATED,
@@ -80,7 +80,7 @@ export const PUBLIC_OPERATIONS = {
     ...PUBLIC,
     path: '/v1/launcher/bootstrap',
     tag: 'Launcher',
-    summary: 'The bootstrap in the shape launchers read, with the distribution health.',
+    summary: 'The bootstrap in the format of launchers, with the distribution health.',
     answers: {
       200: json('LauncherBootstrap', LauncherBootstrapAnswer, 'The current release is distributable.'),
       401: UNAUTHENTICATED,
@@ -137,7 +137,7 @@ export const PUBLIC_OPERATIONS = {
     ...PUBLIC,
     path: '/v1/distribution',
     tag: 'Release',
-    summary: 'A verified release and a page of its manifest, or one entry whose bytes are checked again.',
+    summary: 'A verified release and a page of its manifest, or one entry whose bytes are verified again.',
     query: DistributionQuery,
     daemon: { report: 'release.status' },
     answers: {
@@ -173,7 +173,7 @@ export const PUBLIC_OPERATIONS = {
     answers: {
       200: json('ServerInfo', ServerInfoAnswer, 'The document.'),
       401: UNAUTHENTICATED,
-      404: problem('The release carries no server-info document.', 'no_server_info'),
+      404: problem('The release has no server-info document.', 'no_server_info'),
       503: NOT_DISTRIBUTABLE,
     },
   },
@@ -198,7 +198,7 @@ export const PUBLIC_OPERATIONS = {
       304: empty('The copy the client holds is current.'),
       401: UNAUTHENTICATED,
       404: problem('The release or the destination is not served.', 'unknown_destination'),
-      412: problem('A conditional header did not hold.', 'precondition_failed'),
+      412: problem('A precondition of the request failed.', 'precondition_failed'),
       416: problem('No requested range lies inside the resource.', 'range_not_satisfiable'),
       503: problem(
         'The release must not be served now, or a limit is reached.',
@@ -216,9 +216,9 @@ export const PUBLIC_OPERATIONS = {
     answers: {
       200: empty('The headers that GET would send.'),
       304: empty('The copy the client holds is current.'),
-      401: empty('The server is configured to ask for a token here, and it is missing or invalid.'),
+      401: empty('The server requires a token here, and it is missing or invalid.'),
       404: empty('The release or the destination is not served.'),
-      412: empty('A conditional header did not hold.'),
+      412: empty('A precondition of the request failed.'),
       503: empty('The release must not be served now.'),
     },
   },

@@ -10,10 +10,13 @@ const offset = integer(
   { min: 0, max: Number.MAX_SAFE_INTEGER },
   'Entries to skip; past the end gives an empty page.',
 ).default(0);
-const limit = integer({ min: 1, max: 1000 }, 'Most entries of the answer.').default(DEFAULT_LIMIT);
-const wideLimit = integer({ min: 1, max: 1000, wide: true }, 'Most entries of the answer.').default(
+const limit = integer({ min: 1, max: 1000 }, 'Maximum number of entries in the answer.').default(
   DEFAULT_LIMIT,
 );
+const wideLimit = integer(
+  { min: 1, max: 1000, wide: true },
+  'Maximum number of entries in the answer.',
+).default(DEFAULT_LIMIT);
 const channel = choice(CHANNELS, 'The release channel.');
 const sourceText = text('The source text, exactly. Empty counts as missing.', PARAMETER_MAX_LENGTH);
 const memoryPath = text('Translation Memory file, relative to its configured root.').optional();
@@ -37,7 +40,7 @@ export const DistributionQuery = z.object({
   channel: channel.default('official'),
   release_id: text('The release; default the current one of the channel.', 128).optional(),
   destination: text(
-    'Exactly this entry; its bytes and BLAKE3 digest are read and checked again for the answer.',
+    'Only this entry; the server reads its bytes and verifies its BLAKE3 digest for the answer.',
     1024,
   ).optional(),
   offset,
@@ -50,7 +53,7 @@ export const ReadinessQuery = z.object({
     .string()
     .transform((value) => value !== 'false')
     .pipe(z.boolean())
-    .meta({ description: 'Lists every check of the verdict; present without a value counts as true.' })
+    .meta({ description: 'Lists every check of the verdict; without a value it counts as true.' })
     .default(false),
 });
 
@@ -62,7 +65,7 @@ export const LauncherConfigJsonQuery = z.object({
 
 /** `/admin/logs`. */
 export const LogsQuery = z.strictObject({
-  tail: integer({ min: 1, max: 2000 }, 'Most lines, the newest.').default(200),
+  tail: integer({ min: 1, max: 2000 }, 'Maximum number of lines; the newest are returned.').default(200),
 });
 
 /** `/admin/tasks/status` and `/admin/tasks/logs`. */
@@ -113,7 +116,7 @@ export const MemorySummaryQuery = z.strictObject({ translation_memory_path: memo
 /** `/admin/translation/memory/query`. */
 export const MemoryQuery = z.strictObject({
   source_text: sourceText,
-  source_context: stringMap('A JSON object whose values are strings: where the text stands.').optional(),
+  source_context: stringMap('A JSON object whose values are strings: where the text occurs.').optional(),
   limit: wideLimit,
   translation_memory_path: memoryPath,
 });
@@ -148,5 +151,5 @@ export const GlossaryDiagnoseQuery = z.strictObject({
 /** `/admin/releases`. */
 export const AdminReleasesQuery = z.strictObject({ channel: channel.optional() });
 
-/** What a query schema is: an object of parameters. */
+/** A query schema: an object of parameters. */
 export type QuerySchema = z.ZodObject;

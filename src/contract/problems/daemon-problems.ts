@@ -8,7 +8,7 @@ export const DAEMON_PROBLEMS = {
   action_not_schedulable: {
     status: 400,
     title: 'Action not schedulable',
-    description: 'A schedule of this group cannot run this action; the detail lists those that it can.',
+    description: 'A schedule of this group cannot run this action; the detail lists the allowed actions.',
   },
   invalid_path: {
     status: 400,
@@ -33,7 +33,7 @@ export const DAEMON_PROBLEMS = {
   unknown_release: {
     status: 404,
     title: 'Unknown release',
-    description: 'The daemon keeps no release with this id.',
+    description: 'The daemon has no release with this id.',
   },
   unknown_report: { status: 404, title: 'Unknown report', description: 'No report has this name.' },
   unknown_schedule: {
@@ -55,17 +55,17 @@ export const DAEMON_PROBLEMS = {
     status: 409,
     title: 'Base release mismatch',
     description:
-      'The inputs or the localized release were made for another official release than the current one.',
+      'The inputs or the localized release were made for an official release other than the current one.',
   },
   conflict_group_changed: {
     status: 409,
     title: 'Conflict group changed',
-    description: 'The trusted records of the group are no longer those expected. Read the conflicts again.',
+    description: 'The trusted records of the group have changed. Read the conflicts again.',
   },
   invalid_transition: {
     status: 409,
     title: 'Invalid transition',
-    description: 'The task or term cannot go from its present state to the one asked for.',
+    description: 'The task or term cannot change from its current state to the requested one.',
   },
   lease_held: {
     status: 409,
@@ -96,7 +96,8 @@ export const DAEMON_PROBLEMS = {
   release_protected: {
     status: 409,
     title: 'Release protected',
-    description: 'The release is current, previous, pinned or the base of a kept release and is not removed.',
+    description:
+      'The release is current, previous, pinned or the base of a kept release, so it is not removed.',
   },
   schedule_disabled: {
     status: 409,
@@ -111,12 +112,12 @@ export const DAEMON_PROBLEMS = {
   source_mismatch: {
     status: 409,
     title: 'Source mismatch',
-    description: 'A result was made for another source text than the stored one. Take a fresh hand-off.',
+    description: 'A result belongs to a different source text than the stored one. Export a new hand-off.',
   },
   store_locked: {
     status: 409,
     title: 'Store locked',
-    description: 'Another task has the snapshot store to itself. Try again when it is done.',
+    description: 'Another task holds the snapshot store exclusively. Retry when it has ended.',
   },
   task_already_terminal: {
     status: 409,
@@ -126,7 +127,7 @@ export const DAEMON_PROBLEMS = {
   term_approved: {
     status: 409,
     title: 'Term approved',
-    description: 'An approved term is deleted only with `force`. Deprecate it first.',
+    description: 'An approved term can only be deleted with `force`. Deprecate it first.',
   },
   term_conflict: {
     status: 409,
@@ -148,7 +149,7 @@ export const DAEMON_PROBLEMS = {
   config_invalid: {
     status: 422,
     title: 'Configuration invalid',
-    description: 'The new configuration was refused and the old one is kept; the detail lists the problems.',
+    description: 'The new configuration is invalid and the old one is kept; the detail lists the problems.',
   },
   coverage_incomplete: {
     status: 422,
@@ -168,7 +169,7 @@ export const DAEMON_PROBLEMS = {
   restart_unsupported: {
     status: 422,
     title: 'Restart unsupported',
-    description: 'Nothing would start the daemon again. Run it supervised and configure it so.',
+    description: 'Nothing would restart the daemon. Run it under a supervisor and set `supervised` to true.',
   },
   units_missing: {
     status: 422,

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { FieldError } from './service-error.ts';
 
-/** Most errors that one answer lists. */
+/** Maximum number of errors that one answer lists. */
 const MAX_ERRORS = 50;
 
 /**

@@ -26,7 +26,7 @@ export const ProblemSchema = z
     type: z.string().describe('URI reference that names the problem type.'),
     title: z.string(),
     status: z.int().min(400).max(599).describe('The HTTP status of the answer.'),
-    detail: z.string().describe('What is wrong here, where, and what to do.'),
+    detail: z.string().describe('The error: what is wrong, where, and what to do.'),
     instance: z.string().describe('The request id; the log has the details under it.'),
     code: z.string().describe('A code of the problem catalogue.'),
     reason: ReasonSchema.optional(),
@@ -36,7 +36,7 @@ export const ProblemSchema = z
         status: z.int().min(100).max(599).nullable(),
         code: z.string().nullable(),
       })
-      .describe('What the daemon answered; null where it did not.')
+      .describe('The answer of the daemon; null if there was none.')
       .optional(),
   })
   .describe('Problem details (RFC 9457).');

@@ -1,7 +1,7 @@
 import { DAEMON_PROBLEMS } from './daemon-problems.ts';
 import type { ProblemDefinition } from './problem-definition.ts';
 
-/** Codes that the service answers of its own accord. */
+/** Codes of the service itself. */
 const SERVICE_PROBLEMS = {
   invalid_request: {
     status: 400,
@@ -30,17 +30,17 @@ const SERVICE_PROBLEMS = {
   no_server_info: {
     status: 404,
     title: 'No server-info document',
-    description: 'The selected release carries no server-info document. Its upstream does not publish one.',
+    description: 'The selected release has no server-info document. Its upstream does not publish one.',
   },
   method_not_allowed: {
     status: 405,
     title: 'Method not allowed',
-    description: 'The path exists, the method does not; `Allow` lists those that do.',
+    description: 'The path does not support this method; `Allow` lists the supported ones.',
   },
   request_timeout: {
     status: 408,
     title: 'Request timeout',
-    description: 'The request was not received in time. Send it again, faster.',
+    description: 'The request did not arrive in time. Send it faster.',
   },
   release_not_distributable: {
     status: 409,
@@ -50,7 +50,7 @@ const SERVICE_PROBLEMS = {
   precondition_failed: {
     status: 412,
     title: 'Precondition failed',
-    description: 'A conditional header did not hold.',
+    description: 'A precondition of the request failed.',
   },
   body_too_large: {
     status: 413,
@@ -90,12 +90,12 @@ const SERVICE_PROBLEMS = {
   daemon_rejected: {
     status: 502,
     title: 'Daemon rejected the request',
-    description: 'The daemon refused the action; `daemon` has its status and code.',
+    description: 'The daemon rejected the action; `daemon` has its status and code.',
   },
   daemon_unreachable: {
     status: 502,
     title: 'Daemon unreachable',
-    description: 'The action could not be handed to the daemon. It may be starting or down; try again.',
+    description: 'The action could not be sent to the daemon, which may be starting or down. Retry.',
   },
   backend_unavailable: {
     status: 503,
@@ -110,7 +110,7 @@ const SERVICE_PROBLEMS = {
   overloaded: {
     status: 503,
     title: 'Overloaded',
-    description: 'A limit of this server is reached; try again later.',
+    description: 'This server has reached a limit; retry later.',
   },
 } as const satisfies Record<string, ProblemDefinition>;
 

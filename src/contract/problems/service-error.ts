@@ -7,11 +7,11 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** What a {@link ServiceError} carries beside its code. */
+/** The optional parts of a {@link ServiceError}. */
 export interface ServiceErrorOptions {
   readonly reason?: Reason;
   readonly errors?: readonly FieldError[];
-  /** What the daemon answered, on 501, 502 and 503 of forwarded operations. */
+  /** The answer of the daemon, on 501, 502 and 503 of forwarded operations. */
   readonly daemon?: { readonly status: number | null; readonly code: string | null };
   /** Seconds for `Retry-After`. */
   readonly retryAfter?: number;

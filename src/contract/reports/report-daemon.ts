@@ -16,13 +16,13 @@ const LogLineSchema = z.object({
 /** One task of the daemon. */
 export const TaskSchema = z.object({
   task_id: z.string().describe('ULID.'),
-  kind: z.string().describe('What the task does: the action, or the name of background work.'),
+  kind: z.string().describe('The work of the task: the action, or the name of background work.'),
   lane: z.enum(TASK_LANES),
   status: z.enum(TASK_STATUSES),
-  args: JsonObject.describe('What the task was given.'),
+  args: JsonObject.describe('The arguments of the task.'),
   attempt: Count.describe('1 in the first run, 0 before it.'),
   max_attempts: z.int().min(1),
-  run_at: UnixSeconds.describe('Not before; Unix seconds.'),
+  run_at: UnixSeconds.describe('Earliest start; Unix seconds.'),
   created_at: UnixSeconds,
   started_at: UnixSeconds.nullable(),
   finished_at: UnixSeconds.nullable(),
@@ -42,7 +42,7 @@ export const TaskSchema = z.object({
   schedule_id: z.string().nullable(),
   reviewer: z.string().nullable(),
   reason: z.string().nullable(),
-  correlation_id: z.string().nullable().describe('The request that asked for the task.'),
+  correlation_id: z.string().nullable().describe('The request that created the task.'),
 });
 
 const TASK_EXAMPLE: z.input<typeof TaskSchema> = {
@@ -78,8 +78,8 @@ export const DoctorReport = report(
       z.object({
         id: z.string(),
         status: z.enum(['ok', 'degraded', 'failing']),
-        message: z.string().describe('What was found and what to do.'),
-        since: UnixSeconds.describe('Since when the check has this status; Unix seconds.'),
+        message: z.string().describe('The finding and what to do.'),
+        since: UnixSeconds.describe('When the check got this status; Unix seconds.'),
       }),
     ),
   },
@@ -102,7 +102,7 @@ export const LogsReport = report(
 export const TaskListReport = report(
   'task.list',
   {
-    counts: Counts.describe('Tasks by status, over all that are kept.'),
+    counts: Counts.describe('Number of stored tasks by status.'),
     items: z.array(TaskSchema).describe('Newest first, at most 500.'),
   },
   { counts: { running: 1 }, items: [TASK_EXAMPLE] },
@@ -127,7 +127,7 @@ export const TaskLogsReport = report(
         }),
       )
       .describe('Oldest first.'),
-    truncated: z.boolean().describe('Whether the task wrote more lines than are kept.'),
+    truncated: z.boolean().describe('Whether the task wrote more lines than the daemon stores.'),
   },
   {
     task_id: EXAMPLE.taskId,

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { answer, type Answer } from '../schemas/answers/answer.ts';
 import { Count, EXAMPLE, UnixSeconds } from '../schemas/answers/common.ts';
 
-/** What every report begins with. */
+/** The first fields of every report. */
 const REPORT_ENVELOPE = {
   report: z.string().describe('The name of the report.'),
   generated_at: UnixSeconds,
   daemon: z.object({ version: z.string(), boot_id: z.string() }),
 } as const;
 
-/** What every list adds. */
+/** The common fields of lists. */
 export const PAGE = {
-  total: Count.describe('Rows that match, on all pages.'),
+  total: Count.describe('Matching rows on all pages.'),
   offset: Count,
   limit: z.int().min(1).max(1000),
 } as const;

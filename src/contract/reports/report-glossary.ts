@@ -76,7 +76,7 @@ export const GlossarySummaryReport = report(
     reason: z.string().describe('Why it is not available.').optional(),
     path: z.string(),
     counts: Counts.describe('Terms by review status.'),
-    generation: Count.describe('Grows with every change.'),
+    generation: Count.describe('Increases with every change.'),
     pairs: z.array(PairSchema),
   },
   {
@@ -92,7 +92,7 @@ export const GlossarySummaryReport = report(
 export const GlossaryQueryReport = report(
   'translation.glossary.query',
   {
-    total: Count.describe('Terms that match, also those beyond `limit`.'),
+    total: Count.describe('Matching terms, including those beyond `limit`.'),
     limit: z.int().min(1).max(1000),
     items: z.array(GlossaryTermSchema),
   },
@@ -127,7 +127,7 @@ export const GlossaryDiagnoseReport = report(
       }),
     ),
     decision: z.object({ blocked: z.boolean(), codes: z.array(z.string()) }),
-    qa_identity: z.string().describe('Names this diagnosis; an override confirms exactly it.'),
+    qa_identity: z.string().describe('Identifies this diagnosis; an override must name it.'),
   },
   {
     source_text: 'おはよう、先生',

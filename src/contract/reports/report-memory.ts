@@ -124,7 +124,7 @@ export const MemoryQueryReport = report(
 export const MemoryConflictsReport = report(
   'translation.memory.conflicts',
   {
-    total: Count.describe('Groups, also those beyond `limit`.'),
+    total: Count.describe('Groups, including those beyond `limit`.'),
     limit: z.int().min(1).max(1000),
     groups: z
       .array(
@@ -135,7 +135,7 @@ export const MemoryConflictsReport = report(
           records: z.array(MemoryRecordSchema),
         }),
       )
-      .describe('In order of `identity`.'),
+      .describe('Ordered by `identity`.'),
   },
   {
     total: 1,

@@ -43,7 +43,7 @@ export const ParseStatusReport = report(
     by_format: Counts,
     units: Count,
     errors: Count,
-    skipped: Counts.describe('Strings that are no text units, by why.'),
+    skipped: Counts.describe('Strings that are not text units, by reason.'),
     last_run: z
       .object({
         task_id: z.string(),
@@ -81,7 +81,7 @@ export const TextUnitsReport = report(
     ...PAGE,
     items: z.array(
       z.object({
-        unit_id: z.string().describe('Names the place of the text, across releases.'),
+        unit_id: z.string().describe('Identifies the position of the text across releases.'),
         ...LOCATION,
         source_text: z.string(),
         source_digest: z.string(),
@@ -120,7 +120,7 @@ export const ParseErrorsReport = report(
         code: z.string(),
         message: z.string(),
         severity: z.enum(['warning', 'error']),
-        parse_status: z.enum(PARSE_STATUSES).describe('What became of the container.'),
+        parse_status: z.enum(PARSE_STATUSES).describe('The outcome for the container.'),
         first_seen: UnixSeconds,
       }),
     ),

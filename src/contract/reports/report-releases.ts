@@ -23,7 +23,7 @@ export const ReleaseRowSchema = z
     manifest: z
       .object({ blake3: Blake3Schema, entry_count: Count, total_bytes: Count })
       .nullable()
-      .describe('Null while the release is being made.'),
+      .describe('Null while the release is being built.'),
     artifact_integrity: z
       .object({
         checked_at: UnixSeconds.nullable(),

@@ -18,14 +18,14 @@ export const ScheduleSchema = z.object({
   last_run_unix_seconds: UnixSeconds.nullable(),
   last_task_id: z.string().nullable(),
   last_status: z.string().nullable(),
-  skipped_overlap: Count.describe('Runs that were left out because the one before was still active.'),
+  skipped_overlap: Count.describe('Runs that were skipped because the previous one was still active.'),
   exhausted: z.boolean().describe('Whether `max_runs` is reached.'),
 });
 
 /** `schedule.list`. */
 export const ScheduleListReport = report(
   'schedule.list',
-  { total: Count, items: z.array(ScheduleSchema).describe('In order of `id`.') },
+  { total: Count, items: z.array(ScheduleSchema).describe('Ordered by `id`.') },
   {
     total: 1,
     items: [

@@ -45,7 +45,7 @@ export const TranslationTasksReport = report(
   'translation.tasks',
   {
     ...PAGE,
-    counts: Counts.describe('Tasks by status, over the whole filter.'),
+    counts: Counts.describe('Tasks by status, for all matching tasks.'),
     items: z.array(TranslationTaskSchema),
   },
   {
@@ -87,7 +87,7 @@ export const TranslationHandoffReport = report(
         counts: Counts.describe('Tasks by status.'),
         ready: z
           .array(z.object({ task_id: z.string(), destination: z.string(), units: Count }))
-          .describe('What can be sent to translators now.'),
+          .describe('Work that can be sent to translators now.'),
         blocked: z.array(BlockedUnit),
       }),
     ),
@@ -129,7 +129,7 @@ export const TranslationStatusReport = report(
         state: z.string(),
         integrity: z.enum(['ok', 'damaged', 'unverified']),
         published_at: UnixSeconds.nullable(),
-        stale: z.boolean().describe('Whether the official release has moved on.'),
+        stale: z.boolean().describe('Whether the official release has changed since.'),
       })
       .nullable(),
     coverage: z
@@ -137,7 +137,7 @@ export const TranslationStatusReport = report(
       .describe('Of the current official release.'),
     history: z
       .array(z.object({ localized_release_id: ReleaseIdSchema, state: z.string(), at: UnixSeconds }))
-      .describe('The last ones, newest first.'),
+      .describe('The latest ones, newest first.'),
     publish_blockers: z.array(z.object({ code: z.string(), message: z.string(), count: Count })),
   },
   {

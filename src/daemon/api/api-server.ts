@@ -65,7 +65,7 @@ export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
     const { route, query } = parseTarget(message.url ?? '/');
     response.setHeader('x-request-id', requestId);
     const gone = new AbortController();
-    response.once('close', () => gone.abort(new Error('the caller went away')));
+    response.once('close', () => gone.abort(new Error('the caller disconnected')));
     const signals = [gone.signal, stopping.signal];
     if (route?.kind !== 'attestation') signals.push(AbortSignal.timeout(HANDLER_TIMEOUT_MS));
     try {
@@ -148,7 +148,7 @@ function createAdmission(
     }
     // A page of another site can make a browser post here; it cannot remove this header.
     if (headers['sec-fetch-site'] === 'cross-site') {
-      throw new ServiceError('control_forbidden', 'requests from pages of other sites are not answered');
+      throw new ServiceError('control_forbidden', 'requests from pages of other sites are rejected');
     }
     if (route === null) throw new ServiceError('not_found', 'nothing is served under this path');
     if (!ROUTE_METHODS[route.kind].includes(method ?? '')) {

@@ -48,7 +48,7 @@ function parseWait(query: URLSearchParams): number {
   const seconds = WAIT.test(text ?? '0') ? Number(text ?? 0) : Number.NaN;
   const bad = repeated.length > 0 || !(seconds <= MAX_WAIT_SECONDS);
   if (unknown.length === 0 && !bad) return seconds;
-  throw new ServiceError('invalid_request', 'the query is not one of this operation', {
+  throw new ServiceError('invalid_request', 'the query is not valid for this operation', {
     errors: [
       ...(bad
         ? [

@@ -26,7 +26,7 @@ export function createDaemonActions(options: DaemonActionOptions): readonly Defi
         if (options.supervised()) return;
         throw new ServiceError(
           'restart_unsupported',
-          'nothing would start the daemon again: run it under a supervisor and set supervised to true',
+          'nothing would restart the daemon: run it under a supervisor and set supervised to true',
         );
       },
       args: ({ force = false }) => ({ force }),

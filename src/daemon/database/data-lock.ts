@@ -35,7 +35,7 @@ export function acquireDataLock(directory: string): DataLock {
       );
     }
     throw new DatabaseError(
-      `the data folder ${directory} is in use by another daemon${readHolder(holderPath)}; end it, or configure another data.dir`,
+      `the data folder ${directory} is in use by another daemon${readHolder(holderPath)}; stop it, or configure another data.dir`,
       error,
     );
   }

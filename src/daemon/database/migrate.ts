@@ -10,7 +10,7 @@ export interface Migration {
 }
 
 /**
- * Applies the steps that a database has not had yet, each in a transaction of its own together with its number.
+ * Applies the steps that a database has not had yet, each in a separate transaction together with its number.
  *
  * @param transaction runs a section in one write transaction
  * @returns the version of the schema

@@ -95,7 +95,7 @@ function configure(raw: DatabaseSync, path: string): void {
   const mode = pragma(raw, 'journal_mode = WAL');
   if (mode !== 'wal' && path !== ':memory:') {
     throw new DatabaseError(
-      `the file system of ${path} cannot hold a write-ahead log (mode ${String(mode)}); use a local one, not NFS`,
+      `the file system of ${path} does not support a write-ahead log (mode ${String(mode)}); use a local one, not NFS`,
     );
   }
   raw.exec(`PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS};

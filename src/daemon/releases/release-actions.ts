@@ -113,6 +113,6 @@ function requireStore(engine: Pick<TaskEngine, 'list'>): void {
   if (holder === undefined) return;
   throw new TaskError(
     'store_locked',
-    `the task ${holder.task_id} (${holder.kind}) has the store to itself; try again when it has ended`,
+    `the task ${holder.task_id} (${holder.kind}) holds the store exclusively; retry when it has ended`,
   );
 }

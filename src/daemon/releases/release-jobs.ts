@@ -30,7 +30,7 @@ export const SYNC_JOB = {
 
 export const CATALOG_REFRESH_JOB = {
   kind: 'catalog-refresh',
-  summary: 'Fetches the upstream catalog only and reports what a sync would change.',
+  summary: 'Fetches only the upstream catalog and reports what a sync would change.',
   lane: 'release',
   groups: ['res'],
   arguments: FORCED,
@@ -64,7 +64,7 @@ export const REPAIR_JOB = {
 
 export const REFRESH_JOB = {
   kind: 'refresh',
-  summary: 'Scans the store again, evaluates the health of the releases and issues a new attestation.',
+  summary: 'Rescans the store, evaluates the health of the releases and issues a new attestation.',
   lane: 'verify',
   groups: ['res'],
   arguments: FORCED,

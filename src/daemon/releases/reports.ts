@@ -8,9 +8,9 @@ import type { ReleaseRepository } from './records/release-repository.ts';
 import type { ReleaseRow } from './records/release-row.ts';
 import { isStale } from './cleanup/retention-rules.ts';
 
-/** Most releases in one list. */
+/** Maximum number of releases in one list. */
 const LIST_MAX = 500;
-/** Most damaged destinations of one release in a status report. */
+/** Maximum number of damaged destinations of one release in a status report. */
 const DAMAGED_MAX = 100;
 
 type StatusReport = ReportBodyOf<'release.status'>;

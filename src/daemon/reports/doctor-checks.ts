@@ -52,7 +52,7 @@ export function databaseCheck(id: string, database: Database, clock: Clock): Doc
       const wal = await stat(`${database.path}-wal`).catch(() => null);
       if (wal !== null && wal.size > WAL_LARGE) {
         return degraded(
-          `the write-ahead log is ${toMebibytes(wal.size)} MiB large; something keeps it from being written back`,
+          `the write-ahead log is ${toMebibytes(wal.size)} MiB large; something blocks its checkpoint`,
         );
       }
       return ok(`sound, schema ${database.schemaVersion}`);
@@ -145,7 +145,7 @@ export function laneCheck(engine: Pick<TaskEngine, 'list' | 'counts'>): DoctorCh
         .filter((task) => ['running', 'cancelling'].includes(task.status));
       const names = active.map((task) => `${task.lane}: ${task.kind} ${task.task_id}`).join(', ');
       const message = `${running + cancelling} running${names === '' ? '' : ` (${names})`}, ${queued} queued`;
-      return queued > QUEUE_LONG ? degraded(`${message}; tasks pile up`) : ok(message);
+      return queued > QUEUE_LONG ? degraded(`${message}; tasks are piling up`) : ok(message);
     },
   };
 }
@@ -157,7 +157,7 @@ export function clockCheck(clock: Clock): DoctorCheck {
     id: 'clock',
     run: () => {
       const shift = clock.now() - clock.monotonic() - offset;
-      if (Math.abs(shift) <= CLOCK_TOLERANCE_MS) return ok('the wall clock runs evenly');
+      if (Math.abs(shift) <= CLOCK_TOLERANCE_MS) return ok('the wall clock is steady');
       return degraded(
         `the wall clock was moved by ${(shift / 1000).toFixed(0)} s since the start; check the time service, then restart the daemon`,
       );

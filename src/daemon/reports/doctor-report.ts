@@ -22,7 +22,7 @@ export interface DoctorCheck {
 export interface DoctorOptions {
   readonly checks: readonly DoctorCheck[];
   readonly clock: Clock;
-  /** Most milliseconds that one check may take; a volume that hangs must not hang the report. */
+  /** Maximum number of milliseconds that one check may take; a volume that hangs must not hang the report. */
   readonly timeoutMs: number;
 }
 

@@ -11,7 +11,7 @@ export interface LogRing extends LogDestination {
   tail(count: number): readonly RingLine[];
 }
 
-/** Most lines that are kept. */
+/** Maximum number of lines that are kept. */
 const MAX_LINES = 2000;
 /** Longest line that is kept whole; of a longer one the message is cut. */
 const MAX_MESSAGE_LENGTH = 2000;

@@ -5,11 +5,11 @@ import { unknownName } from '../../contract/problems/value-errors.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import type { TaskEngine, Task } from '../tasks/task-engine.ts';
 
-/** Most tasks of the list. */
+/** Maximum number of tasks of the list. */
 const LIST_MAX = 500;
 /** Longest arguments or result of one task in the list; task.status has them whole. */
 const MEMBER_MAX_LENGTH = 2000;
-const OMITTED = { omitted: 'too long for the list; see the status of the task' };
+const OMITTED = { omitted: 'too long for the list; see task.status' };
 
 /** The reports `task.list`, `task.status` and `task.logs`. */
 export function createTaskReports(

@@ -25,7 +25,7 @@ export interface ScheduleActionOptions {
   readonly onChanged: () => void;
 }
 
-/** Most schedules that one run of a group takes. */
+/** Maximum number of schedules that one run of a group takes. */
 const GROUP_RUNS_MAX = 100;
 
 /** The actions `schedule-add`, `schedule-update`, `schedule-remove` and `schedule-run`; each is done in its request. */

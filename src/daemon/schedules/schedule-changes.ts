@@ -62,7 +62,7 @@ export function changedSchedule(schedule: Schedule, body: BodyOf<'schedule-updat
   if (enabled && next === null) {
     throw invalid(
       'enabled',
-      'it has run already: send next_run_unix_seconds, delay_seconds or every_seconds with it',
+      'it has already run: send next_run_unix_seconds, delay_seconds or every_seconds with it',
     );
   }
   return {

@@ -76,7 +76,7 @@ export function createScheduleRuns(options: ScheduleRunOptions): ScheduleRuns {
         const now = unixSeconds(clock);
         if (schedule === null || !isDue(schedule, now)) return;
         if (isActive(schedule)) {
-          logger.warn({ schedule_id: id }, 'a run was skipped: the one before it is still active');
+          logger.warn({ schedule_id: id }, 'a run was skipped: the previous one is still active');
           repository.update(afterOverlap(schedule, now));
           return;
         }

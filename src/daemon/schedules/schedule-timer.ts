@@ -46,7 +46,7 @@ export function createScheduleTimer({
         runs.fire(id);
       } catch (error) {
         complete = false;
-        logger.error({ err: error, schedule_id: id }, 'a schedule could not be run; trying again soon');
+        logger.error({ err: error, schedule_id: id }, 'a schedule could not be run; retrying soon');
       }
       if (index % RUNS_PER_TURN === RUNS_PER_TURN - 1) await nextTurn();
     }
@@ -63,7 +63,7 @@ export function createScheduleTimer({
     try {
       return (await fireDue()) ? untilNext() : RETRY_MS;
     } catch (error) {
-      logger.error({ err: error }, 'schedules could not be read; trying again soon');
+      logger.error({ err: error }, 'schedules could not be read; retrying soon');
       return RETRY_MS;
     }
   };

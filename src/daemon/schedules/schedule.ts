@@ -24,5 +24,5 @@ export interface Schedule {
   readonly exhausted: boolean;
 }
 
-/** Most schedules that one daemon keeps. */
+/** Maximum number of schedules that one daemon keeps. */
 export const MAX_SCHEDULES = 1000;

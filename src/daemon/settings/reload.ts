@@ -72,11 +72,14 @@ async function reattest({ attestor, logger }: ReloadOptions, warnings: string[])
   try {
     const version = await attestor.issue('reload');
     if (version === null)
-      warnings.push('nothing may be attested now; see the attestation check of the doctor');
+      warnings.push('no release can be attested now; see the attestation check of the doctor');
     return version;
   } catch (error) {
-    logger.error({ err: error }, 'the new settings count, but no attestation could be issued with them yet');
-    warnings.push('no attestation could be issued with the new settings yet; it is tried again');
+    logger.error(
+      { err: error },
+      'the new settings are in effect, but no attestation could be issued with them yet',
+    );
+    warnings.push('no attestation could be issued with the new settings yet; retrying');
     return null;
   }
 }
@@ -107,7 +110,7 @@ function compareKeys(
 function invalid(problems: readonly string[]): ServiceError {
   return new ServiceError(
     'config_invalid',
-    `the new configuration is refused, the old one still counts: ${problems.join('; ')}`,
+    `the new configuration is rejected, the old one stays in effect: ${problems.join('; ')}`,
     { errors: problems.map((message) => ({ pointer: '', message })) },
   );
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DaemonConfiguration } from '../config.ts';
 
-/** What was opened when the daemon started and stays so until it ends. */
+/** Settings that are fixed from the start of the daemon to its end. */
 const FIXED_SETTINGS = [
   'listen.host',
   'listen.port',
@@ -11,9 +11,9 @@ const FIXED_SETTINGS = [
   'hashing.threads',
 ] as const;
 
-/** What a new configuration means for a daemon that runs. */
+/** The effect of a new configuration on a running daemon. */
 export interface SettingsChanges {
-  /** The new configuration, but for what cannot change while the daemon runs. */
+  /** The new configuration, except for settings that cannot change while the daemon runs. */
   readonly effective: DaemonConfiguration;
   /** Settings that change now, by name. */
   readonly changed: readonly string[];

@@ -52,7 +52,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     recovered = true;
     for (const task of ended) {
       const { task_id, kind, status } = task;
-      logger.warn({ task_id, kind, status }, 'a task did not survive a restart');
+      logger.warn({ task_id, kind, status }, 'a task could not be resumed after a restart');
       onEnded(task);
     }
   };

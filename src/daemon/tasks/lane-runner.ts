@@ -70,7 +70,7 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
       const next = repository.nextRunAtMs(nowMs);
       if (next !== null) wakeAfter(Math.min(Math.max(next - nowMs, 1), MAX_TIMER_MS));
     } catch (error) {
-      logger.error({ err: error }, 'the next task could not be started; trying again soon');
+      logger.error({ err: error }, 'the next task could not be started; retrying soon');
       wakeAfter(DATABASE_RETRY_MS);
     }
   };

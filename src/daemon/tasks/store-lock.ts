@@ -22,7 +22,7 @@ export function createStoreLock(): StoreLock {
     acquire: (mode) => {
       if (mode !== 'none' && (exclusive || (mode === 'exclusive' && shared > 0))) {
         throw new Error(
-          `the store lock cannot be had (${mode}): ${shared} share it, exclusive: ${exclusive}`,
+          `the store lock cannot be acquired (${mode}): ${shared} share it, exclusive: ${exclusive}`,
         );
       }
       if (mode === 'shared') shared += 1;

@@ -41,7 +41,7 @@ export function createTaskCancellation(
       throw new TaskError('unknown_task', unknownName('task', taskId, 'task.list has those that are kept'));
     }
     if (task.finished_at !== null) {
-      throw new TaskError('task_already_terminal', `task ${taskId} has ended already: ${task.status}`);
+      throw new TaskError('task_already_terminal', `task ${taskId} has already ended: ${task.status}`);
     }
     if (task.status === 'cancelling') return task;
     const reasonField = reason === null ? undefined : { reason };

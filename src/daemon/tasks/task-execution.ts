@@ -55,10 +55,7 @@ export function createTaskExecution(options: TaskExecutionOptions): TaskExecutio
         if (ended !== null) options.onEnded(ended);
         return;
       } catch (error) {
-        logger.error(
-          { err: error, task_id: taskId },
-          'the end of a task could not be recorded; trying again',
-        );
+        logger.error({ err: error, task_id: taskId }, 'the end of a task could not be recorded; retrying');
       }
       await clock.sleep(DATABASE_RETRY_MS);
     }

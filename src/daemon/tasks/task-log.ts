@@ -31,7 +31,7 @@ const FLUSH_INTERVAL_MS = 250;
 const MAX_WAITING_LINES = 500;
 const MAX_MESSAGE_LENGTH = 2000;
 const MAX_FIELDS_LENGTH = 8000;
-/** Most characters of one answer; beyond it the oldest lines are left out. */
+/** Maximum number of characters of one answer; beyond it the oldest lines are left out. */
 const MAX_PAGE_LENGTH = 4_000_000;
 
 interface WaitingLine {

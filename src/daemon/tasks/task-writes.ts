@@ -99,9 +99,7 @@ function changed(
 ): Task {
   const row = statement.get({ ...parameters });
   if (row === undefined) {
-    throw new Error(
-      `task ${String(parameters['task_id'])} cannot become ${to}: it is not in the state for that`,
-    );
+    throw new Error(`task ${String(parameters['task_id'])} cannot become ${to} from its current state`);
   }
   return taskOf(row as unknown as StoredTask);
 }

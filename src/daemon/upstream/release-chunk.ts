@@ -1,5 +1,5 @@
 /**
- * Frees the memory of a received chunk at once, where nothing else is in it. Left to the garbage collector, a release would
+ * Frees the memory of a received chunk immediately, if nothing else shares it. Left to the garbage collector, a release would
  * keep it busy: chunks are small objects with large memory outside of its heap.
  *
  * @param chunk belongs to the caller and is not used again; it is empty afterwards or as it was

@@ -25,17 +25,19 @@ const directorySection = z
       .describe('Release id to use instead of the one in release.json or the one derived from the listing.'),
     serverInfoFile: fileName
       .default('server-info.json')
-      .describe('Name of the server-info document at the root; it belongs to the release but is no entry.'),
+      .describe(
+        'Name of the server-info document at the root; it belongs to the release but is not an entry.',
+      ),
   })
   .describe('A local tree of files.');
 
 const manifestSection = z
   .strictObject({
-    url: rootUrl.describe('Root below which release.json and the files lie.'),
+    url: rootUrl.describe('Root URL of release.json and the files.'),
     allowOtherOrigins: z
       .boolean()
       .default(false)
-      .describe("Whether entries and redirects may lead to another origin than the root's."),
+      .describe('Whether entries and redirects may lead to an origin other than that of the root.'),
   })
   .describe('A manifest document and files over HTTP.');
 
@@ -54,7 +56,7 @@ const serverInfoSection = z
       .min(1)
       .max(64)
       .optional()
-      .describe('The version that clients show; also put in front of the release id.'),
+      .describe('The version that clients show; also the prefix of the release id.'),
     platforms: z
       .array(z.string().regex(/^[A-Za-z0-9]+$/, 'must be letters and digits'))
       .min(1)
@@ -70,16 +72,16 @@ const serverInfoSection = z
       .array(z.string().min(1))
       .max(32)
       .default([])
-      .describe('Catalog readers whose catalogs are read where they exist.'),
+      .describe('Catalog readers whose catalogs are optional.'),
     additionalPaths: z
       .array(z.string().min(1).max(1024))
       .max(1000)
       .default([])
-      .describe('Files below the root that no catalog lists and that belong to the release.'),
+      .describe('Files of the release below the root that no catalog lists.'),
     allowOtherOrigins: z
       .boolean()
       .default(false)
-      .describe('Whether redirects may lead to another origin than the one asked.'),
+      .describe('Whether redirects may lead to an origin other than the requested one.'),
   })
   .describe('A server-info document and the catalogs below the root it names.');
 
@@ -95,7 +97,7 @@ export const upstreamConfigurationSchema = z
     kind: z
       .enum(['none', 'directory', 'manifest', 'server-info'])
       .default('none')
-      .describe('Which kind of upstream releases come from; none turns syncing off.'),
+      .describe('The kind of upstream that releases come from; none disables syncing.'),
     directory: directorySection.optional(),
     manifest: manifestSection.optional(),
     serverInfo: serverInfoSection.optional(),
@@ -104,7 +106,7 @@ export const upstreamConfigurationSchema = z
       .min(1)
       .max(64)
       .default(8)
-      .describe('Files fetched at the same time, and the most connections to one origin.'),
+      .describe('Maximum number of concurrent downloads and of connections to one origin.'),
     maxAttempts: z.int().min(1).max(20).default(5).describe('Attempts per file before its task fails.'),
     backoffBaseMs: z
       .int()
@@ -125,19 +127,19 @@ export const upstreamConfigurationSchema = z
       .min(1)
       .max(300_000)
       .default(10_000)
-      .describe('Longest wait for a connection, milliseconds.'),
+      .describe('Maximum wait for a connection, milliseconds.'),
     headersTimeoutMs: z
       .int()
       .min(1)
       .max(600_000)
       .default(30_000)
-      .describe('Longest wait for the head of an answer, milliseconds.'),
+      .describe('Maximum wait for the head of an answer, milliseconds.'),
     stallTimeoutMs: z
       .int()
       .min(1)
       .max(600_000)
       .default(30_000)
-      .describe('Longest wait for the next bytes of a body, milliseconds.'),
+      .describe('Maximum wait for the next bytes of a body, milliseconds.'),
     minimumBytesPerSecond: z
       .int()
       .min(0)
@@ -151,7 +153,7 @@ export const upstreamConfigurationSchema = z
       .min(1)
       .max(MANIFEST_MAX_ENTRIES)
       .default(MANIFEST_MAX_ENTRIES)
-      .describe('Most entries of one release.'),
+      .describe('Maximum number of entries of one release.'),
     maxCatalogBytes: z
       .int()
       .min(1024)

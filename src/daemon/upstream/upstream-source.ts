@@ -27,11 +27,11 @@ export interface OwnedUpstream extends ConnectedUpstream {
 export interface ReplaceableUpstream extends UpstreamSource {
   /** Takes effect for what begins from now on. */
   replace(next: OwnedUpstream | null): void;
-  /** Closes what is left; what is under way fails. */
+  /** Closes the remaining upstreams; calls in progress fail. */
   close(): Promise<void>;
 }
 
-/** Creates a source over an upstream, which it closes when nothing uses it any more. */
+/** Creates a source over an upstream, which it closes when nothing uses it anymore. */
 export function createUpstreamSource(
   first: OwnedUpstream | null,
   onCloseFailed: (error: unknown) => void,

@@ -6,7 +6,7 @@ export interface UpstreamEntry {
   readonly destination: Destination;
   /** Bytes, or `null` where the catalog does not say. */
   readonly size: number | null;
-  /** What the catalog states of the bytes; lower-case hexadecimal, `crc32` unsigned decimal. */
+  /** Digests that the catalog states; lower-case hexadecimal, `crc32` unsigned decimal. */
   readonly digests: {
     readonly blake3?: string;
     readonly sha256?: string;
@@ -32,7 +32,7 @@ export interface UpstreamCatalog {
    */
   entries(signal: AbortSignal): AsyncIterable<UpstreamEntry>;
   /**
-   * Identifies the whole catalog: BLAKE3 of what was read, lower-case hexadecimal. Only after `entries` has ended.
+   * Identifies the whole catalog: BLAKE3 of the bytes read, lower-case hexadecimal. Only after `entries` has ended.
    * Two catalogs with one fingerprint describe the same release with the same entries.
    */
   fingerprint(): string;
@@ -56,7 +56,7 @@ export interface UpstreamHealth {
   readonly message: string;
 }
 
-/** What every source of releases implements; the plug-in point for new kinds of upstream. */
+/** The interface of every source of releases; the plug-in point for new kinds of upstream. */
 export interface UpstreamAdapter {
   /** `directory`, `manifest`, `server-info`, ... */
   readonly kind: string;

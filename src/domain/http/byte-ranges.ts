@@ -6,7 +6,7 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** What a `Range` field asks for, once the size of the representation is known. */
+/** The ranges that a `Range` field selects from a representation of known size. */
 export type RangeSelection =
   /** Answer as if there were no `Range` field. */
   | { readonly kind: 'ignore' }
@@ -15,7 +15,7 @@ export type RangeSelection =
   /** At least one range, none empty, none overlapping another, in the order in which they were asked for. */
   | { readonly kind: 'ranges'; readonly ranges: readonly ByteRange[] };
 
-/** Most range specs of one field; a field with more is ignored, which bounds the work and the number of parts. */
+/** Maximum number of range specs of one field; a field with more is ignored, which bounds the work and the number of parts. */
 export const RANGE_MAX_SPECS = 16;
 
 const IGNORE: RangeSelection = { kind: 'ignore' };

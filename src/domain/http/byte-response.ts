@@ -12,7 +12,7 @@ export interface ByteRequestHeaders extends ConditionalHeaders {
   readonly range?: string | undefined;
 }
 
-/** What a request asks of one representation, at one instant. */
+/** The parts of a request that decide the answer for one representation, at one instant. */
 export interface ByteRequest {
   readonly method: 'GET' | 'HEAD';
   readonly headers: ByteRequestHeaders;
@@ -39,7 +39,7 @@ export interface BytePart extends ByteRange {
 /** An answer without its bytes. */
 export interface ByteResponsePlan {
   readonly status: 200 | 206 | 304 | 412 | 416;
-  /** Names and values in turn. `Date` is left to the server; a 412 and a 416 want a body of their own. */
+  /** Names and values in turn. `Date` is left to the server; a 412 and a 416 need a separate body. */
   readonly headers: readonly string[];
   /** What to send after the head, in order; empty for HEAD and where there is no content. */
   readonly parts: readonly BytePart[];
@@ -55,7 +55,7 @@ export interface ByteResponsePlan {
  * strong validator.
  *
  * @param request a request that would be answered 200 without its conditional and range fields
- * @param representation what is selected; its entity tag is strong
+ * @param representation the selected one; its entity tag is strong
  *
  * Source: RFC 9110, sections 8.8.2.1, 13.2.2, 14 and 15.3.7.
  */

@@ -1,4 +1,4 @@
-/** What bytes are when nothing better is known (RFC 2046, section 4.5.1). */
+/** The media type of unknown bytes (RFC 2046, section 4.5.1). */
 export const DEFAULT_MEDIA_TYPE = 'application/octet-stream';
 
 // Sources: the IANA media type registry; JSON RFC 8259, CSV RFC 4180, XML RFC 7303, fonts RFC 8081, WebP RFC 9649.

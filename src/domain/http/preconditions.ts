@@ -1,6 +1,6 @@
 import { parseHttpDate } from './http-date.ts';
 
-/** What identifies the current state of a representation. */
+/** The validators of the current state of a representation. */
 export interface Validators {
   /** A strong entity tag with its quotes. */
   readonly etag: string;
@@ -19,7 +19,7 @@ export interface ConditionalHeaders {
   readonly 'if-range'?: string | undefined;
 }
 
-/** What the preconditions say: perform the method, answer 304, or answer 412. */
+/** The outcome of the preconditions: perform the method, answer 304, or answer 412. */
 export type PreconditionOutcome = 'proceed' | 'not_modified' | 'failed';
 
 // etagc of RFC 9110 section 8.8.3; fields are read as Latin-1, so obs-text is U+0080 to U+00FF.

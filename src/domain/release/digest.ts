@@ -26,7 +26,7 @@ export function snapshotIdOf(manifestDigest: Blake3Hex): SnapshotId {
   return `blake3:${manifestDigest}` as SnapshotId;
 }
 
-/** The manifest digest a snapshot id names, or `null` when the text is no snapshot id. */
+/** The manifest digest a snapshot id names, or `null` if the text is not a snapshot id. */
 export function manifestDigestOf(snapshotId: string): Blake3Hex | null {
   const hex = snapshotId.startsWith('blake3:') ? snapshotId.slice('blake3:'.length) : '';
   return isBlake3Hex(hex) ? hex : null;

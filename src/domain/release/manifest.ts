@@ -36,7 +36,7 @@ export interface ManifestHeader {
   readonly app_version?: string;
 }
 
-/** Most entries of one release. */
+/** Maximum number of entries of one release. */
 export const MANIFEST_MAX_ENTRIES = 2_000_000;
 
 /** Longest line of a manifest file, in bytes. */

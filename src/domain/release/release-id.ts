@@ -3,7 +3,7 @@ import { failure, success, type Result } from '../result.ts';
 /** A release id that passed {@link parseReleaseId}. */
 export type ReleaseId = string & { readonly __brand: 'ReleaseId' };
 
-/** What a release id looks like; it is one URL segment and one file name without any escaping. */
+/** Syntax of a release id; it is one URL segment and one file name without any escaping. */
 export const RELEASE_ID_PATTERN = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/;
 
 /**

@@ -2,7 +2,7 @@ import { CLOCK_SKEW_SECONDS, type VerifiedAttestation } from './attestation.ts';
 import type { Reason } from './reasons.ts';
 import { failure, success, type Result } from '../result.ts';
 
-/** What a receiver of attestations remembers of the store it reads. */
+/** The state that a receiver of attestations keeps about the store it reads. */
 export interface AcceptanceState {
   /** From the volume's FORMAT file. */
   readonly storeId: string;
@@ -41,7 +41,7 @@ export function acceptAttestation(
   if (version < state.highestVersion) {
     return failure({
       reason: 'AttestationRolledBack',
-      message: `attestation version ${version} is older than version ${state.highestVersion}, accepted before`,
+      message: `attestation version ${version} is older than the accepted version ${state.highestVersion}`,
     });
   }
   if (state.accepted !== null && version === state.accepted.statement.version) {

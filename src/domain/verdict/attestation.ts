@@ -20,10 +20,10 @@ export interface ReleaseFailure {
   readonly examples: readonly string[];
 }
 
-/** Most destinations that a failure names. */
+/** Maximum number of destinations that a failure names. */
 export const FAILURE_EXAMPLES = 5;
 
-/** What an attestation says of one release. */
+/** The attested data of one release. */
 export interface AttestedRelease {
   readonly release_id: ReleaseId;
   readonly snapshot_id: SnapshotId;
@@ -44,7 +44,7 @@ export interface AttestedRelease {
 /** An earlier release that may still be served under its immutable path. */
 export interface RetainedRelease extends AttestedRelease {
   readonly channel: Channel;
-  /** Unix seconds after which the release must not be served any more. */
+  /** Unix seconds after which the release must no longer be served. */
   readonly retained_until: number;
 }
 

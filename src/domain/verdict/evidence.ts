@@ -16,7 +16,7 @@ export interface Evidence {
   readonly newest: VerifiedAttestation | null;
   /** Its envelope as received, so that it can be verified again when other keys are trusted. */
   readonly envelope: Uint8Array | null;
-  /** The attestation whose releases are served: the newest one, or the one before while its releases are read. */
+  /** The attestation whose releases are served: the newest one, or the previous one while its releases are read. */
   readonly effective: VerifiedAttestation | null;
   /** No version between the two was skipped, so an unnamed release was superseded, not withdrawn in between. */
   readonly unbroken: boolean;
@@ -86,7 +86,7 @@ export interface FoundDamage {
   readonly holders: ReadonlyMap<SnapshotId, EntryTrouble>;
 }
 
-/** Most digests whose damage is remembered; the verdict is already lost at the first. */
+/** Maximum number of digests whose damage is remembered; the verdict is already lost at the first. */
 const MAX_DAMAGE = 10_000;
 
 /** The evidence of a process that has just started. */

@@ -24,7 +24,7 @@ export const REASONS = {
     'At least one entry of the release has no object of the right size on the volume. Run a repair.',
   EntryDamaged: 'At least one entry of the release has bytes that do not match the manifest. Run a repair.',
   BaseReleaseChanged:
-    'The localized release was made for another official release than the current one. Publish a localized release for the current one.',
+    'The localized release was made for an official release other than the current one. Publish a localized release for the current one.',
 } as const;
 
 /** One constant of the catalogue. */

@@ -40,7 +40,7 @@ function learn(evidence: Evidence, event: EvidenceEvent): Evidence {
   }
 }
 
-/** An envelope that is refused changes nothing but the rejection. */
+/** A rejected envelope changes only the rejection. */
 function offerEnvelope(
   evidence: Evidence,
   { envelope, verified, at }: EventOf<'envelope-offered'>,
@@ -139,8 +139,8 @@ function findDamage(evidence: Evidence, { found }: EventOf<'damage-found'>): Evi
 }
 
 /**
- * While the releases of the newest attestation are read, the one before goes on answering for as long as it makes
- * something distributable. Once that ends, it does not come back.
+ * While the releases of the newest attestation are read, the previous one stays in effect as long as it makes a release
+ * distributable. Once that ends, it is not used again.
  */
 function releaseHold(evidence: Evidence, at: number): Evidence {
   const { effective, newest } = evidence;

@@ -63,7 +63,7 @@ function findRelease(
   return isKept ? { statement: effective?.statement ?? null, named: retained } : { statement, named: null };
 }
 
-/** Unix seconds after which a release must not be served any more; `null` for a current one. */
+/** Unix seconds after which a release must no longer be served; `null` for a current one. */
 export function retainedUntil(release: AttestedRelease | RetainedRelease): number | null {
   return 'retained_until' in release ? release.retained_until : null;
 }

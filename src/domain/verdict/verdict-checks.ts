@@ -26,7 +26,7 @@ export const CHECKS: readonly Check[] = [
     name: 'attestation-newest',
     run: ({ evidence }) => {
       if (evidence.newest === null) return null;
-      // An older attestation that answers while the releases of the newest are read is no roll-back.
+      // An older attestation in effect while the releases of the newest are read is not a roll-back.
       const { version } = evidence.newest.statement;
       const highest = highestVersion(evidence);
       if (version >= highest) return true;

@@ -17,7 +17,7 @@ export interface LeaderElection extends Leadership {
 export interface LeaderElectionOptions extends LeaseHolderOptions {
   readonly logger: Logger;
   readonly onElected: () => void;
-  /** The lease is lost: the process must end without acting any more. */
+  /** The lease is lost: the process must end without acting anymore. */
   readonly onLost: () => void;
 }
 

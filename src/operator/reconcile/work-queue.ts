@@ -25,7 +25,7 @@ export interface WorkQueue {
 export interface WorkQueueOptions {
   /** Works on one key; must not throw. */
   readonly work: (key: string) => Promise<void>;
-  /** Most keys that are worked on at the same time. */
+  /** Maximum number of keys that are worked on at the same time. */
   readonly concurrency: number;
   readonly backoff: BackoffOptions;
   readonly clock: Clock;

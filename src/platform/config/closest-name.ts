@@ -1,4 +1,4 @@
-/** Most letters that may differ between what was written and what was meant. */
+/** Maximum number of letters in which a mistyped name may differ from the known one. */
 const MAX_DISTANCE = 2;
 /** Longer names are not compared; nobody mistypes those by two letters. */
 const MAX_LENGTH = 64;

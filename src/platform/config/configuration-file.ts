@@ -5,7 +5,7 @@ import type { ConfigurationModel } from './configuration-key.ts';
 /** A mapping of a configuration file. */
 export type ConfigurationMapping = Record<string, unknown>;
 
-/** Most aliases of one file; YAML files of a few bytes can otherwise unfold to gigabytes. */
+/** Maximum number of aliases of one file; YAML files of a few bytes can otherwise unfold to gigabytes. */
 const MAX_ALIASES = 100;
 
 /**

@@ -8,7 +8,7 @@ export interface Setting {
   readonly origin: string;
 }
 
-/** What a source gave: settings, and every problem it has. */
+/** The settings of one source, and all its problems. */
 export interface ConfigurationLayer {
   readonly settings: readonly Setting[];
   /** Names of the keys that were given a value that cannot be read. */

@@ -3,7 +3,7 @@ import { ENVIRONMENT_PREFIX, environmentName, type ConfigurationModel } from './
 import type { ConfigurationLayer, Setting } from './configuration-layer.ts';
 
 /**
- * What Kubernetes itself sets for a Service named `slipway-...` (Docker links): none of it is configuration.
+ * Variables that Kubernetes sets for a Service named `slipway-...` (Docker links): they are not configuration.
  *
  * Source: Kubernetes documentation, "Accessing the Service", environment variables.
  */
@@ -12,8 +12,8 @@ const SERVICE_LINK_NAME =
 const SERVICE_LINK_VALUE = /^(?:tcp|udp|sctp):\/\//;
 
 /**
- * Reads the `SLIPWAY_` variables. One that begins like a section of this schema, or that is a known name but for its
- * underscores, and yet names no key is a problem; others may belong to another process and are left alone.
+ * Reads the `SLIPWAY_` variables. A variable that names no key is a problem if it begins like a section of this schema, or
+ * differs from a known name only in its underscores. Others may belong to another process and are ignored.
  *
  * @param env the process environment
  */

@@ -3,7 +3,7 @@ import { coerceText } from './coerce-text.ts';
 import type { ConfigurationKey, ConfigurationModel } from './configuration-key.ts';
 import type { ConfigurationLayer, Setting } from './configuration-layer.ts';
 
-/** What a command line asks for. */
+/** The options of a command line. */
 export interface ParsedFlags extends ConfigurationLayer {
   /** The file after `--config`. */
   readonly configFile: string | null;

@@ -14,7 +14,7 @@ import { parseFlags } from './flags.ts';
 
 /** Where a process takes its configuration from. */
 export interface ConfigurationSources<Schema extends z.ZodType> {
-  /** A strict object schema; every key described, so that messages and `--help` can tell what it is for. */
+  /** A strict object schema; every key has a description, for messages and `--help`. */
   readonly schema: Schema;
   /** Name of the program, for messages. */
   readonly name: string;
@@ -37,7 +37,7 @@ export interface LoadedConfiguration<Config> {
 
 /**
  * Loads a configuration: defaults of the schema, then the YAML or JSON file of `--config`, then `SLIPWAY_...` variables,
- * then flags; what comes later wins, key by key.
+ * then flags; for each key, the last source wins.
  *
  * @returns the configuration, or one line for every problem of every source, each naming source and key and what to do
  */
@@ -82,7 +82,7 @@ export function loadConfiguration<Schema extends z.ZodType>(
   });
 }
 
-/** What the file gave. */
+/** The settings of the file. */
 interface FileLayer {
   readonly mapping: ConfigurationMapping;
   /** False when nothing of it could be read. */

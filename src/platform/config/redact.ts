@@ -1,4 +1,4 @@
-/** What stands in place of a secret. */
+/** Replaces a secret. */
 export const REDACTED = '[redacted]';
 
 const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
@@ -21,7 +21,7 @@ export function redactValue(value: unknown, secret: boolean): unknown {
 
 function redactText(text: string): string {
   if (!HAS_SCHEME.test(text)) return text;
-  // Text, not the URL class: that would normalize what the user wrote, and cannot read what is malformed.
+  // Text, not the URL class: that would normalize the text of the user, and cannot read malformed URLs.
   const end = text.search(/[?#]/);
   const address = end === -1 ? text : text.slice(0, end);
   const shown = address.replace(/^([^:]+:\/\/)[^/]*@/, `$1${REDACTED}@`);

@@ -5,7 +5,7 @@ import { isMapping } from './configuration-file.ts';
 import { redactValue } from './redact.ts';
 
 /**
- * Renders the effective configuration as YAML that could be used as a file again, but for what must not be shown:
+ * Renders the effective configuration as YAML that can be used as a file again, except for secrets:
  * credentials and queries of URLs, and keys marked `.meta({ secret: true })`.
  */
 export function renderConfiguration(schema: z.ZodType, config: unknown): string {

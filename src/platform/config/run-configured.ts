@@ -16,7 +16,6 @@ export interface TextSink {
   write(text: string): unknown;
 }
 
-/** What {@link runConfigured} needs. */
 export interface ConfiguredProgram<Schema extends z.ZodType> {
   readonly schema: Schema;
   /** Name of the program, for messages. */

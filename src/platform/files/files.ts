@@ -4,7 +4,7 @@ import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { noFailpoints, type Failpoints } from './failpoints.ts';
 
-/** What a failed write means to people; `null` codes are bugs or permissions. */
+/** Causes of failed writes that people can fix; `null` codes are bugs or permissions. */
 export type StorageErrorCode = 'no_space' | 'read_only' | 'cross_device' | 'io_error';
 
 const STORAGE_ERRORS: Readonly<Record<string, StorageErrorCode>> = {
@@ -100,7 +100,7 @@ export async function readBoundedFile(path: string, maxBytes: number): Promise<B
  * Names what a failed write means, so that tasks can report it.
  *
  * @param error any value; its chain of causes is searched
- * @returns `null` when it is no error of the storage
+ * @returns `null` when it is not an error of the storage
  */
 export function storageErrorCode(error: unknown): StorageErrorCode | null {
   let current = error;

@@ -5,7 +5,7 @@ export interface Blake3 {
   update(bytes: Uint8Array): void;
   /** The digest of everything so far, 32 bytes. Call it once, then `reset` or drop the hasher. */
   digest(): Buffer;
-  /** Begins anew. */
+  /** Starts a new digest. */
   reset(): void;
 }
 
@@ -50,7 +50,7 @@ export async function loadWebAssemblyBlake3(): Promise<Blake3Implementation> {
     create: () => {
       const self = {};
       let state = initial;
-      // The state of whoever used the engine last is kept by that hasher before another takes over.
+      // Before another hasher uses the engine, the previous one saves its state.
       const enter = (): void => {
         if (owner === self) return;
         suspendOwner();
@@ -90,7 +90,7 @@ async function loadBlake3(): Promise<Blake3Implementation> {
   try {
     return await loadNativeBlake3();
   } catch {
-    // No prebuilt binary for this platform: correct all the same, only slower. The pool reports which one is live.
+    // No prebuilt binary for this platform: correct anyway, but slower. The pool reports which one is in use.
     return await loadWebAssemblyBlake3();
   }
 }

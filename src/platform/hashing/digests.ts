@@ -20,7 +20,7 @@ export type ExtraDigest = 'sha256' | 'md5' | 'crc32';
 /** The `code` of the error for a file that got longer while it was hashed. */
 export const FILE_CHANGED = 'FILE_CHANGED';
 
-/** What identifies the content of one file, from one pass over its bytes. */
+/** The digests of the content of one file, from one pass over its bytes. */
 export interface ContentDigests {
   /** Bytes read. */
   readonly size: number;

@@ -115,7 +115,7 @@ export class FileHasher {
     };
   }
 
-  /** Reads one block into memory of its own and hashes it. Throws the file system error. */
+  /** Reads one block into new memory and hashes it. Throws the file system error. */
   hashBlock({ fd, start, end }: BlockJob): HashedBlock {
     const bytes = Buffer.allocUnsafeSlow(end - start);
     let filled = 0;

@@ -20,7 +20,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   ],
   ERR_HTTP_REQUEST_TIMEOUT: LATE,
 };
-const TUNNEL: Refusal = ['method_not_allowed', 'No tunnel is opened here.', 'Method Not Allowed'];
+const TUNNEL: Refusal = ['method_not_allowed', 'This server does not open tunnels.', 'Method Not Allowed'];
 
 /**
  * Answers what never becomes a request of its own: a malformed or oversize message, one that does not come to its end in
@@ -63,7 +63,7 @@ function refuse(
   const destroy = (): void => {
     socket.destroy();
   };
-  // Whoever is refused may keep its side open for ever.
+  // A rejected client may keep its side open forever.
   if (socket instanceof Socket) socket.setTimeout(LINGER_MS, destroy);
   socket.end(`HTTP/1.1 ${status} ${phrase}\r\n${lines.join('')}\r\n${body.toString('utf8')}`, destroy);
 }

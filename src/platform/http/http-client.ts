@@ -5,7 +5,7 @@ import { collectBounded } from '../memory/collect-bounded.ts';
 
 /** How the connections of a client are made and kept. */
 export interface HttpClientOptions {
-  /** Most connections to one origin at a time; further calls wait for a free one. */
+  /** Maximum number of connections to one origin at a time; further calls wait for a free one. */
   readonly connections: number;
   /** Keeps idle connections for later calls. */
   readonly keepAlive: boolean;
@@ -38,7 +38,7 @@ export interface BoundedAnswer {
   readonly body: Buffer;
 }
 
-/** What kind of failure kept an answer from being used. */
+/** Kinds of failures that make an answer unusable. */
 export type HttpFailureCode =
   | 'unreachable'
   | 'timeout'

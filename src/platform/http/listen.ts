@@ -37,7 +37,7 @@ export class ListenError extends Error {
 const SOCKET_MODE = 0o660;
 
 /**
- * Starts listening. What is no request is answered from here on; see {@link answerClientErrors}.
+ * Starts listening, and answers malformed requests; see {@link answerClientErrors}.
  *
  * @param server not listening yet
  * @throws ListenError when the address is taken, not allowed or not of this machine
@@ -151,17 +151,17 @@ function explain(error: unknown, address: ListenAddress): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {
     case 'EADDRINUSE':
-      return `cannot listen on ${where}: another process does already; end it or configure another address`;
+      return `cannot listen on ${where}: another process already uses it; stop that process or configure another address`;
     case 'EACCES':
     case 'EPERM':
     case 'ENOENT':
       // libuv reports a missing folder of a socket as EACCES.
       return 'socketPath' in address
         ? `cannot listen on ${where}: its folder does not exist or is not writable; create it or configure another path`
-        : `cannot listen on ${where}: not permitted; choose a port from 1024 on`;
+        : `cannot listen on ${where}: not permitted; choose a port of 1024 or higher`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `cannot listen on ${where}: this machine has no such address; configure one that it has`;
+      return `cannot listen on ${where}: this machine does not have this address; configure one of its addresses`;
     default:
       return `cannot listen on ${where}: ${error instanceof Error ? error.message : String(error)}`;
   }

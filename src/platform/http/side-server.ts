@@ -4,23 +4,22 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import { listen, type Listening } from './listen.ts';
 import { renderProblem, sendProblem } from './problem.ts';
 
-/** What one path of a side server answers. */
+/** The answer of one path of a side server. */
 export interface SideAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
 }
 
-/** What {@link createSideServer} needs. */
 export interface SideServerOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** What makes the answer, by path. */
+  /** Creates the answer, by path. */
   readonly paths: Readonly<Record<string, () => SideAnswer | Promise<SideAnswer>>>;
   /** Begins the sentence that names the methods: `/metrics answers`. */
   readonly subject: string;
-  /** Told of an answer that could not be made. */
+  /** Called if an answer cannot be created. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -31,7 +30,7 @@ const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
- * Serves a few fixed paths on a port of their own, so that they are never reachable where clients are.
+ * Serves a few fixed paths on a separate port, so that clients can never reach them.
  *
  * @throws ListenError
  */

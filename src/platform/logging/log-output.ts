@@ -7,7 +7,7 @@ export interface LogOutput {
   write(line: string): void;
   /** Calls back when every line written so far is with the operating system, or can no longer be written. */
   flush(callback: () => void): void;
-  /** Writes every waiting line now; for the end of the process, when nothing runs in the background any more. */
+  /** Writes every waiting line now; for the end of the process, when nothing runs in the background anymore. */
   readonly flushSync: () => void;
 }
 
@@ -16,7 +16,7 @@ export interface LogOutputOptions {
   readonly fd: number;
   /** Bytes that may wait for a slow reader; beyond it lines are dropped and counted. */
   readonly maxWaitingBytes: number;
-  /** Most bytes of one write, unless one line is longer; default 64 KiB. */
+  /** Maximum number of bytes of one write, unless one line is longer; default 64 KiB. */
   readonly maxWriteBytes?: number;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Reads a stream whole, but no more of it than allowed.
  *
- * @param tooLarge makes what is thrown past `maxBytes`; called before the stream is let go
- * @throws what `tooLarge` makes; the errors of the stream as they are
+ * @param tooLarge creates the error past `maxBytes`; called before the stream is released
+ * @throws the error of `tooLarge`; the errors of the stream unchanged
  */
 export async function collectBounded(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

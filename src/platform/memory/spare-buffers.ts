@@ -42,7 +42,7 @@ export class SpareBuffers {
   }
 
   /**
-   * Gives a buffer back that nobody reads or writes any more. It takes the place of others whose size has not been asked
+   * Returns a buffer that nobody reads or writes anymore. It replaces others whose size has not been asked
    * for as lately; one of no size that is ever asked for is let go.
    */
   put(buffer: ArrayBuffer): void {

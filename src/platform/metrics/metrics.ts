@@ -5,7 +5,6 @@ import type { Logger } from '../logging/logging.ts';
 
 export type { Registry };
 
-/** What {@link createMetricsServer} needs. */
 export interface MetricsServerOptions {
   readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
   readonly host: string;
@@ -15,7 +14,7 @@ export interface MetricsServerOptions {
 }
 
 /**
- * Makes a registry of its own, never the global one, with the metrics of the process: CPU, memory, file descriptors,
+ * Creates a separate registry, never the global one, with the metrics of the process: CPU, memory, file descriptors,
  * event loop lag, garbage collection, and `slipway_build_info`.
  *
  * @param build the labels of `slipway_build_info`
@@ -35,7 +34,7 @@ export function createRegistry(build: { readonly name: string; readonly version:
 }
 
 /**
- * Serves `/metrics` on a port of its own, so that it is never reachable where clients are.
+ * Serves `/metrics` on a separate port, so that clients can never reach it.
  *
  * @throws ListenError
  *

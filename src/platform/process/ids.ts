@@ -3,10 +3,10 @@ import type { Clock } from './clock.ts';
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const TIME_DIGITS = 10;
 const RANDOM_DIGITS = 16;
-/** Random bytes are drawn for so many ids at once: a few cost as much as many. */
+/** Random bytes are drawn for this many ids in one call: a few cost as much as many. */
 const DRAWN_IDS = 64;
 
-/** What a request id from outside may look like; it goes into logs and error bodies as it is. */
+/** Syntax of a request id from outside; logs and error bodies contain it unchanged. */
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
 
 export interface UlidDependencies {

@@ -2,7 +2,7 @@ import process from 'node:process';
 import type { Clock } from './clock.ts';
 import type { Logger } from '../logging/logging.ts';
 
-/** Ends one part of the process; the signal is aborted shortly before the deadline: cut what is still open. */
+/** Stops one part of the process; the signal is aborted shortly before the deadline: abort open work then. */
 export type ShutdownStep = (signal: AbortSignal) => Promise<void> | void;
 
 /** Where signals and uncaught errors come from: `process`, or a fake. */
@@ -169,7 +169,7 @@ async function watchDeadline(
   const before = Math.min(CUT_BEFORE_MS, deadlineMs / 4);
   try {
     await clock.sleep(deadlineMs - before, done);
-    logger.warn({ step: currentStep() }, 'shutdown is late; open connections are cut');
+    logger.warn({ step: currentStep() }, 'shutdown is late; closing open connections');
     cut.abort(new Error('the shutdown deadline is near'));
     await clock.sleep(before, done);
   } catch (error) {

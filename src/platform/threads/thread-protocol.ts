@@ -1,6 +1,6 @@
 import type { Transferable } from 'node:worker_threads';
 
-/** What a function that runs in a thread gets beside its argument. */
+/** The context that a function in a thread gets beside its argument. */
 export interface CallContext {
   /** Aborted when the caller cancels the call. A function that works without a break calls {@link isWanted} instead. */
   readonly signal: AbortSignal;

@@ -59,7 +59,7 @@ export function createAdminGate({ tokens, metrics, clock, logger }: AdminGateOpt
       const retryAfter = why === 'refused' ? noteWrongToken(visitor.source) : null;
       throw new ServiceError(
         'not_authenticated',
-        'An admin token is needed: send one, and only one, as "Authorization: Bearer" or as the svc_token parameter.',
+        'An admin token is required: send exactly one, as "Authorization: Bearer" or as the svc_token parameter.',
         { internal: `token ${why}`, ...(retryAfter === null ? {} : { retryAfter }) },
       );
     },

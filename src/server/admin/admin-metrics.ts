@@ -20,14 +20,14 @@ export function createAdminMetrics(registry: Registry): AdminMetrics {
   const registers = [registry];
   const latency = new Histogram({
     name: 'slipway_admin_forward_duration_seconds',
-    help: 'Time until the daemon has answered an admin read or a control action, by report and outcome.',
+    help: 'Duration of the answers of the daemon to admin reads and control actions, by report and outcome.',
     labelNames: ['report', 'outcome'],
     buckets: [0.005, 0.025, 0.1, 0.5, 2.5, 10],
     registers,
   });
   const failures = new Counter({
     name: 'slipway_admin_auth_failures_total',
-    help: 'Admin requests that were not let in, by reason.',
+    help: 'Rejected admin requests, by reason.',
     labelNames: ['reason'],
     registers,
   });

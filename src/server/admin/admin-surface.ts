@@ -65,7 +65,7 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
       throw new ServiceError('not_found', 'Nothing is served under this path; /admin/ lists every read.');
     }
     if (!route.methods.split(', ').includes(request.method ?? '')) {
-      throw new ServiceError('method_not_allowed', `${route.template} answers ${route.methods}.`);
+      throw new ServiceError('method_not_allowed', `${route.template} supports ${route.methods}.`);
     }
     const call = { ...visitorOf(request), query: context.target.query, requestId: context.requestId };
     if (route.kind === 'control') return await answerControl({ ...call, request, action: route.action });

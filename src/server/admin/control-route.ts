@@ -107,7 +107,7 @@ function checkIsAllowed(
     );
   }
   if (isCrossSite(headers, publicBaseUrl)) {
-    throw new ServiceError('control_forbidden', 'Control calls from pages of other sites are refused.');
+    throw new ServiceError('control_forbidden', 'Control calls from pages of other sites are rejected.');
   }
 }
 

@@ -12,7 +12,7 @@ import { readJsonObject } from '../daemon-client/json-answer.ts';
 const RETRY_AFTER_SECONDS = 5;
 /** Longest text of the daemon that is handed on, characters. */
 const MAX_DETAIL = 1_000;
-/** Most rejected fields that are handed on. */
+/** Maximum number of rejected fields that are handed on. */
 const MAX_ERRORS = 50;
 
 /** What can be told from the body of a refusal; everything else of it is dropped. */
@@ -48,7 +48,7 @@ export function backendUnavailable(report: ReportName, cause: unknown): ServiceE
   const { backend } = REPORTS[report];
   return new ServiceError(
     'backend_unavailable',
-    `The daemon's ${backend} backend is not available for ${report}; try again, and look at /healthz if it lasts.`,
+    `The daemon's ${backend} backend is not available for ${report}; retry, and check /healthz if this persists.`,
     { ...failureOptions(cause), retryAfter: RETRY_AFTER_SECONDS },
   );
 }
@@ -84,8 +84,8 @@ export function acceptedActionOf(action: ControlAction, answer: BoundedAnswer): 
     throw new ServiceError(
       'daemon_rejected',
       problem.detail === null
-        ? `The daemon refused ${action}.`
-        : `The daemon refused ${action}: ${problem.detail}`,
+        ? `The daemon rejected ${action}.`
+        : `The daemon rejected ${action}: ${problem.detail}`,
       { daemon, ...(problem.errors === null ? {} : { errors: problem.errors }) },
     );
   }
@@ -108,8 +108,8 @@ export function daemonUnreachable(action: ControlAction, cause: unknown): Servic
   return new ServiceError(
     'daemon_unreachable',
     wasNotSent
-      ? `The daemon could not be asked for ${action}; nothing was sent.`
-      : `The daemon gave no usable answer to ${action}, which may have been started: look at /admin/tasks before you send it again, or send it with the same Idempotency-Key.`,
+      ? `The daemon could not be reached for ${action}; the action was not sent.`
+      : `The daemon gave no usable answer to ${action}; the action may have started. Check /admin/tasks before you retry, or retry with the same Idempotency-Key.`,
     failureOptions(cause),
   );
 }
@@ -129,7 +129,7 @@ function badRequest(
 ): ServiceError {
   const known: ProblemCode =
     code !== null && isProblemCode(code) && PROBLEMS[code].status === 400 ? code : 'invalid_request';
-  return new ServiceError(known, detail ?? 'The daemon refused the parameters.', {
+  return new ServiceError(known, detail ?? 'The daemon rejected the parameters.', {
     ...(errors === null ? {} : { errors }),
     daemon: { status, code },
   });

@@ -22,11 +22,7 @@ export function byteFaultOf(error: unknown): ByteFault {
   if (error instanceof ByteFault) return error;
   if (error instanceof ObjectFault) {
     if (error.kind === 'exhausted') {
-      return new ByteFault(
-        'overloaded',
-        'no file descriptor or memory is left to read the bytes with',
-        error,
-      );
+      return new ByteFault('overloaded', 'no file descriptors or memory left to read the bytes', error);
     }
     return new ByteFault(error.kind === 'digest_mismatch' ? 'damaged' : 'missing', error.message, error);
   }

@@ -62,14 +62,14 @@ export function createCdnHandler(options: CdnOptions): CdnHandler {
       return;
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new ServiceError('method_not_allowed', 'Resources can be read with GET and HEAD only.');
+      throw new ServiceError('method_not_allowed', 'Resources support only GET and HEAD.');
     }
     const selected = parts.selector.select(target);
     const plan = planResponse(request, selected, clock.now());
     if (plan.status === 412) {
       throw new ServiceError(
         'precondition_failed',
-        'If-Match or If-Unmodified-Since does not hold for this resource.',
+        'The condition of If-Match or If-Unmodified-Since failed for this resource.',
       );
     }
     if (plan.status === 416) throw new RangeRefusal(plan.headers[1] ?? '');

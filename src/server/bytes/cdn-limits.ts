@@ -2,13 +2,13 @@ const MEBIBYTE = 1024 * 1024;
 
 /** The bounds of the byte path. */
 export interface CdnLimits {
-  /** Most descriptors kept open for objects that nobody reads just now. */
+  /** Maximum number of descriptors kept open for objects that nobody reads just now. */
   readonly openDescriptors: number;
   /** Bytes for verified blocks kept in memory, with buffers that wait for the next read. */
   readonly blockCacheBytes: number;
   /** Bytes read but not yet taken by the network, over all clients; near it, clients get small slices. */
   readonly inFlightBytes: number;
-  /** Most objects of which it is remembered which blocks were verified. */
+  /** Maximum number of objects of which it is remembered which blocks were verified. */
   readonly verifiedObjects: number;
   /** A client that takes fewer bytes a second than this, for longer than its patience lasts, is cut off. */
   readonly minimumBytesPerSecond: number;

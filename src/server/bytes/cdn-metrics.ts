@@ -36,11 +36,7 @@ export function createCdnMetrics(registry: Registry, gauges: CdnGauges): CdnMetr
         this.set(read());
       },
     });
-  gauge(
-    'slipway_cdn_in_flight_bytes',
-    'Bytes read for clients and not yet taken by the network.',
-    gauges.inFlightBytes,
-  );
+  gauge('slipway_cdn_in_flight_bytes', 'Bytes read for clients and not yet sent.', gauges.inFlightBytes);
   gauge('slipway_cdn_open_descriptors', 'Open descriptors of objects.', gauges.openDescriptors);
   gauge('slipway_cdn_block_cache_bytes', 'Bytes of verified blocks in memory.', gauges.cachedBytes);
   const tally = <Label extends string>(
@@ -52,15 +48,17 @@ export function createCdnMetrics(registry: Registry, gauges: CdnGauges): CdnMetr
   const single = (name: string, help: string): CounterSeries => tally(name, help, [])({});
   const responses = tally(
     'slipway_cdn_responses_total',
-    'Answers on the byte path, by channel (none before a release is found) and status.',
+    'Responses of the byte path, by channel (none if no release was found) and status.',
     ['channel', 'status'],
   );
   const answers = { none: new Map(), official: new Map(), localized: new Map() } as const satisfies Record<
     Channel | 'none',
     Map<number, CounterSeries>
   >;
-  const sentBytes = tally('slipway_cdn_sent_bytes_total', 'Body bytes taken by the network.', ['channel']);
-  const ranges = tally('slipway_cdn_ranges_total', 'Partial answers, by kind: single or multiple.', ['kind']);
+  const sentBytes = tally('slipway_cdn_sent_bytes_total', 'Body bytes sent.', ['channel']);
+  const ranges = tally('slipway_cdn_ranges_total', 'Partial responses, by kind: single or multiple.', [
+    'kind',
+  ]);
   return {
     answered: (channel, status) => {
       const known: Map<number, CounterSeries> = answers[channel];
@@ -75,8 +73,8 @@ export function createCdnMetrics(registry: Registry, gauges: CdnGauges): CdnMetr
     ranges: { single: ranges({ kind: 'single' }), multiple: ranges({ kind: 'multiple' }) },
     verifiedBlocks: single('slipway_cdn_verified_blocks_total', 'Blocks hashed before they were sent.'),
     verifiedBytes: single('slipway_cdn_verified_bytes_total', 'Bytes hashed before they were sent.'),
-    cacheHits: single('slipway_cdn_block_cache_hits_total', 'Block reads answered from memory.'),
-    cacheMisses: single('slipway_cdn_block_cache_misses_total', 'Block reads that went to the volume.'),
+    cacheHits: single('slipway_cdn_block_cache_hits_total', 'Block reads served from memory.'),
+    cacheMisses: single('slipway_cdn_block_cache_misses_total', 'Block reads served from the volume.'),
     damage: new Counter({
       name: 'slipway_cdn_damage_total',
       help: 'Damage that readers found, by kind: missing or damaged.',
@@ -85,7 +83,7 @@ export function createCdnMetrics(registry: Registry, gauges: CdnGauges): CdnMetr
     }),
     stalledClients: new Counter({
       name: 'slipway_cdn_stalled_clients_total',
-      help: 'Clients cut off because they took too little.',
+      help: 'Clients disconnected because they read too slowly.',
       registers,
     }),
   };

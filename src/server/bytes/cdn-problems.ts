@@ -48,13 +48,13 @@ export function problemHeaders(error: unknown): Record<string, string> {
 export function serviceErrorOf(error: unknown, retryAfter: number): unknown {
   if (!(error instanceof ByteFault)) return error;
   if (error.kind === 'overloaded') {
-    return new ServiceError('overloaded', 'This server cannot read the resource now; try again.', {
+    return new ServiceError('overloaded', 'This server cannot read the resource now; retry.', {
       retryAfter: OVERLOAD_RETRY_SECONDS,
       cause: error,
     });
   }
   return notDistributable(
-    'The bytes of this resource do not match the manifest of its release; they are not sent.',
+    'The bytes of this resource do not match the manifest of its release, so the server does not send them. Retry after a repair.',
     error.kind === 'missing' ? 'EntryMissing' : 'EntryDamaged',
     retryAfter,
   );

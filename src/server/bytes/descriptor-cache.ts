@@ -14,9 +14,8 @@ export interface Lease<T> {
   release(): void;
 }
 
-/** What {@link DescriptorCache} needs. */
 export interface DescriptorCacheOptions<T extends Opened> {
-  /** Most descriptors kept open; those in use may exceed it. */
+  /** Maximum number of descriptors kept open; those in use may exceed it. */
   readonly limit: number;
   readonly open: (entry: ManifestEntry) => Promise<T>;
   /** Told of a descriptor that could not be closed. */

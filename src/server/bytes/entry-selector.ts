@@ -25,7 +25,6 @@ export interface EntrySelector {
   requireServable(release: ServedRelease): void;
 }
 
-/** What {@link createEntrySelector} needs. */
 export interface EntrySelectorDeps {
   readonly serving: Serving;
   /** `/{cdn_host}/`. */
@@ -59,10 +58,7 @@ export function createEntrySelector(deps: EntrySelectorDeps): EntrySelector {
     select: (target) => {
       const path = parseCdnTarget(target, prefix);
       if (path.kind === 'malformed') {
-        throw new ServiceError(
-          'invalid_request',
-          'The path has a percent-escape that stands for no UTF-8 text.',
-        );
+        throw new ServiceError('invalid_request', 'The path has a percent-escape that is not valid UTF-8.');
       }
       const state = serving.state();
       const pending = path.kind === 'path' ? pendingRelease(path.path, state) : null;

@@ -157,7 +157,7 @@ export class VerifiedObject {
     if (!expected.equals(blake3)) {
       throw new ByteFault(
         'damaged',
-        `bytes ${start} to ${end - 1} of object ${this.#entry.blake3} do not have the digest of the manifest`,
+        `bytes ${start} to ${end - 1} of object ${this.#entry.blake3} do not match the digest in the manifest`,
       );
     }
     metrics.verifiedBlocks.add(1);
@@ -190,7 +190,7 @@ export class VerifiedObject {
     if (identity.size !== BigInt(this.#entry.size)) {
       throw new ByteFault(
         'damaged',
-        `object ${this.#entry.blake3} became ${identity.size} bytes long; it must have ${this.#entry.size}`,
+        `the size of object ${this.#entry.blake3} changed to ${identity.size} bytes; expected ${this.#entry.size}`,
       );
     }
     // Another reader may have noticed before and verified blocks of the new state already.
@@ -222,7 +222,7 @@ export class VerifiedObject {
   #endedEarly(): ByteFault {
     return new ByteFault(
       'damaged',
-      `object ${this.#entry.blake3} ends before the ${this.#entry.size} bytes that the manifest states`,
+      `object ${this.#entry.blake3} is shorter than the ${this.#entry.size} bytes in the manifest`,
     );
   }
 
@@ -235,5 +235,5 @@ export class VerifiedObject {
   }
 }
 
-/** Most bytes of one read: a block. */
+/** Maximum number of bytes of one read: a block. */
 export const READ_BYTES = BLOCK_SIZE;

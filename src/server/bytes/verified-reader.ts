@@ -36,11 +36,10 @@ export interface VerifiedReader {
   close(): void;
 }
 
-/** What {@link createVerifiedReader} needs. */
 export interface VerifiedReaderDeps extends VerifiedObjectDeps {
   readonly reportDamage: (report: DamageReport) => void;
   readonly logger: Logger;
-  /** Most descriptors kept open while nobody reads. */
+  /** Maximum number of descriptors kept open while nobody reads. */
   readonly openDescriptors: number;
 }
 

@@ -9,7 +9,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { DamageChange, Serving } from '../serving/serving.ts';
 import type { DaemonClient } from './daemon-client.ts';
 
-/** Most damaged objects that are remembered; a release with that many is withdrawn long before. */
+/** Maximum number of damaged objects that are remembered; a release with that many is withdrawn long before. */
 export const SENDER_OBJECTS_MAX = 10_000;
 /** Milliseconds after which a report is sent again: the daemon may have restarted before it checked the object. */
 export const RESEND_MS = 60_000;

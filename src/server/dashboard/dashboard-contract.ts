@@ -35,13 +35,13 @@ export interface FieldsSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
-/** What the page knows of the contract. It holds no data of any installation. */
+/** The contract, as far as the page needs it. It contains no data of an installation. */
 export interface DashboardContract {
   readonly actions: Readonly<Record<string, DashboardAction>>;
   readonly reports: readonly DashboardReport[];
-  /** What each reason of a verdict means and what to do. */
+  /** The meaning of each reason of a verdict, and what to do. */
   readonly reasons: Readonly<Record<string, string>>;
-  /** What each problem code means. */
+  /** The meaning of each problem code. */
   readonly problems: Readonly<Record<string, string>>;
   /** Fields of which only `true` means something. */
   readonly switches: readonly string[];

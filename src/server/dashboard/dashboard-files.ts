@@ -16,7 +16,7 @@ export interface DashboardFile {
 /** Where the page's own files are; they are served byte for byte as they are in the repository. */
 const ASSETS = join(import.meta.dirname, 'assets');
 
-/** What of that folder is served; the declarations beside it are for the type checker. */
+/** The served files of that folder by type; the declarations beside them are for the type checker. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',

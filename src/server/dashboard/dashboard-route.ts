@@ -59,7 +59,7 @@ export function isDashboardPath(path: string): boolean {
 export function createDashboardRoute(files: ReadonlyMap<string, DashboardFile>): DashboardRoute {
   const answer = ({ method = '', headers }: IncomingMessage, path: string): Answer => {
     if (method !== 'GET' && method !== 'HEAD') {
-      throw new ServiceError('method_not_allowed', `${DASHBOARD_PATH} answers ${METHODS}.`);
+      throw new ServiceError('method_not_allowed', `${DASHBOARD_PATH} supports ${METHODS}.`);
     }
     if (!path.startsWith(DASHBOARD_PATH)) {
       return { status: 308, headers: { location: DASHBOARD_PATH, 'cache-control': NO_CACHE }, body: [] };

@@ -9,9 +9,9 @@ import type { FastHead } from './request-head.ts';
 
 /** Larger bodies are not copied into a ready answer. */
 const MOST_BODY_BYTES = 64 * 1024;
-/** Most bytes of all ready answers of one second. */
+/** Maximum number of bytes of all ready answers of one second. */
 const MOST_READY_BYTES = 4 * 1024 * 1024;
-/** Most targets remembered. */
+/** Maximum number of targets remembered. */
 const MOST_TARGETS = 16_384;
 
 /** A whole answer, head and body. */

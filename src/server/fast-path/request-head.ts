@@ -9,7 +9,7 @@ export interface FastHead {
   readonly requestId: string | undefined;
 }
 
-/** Most bytes of a head that the fast path reads. */
+/** Maximum number of bytes of a head that the fast path reads. */
 export const FAST_HEAD_BYTES = 8 * 1024;
 
 const REQUEST_LINE = /^(GET|HEAD) (\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*) HTTP\/1\.1\r\n/;

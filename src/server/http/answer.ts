@@ -1,12 +1,12 @@
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import type { RenderedProblem } from '../../platform/http/problem.ts';
 
-/** What a handler gives back; the router writes it, without the body for HEAD. */
+/** The result of a handler; the router writes it, without the body for HEAD. */
 export interface Answer {
   readonly status: number;
   /** Lower-case names; `content-length` is added. */
   readonly headers: Readonly<Record<string, string>>;
-  /** In order; several where one would be too large to build at once. */
+  /** The parts in order; several if one would be too large to build in one step. */
   readonly body: readonly Uint8Array[];
 }
 
@@ -22,7 +22,7 @@ export function jsonHeaders(cacheControl: string): Readonly<Record<string, strin
 }
 
 /**
- * An answer that holds one JSON value, which must be small: it is rendered at once.
+ * An answer with one JSON value, which must be small: it is rendered in one step.
  *
  * @param value plain data; bigint becomes bare digits
  */
@@ -41,7 +41,7 @@ export function jsonAnswer(
   };
 }
 
-/** An answer that tells of an error. */
+/** An answer that reports an error. */
 export function problemAnswer({ status, headers, body }: RenderedProblem): Answer {
   return { status, headers, body: [body] };
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
-/** Writes down why a request failed: at error what is this service's fault, at debug what was refused. */
+/** Logs why a request failed: at level error if it is this service's fault, at debug if it was rejected. */
 export function logFailure(
   logger: Logger,
   error: unknown,

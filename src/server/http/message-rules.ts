@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http';
 const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
 
 /**
- * What makes a message that could be parsed one that must be refused, since others on the way may have read it
- * differently; `null` when there is nothing.
+ * The reason to reject a message that can be parsed, because other hops may have read it differently; `null` if there is
+ * none.
  *
  * Source: RFC 9112, sections 2.3, 3.2 and 6.1.
  */
@@ -15,7 +15,7 @@ export function messageProblem({
   headers,
   rawHeaders,
 }: IncomingMessage): string | null {
-  if (httpVersionMajor !== 1) return 'HTTP/1.1 and HTTP/1.0 are spoken here.';
+  if (httpVersionMajor !== 1) return 'This server supports HTTP/1.1 and HTTP/1.0.';
   if (httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined) {
     return 'HTTP/1.0 has no transfer codings.';
   }

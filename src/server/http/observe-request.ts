@@ -7,7 +7,6 @@ import type { ServerMetrics } from '../metrics.ts';
 /** Which requests leave a line at level info; the others leave one at debug. */
 export type AccessLogMode = 'all' | 'control' | 'none';
 
-/** What {@link createRequestRecorder} needs. */
 export interface RequestObserverOptions {
   readonly logger: Logger;
   readonly metrics: Pick<ServerMetrics, 'request'>;

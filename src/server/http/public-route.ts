@@ -34,7 +34,7 @@ export function publicRoute<Schema extends QuerySchema>(
   operation: Pick<OperationDefinition, 'path' | 'auth' | 'answers'> & { readonly query: Schema },
   answer: (query: z.infer<Schema>, signal: AbortSignal) => Answer | Promise<Answer>,
 ): PublicRoute {
-  // A probe or a launcher is told what it came for, however its query was put together.
+  // Probes and launchers get their answer even if their query is malformed.
   const canRefuse = operation.answers[400] !== undefined;
   return {
     path: operation.path,
@@ -83,7 +83,7 @@ export async function answerPublicRoute(
       return;
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new ServiceError('method_not_allowed', `${route.path} answers ${PUBLIC_METHODS}.`);
+      throw new ServiceError('method_not_allowed', `${route.path} supports ${PUBLIC_METHODS}.`);
     }
     // A plus sign is a space in a query; it needs no decoding to be judged.
     if (route.canRefuse && !isWellEncoded(context.target.query)) throw badEncoding('query');
@@ -117,12 +117,12 @@ export async function requireToken(
   if (outcome.ok) return;
   throw new ServiceError(
     'not_authenticated',
-    'A token is needed: send one, and only one, as "Authorization: Bearer" or as the svc_token parameter.',
+    'A token is required: send exactly one, as "Authorization: Bearer" or as the svc_token parameter.',
     { internal: `token ${outcome.why}` },
   );
 }
 
-/** The 400 for percent signs that begin no octet, or octets that are no UTF-8. */
+/** The 400 for percent signs that begin no octet, or octets that are not UTF-8. */
 export function badEncoding(where: 'path' | 'query'): ServiceError {
   return new ServiceError('invalid_request', `The ${where} is not percent-encoded UTF-8.`);
 }

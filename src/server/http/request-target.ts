@@ -14,7 +14,7 @@ const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
  * Splits the target of a request. The authority of the absolute form is dropped: it decides nothing here.
  *
  * @param target as on the request line
- * @returns `null` for what is no target of an origin server
+ * @returns `null` if it is not a target of an origin server
  *
  * Source: RFC 9112, section 3.2.
  */

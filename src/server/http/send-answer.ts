@@ -18,7 +18,7 @@ export async function sendAnswer(
   response.writeHead(status, {
     'x-content-type-options': 'nosniff',
     ...headers,
-    // A 304 has none of its own: it would be taken for that of the representation (RFC 9110, section 8.6).
+    // A 304 has none: clients would treat it as that of the representation (RFC 9110, section 8.6).
     ...(status === 204 || status === 304 ? {} : { 'content-length': length }),
   });
   if (request.method === 'HEAD' || length === 0) {

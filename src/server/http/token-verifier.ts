@@ -29,8 +29,8 @@ export interface Credentials {
 /** Checks credentials against token files. */
 export interface TokenVerifier {
   /**
-   * Looks at `Authorization: Bearer` and at `svc_token`. An `Authorization` field of another scheme is no credential:
-   * launchers send one. More than one credential is refused, also when they are equal.
+   * Looks at `Authorization: Bearer` and at `svc_token`. An `Authorization` field of another scheme does not count:
+   * launchers send one. More than one credential is rejected, even if they are equal.
    */
   verify(credentials: Credentials): Promise<TokenOutcome>;
 }

@@ -9,7 +9,6 @@ import { createScrubMetrics } from './scrub-metrics.ts';
 import { createScrubber, type Scrubber } from './scrubber.ts';
 import { createScrubStateFile, NO_STATE_STORE } from './scrub-state-file.ts';
 
-/** What {@link createServerScrub} needs beside the configuration. */
 export interface ServerScrubDeps {
   readonly serving: Serving;
   readonly pool: HashPool;

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ScrubState } from './scrub-state.ts';
 import { SCRUB_STEPS } from './scrub-order.ts';
 
-/** What the scrub counts. */
+/** The metrics of the scrub. */
 export interface ScrubMetrics {
   readonly objects: Counter;
   readonly bytes: Counter;
@@ -15,16 +15,16 @@ export interface ScrubMetrics {
 /** Registers the metrics of the scrub. */
 export function createScrubMetrics(registry: Registry): ScrubMetrics {
   const registers = [registry];
-  const pass = new Gauge({ name: 'slipway_scrub_pass', help: 'Number of the present pass.', registers });
+  const pass = new Gauge({ name: 'slipway_scrub_pass', help: 'Number of the current pass.', registers });
   const progress = new Gauge({
     name: 'slipway_scrub_pass_ratio',
-    help: 'How much of the present pass is done, 0 to 1.',
+    help: 'Completed share of the current pass, 0 to 1.',
     registers,
   });
   let completedAt: number | null = null;
   const completed = new Gauge({
     name: 'slipway_scrub_completed_timestamp_seconds',
-    help: 'When every object was looked at last, Unix seconds; absent before the first pass is complete.',
+    help: 'When the last pass was completed, Unix seconds; absent before the first one is.',
     registers,
     collect: () => {
       if (completedAt === null) completed.reset();
@@ -34,7 +34,7 @@ export function createScrubMetrics(registry: Registry): ScrubMetrics {
   return {
     objects: new Counter({
       name: 'slipway_scrub_objects_total',
-      help: 'Objects that the scrub looked at.',
+      help: 'Objects that the scrub checked.',
       registers,
     }),
     bytes: new Counter({
@@ -50,7 +50,7 @@ export function createScrubMetrics(registry: Registry): ScrubMetrics {
     }),
     skipped: new Counter({
       name: 'slipway_scrub_skipped_total',
-      help: 'Objects that could not be looked at for want of descriptors, memory or threads.',
+      help: 'Objects that the scrub could not check for lack of descriptors, memory or threads.',
       registers,
     }),
     show: (state) => {

@@ -10,7 +10,6 @@ import {
 import { ByteFault, byteFaultOf } from '../bytes/byte-fault.ts';
 import type { ScrubObject } from './scrub-order.ts';
 
-/** What {@link scrubObject} needs. */
 export interface ScrubObjectDeps {
   readonly root: string;
   readonly pool: Pick<HashPool, 'hashContent'>;
@@ -36,7 +35,7 @@ export async function scrubObject(deps: ScrubObjectDeps, object: ScrubObject): P
     } catch (error) {
       signal.throwIfAborted();
       const fault = byteFaultOf(error);
-      // A repair replaces the file: what was read of the old one says nothing then.
+      // A repair replaces the file: the bytes read from the old one do not count then.
       if (isLastTry || fault.kind !== 'damaged' || opened === null) throw fault;
       if (!(await wasReplaced(deps.root, object, opened))) throw fault;
     } finally {
@@ -61,7 +60,7 @@ async function compareBlocks(
     if (found.size !== span.end - span.start || found.blake3 !== expected) {
       throw new ByteFault(
         'damaged',
-        `bytes ${span.start} to ${span.end - 1} of object ${blake3} do not have the digest of the manifest`,
+        `bytes ${span.start} to ${span.end - 1} of object ${blake3} do not match the digest in the manifest`,
       );
     }
     await pace(found.size);
@@ -77,7 +76,7 @@ async function wasReplaced(root: string, { blake3, size }: ScrubObject, read: Op
       !sameIdentity(now.identity, read.identity) || !sameIdentity(await fileIdentity(read.fd), read.identity)
     );
   } catch {
-    // It cannot even be opened: what was found stands.
+    // It cannot even be opened: keep the finding.
     return false;
   }
 }

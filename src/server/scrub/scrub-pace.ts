@@ -1,15 +1,15 @@
 /** How much of the machine the scrub may have. */
 export interface ScrubShare {
-  /** Most bytes read in a second. */
+  /** Maximum number of bytes read per second. */
   readonly bytesPerSecond: number;
-  /** Most of the time that it is at work, 0 to 1. */
+  /** Maximum number of of the time that it is at work, 0 to 1. */
   readonly share: number;
 }
 
 /** However busy the server is, the scrub gets on at this part of its speed: damage must not stay hidden under load. */
 const LEAST_SPEED = 0.05;
 
-/** Pauses shorter than this are saved up: timers are no finer. Milliseconds. */
+/** Shorter pauses are accumulated, because timers are not finer. Milliseconds. */
 const LEAST_PAUSE_MS = 20;
 
 /** Longest pause that one piece of work can earn, milliseconds. */

@@ -6,7 +6,7 @@ const MAX_BYTES = 4096;
 
 /** Where the scrub keeps its place. Neither call ever fails: a place that is lost costs a part of one pass. */
 export interface ScrubStateStore {
-  /** What was saved last; `null` when there is nothing usable. */
+  /** The last saved state; `null` if there is no usable one. */
   load(): Promise<ScrubState | null>;
   save(state: ScrubState): Promise<void>;
 }
@@ -35,11 +35,11 @@ export function createScrubStateFile({
         text = (await readBoundedFile(path, MAX_BYTES)).toString('utf8');
       } catch (error) {
         const isNew = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-        if (!isNew) logger.warn({ err: error }, 'the place of the scrub cannot be read');
+        if (!isNew) logger.warn({ err: error }, 'the position of the scrub cannot be read');
         return null;
       }
       const state = parseScrubState(text);
-      if (state === null) logger.warn({ path }, 'the file with the place of the scrub is not valid');
+      if (state === null) logger.warn({ path }, 'the file with the position of the scrub is not valid');
       return state;
     },
     save: async (state) => {
@@ -47,7 +47,7 @@ export function createScrubStateFile({
         await writeFileDurably(path, renderScrubState(state));
         isWritable = true;
       } catch (error) {
-        if (isWritable) logger.warn({ err: error }, 'the place of the scrub cannot be saved');
+        if (isWritable) logger.warn({ err: error }, 'the position of the scrub cannot be saved');
         isWritable = false;
       }
     },

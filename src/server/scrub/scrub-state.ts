@@ -74,7 +74,7 @@ export function renderScrubState(state: ScrubState): string {
   return `${JSON.stringify(file)}\n`;
 }
 
-/** Reads the text of a state file; `null` for anything that is none. It only says where to go on, so no more is asked. */
+/** Parses a state file; `null` if it is invalid. It is only a hint where to continue, so nothing else is checked. */
 export function parseScrubState(text: string): ScrubState | null {
   let value: unknown;
   try {

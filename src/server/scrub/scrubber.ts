@@ -20,10 +20,10 @@ const TRIES = 3;
 const RETRY_MS = 1_000;
 /** Damaged objects of one pass that leave a line each. */
 const LOGGED_DAMAGE = 100;
-/** Milliseconds until the scrub is tried again after an unexpected error. */
+/** Milliseconds until the scrub retries after an unexpected error. */
 const FAILURE_MS = 60_000;
 
-/** Reads everything that is served, over and over. */
+/** Continuously reads everything that is served. */
 export interface Scrubber {
   start(): void;
   /** Stops it; resolves when it has closed its file and saved its place. */
@@ -98,7 +98,7 @@ export function createScrubber(options: ScrubberOptions): Scrubber {
         await run();
       } catch (error) {
         if (signal.aborted) break;
-        logger.error({ err: error }, 'the scrub failed and is tried again later');
+        logger.error({ err: error }, 'the scrub failed; retrying later');
         // Rejects only when the scrub is stopped; the loop ends then.
         await clock.sleep(FAILURE_MS, signal).catch((reason: unknown) => {
           if (!signal.aborted) throw reason;
@@ -183,7 +183,7 @@ function createScrubInspection(
         if (isDamage(fault)) return report(object, fault);
         if (attempt === TRIES) {
           metrics.skipped.inc();
-          logger.warn({ err: fault, blake3: object.blake3 }, 'the scrub leaves an object out');
+          logger.warn({ err: fault, blake3: object.blake3 }, 'the scrub skips an object');
           return false;
         }
         await clock.sleep(RETRY_MS, signal);

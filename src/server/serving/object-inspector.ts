@@ -56,7 +56,7 @@ export function createObjectInspector({
       return { sound: false, kind: 'missing', message, memory: null };
     }
     if (!memory.objectSound) {
-      const message = 'the bytes of the object do not have the digest of the manifest';
+      const message = 'the bytes of the object do not match the digest in the manifest';
       return { sound: false, kind: 'damaged', message, memory };
     }
     try {

@@ -36,20 +36,20 @@ export function createTrustedKeyRing({ first, load, logger }: TrustedKeyRingOpti
         if (problem !== trouble) {
           logger.error(
             { problem },
-            'the trusted public keys cannot be read again; the former ones still count',
+            'the trusted public keys cannot be reloaded; the previous ones stay in use',
           );
         }
         trouble = problem;
         return false;
       }
-      if (trouble !== '') logger.info('the trusted public keys can be read again');
+      if (trouble !== '') logger.info('the trusted public keys are readable again');
       trouble = '';
       const [before, after] = [keys, loaded.value].map((each) => each.map(({ keyId }) => keyId));
       const added = after?.filter((keyId) => before?.includes(keyId) !== true) ?? [];
       const removed = before?.filter((keyId) => after?.includes(keyId) !== true) ?? [];
       if (added.length + removed.length === 0) return false;
       keys = loaded.value;
-      logger.warn({ added, removed }, 'other public keys are trusted now');
+      logger.warn({ added, removed }, 'the trusted public keys have changed');
       return true;
     },
   };

@@ -2,7 +2,7 @@ import type { DamageReport } from '../../domain/verdict/evidence.ts';
 import type { DamageChange } from '../serving/serving.ts';
 import type { PrimaryMessage, SharedEnvelope } from './worker-messages.ts';
 
-/** Most digests whose damage is kept for workers that start later. */
+/** Maximum number of digests whose damage is kept for workers that start later. */
 const MAX_DAMAGE = 10_000;
 
 /** Passes evidence of one worker to all others, and keeps it for those that start later. */

@@ -1,7 +1,7 @@
 import type { Registry } from '../../platform/metrics/metrics.ts';
 import type { ServingControl } from '../serving/serving.ts';
 
-/** What the processes of one server tell each other about. */
+/** The parts that the processes of one server share. */
 export interface SharedServingParts {
   readonly serving: Pick<
     ServingControl,
@@ -12,7 +12,7 @@ export interface SharedServingParts {
   readonly registry: Registry;
 }
 
-/** What a process does differently that shares its port with others. */
+/** The differences for a process that shares its port with others. */
 export interface SharedServing {
   /** How many there are. */
   readonly processes: number;
@@ -20,8 +20,8 @@ export interface SharedServing {
   readonly scrubs: boolean;
   /** Milliseconds to wait for the first verdict that will last before clients are let in; others serve them meanwhile. */
   readonly settleMs: number;
-  /** What the others accepted last. */
+  /** The attestation that the others accepted last. */
   readonly firstEnvelope: Uint8Array | null;
-  /** Called once, before anything is served. Metrics are left to whoever gets the registry. */
+  /** Called once, before anything is served. The receiver of the registry serves the metrics. */
   join(parts: SharedServingParts): void;
 }

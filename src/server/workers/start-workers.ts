@@ -9,7 +9,6 @@ import { createSupervisor, type Supervisor } from './supervisor.ts';
 import type { WorkerProcess } from './worker-process.ts';
 import { isWorkerMessage, type PrimaryMessage } from './worker-messages.ts';
 
-/** What {@link startWorkers} needs beside the configuration. */
 export interface WorkersDependencies {
   /** Path of the program that a worker runs. */
   readonly program: string;
@@ -45,7 +44,7 @@ export async function startWorkers(config: ServerConfiguration, deps: WorkersDep
   });
   lifecycle.onShutdown('metrics', async (signal) => metrics.close(signal));
   lifecycle.onShutdown('workers', async (signal) => {
-    await supervisor.stop('the server ends', signal);
+    await supervisor.stop('the server is stopping', signal);
   });
   const { url, hashing } = await supervisor.start();
   logger.info({ url, metrics_url: metrics.url, hashing, workers: config.workers }, 'server listening');
@@ -53,7 +52,7 @@ export async function startWorkers(config: ServerConfiguration, deps: WorkersDep
 
 function forkWorker(): WorkerProcess {
   const worker = cluster.fork();
-  // A message that cannot be sent any more is one to a process that is ending; its exit says so.
+  // The message cannot be sent because the process is ending; its exit reports that.
   worker.on('error', () => undefined);
   return {
     pid: worker.process.pid,
@@ -93,7 +92,7 @@ function registerWorkerMetrics(registry: Registry, supervisor: Supervisor): void
   let counted = 0;
   const restarts = new Counter({
     name: 'slipway_worker_restarts_total',
-    help: 'Worker processes that were started again after they died.',
+    help: 'Worker processes that were restarted after they died.',
     registers,
     collect: () => {
       restarts.inc(supervisor.restarts - counted);

@@ -23,7 +23,7 @@ export class WorkersFailedError extends Error {
   readonly code: number;
 
   constructor(code: number) {
-    super(`the first worker ended with ${code} before it listened; its own message says why`);
+    super(`the first worker ended with ${code} before it listened; see its log for the cause`);
     this.name = 'WorkersFailedError';
     this.code = code;
   }
@@ -44,10 +44,10 @@ export interface Supervisor {
   /** The metrics of every worker that answers soon. */
   collectMetrics(): ReturnType<MetricsCollection['collect']>;
   /**
-   * Lets all of them end in order, and waits for it.
+   * Stops all of them cleanly, and waits for their end.
    *
    * @param signal when aborted, those still there are killed
-   * @throws Error when one did not end in order
+   * @throws Error when one did not stop cleanly
    */
   stop(reason: string, signal: AbortSignal): Promise<void>;
 }
@@ -76,7 +76,7 @@ function emptySlot(number: number): Slot {
 }
 
 /**
- * Makes the supervisor of the worker processes. It serves nothing itself. Each worker has evidence of its own, as a
+ * Creates the supervisor of the worker processes. It serves nothing itself. Each worker has its own evidence, like a
  * replica would; damage that one finds and the attestation that one accepted go to all others, also to those that start
  * later.
  */
@@ -263,7 +263,7 @@ function createEnd(): {
         onGone();
       });
       signal.removeEventListener('abort', kill);
-      if (exitedBadly) throw new Error('a worker did not end in order');
+      if (exitedBadly) throw new Error('a worker did not stop cleanly');
     },
   };
 }

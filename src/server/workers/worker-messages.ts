@@ -3,16 +3,16 @@ import type { ServerConfiguration } from '../config.ts';
 import type { DamageReport } from '../../domain/verdict/evidence.ts';
 import type { DamageChange } from '../serving/serving.ts';
 
-/** What the first process says to a worker. Both run the same program, so nothing of it is checked again. */
+/** Messages of the first process to a worker. Both run the same program, so messages are not validated. */
 export type PrimaryMessage =
   | {
       readonly kind: 'slipway:start';
       /** Its number, from 0; that of a worker that died goes to the one that replaces it. */
       readonly slot: number;
       readonly config: ServerConfiguration;
-      /** What the others know to be damaged. */
+      /** Damage that the others know. */
       readonly damage: readonly DamageReport[];
-      /** What the others accepted last; verified like any other before it counts. */
+      /** The attestation that the others accepted last; verified like any other. */
       readonly attestation: SharedEnvelope | null;
       /** Whether it takes the place of one that died, so that others serve meanwhile. */
       readonly isReplacement: boolean;
@@ -23,7 +23,7 @@ export type PrimaryMessage =
   | { readonly kind: 'slipway:ping' }
   | { readonly kind: 'slipway:stop'; readonly reason: string };
 
-/** What a worker says to the first process. */
+/** Messages of a worker to the first process. */
 export type WorkerMessage =
   | { readonly kind: 'slipway:hello' }
   | { readonly kind: 'slipway:pong' }

@@ -11,7 +11,7 @@ export function hashBytes(bytes: Uint8Array, start: number, end: number, seed: n
   return finalize(hash);
 }
 
-/** What {@link hashBytes} gives for the bytes of ASCII text, without encoding it; -1 when the text is not ASCII. */
+/** The result of {@link hashBytes} for the bytes of ASCII text, without encoding it; -1 if the text is not ASCII. */
 export function hashText(text: string, seed: number): number {
   let hash = seed;
   for (let i = 0; i < text.length; i += 1) {
@@ -22,7 +22,7 @@ export function hashText(text: string, seed: number): number {
   return finalize(hash);
 }
 
-/** Where a hash belongs in a table of so many slots: every slot is as likely, whatever their number is. */
+/** The slot of a hash in a table of this many slots; every slot is equally likely, for any number of slots. */
 export function slotOf(hash: number, slots: number): number {
   return Math.floor((hash / 0x1_0000_0000) * slots);
 }

@@ -6,8 +6,8 @@ const FIRST_CAPACITY = 64 * 1024;
 const UINT32_RANGE = 2 ** 32;
 
 /**
- * Destinations in ascending byte order, front-coded: each is written as the number of bytes that it shares with the one
- * before it, the number of its other bytes, and these. Paths share long beginnings, so this takes a fraction of their
+ * Destinations in ascending byte order, front-coded: each is written as the number of bytes that it shares with the
+ * previous one, the number of its other bytes, and these. Paths share long prefixes, so this takes a fraction of their
  * length. Every 16th shares nothing, so that any of them is found without decoding more than 15 others.
  *
  * Source: Witten, Moffat and Bell, "Managing Gigabytes", section 4.1 ("front coding").
@@ -35,7 +35,7 @@ export class DestinationListBuilder {
   }
 
   /**
-   * Adds `line[start, end)`. It must be greater than the one before, by bytes; returns why not, or `null`.
+   * Adds `line[start, end)`. It must be greater than the previous one, by bytes; returns why not, or `null`.
    *
    * @param shared what {@link sharedWith} gave for it
    */
@@ -43,7 +43,7 @@ export class DestinationListBuilder {
     const length = end - start;
     if (length > DESTINATION_MAX_BYTES) return `the destination has more than ${DESTINATION_MAX_BYTES} bytes`;
     if (this.#length > 0) {
-      if (shared === length && shared === this.#lastLength) return 'the destination is there twice';
+      if (shared === length && shared === this.#lastLength) return 'the destination appears twice';
       const isGreater =
         shared < length &&
         (shared === this.#lastLength || (line[start + shared] ?? 0) > (this.#last[shared] ?? 0));
@@ -74,7 +74,7 @@ export class DestinationListBuilder {
 
   /** The list. The builder must not be used afterwards. */
   finish(): DestinationList {
-    // A transfer frees the old memory at once, not at some later collection.
+    // A transfer frees the old memory immediately, not at some later collection.
     return {
       bytes: new Uint8Array(this.#bytes.buffer.transfer(this.#used)),
       blockOffsets: this.#blockOffsets,
@@ -106,7 +106,7 @@ export class DestinationListBuilder {
   }
 }
 
-/** Decodes destinations of a list, one at a time, into a buffer of its own. */
+/** Decodes destinations of a list, one at a time, into its own buffer. */
 export class DestinationCursor {
   readonly #list: DestinationList;
   /** The destination it is at: the first {@link length} bytes. */

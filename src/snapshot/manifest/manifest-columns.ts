@@ -92,7 +92,7 @@ export class ManifestColumnsBuilder {
     return position >= 0 && (((this.#localized[position >> 3] ?? 0) >> (position & 7)) & 1) === 1;
   }
 
-  /** Adds an entry. Its destination must be greater than the one before, by bytes; returns why not, or `null`. */
+  /** Adds an entry. Its destination must be greater than the previous one, by bytes; returns why not, or `null`. */
   append(entry: ManifestEntry): string | null {
     const destination = Buffer.from(entry.destination);
     const crc64 = BigInt(entry.crc64);

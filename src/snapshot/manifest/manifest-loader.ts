@@ -29,7 +29,7 @@ const NONE_MISSING: MissingObjects = { count: 0, examples: [], indexes: new Uint
 const HEAP_LIMITS = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 128 };
 
 /**
- * Loads a manifest in a thread of its own, so that the event loop is free however large it is: reads it without
+ * Loads a manifest in a separate thread, so that a large one does not block the event loop: reads it without
  * following links, verifies that its bytes have the digest that the snapshot id names, and parses it strictly.
  *
  * @throws SnapshotFault `missing` or `damaged`; the file system error with its `code` when the volume cannot be read; the

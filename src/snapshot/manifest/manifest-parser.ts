@@ -26,7 +26,7 @@ const MIN_ENTRY_LINE_BYTES = 128;
  */
 export function parseManifestFile(fd: number, snapshotId: SnapshotId, seed: number): ManifestColumns {
   const stats = fstatSync(fd);
-  if (!stats.isFile()) throw new SnapshotFault('damaged', snapshotId, 'the manifest is no regular file');
+  if (!stats.isFile()) throw new SnapshotFault('damaged', snapshotId, 'the manifest is not a regular file');
   if (stats.size > MANIFEST_MAX_BYTES) {
     throw new SnapshotFault('damaged', snapshotId, `the manifest has more than ${MANIFEST_MAX_BYTES} bytes`);
   }
@@ -52,7 +52,7 @@ export function parseManifestFile(fd: number, snapshotId: SnapshotId, seed: numb
     throw new SnapshotFault(
       'damaged',
       snapshotId,
-      `the manifest does not have the digest of its name${detail}`,
+      `the digest of the manifest does not match its name${detail}`,
     );
   }
   if (problem !== null || parser.builder === null) {
@@ -127,7 +127,7 @@ class ManifestLines {
     if (!header.ok) {
       this.#fail(header.error);
     } else if (header.value.entry_count * MIN_ENTRY_LINE_BYTES > this.#fileBytes) {
-      this.#fail(`the header says ${header.value.entry_count} entries, for which the file is too short`);
+      this.#fail(`the header says ${header.value.entry_count} entries, but the file is too short for them`);
     } else {
       this.#header = header.value;
       this.builder = new ManifestColumnsBuilder(header.value);

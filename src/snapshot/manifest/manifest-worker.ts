@@ -48,7 +48,7 @@ export function createCalls(): ManifestCalls {
 
 function readColumns({ root, snapshotId, seed }: ManifestJob): ManifestColumns {
   const digest = manifestDigestOf(snapshotId);
-  if (digest === null) throw new SnapshotFault('damaged', snapshotId, `no snapshot id: ${snapshotId}`);
+  if (digest === null) throw new SnapshotFault('damaged', snapshotId, `not a snapshot id: ${snapshotId}`);
   let fd: number;
   try {
     fd = openSync(manifestPath(root, digest), OPEN_REGULAR);
@@ -57,7 +57,7 @@ function readColumns({ root, snapshotId, seed }: ManifestJob): ManifestColumns {
     const message = error instanceof Error ? error.message : String(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') throw new SnapshotFault('missing', snapshotId, message);
     if (code === 'ELOOP' || code === 'ENXIO' || code === 'EISDIR') {
-      throw new SnapshotFault('damaged', snapshotId, `the manifest is no regular file: ${message}`);
+      throw new SnapshotFault('damaged', snapshotId, `the manifest is not a regular file: ${message}`);
     }
     throw error;
   }

@@ -32,7 +32,7 @@ export interface WrittenManifest {
   readonly size: number;
 }
 
-/** What {@link writeManifestFile} writes. */
+/** The input of {@link writeManifestFile}. */
 export interface ManifestToWrite {
   readonly root: string;
   /** A directory on the same file system for the file while it grows. */
@@ -143,12 +143,12 @@ class EntryCheck {
     if (this.#mediaTypes.size > MANIFEST_MAX_MEDIA_TYPES) return 'there are too many different media types';
     if (this.#previous === null) return null;
     const order = compareDestinations(this.#previous, entry.destination);
-    if (order === 0) return 'it is there twice';
-    return order < 0 ? null : `it has to come before ${JSON.stringify(this.#previous)}, in byte order`;
+    if (order === 0) return 'it appears twice';
+    return order < 0 ? null : `it must come before ${JSON.stringify(this.#previous)}, in byte order`;
   }
 }
 
-/** Gathers lines into larger writes and hashes what is written. */
+/** Combines lines into larger writes and hashes them. */
 class ManifestSink {
   readonly #file: FileHandle;
   readonly #blake3: Blake3 = createBlake3();

@@ -54,7 +54,7 @@ export async function readBlockList({
       throw new ObjectFault(
         'digest_mismatch',
         blake3,
-        `the block list of ${blake3} does not have the digest that the manifest states; repair the release`,
+        `the block list of ${blake3} does not match the digest in the manifest; repair the release`,
       );
     }
     return bytes;

@@ -1,7 +1,7 @@
 import { fstat, type BigIntStats } from 'node:fs';
 import { promisify } from 'node:util';
 
-/** What says that a path still names the very same bytes: any write, replacement or truncation changes one of these. */
+/** Shows whether a path still names the same bytes: any write, replacement or truncation changes one of these. */
 export interface FileIdentity {
   readonly dev: bigint;
   readonly ino: bigint;

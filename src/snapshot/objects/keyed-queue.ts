@@ -5,7 +5,7 @@ export class KeyedQueue {
   /** Runs `work` once everything queued before under this key has settled. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
-    // The outcome of the work before belongs to whoever queued it.
+    // The outcome of the previous work belongs to its own caller.
     const mine = before.then(work, work);
     this.#tails.set(key, mine);
     try {

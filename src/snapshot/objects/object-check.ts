@@ -17,13 +17,13 @@ export interface MissingObjects extends EntryTrouble {
 /** How many entries are named as examples. */
 export const TROUBLE_EXAMPLES = 5;
 
-/** Most entries that one {@link recheckObjects} looks at; the rest stay as they were. */
+/** Maximum number of entries that one {@link recheckObjects} checks; the rest stay unchanged. */
 export const RECHECK_MAX = 4096;
 
-/** What stands for the server-info document among the examples. */
+/** The name of the server-info document among the examples. */
 export const SERVER_INFO_NAME = '(server-info document)';
 
-/** What is in one place of the store. */
+/** The state of one file of the store. */
 export type FileState = 'ok' | 'missing' | 'wrong';
 
 /**

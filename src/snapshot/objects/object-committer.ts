@@ -57,7 +57,7 @@ export class ObjectCommitter {
         if (mode !== OBJECT_MODE) await chmod(target, OBJECT_MODE);
         this.#hit('snapshot.object.renamed');
       }
-      // Also when it was there already: a crash may have come between its rename and the sync of the directory.
+      // Also if it already existed: a crash may have happened between its rename and the sync of the directory.
       this.#touched.add(objectDirectory(this.#root, digests.blake3));
     });
   }
@@ -77,7 +77,7 @@ export class ObjectCommitter {
     const pending = [...this.#touched];
     const next = async (): Promise<void> => {
       for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
-        // Taken out first: what is renamed into it while it is synced has to be synced again.
+        // Removed first: a file that is renamed into it during the sync needs another sync.
         this.#touched.delete(directory);
         try {
           await fsyncDirectory(directory);
@@ -117,7 +117,7 @@ export class ObjectCommitter {
     if (state === 'ok' && (await readFile(target)).equals(blocks)) return;
     if (state === 'wrong') await rm(target, { recursive: true });
     const staged = `${stagedPath}.blocks`;
-    // What an attempt before left under this name may be read-only.
+    // A previous attempt may have left a read-only file under this name.
     await rm(staged, { force: true });
     const file = await open(staged, 'wx', OBJECT_MODE);
     try {
@@ -159,7 +159,7 @@ export class ObjectCommitter {
 }
 
 function checkStaged(stagedPath: string, stats: Stats, size: number): void {
-  if (!stats.isFile()) throw new Error(`the staged object is no regular file: ${stagedPath}`);
+  if (!stats.isFile()) throw new Error(`the staged object is not a regular file: ${stagedPath}`);
   if (stats.size !== size) {
     throw new Error(`the staged object has ${stats.size} bytes, but ${size} were hashed: ${stagedPath}`);
   }

@@ -1,6 +1,6 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 
-/** What a look at the bytes of an entry found. */
+/** The results of checking the bytes of an entry. */
 export const ENTRY_STATUSES = ['ok', 'missing', 'size_mismatch', 'digest_mismatch', 'unreadable'] as const;
 
 /** One of {@link ENTRY_STATUSES}. */
@@ -10,7 +10,7 @@ const DIGEST_BYTES = 32;
 const FIRST_CAPACITY = 1024;
 
 /**
- * Objects that were looked at, with what was found: about 50 bytes each, so that a store of millions of objects is
+ * Checked objects with their status: about 50 bytes each, so that a store of millions of objects is
  * verified once however many releases share them.
  */
 export class ObjectLedger {
@@ -50,12 +50,12 @@ export class ObjectLedger {
     return this.#sizes[id] ?? 0;
   }
 
-  /** What was found, or `null` while the look is not finished. */
+  /** The status, or `null` while the check is not finished. */
   status(id: number): EntryStatus | null {
     return ENTRY_STATUSES[(this.#statuses[id] ?? 0) - 1] ?? null;
   }
 
-  /** Notes what was found. */
+  /** Sets the status. */
   setStatus(id: number, status: EntryStatus): void {
     this.#statuses[id] = ENTRY_STATUSES.indexOf(status) + 1;
   }

@@ -21,7 +21,7 @@ const openAsync = promisify(open);
 const closeAsync = promisify(close);
 const fstatAsync = promisify(fstat);
 
-/** Opens nothing but a regular file: no symbolic link is followed, and a FIFO or device does not make the call wait. */
+/** Opens only regular files: it follows no symbolic link, and does not block on a FIFO or device. */
 export const OPEN_REGULAR = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
@@ -42,7 +42,7 @@ export async function openObject({
   return await openStoreFile({ path: objectPath(root, blake3), blake3, size, what: 'object' });
 }
 
-/** What {@link openStoreFile} opens. */
+/** The file that {@link openStoreFile} opens. */
 export interface StoreFile {
   readonly path: string;
   /** The object that the file belongs to. */
@@ -63,7 +63,7 @@ export async function openStoreFile({ path, blake3, size, what }: StoreFile): Pr
   try {
     const stats = await fstatAsync(fd, { bigint: true });
     if (!stats.isFile()) {
-      throw new ObjectFault('not_regular', blake3, `${what} ${blake3} is no regular file: ${path}`);
+      throw new ObjectFault('not_regular', blake3, `${what} ${blake3} is not a regular file: ${path}`);
     }
     if (stats.size !== BigInt(size)) {
       throw new ObjectFault(

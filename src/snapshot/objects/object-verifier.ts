@@ -14,7 +14,6 @@ export interface VerifiedPart {
   readonly blocks?: Blake3Hex | undefined;
 }
 
-/** What {@link verifyObject} needs. */
 export interface VerifyObjectOptions {
   readonly root: string;
   readonly part: VerifiedPart;

@@ -25,7 +25,7 @@ export async function publishAttestation(
   failpoints: Failpoints,
 ): Promise<void> {
   if (!Number.isSafeInteger(version) || version < 0)
-    throw new RangeError(`no attestation version: ${version}`);
+    throw new RangeError(`not an attestation version: ${version}`);
   if (envelope.length > ATTESTATION_MAX_BYTES) {
     throw new RangeError(
       `an envelope has at most ${ATTESTATION_MAX_BYTES} bytes, this one has ${envelope.length}`,

@@ -37,7 +37,7 @@ export async function writeReleaseRecord(
   if (present === null) {
     await writeFileDurably(path, bytes, durableFailpoints(failpoints, 'snapshot.record'), 0o444);
   } else if (present.toString('utf8') !== bytes) {
-    throw new ReleaseRecordError(`${path} is there with other content; a release record never changes`);
+    throw new ReleaseRecordError(`${path} exists with other content; a release record never changes`);
   }
 }
 

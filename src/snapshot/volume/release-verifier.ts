@@ -15,7 +15,7 @@ export interface DamagedEntry {
   readonly status: Exclude<EntryStatus, 'ok'>;
 }
 
-/** What verifying a release found. */
+/** The findings of a verification. */
 export interface ReleaseFindings {
   /** Entries looked at. */
   readonly entries: number;
@@ -37,7 +37,6 @@ export interface VerificationProgress {
   readonly bytes: number;
 }
 
-/** What {@link verifyRelease} needs. */
 export interface VerifyReleaseOptions {
   readonly root: string;
   readonly index: ManifestIndex;
@@ -47,7 +46,7 @@ export interface VerifyReleaseOptions {
   /** Called now and then, and at the end. */
   readonly onProgress?: ((progress: VerificationProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Objects that were looked at already; what is looked at now is added. */
+  /** Objects that were already checked; the verification adds the ones it checks. */
   readonly ledger?: ObjectLedger;
   /** Also hash every block and compare with the block list, which costs as much again. */
   readonly compareBlocks?: boolean;
@@ -62,7 +61,7 @@ const PROGRESS_BYTES = 16 * 1024 * 1024;
 const TURN_ENTRIES = 512;
 
 /**
- * Hashes every distinct object of a release and checks every block list. It goes on past damage.
+ * Hashes every distinct object of a release and checks every block list. It continues after damage.
  *
  * @returns the findings
  * @throws the signal's reason; ObjectFault `exhausted` when the process runs out of descriptors, which says nothing of the
@@ -80,7 +79,7 @@ export async function verifyRelease(options: VerifyReleaseOptions): Promise<Rele
 class VerificationRun {
   readonly #options: VerifyReleaseOptions;
   readonly #ledger: ObjectLedger;
-  /** By position; what was found of this entry beside what is known of its object. */
+  /** By position; the findings for this entry in addition to those for its object. */
   readonly #own: Uint8Array;
   #next = 0;
   #failed = false;

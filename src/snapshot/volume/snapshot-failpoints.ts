@@ -2,7 +2,7 @@ import type { Failpoints } from '../../platform/files/failpoints.ts';
 
 /**
  * Every place in the write protocol of the store where a crash or an error can be injected, in the order in which a
- * release passes them. A crash at any of them leaves what was published before, or what is published now.
+ * release passes them. A crash at any of them leaves either the previous or the new release published.
  */
 export const SNAPSHOT_FAILPOINTS = [
   /** The staged file was found to be what the caller says; nothing is durable yet. */

@@ -10,7 +10,7 @@ import { fsyncDirectory, readBoundedFile, writeFileDurably } from '../../platfor
 import { errorCode } from '../../platform/files/error-code.ts';
 import { formatPath, STORE_DIRECTORIES } from './layout.ts';
 
-/** The volume is no snapshot store that this program can use. */
+/** The volume is not a snapshot store that this program can use. */
 export class StoreFormatError extends Error {
   constructor(message: string) {
     super(message);
@@ -21,13 +21,13 @@ export class StoreFormatError extends Error {
 /** Directories in which a durable write puts its temporary file beside the target. */
 const DURABLE_DIRECTORIES = ['.', 'attest', 'attest/history', 'releases/official', 'releases/localized'];
 
-/** What `writeFileDurably` leaves behind when the process dies in it. */
+/** The temporary file of `writeFileDurably`, left behind if the process dies in it. */
 const LEFTOVER = /^\..*\.tmp$/;
 
 /**
  * Reads and checks FORMAT of a snapshot volume.
  *
- * @throws StoreFormatError when it is no store of a version that this program knows; the file system error (`ENOENT` on an
+ * @throws StoreFormatError when it is not a store of a version that this program knows; the file system error (`ENOENT` on an
  *   empty volume)
  */
 export async function readStoreFormat(root: string): Promise<StoreFormat> {
@@ -74,7 +74,7 @@ async function createStore(root: string, storeId: string): Promise<StoreFormat> 
   if (foreign.length > 0) {
     // FORMAT is written before anything else: a store without it lost it, or this is another program's directory.
     throw new StoreFormatError(
-      `${root} has no FORMAT but has ${foreign.join(', ')}: restore FORMAT, or give the snapshot store an empty directory`,
+      `${root} has ${foreign.join(', ')} but not FORMAT: restore FORMAT, or give the snapshot store an empty directory`,
     );
   }
   await writeFileDurably(formatPath(root), renderStoreFormat(storeId));

@@ -20,9 +20,9 @@ import { openStore } from './snapshot-store.ts';
 import * as sweeper from './store-sweeper.ts';
 
 /**
- * The only way to change a snapshot volume. What refers to something is written after it: objects, the directories they
- * are in, the manifest, the release record, the attestation. A crash between any two steps leaves what was published
- * before, or what is published now. Errors of the file system keep their `code`.
+ * The only way to change a snapshot volume. A file is written before the files that refer to it: objects, their
+ * directories, the manifest, the release record, the attestation. A crash between any two steps leaves either the previous
+ * or the new release published. Errors of the file system keep their `code`.
  */
 export interface SnapshotWriter {
   /** The id in FORMAT. */
@@ -35,7 +35,7 @@ export interface SnapshotWriter {
   removeStaging(taskId: string): Promise<void>;
   /**
    * Moves a staged file into the store and writes its block list if it is large. The digests must be of exactly its
-   * bytes. An object that is there already with the right size is kept and the staged file removed; whatever else is in
+   * bytes. If an object of the right size already exists, it is kept and the staged file removed; anything else in
    * its place is quarantined. Durable after {@link flush}.
    */
   commitObject(object: StagedObject): Promise<void>;
@@ -95,7 +95,6 @@ export interface SnapshotWriter {
   freeBytes(): Promise<number>;
 }
 
-/** What {@link openSnapshotWriter} needs. */
 export interface SnapshotWriterOptions {
   readonly root: string;
   readonly failpoints: Failpoints;
@@ -153,7 +152,7 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
     },
     removeManifest: async (snapshotId) => {
       const digest = manifestDigestOf(snapshotId);
-      if (digest === null) throw new RangeError(`no snapshot id: ${snapshotId}`);
+      if (digest === null) throw new RangeError(`not a snapshot id: ${snapshotId}`);
       await rm(manifestPath(root, digest), { force: true });
       await fsyncDirectory(join(root, 'manifests'));
     },

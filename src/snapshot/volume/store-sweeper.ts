@@ -5,7 +5,7 @@ import { fsyncDirectory } from '../../platform/files/files.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { quarantineDirectory } from './layout.ts';
 
-/** What a sweep removed, and what it could not remove. */
+/** The files that a sweep removed, and those that it could not remove. */
 export interface SweepResult {
   /** Objects, or manifests; a block list is not counted beside its object. */
   readonly removed: number;
@@ -17,19 +17,19 @@ export interface SweepResult {
   };
 }
 
-/** What decides over what is swept. */
+/** The rules of a sweep. */
 export interface SweepOptions {
   readonly isLive: (blake3: Blake3Hex) => boolean;
-  /** Unix milliseconds; what was written or moved into place at or after this stays. */
+  /** Unix milliseconds; files written or moved into place at or after this are kept. */
   readonly before: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What of the quarantine is kept; whatever is beyond any of the bounds goes, the oldest first. */
+/** Bounds of the quarantine; files beyond any of them are removed, the oldest first. */
 export interface QuarantineLimits {
   readonly objects: number;
   readonly bytes: number;
-  /** Unix milliseconds; what was put there before this goes. */
+  /** Unix milliseconds; older files are removed. */
   readonly before: number;
 }
 
@@ -38,7 +38,7 @@ const BLOCKS_SUFFIX = '.blocks';
 const MANIFEST_SUFFIX = '.ndjson';
 
 /**
- * Removes objects that are not live and old enough, one directory at a time, and goes on past what cannot be removed. An
+ * Removes objects that are not live and old enough, one directory at a time, and skips those that it cannot remove. An
  * object goes before its block list: an object without one would look damaged.
  *
  * @throws the signal's reason; the error of listing `objects` itself
@@ -70,7 +70,7 @@ export async function sweepManifests(root: string, options: SweepOptions): Promi
 }
 
 /**
- * Removes from the quarantine what is beyond its limits; nothing but people reads it.
+ * Removes the files beyond the limits from the quarantine, which only people read.
  *
  * @throws the signal's reason; the error of listing the folder itself
  */

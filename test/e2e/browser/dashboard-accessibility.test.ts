@@ -56,7 +56,7 @@ describe.skipIf(!hasTool('chromium'))('the dashboard is for everybody', () => {
     await check('form');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Remove nightly-verify' }).click();
-    await page.getByRole('button', { name: 'Go on …' }).click();
+    await page.getByRole('button', { name: 'Continue …' }).click();
     await check('confirmation');
     await page.getByRole('button', { name: 'Yes, run schedule-remove' }).click();
     await page.getByText('The task has ended.').waitFor();

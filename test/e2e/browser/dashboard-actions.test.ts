@@ -57,9 +57,9 @@ describe.skipIf(!hasTool('chromium'))('an action from the dashboard', () => {
     await tabTo(page, 'Remove nightly');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
-    await tabTo(page, 'Go on …');
+    await tabTo(page, 'Continue …');
     await page.keyboard.press('Enter');
-    await page.getByText('Really run schedule-remove?').waitFor();
+    await page.getByText('Run schedule-remove?').waitFor();
     // What takes something away is never what the Enter key does next.
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Back');
     await tabTo(page, 'Yes, run schedule-remove');
@@ -68,7 +68,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the dashboard', () => {
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Schedule remove');
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.getByText('No schedule yet.').waitFor();
+    await page.getByText('No schedules yet.').waitFor();
     expect(troubles).toEqual([]);
   });
 
@@ -84,7 +84,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the dashboard', () => {
     const opened = await openDashboard(system.dashboardUrl);
     const page = await openView(opened, system.dashboardUrl, 'schedules');
     await page.getByRole('button', { name: 'Remove nightly' }).click();
-    await page.getByRole('button', { name: 'Go on …' }).click();
+    await page.getByRole('button', { name: 'Continue …' }).click();
     await page.getByRole('button', { name: 'Back' }).click();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -133,7 +133,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the dashboard', () => {
       .getByRole('button', { name: /^Cancel/ })
       .click();
     await page.getByLabel('Reason').fill('the wrong hour');
-    await page.getByRole('button', { name: 'Go on …' }).click();
+    await page.getByRole('button', { name: 'Continue …' }).click();
     await page.getByRole('button', { name: 'Yes, run task-cancel' }).click();
     await page.getByText('The task has ended.').waitFor();
     await page.keyboard.press('Escape');

@@ -164,7 +164,7 @@ describe.skipIf(!hasTool('chromium'))('whatever the daemon says', () => {
     const { page } = opened;
     await page.goto(`${server.url}/admin/dashboard/#/schedules`);
     await logIn(opened, ADMIN_TOKEN);
-    await page.getByText('This view cannot show what the server sent.').waitFor();
+    await page.getByText('This view cannot show the data from the server.').waitFor();
     await page.getByRole('link', { name: 'Control', exact: true }).click();
     await page.getByRole('heading', { name: 'Releases and daemon' }).waitFor();
     answer(reportLike('schedule.list'));

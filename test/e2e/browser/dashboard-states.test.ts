@@ -13,11 +13,11 @@ describe.skipIf(!hasTool('chromium'))('the dashboard says what is the matter', (
     const title = page.locator('#verdict-title');
     await title.getByText('Release r90_one is being served').waitFor();
     await system.daemon.kill();
-    await title.getByText('but the daemon is silent').waitFor();
+    await title.getByText('but the daemon does not answer').waitFor();
     await page.getByText('Served until').waitFor();
     await page.locator('.panel .note').first().getByText('backend is not available').waitFor();
     // Those who do not see the banner are told, too.
-    await page.getByRole('status').getByText('but the daemon is silent').waitFor({ state: 'attached' });
+    await page.getByRole('status').getByText('but the daemon does not answer').waitFor({ state: 'attached' });
     await screenshot('daemon-silent');
     await system.startDaemon();
     await title.getByText(/is being served$/).waitFor();
@@ -29,12 +29,12 @@ describe.skipIf(!hasTool('chromium'))('the dashboard says what is the matter', (
     const system = await startDashboardSystem();
     await system.untilReady(true);
     const { page, troubles, screenshot } = await openDashboard(system.dashboardUrl);
-    await page.getByText('Nothing is running').waitFor();
+    await page.getByText('No active tasks').waitFor();
     await system.server.kill();
     await page.locator('#verdict-title').getByText('The server does not answer').waitFor();
-    await page.getByText('When it last answered it served the release.').waitFor();
-    await page.getByText('Below is what was known').first().waitFor();
-    await page.getByText('Nothing is running').waitFor();
+    await page.getByText('At its last answer it served the release.').waitFor();
+    await page.getByText('Data from').first().waitFor();
+    await page.getByText('No active tasks').waitFor();
     await screenshot('server-gone');
     await system.startServer();
     await page
@@ -71,7 +71,7 @@ describe.skipIf(!hasTool('chromium'))('the dashboard says what is the matter', (
     await system.untilReady(true);
     const { page } = await openDashboard(system.dashboardUrl);
     await page.goto(`${system.dashboardUrl}#/control`);
-    await page.getByText('This server forwards no control actions.').waitFor();
+    await page.getByText('This server does not forward control actions.').waitFor();
     for (const view of ['overview', 'releases', 'schedules', 'translation']) {
       await page.goto(`${system.dashboardUrl}#/${view}`);
       await page.locator('.panel').first().waitFor();

@@ -266,10 +266,10 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     },
   );
 
-  it('the operator says what is served, and why when it is not', async () => {
+  it('the operator reports what is served, and why it is not', async () => {
     const transcript = createTranscript(process.env['E2E_TRANSCRIPT'], { [NAMESPACE]: 'slipway' });
     const say = (typed: string): string => {
-      // As in a shell, without what it takes quotes away from.
+      // Remove quotes, as a shell would.
       const printed = kubectl(['-n', NAMESPACE, ...typed.replaceAll("'", '').split(' ')]);
       transcript.command(`kubectl -n ${NAMESPACE} ${typed}`, printed);
       return printed;
@@ -322,7 +322,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     pin('R-operated');
     await eventually('the pin is reached', () => observed() && ready().startsWith('True '));
     pin('R-unheard-of');
-    await eventually('a release that nobody has is told of', () => ready().startsWith('False '));
+    await eventually('the unknown release is reported', () => ready().startsWith('False '));
     wide();
     pin(null);
     await eventually('the channel is ready without it', () => observed() && ready().startsWith('True '));
@@ -331,11 +331,11 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     const url = `http://operated.${NAMESPACE}.svc/${CDN_HOST}/film.mp4`;
     damageFilm('operated');
     transcript.command(
-      '# one byte of an object is changed on the volume; the next reader, or the scrub, finds it',
+      '# change one byte of an object on the volume; the next reader or the scrub finds it',
       '',
     );
     client(`await fetch(process.argv[1]).then((r) => r.bytes()).catch(() => {})`, url);
-    await eventually('the operator tells of the damage', () => ready() === 'False EntryDamaged');
+    await eventually('the operator reports the damage', () => ready() === 'False EntryDamaged');
     wide();
     await eventually('the pod has left the Service', () => readyPods('operated') === 0);
     expect(control('operated', 'repair')).toBe('202');
@@ -355,7 +355,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     wide();
 
     transcript.part('Uninstall');
-    // Only a running operator lets it go.
+    // Only a running operator removes the finalizer.
     say('delete releasechannel operated --timeout=120s');
     transcript.command(
       `helm uninstall operated -n ${NAMESPACE}`,

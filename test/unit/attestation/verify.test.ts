@@ -218,7 +218,7 @@ describe('verifyEnvelope', () => {
     const official = { name: 'official/r90_one', digest: { blake3: 'a'.repeat(64), sha256: 'a'.repeat(64) } };
     expect(withSubject(([, ...rest]) => rest)).toMatch(/official\/r90_one is not among the subjects/);
     expect(withSubject((all) => [...all, official])).toMatch(
-      /"official\/r90_one" is no authorized release, or is repeated/,
+      /"official\/r90_one" is not an authorized release, or is repeated/,
     );
     expect(withSubject((all) => [...all, { ...official, name: 'official/other' }])).toMatch(
       /"official\/other"/,

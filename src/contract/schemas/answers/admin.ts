@@ -50,13 +50,13 @@ export const AcceptedAnswer = answer(
   z.object({
     accepted: z.literal(true),
     action: z.string(),
-    task_id: z.string().describe('To observe at `/admin/tasks/status`.'),
+    task_id: z.string().describe('Poll it at `/admin/tasks/status`.'),
     status: z.enum(TASK_STATUSES),
     deduplicated: z
       .boolean()
-      .describe('True when an equal task was queued or running already: it is this one.'),
+      .describe('True if an equal task was already queued or running and is returned instead.'),
     ignored_fields: z.array(z.string()).describe('Valid body fields that the action does not use.'),
-    result: z.looseObject({}).describe('What came of it, for actions that are done already.').optional(),
+    result: z.looseObject({}).describe('The result of an action that has already finished.').optional(),
   }),
   {
     accepted: true,

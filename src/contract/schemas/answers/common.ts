@@ -22,7 +22,7 @@ export const UnixSeconds = z.int().min(0).describe('Unix seconds.');
 export const ChannelSchema = z.enum(CHANNELS).describe('The release channel.');
 
 /** A release id. */
-export const ReleaseIdSchema = z.string().min(1).max(128).describe('Names a release.');
+export const ReleaseIdSchema = z.string().min(1).max(128).describe('Identifies a release.');
 
 /** A BLAKE3 digest. */
 export const Blake3Schema = z
@@ -34,7 +34,7 @@ export const Blake3Schema = z
 export const SnapshotIdSchema = z
   .string()
   .regex(/^blake3:[0-9a-f]{64}$/)
-  .describe('Names a snapshot by the digest of its manifest.');
+  .describe('Identifies a snapshot by the digest of its manifest.');
 
 /** How many rows are in each state. */
 export const Counts = z.record(z.string(), Count);

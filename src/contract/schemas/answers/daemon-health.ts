@@ -16,7 +16,7 @@ export const DaemonHealthAnswer = answer(
 /** `GET /readyz` of the daemon: 200 when ready, 503 otherwise, with the same body. */
 export const DaemonReadinessAnswer = answer(
   z.object({
-    ready: z.boolean().describe('Whether recovery is done and reports and actions are answered.'),
+    ready: z.boolean().describe('Whether recovery is complete, so that reports and actions work.'),
     message: z.string(),
   }),
   { ready: true, message: 'ready' },

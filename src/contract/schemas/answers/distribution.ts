@@ -35,7 +35,7 @@ export const ResourcesAnswer = answer(
   z.object({
     release_id: ReleaseIdSchema,
     channel: ChannelSchema,
-    snapshot_id: SnapshotIdSchema.describe('Changes between pages when the release was switched.'),
+    snapshot_id: SnapshotIdSchema.describe('Changes between pages if the release was switched.'),
     total: Count.describe('Entries of the whole release.'),
     offset: Count,
     limit: z.int().min(1).max(1000),
@@ -78,7 +78,7 @@ export const DistributionAnswer = answer(
         blake3: Blake3Schema,
         verified_at: UnixSeconds,
       })
-      .describe('Only with `destination`: what was just read from disk and found good.')
+      .describe('Only with `destination`: the entry as just read from disk and verified.')
       .optional(),
   }),
   {

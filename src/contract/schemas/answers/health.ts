@@ -8,7 +8,9 @@ export const HealthAnswer = answer(
   z.object({
     status: z
       .enum(['ok', 'degraded'])
-      .describe('`degraded`: alive, but the daemon is silent or the official release is not distributable.'),
+      .describe(
+        '`degraded`: alive, but the daemon does not answer or the official release is not distributable.',
+      ),
     version: z.string(),
     uptime_seconds: Count,
     refresh: z.object({

@@ -6,7 +6,7 @@ import { VERDICT_EXAMPLE, VerdictSchema } from './verdict.ts';
 /** `/v1/launcher/bootstrap`: the document behind the manifest URL, as launchers read it, and the distribution health. */
 export const LauncherBootstrapAnswer = answer(
   z.object({
-    source: z.string().describe('`/{cdn_host}/{release_id}`, to be put between CDN root and path.'),
+    source: z.string().describe('`/{cdn_host}/{release_id}`, to insert between CDN root and path.'),
     file: z.array(
       z.object({
         path: z.string().describe('`/` and the destination.'),

@@ -4,7 +4,7 @@ import { ChannelSchema, Count, EXAMPLE, ReleaseIdSchema, SnapshotIdSchema, UnixS
 import { RELEASE_ROW_EXAMPLE, ReleaseRowSchema } from '../../reports/report-releases.ts';
 import { VERDICT_EXAMPLE, VerdictSchema } from './verdict.ts';
 
-/** What the attestation and the manifest say of a served release. */
+/** Data about a served release, from the attestation and the manifest. */
 export const ReleaseSummarySchema = z
   .object({
     release_id: ReleaseIdSchema,
@@ -20,7 +20,7 @@ export const ReleaseSummarySchema = z
     base_release_id: ReleaseIdSchema.describe(
       'The official release a localized one was made from.',
     ).optional(),
-    app_version: z.string().describe('The version clients show.').optional(),
+    app_version: z.string().describe('The version that clients show.').optional(),
   })
   .describe('A served release.');
 
@@ -45,7 +45,7 @@ export type ReleaseSummary = z.infer<typeof ReleaseSummarySchema>;
 /** `/v1/release`. */
 export const ReleaseAnswer = answer(
   z.object({
-    release: ReleaseSummarySchema.nullable().describe('Null when nothing is bound.'),
+    release: ReleaseSummarySchema.nullable().describe('Null if no release is bound.'),
     distribution: VerdictSchema,
   }),
   { release: RELEASE_SUMMARY_EXAMPLE, distribution: VERDICT_EXAMPLE },
@@ -72,7 +72,7 @@ export const BootstrapAnswer = answer(
       host: z.string().describe('The fixed first path segment of the CDN route.'),
       root: z.url().describe('Root of this release; a destination below it is immutable.'),
       release_path: z.string().describe('Path of the release below the public base URL.'),
-      current_path: z.string().describe('Path below which the current release is always found.'),
+      current_path: z.string().describe('Path of the current release; it does not change with the release.'),
     }),
     release: ReleaseSummarySchema,
     distribution: VerdictSchema,

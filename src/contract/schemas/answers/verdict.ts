@@ -24,7 +24,7 @@ export const VerdictSchema = z
     distributable: z.boolean(),
     reason: ReasonSchema.nullable().describe('Null exactly when distributable.'),
     message: z.string(),
-    since: UnixSeconds.describe('Since when the channel has been in this state; Unix seconds.'),
+    since: UnixSeconds.describe('When the channel entered this state; Unix seconds.'),
     release_id: ReleaseIdSchema.nullable(),
     snapshot_id: SnapshotIdSchema.nullable(),
     attestation: AttestationBriefSchema.nullable().describe('The accepted attestation.'),

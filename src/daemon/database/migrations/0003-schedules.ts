@@ -1,5 +1,5 @@
 /**
- * Schedules. `next_run` is null when a schedule does not run by itself any more; times are Unix seconds.
+ * Schedules. `next_run` is null when a schedule no longer runs by itself; times are Unix seconds.
  *
  * `last_task_id` refers to no row: tasks are removed by age, schedules are not.
  */

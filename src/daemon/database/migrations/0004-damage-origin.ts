@@ -1,6 +1,6 @@
 /**
- * Who found a damaged entry, and why a release is damaged where that is not about single entries. Both go into what
- * others are told; `verify` found what was in the table before.
+ * The finder of a damaged entry, and the cause of damage that is not about single entries. Both appear in reports;
+ * `verify` found the existing rows of the table.
  */
 export const DAMAGE_ORIGIN_MIGRATION = `
 ALTER TABLE damaged_entry ADD COLUMN found_by TEXT NOT NULL DEFAULT 'verify'

@@ -52,7 +52,7 @@ export interface Attestor extends AttestationSource {
   status(): AttestorStatus;
 }
 
-/** Most releases one situation holds; cleanup keeps far fewer. */
+/** Maximum number of releases one situation holds; cleanup keeps far fewer. */
 const SITUATION_RELEASES_MAX = 10_000;
 
 /** Creates the attestor. It attests nothing before `issue` or `switchTo` is called. */

@@ -74,7 +74,7 @@ export function createStatementIssuer(
   let highestVersion: number | null = null;
   let previousPayload: string | null = null;
   let issued: IssuedAttestation | null = null;
-  let trouble: string | null = 'no attestation was issued since the daemon started';
+  let trouble: string | null = 'no attestation has been issued since the daemon started';
   const hit = (name: ReleaseFailpoint): void => {
     options.failpoints.hit(name);
   };

@@ -55,7 +55,7 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
         if (Number(changes) === 0) {
           throw new TaskError(
             'destination_duplicate',
-            `the catalog lists the destination ${JSON.stringify(row.destination)} more than once; it has to be corrected upstream`,
+            `the catalog lists the destination ${JSON.stringify(row.destination)} more than once; correct it upstream`,
             { details: { destination: row.destination } },
           );
         }

@@ -57,7 +57,10 @@ export async function fetchCatalog(
   }
   if (catalog === null) {
     if (usable === null) {
-      throw new TaskError('catalog_invalid', `${adapter.label} answered "not modified" without being asked`);
+      throw new TaskError(
+        'catalog_invalid',
+        `${adapter.label} answered "not modified" to an unconditional request`,
+      );
     }
     catalogs.touch(usable.revision_id, usable.etag, now());
     context.log('info', 'the catalog has not changed', { release_id: usable.upstream_release_id });
@@ -136,13 +139,13 @@ async function importCatalog(
     if (entries === 0) {
       throw new TaskError(
         'catalog_empty',
-        `the catalog of release ${catalog.releaseId} has no entries; what is served stays as it is`,
+        `the catalog of release ${catalog.releaseId} has no entries; the current release stays`,
       );
     }
     for (const names of catalogs.caseConflicts(revisionId, CASE_CONFLICTS_LOGGED)) {
       context.log(
         'warn',
-        'destinations differ in case only; file systems without case cannot keep them apart',
+        'destinations differ only in case; case-insensitive file systems cannot store both',
         {
           destinations: names,
         },

@@ -10,7 +10,7 @@ import type { ReleaseDamage } from './release-damage.ts';
 
 /** Milliseconds between two looks at the damaged objects. */
 export const RECHECK_MS = 5000;
-/** Most objects of one round; the others follow when these are sound. */
+/** Maximum number of objects of one round; the others follow when these are sound. */
 const RECHECK_OBJECTS_MAX = 1000;
 
 /** Notices when damaged objects become sound again, whoever replaced them. */

@@ -48,7 +48,7 @@ function upstreamDiagnosis(
   }
   const last = probes.list().find((probe) => probe.label === adapter.label);
   if (last === undefined) {
-    return { id: 'upstream', status: 'ok', message: `${adapter.label} has not been asked yet` };
+    return { id: 'upstream', status: 'ok', message: `${adapter.label} has not been contacted yet` };
   }
   const when = new Date(last.checkedAt * 1000).toISOString();
   return {

@@ -12,7 +12,7 @@ export interface ObjectQueue<Key, Item> {
 
 /** Settings and collaborators of a queue. */
 export interface ObjectQueueOptions<Item> {
-  /** Most items that wait. */
+  /** Maximum number of items that wait. */
   readonly max: number;
   /** Items worked on at the same time. */
   readonly concurrency: number;

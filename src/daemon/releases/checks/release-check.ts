@@ -77,7 +77,7 @@ export function createReleaseCheck(options: ReleaseCheckOptions): ReleaseCheck {
     await options.damage.report(findings.damaged, 'sync');
     throw new TaskError(
       'release_damaged',
-      `release ${release.release_id} cannot be registered: ${describe(findings)}; the next attempt fetches what is missing`,
+      `release ${release.release_id} cannot be registered: ${describe(findings)}; the next attempt fetches the missing objects`,
       { retryable: true, details: { damaged: findings.damaged.length } },
     );
   };
@@ -219,7 +219,7 @@ async function recordProblem(
     found.created_at === expected.created_at &&
     found.manifest.sha256 === expected.manifest.sha256
     ? null
-    : problem('the release record on the volume is not that of the database');
+    : problem('the release record on the volume differs from the database');
 }
 
 /** Records that every object is sound that was not found damaged. */

@@ -11,7 +11,7 @@ import { createObjectQueue } from './object-queue.ts';
 import type { ReleaseDamage } from './release-damage.ts';
 import { describeFailure, failureOf } from './release-failure.ts';
 
-/** Most objects that wait to be checked. A server sends the others again later. */
+/** Maximum number of objects that wait to be checked. A server sends the others again later. */
 const REPORTED_OBJECTS_MAX = 10_000;
 /** Objects checked at the same time. */
 const CONCURRENCY = 2;

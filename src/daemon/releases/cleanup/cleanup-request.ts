@@ -49,10 +49,10 @@ export function planRequestedCleanup(
 
 const EXPLAIN = {
   current: 'it is the current release of its channel',
-  previous: 'it is the release before the current one, to which a rollback would lead',
+  previous: 'it is the previous release, the target of a rollback',
   pinned: 'it is pinned',
-  base_of_localized: 'a localized release that is kept was made from it',
-  retained: 'clients may still be downloading it; send force to delete it all the same',
+  base_of_localized: 'it is the base of a localized release that is kept',
+  retained: 'clients may still be downloading it; send force to delete it anyway',
   newest: 'it is among the releases to keep',
 } as const;
 

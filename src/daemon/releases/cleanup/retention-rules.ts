@@ -4,7 +4,7 @@ import { isKept, type ReleaseRow } from '../records/release-row.ts';
 
 /** How long and how many earlier releases stay reachable under their own path. */
 export interface RetentionLimits {
-  /** Most retained releases of one channel. */
+  /** Maximum number of retained releases of one channel. */
   readonly count: number;
   /** Seconds after which a superseded release is no longer attested. */
   readonly maxAgeSeconds: number;

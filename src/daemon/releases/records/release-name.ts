@@ -3,7 +3,7 @@ import { parseReleaseId, type ReleaseId } from '../../../domain/release/release-
 /** Longest release id, in characters. */
 const RELEASE_ID_MAX_LENGTH = 128;
 
-/** Most names that are tried for one upstream release before the sync gives up. */
+/** Maximum number of names that are tried for one upstream release before the sync gives up. */
 export const RELEASE_NAME_ATTEMPTS = 1000;
 
 /** What is known of a name that may be taken. */

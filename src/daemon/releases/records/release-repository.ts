@@ -63,7 +63,7 @@ const COLUMNS = [
   'pinned',
 ] as const satisfies readonly (keyof ReleaseChange)[];
 
-/** Most releases that are ever looked through at once; far more than any retention keeps. */
+/** Maximum number of releases that are ever looked through at once; far more than any retention keeps. */
 const LIST_MAX = 10_000;
 
 /** Creates the repository over the main database. */

@@ -21,7 +21,7 @@ export function selectReleases(
       .filter((release) => release !== null)
       .filter(isKept);
     if (named.length > 0) return named;
-    throw new TaskError('unknown_release', `no release ${releaseId} is kept; see the list of releases`);
+    throw new TaskError('unknown_release', `there is no release ${releaseId}; see the list of releases`);
   }
   const current = channels.map((each) => releases.current(each)).filter((release) => release !== null);
   if (!force) return current;

@@ -48,7 +48,7 @@ export async function adoptReleases(deps: AdoptDependencies, signal: AbortSignal
       await adopt(deps, record, signal);
       logger.warn(
         { channel, release_id: releaseId },
-        'a release of the volume was not in the database; adopted it',
+        'adopted a release of the volume that was not in the database',
       );
       adopted += 1;
     }
@@ -66,7 +66,7 @@ async function readRecord(
   } catch (error) {
     deps.logger.error(
       { channel, release_id: releaseId, error: messageOf(error) },
-      'a release record of the volume cannot be read; the release is left alone',
+      'a release record of the volume cannot be read; the release is skipped',
     );
     return null;
   }

@@ -141,7 +141,7 @@ async function readAttestation(deps: RecoveryDependencies): Promise<VerifiedAtte
   if (!verified.ok) {
     deps.logger.error(
       { reason: verified.error.reason },
-      `the attestation on the volume is not ours: ${verified.error.message}`,
+      `the attestation on the volume is not from this daemon: ${verified.error.message}`,
     );
     return null;
   }

@@ -30,7 +30,7 @@ export function createRecoveryRun(deps: {
       await deps.recover(stopping.signal);
     } catch (error) {
       if (stopping.signal.aborted) return true;
-      logger.error({ err: error }, 'the releases could not be recovered; nothing is attested; trying again');
+      logger.error({ err: error }, 'the releases could not be recovered; nothing is attested; retrying');
       return false;
     }
     onDone();

@@ -74,13 +74,13 @@ export async function restoreObject(deps: RestoreDependencies, restore: Restore)
     if (digests?.blake3 === blake3) return await commit(deps, restore, stagedPath, digests);
   }
   const destinations = deps.releases.destinationsOf(release, blake3, DESTINATIONS_TRIED);
-  let problem = 'nothing is known of where its bytes came from';
+  let problem = 'the origin of its bytes is unknown';
   let retryable = false;
   for (const candidate of candidates(deps, release, destinations)) {
     try {
       const digests = await fetchCandidate(deps, restore, candidate, stagedPath);
       if (digests?.blake3 === blake3) return await commit(deps, restore, stagedPath, digests);
-      problem = 'the bytes that could be had are not those of the manifest';
+      problem = 'the available bytes do not match the manifest';
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       problem = error.message;

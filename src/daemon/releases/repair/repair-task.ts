@@ -57,7 +57,7 @@ async function repair(deps: RepairDependencies, context: TaskContext<SelectedRel
   throw new TaskError(
     'repair_incomplete',
     `${unrecoverable.length} entries could not be recovered, the first is ${unrecoverable[0]?.destination ?? ''}: ` +
-      `${unrecoverable[0]?.reason ?? ''}; sync to move on to what upstream has now`,
+      `${unrecoverable[0]?.reason ?? ''}; sync to switch to the current release of upstream`,
     {
       retryable,
       details: {
@@ -103,7 +103,7 @@ async function repairRelease(
   const whole = isSound(looked) && outcome.unrecoverable.length === 0;
   if (whole) {
     releases.update(release.channel, release.release_id, { verified_at: findings.startedAt });
-    context.log('info', 'the release is whole again', {
+    context.log('info', 'the release is complete again', {
       release_id: release.release_id,
       repaired: outcome.repaired,
     });
@@ -119,7 +119,7 @@ async function rebuild(
 ): Promise<Unrecoverable | null> {
   try {
     await context.commit(() => deps.publisher.rewrite(release, context.taskId));
-    context.log('info', 'manifest and record were written again', { release_id: release.release_id });
+    context.log('info', 'manifest and record were rewritten', { release_id: release.release_id });
     return null;
   } catch (error) {
     if (!(error instanceof TaskError)) throw error;

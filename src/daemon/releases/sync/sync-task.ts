@@ -177,7 +177,7 @@ async function draftOf(
   if (choice === null) {
     throw new TaskError(
       'release_conflict',
-      `upstream reuses the name ${revision.upstream_release_id} for ever other content; it has to give new names`,
+      `upstream keeps reusing the name ${revision.upstream_release_id} for different content; it must use new names`,
     );
   }
   return {

@@ -7,7 +7,7 @@ import { createServerInfoAdapter } from './server-info-adapter.ts';
 import type { UpstreamConfiguration } from '../upstream-config.ts';
 import { UpstreamError, type UpstreamAdapter } from '../upstream.ts';
 
-/** What an adapter needs beside its configuration. */
+/** Collaborators of an adapter, beside its configuration. */
 export interface UpstreamAdapterDeps {
   readonly clock: Clock;
   /** Catalog readers of the `server-info` kind; those that come with the daemon when absent. */
@@ -16,7 +16,7 @@ export interface UpstreamAdapterDeps {
 
 /** An adapter together with its connections. */
 export type OwnedUpstreamAdapter = UpstreamAdapter & {
-  /** Closes every connection; what is under way fails. */
+  /** Closes every connection; calls in progress fail. */
   close(): Promise<void>;
 };
 

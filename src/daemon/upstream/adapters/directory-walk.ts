@@ -16,11 +16,11 @@ export interface TreeFile {
   readonly mtimeNs: bigint;
 }
 
-/** What a walk leaves out and where it stops. */
+/** The names that a walk skips, and its bounds. */
 export interface WalkRules {
-  /** Names at the root that are no entries. */
+  /** Names at the root that are not entries. */
   readonly ignoredAtRoot: ReadonlySet<string>;
-  /** Most names of one directory. */
+  /** Maximum number of names of one directory. */
   readonly maxNames: number;
 }
 
@@ -104,7 +104,7 @@ async function look(
     const what = stats.isSymbolicLink() ? 'a symbolic link' : 'neither a file nor a directory';
     throw new UpstreamError(
       'catalog_invalid',
-      `${quoteText(path)} is ${what}; a release tree holds regular files and directories alone`,
+      `${quoteText(path)} is ${what}; a release tree contains only regular files and directories`,
       { retryable: false },
     );
   }

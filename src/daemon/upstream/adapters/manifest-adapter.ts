@@ -33,7 +33,7 @@ import {
 
 const DOCUMENT = 'release.json';
 
-/** What stands before `entries` in the document. */
+/** The members before `entries` in the document. */
 interface ManifestHead {
   readonly releaseId: ReleaseId;
   readonly appVersion: string | null;
@@ -221,13 +221,13 @@ function parseManifestEntry(value: unknown, where: string, rules: ManifestRules)
 function resolveUrl(text: string, where: string, rules: ManifestRules): string {
   const base = `${rules.location.url}/`;
   if (text.length > 4096 || !URL.canParse(text, base))
-    throw invalidEntry(where, `${quoteText(text)} is no URL`);
+    throw invalidEntry(where, `${quoteText(text)} is not a URL`);
   const url = new URL(text, base);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw invalidEntry(where, `${quoteText(text)} must be an http or https URL`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalidEntry(where, 'its URL carries credentials; they belong into the configured upstream URL');
+    throw invalidEntry(where, 'its URL contains credentials; put them into the configured upstream URL');
   }
   if (url.origin !== rules.location.origin && !rules.allowOtherOrigins) {
     throw invalidEntry(

@@ -18,7 +18,7 @@ import {
   type UpstreamEntry,
 } from '../upstream.ts';
 
-/** What the adapter is built from. */
+/** Collaborators of the adapter. */
 export interface ServerInfoAdapterDeps {
   readonly configuration: UpstreamConfiguration;
   readonly section: ServerInfoConfiguration;

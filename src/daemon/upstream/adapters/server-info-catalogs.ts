@@ -16,7 +16,7 @@ export interface LocatedCatalog extends LocatedDocument {
   readonly reader: CatalogReader;
 }
 
-/** What exists below a catalog root. */
+/** The catalogs found below a catalog root. */
 export interface LocatedCatalogs {
   readonly catalogs: readonly LocatedCatalog[];
   /** The `.hash` files beside them. */
@@ -51,7 +51,7 @@ export async function locateCatalogs(search: CatalogSearch, signal: AbortSignal)
         throw new UpstreamError(
           'upstream_not_found',
           `the catalog ${choice.paths.join(' or ')} is missing below ${redactUrl(search.root)} and ${reader.name} ` +
-            'is required (upstream.serverInfo.requiredCatalogs); catalogs in a binary format need a reader of their own',
+            'is required (upstream.serverInfo.requiredCatalogs); catalogs in a binary format need a separate reader',
           { retryable: false },
         );
       }

@@ -1,6 +1,6 @@
 import type { UpstreamEntry } from '../upstream.ts';
 
-/** What a reader may need to know to name its catalogs. */
+/** Options that decide the names of the catalogs of a reader. */
 export interface CatalogReaderOptions {
   /** As configured, spelled as in upstream's paths: `Android`, `iOS`, `Windows`. */
   readonly platforms: readonly string[];

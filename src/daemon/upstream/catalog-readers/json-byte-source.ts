@@ -153,7 +153,7 @@ export class JsonByteSource {
     this.#escaped = false;
   }
 
-  /** Reads on; doubling what is held keeps the work linear in the length of a value. */
+  /** Reads more; doubling the buffer keeps the work linear in the length of a value. */
   async extend(): Promise<void> {
     const held = this.#buffer.length - this.#position;
     if (!(await this.#refill(Math.max(1, held)))) throw this.error('the document ends too early', true);

@@ -11,7 +11,7 @@ import { JsonByteSource, MAX_NAME_BYTES } from './json-byte-source.ts';
 
 /** One thing that {@link readJsonMembers} found; things come in document order. */
 export type JsonMember =
-  /** A member of the top-level object that is no listed container. */
+  /** A member of the top-level object that is not a listed container. */
   | { readonly kind: 'value'; readonly key: string; readonly value: unknown }
   /** An element of a listed array, or a member of a listed object (`name` is then its key). */
   | {
@@ -25,7 +25,7 @@ export type JsonMember =
 export interface JsonMemberRules {
   /** Keys of the top-level object whose value is read element by element. */
   readonly containers: ReadonlySet<string>;
-  /** Most bytes of one element, or of one other value. */
+  /** Maximum number of bytes of one element, or of one other value. */
   readonly maxValueBytes: number;
 }
 
@@ -59,7 +59,7 @@ export async function* readJsonMembers(
         if (!(await source.another(CLOSE_OBJECT))) break;
       }
     }
-    if ((await source.peekOrEnd()) !== null) throw source.error('there is something after the document');
+    if ((await source.peekOrEnd()) !== null) throw source.error('there is text after the document');
   } finally {
     await source.close();
   }

@@ -9,7 +9,7 @@ import type { UpstreamConfiguration } from '../upstream-config.ts';
 import { quoteText } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamAdapter, type UpstreamEntry } from '../upstream.ts';
 
-/** Most bytes of buffers kept for the next small files: as much as a default number of downloads at once can use. */
+/** Maximum number of bytes of buffers kept for the next small files: as much as the default number of concurrent downloads can use. */
 const SPARE_BYTES = 16 * 1024 * 1024;
 
 /** Fetches files from an upstream into a staging directory, verified. */
@@ -18,7 +18,7 @@ export interface Downloader {
    * Fetches one file, resuming what an earlier call or process left, and checks its size and every digest that the
    * catalog states. The file under `stagedPath` is whole and verified when the promise resolves and must not be trusted
    * before. The bytes of larger files are gathered in `<stagedPath>.part`, which a later call resumes. The caller bounds
-   * how many run at once; each holds at most 1 MiB in memory.
+   * how many run concurrently; each holds at most 1 MiB in memory.
    *
    * @param stagedPath absolute path; its directory exists
    * @param signal stops promptly and leaves a resumable part
@@ -34,7 +34,7 @@ export interface Downloader {
   ): Promise<FileDigests>;
 }
 
-/** What a downloader is built from. */
+/** Collaborators of a downloader. */
 export interface DownloaderDeps {
   readonly adapter: Pick<UpstreamAdapter, 'open'>;
   readonly pool: Pick<HashPool, 'hashFile' | 'stageFile'>;
@@ -126,7 +126,7 @@ function backoff(deps: DownloaderDeps, failures: number, retryAfterMs: number | 
 function report(deps: DownloaderDeps, entry: UpstreamEntry, error: UpstreamError, waitMs: number): void {
   deps.logger.warn(
     { destination: entry.destination, code: error.code, error: error.message, wait_ms: waitMs },
-    'the download failed and is tried again',
+    'the download failed; retrying',
   );
 }
 

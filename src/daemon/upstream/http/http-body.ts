@@ -5,7 +5,7 @@ import type { UpstreamConfiguration } from '../upstream-config.ts';
 import { redactUrl } from '../upstream-location.ts';
 import { UpstreamError } from '../upstream.ts';
 
-/** What a body is received under. */
+/** The limits for receiving a body. */
 export interface BodyRules {
   readonly configuration: Pick<UpstreamConfiguration, 'stallTimeoutMs' | 'minimumBytesPerSecond'>;
   readonly clock: Clock;

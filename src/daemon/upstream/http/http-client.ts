@@ -8,9 +8,9 @@ import type { UpstreamConfiguration } from '../upstream-config.ts';
 import { redactUrl, type UpstreamLocation } from '../upstream-location.ts';
 import { UpstreamError } from '../upstream.ts';
 
-/** Most redirects followed for one request. */
+/** Maximum number of redirects followed for one request. */
 const MAX_REDIRECTS = 5;
-/** Most bytes of headers of one answer. */
+/** Maximum number of bytes of headers of one answer. */
 const MAX_HEADER_BYTES = 32 * 1024;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -50,7 +50,7 @@ export interface UpstreamHttpClient {
   close(): Promise<void>;
 }
 
-/** What the client needs to know. */
+/** Options of the client. */
 export interface UpstreamHttpOptions {
   readonly configuration: UpstreamConfiguration;
   /** Credentials go to this origin alone. */
@@ -111,7 +111,7 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
           const coding = headerOf(headers, 'content-encoding');
           if (coding !== null && coding.toLowerCase() !== 'identity') {
             body.destroy();
-            throw refuse(`${redactUrl(url)} answered with Content-Encoding although identity was asked for`);
+            throw refuse(`${redactUrl(url)} answered with Content-Encoding although identity was requested`);
           }
           const finalUrl = url;
           return {
@@ -140,7 +140,7 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
 
 function redirectTarget(from: string, target: string, allowOtherOrigins: boolean): string {
   const shown = redactUrl(from);
-  if (!URL.canParse(target, from)) throw refuse(`${shown} redirects to something that is no URL`);
+  if (!URL.canParse(target, from)) throw refuse(`${shown} redirects to something that is not a URL`);
   const next = new URL(target, from);
   const previous = new URL(from);
   if (next.protocol !== 'http:' && next.protocol !== 'https:') {

@@ -48,7 +48,7 @@ export async function probeUrl(
   signal: AbortSignal,
 ): Promise<UpstreamHealth> {
   try {
-    // 405 and 501 come from servers that do not know HEAD: they are there all the same.
+    // Servers that do not support HEAD answer 405 or 501: the document may exist anyway.
     const answer = await client.send({ method: 'HEAD', url, accept: [200, 204, 405, 501] }, signal);
     answer.discard();
     return { ok: true, message: `${redactUrl(url)} answers` };

@@ -60,7 +60,7 @@ export function failureOfStatus(
     });
   }
   if (status === 429 || status === 503) {
-    return new UpstreamError('upstream_throttled', `${shown} asks to come back later (status ${status})`, {
+    return new UpstreamError('upstream_throttled', `${shown} asks to retry later (status ${status})`, {
       retryable: true,
       retryAfterMs,
     });

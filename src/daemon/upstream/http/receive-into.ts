@@ -42,7 +42,7 @@ export async function receiveInto(
     checkTotal(entry, body.totalSize, maxFileBytes);
     if (body.start !== part.length) {
       if (body.start !== 0)
-        throw new Error(`a body begins at ${body.start} although ${part.length} was asked for`);
+        throw new Error(`a body begins at ${body.start} although ${part.length} was requested`);
       onBytes(-part.length);
       await part.restart();
     }

@@ -7,7 +7,7 @@ import type { StagedFile } from './staged-file.ts';
 /** Largest file that is gathered in memory: one trip to a worker, and no part to look after. */
 export const SMALL_FILE_BYTES = 1024 * 1024;
 
-/** What small files are made with. */
+/** Collaborators for small files. */
 export interface SmallFileTools {
   readonly pool: Pick<HashPool, 'stageFile'>;
   readonly buffers: SpareBuffers;

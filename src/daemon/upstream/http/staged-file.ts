@@ -10,7 +10,7 @@ export interface StagedFile {
   begin(validator: string | null, expectedBytes: number | null): Promise<void>;
   /** Takes the bytes that follow; the chunks belong to it from then on. */
   append(chunks: readonly Uint8Array[]): Promise<void>;
-  /** Throws away what was received, to begin anew. */
+  /** Discards the received bytes, to start over. */
   restart(): Promise<void>;
   /**
    * Everything was received: hashes it.
@@ -20,7 +20,7 @@ export interface StagedFile {
   hash(extra: readonly ExtraDigest[], signal: AbortSignal): Promise<FileDigests>;
   /** Closes the file under its staged name. */
   finish(): Promise<void>;
-  /** Closes the file and leaves what a later call can go on with. */
+  /** Closes the file and keeps it, so that a later call can resume. */
   keep(): Promise<void>;
   /** Closes the file and deletes everything. */
   discard(): Promise<void>;

@@ -29,7 +29,10 @@ export function createReportThread(options: ReportThreadOptions, limits = HEAP_L
     forward: async ({ query, signal, ...read }) => {
       if (isClosed) throw new DaemonUnavailable('unreachable', 'the server is shutting down');
       if (inFlight >= MAX_IN_FLIGHT) {
-        throw new DaemonUnavailable('unreachable', `${MAX_IN_FLIGHT} reads wait for the daemon already`);
+        throw new DaemonUnavailable(
+          'unreachable',
+          `${MAX_IN_FLIGHT} reads are already waiting for the daemon`,
+        );
       }
       inFlight += 1;
       try {

@@ -31,7 +31,7 @@ export function actionAnswer(app, accepted, close) {
     task === undefined || !isActive(task) ? null : progress(task),
     facts([
       ['Task', h('a', { href: `#/tasks/${encodeURIComponent(id)}`, onClick: close }, code(id))],
-      ['Deduplicated', deduplicated ? 'An equal task was there already; it is this one.' : null],
+      ['Deduplicated', deduplicated ? 'An equal task already existed; this is that task.' : null],
       ['Not used', ignored.length > 0 ? ignored.join(', ') : null],
       ['Failure', task === undefined ? null : failureOf(task)],
     ]),

@@ -190,7 +190,7 @@ export class ActionDialog extends Component {
             { class: 'note bad', role: 'alert', tabIndex: -1 },
             h('p', null, failureText(app, failure)),
             isLost(failure)
-              ? h('p', null, 'It may have been started all the same. Sending it again does nothing twice.')
+              ? h('p', null, 'The action may have started. You can send it again; it will run only once.')
               : null,
             general.map((message) => h('p', { key: message }, message)),
           ),
@@ -205,7 +205,7 @@ export class ActionDialog extends Component {
             class: this.action.destructive ? 'danger' : 'primary',
             disabled: step === 'sending',
           },
-          step === 'sending' ? 'Sending …' : this.action.destructive ? 'Go on …' : `Run ${request.action}`,
+          step === 'sending' ? 'Sending …' : this.action.destructive ? 'Continue …' : `Run ${request.action}`,
         ),
       ),
     );
@@ -220,11 +220,11 @@ export class ActionDialog extends Component {
       h(
         'div',
         { class: 'note warn' },
-        h('p', null, h('strong', null, `Really run ${request.action}? `), prose(this.action.summary)),
-        h('p', null, 'It takes something away that is not simply put back.'),
+        h('p', null, h('strong', null, `Run ${request.action}? `), prose(this.action.summary)),
+        h('p', null, 'This can’t be undone.'),
       ),
-      h('p', { class: 'help' }, 'This is sent:'),
-      rawText('What is sent', body),
+      h('p', { class: 'help' }, 'Request:'),
+      rawText('Request', body),
       h(
         'div',
         { class: 'buttons' },
@@ -244,7 +244,7 @@ export class ActionDialog extends Component {
  * @param {readonly string[]} fields
  */
 function choiceText(rule, fields) {
-  if (fields.length > NAMED_FIELDS) return `${CHOICE_RULES[rule]} the fields that say what to do.`;
+  if (fields.length > NAMED_FIELDS) return `${CHOICE_RULES[rule]} the fields that select what to do.`;
   return [`${CHOICE_RULES[rule]} `, fields.map((name, index) => [index === 0 ? '' : ', ', code(name)]), '.'];
 }
 

@@ -67,7 +67,7 @@ export function createApiClient({ fetch, vault, onUnauthorized, onDate }) {
       typeof answer.body === 'object' && answer.body !== null ? answer.body : {}
     );
     throw new ApiFailure(
-      problem.detail ?? `The server answered ${answer.status}, and not what was asked for.`,
+      problem.detail ?? `The server returned an unexpected answer with status ${answer.status}.`,
       {
         status: answer.status,
         problem,

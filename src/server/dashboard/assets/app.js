@@ -78,7 +78,7 @@ export function startApp({ window, root, vault, contract }) {
   const api = createApiClient({
     fetch: window.fetch.bind(window),
     vault,
-    onUnauthorized: () => leave('The server does not accept this token (any more).'),
+    onUnauthorized: () => leave('The server rejects this token. It may have been revoked.'),
     onDate: (date) => {
       const offset = Date.parse(date) - Date.now();
       clockOffsetMs = Math.abs(offset) > CLOCK_TOLERANCE_MS ? offset : 0;
@@ -186,8 +186,8 @@ export function startApp({ window, root, vault, contract }) {
       vault.forget();
       if (!(error instanceof ApiFailure)) throw error;
       const wait =
-        error.retryAfter === null ? '' : ` Wait ${duration(error.retryAfter)} before the next try.`;
-      return error.status === 401 ? `The server does not accept this token.${wait}` : error.message;
+        error.retryAfter === null ? '' : ` Wait ${duration(error.retryAfter)} before you try again.`;
+      return error.status === 401 ? `The server rejects this token.${wait}` : error.message;
     }
   }
 

@@ -28,7 +28,7 @@ export const controlView = {
     const { actions } = index;
     if (!app.canControl()) {
       return empty([
-        'This server forwards no control actions. Set ',
+        'This server does not forward control actions. Set ',
         code('admin.exposeControl'),
         ' in its configuration to allow them.',
       ]);

@@ -59,7 +59,7 @@ function server(app) {
       ['Status', badge(health.status === 'ok' ? 'good' : 'warn', words(health.status))],
       ['Version', health.version],
       ['Running for', duration(health.uptime_seconds)],
-      ['Heard from the daemon', time(app, health.refresh.last_success_at, 'never')],
+      ['Last answer of the daemon', time(app, health.refresh.last_success_at, 'never')],
       ['Failures in a row', String(health.refresh.consecutive_failures)],
       ['Last failure', health.refresh.last_error_code],
       ['Attestation', health.attestation === null ? 'none' : `version ${health.attestation.version}`],
@@ -106,7 +106,7 @@ function log(app) {
     const shown = lines.filter(
       ({ level, msg }) => LEVELS.indexOf(level) >= least && msg.toLowerCase().includes(wanted),
     );
-    if (shown.length === 0) return empty('No line is like this.');
+    if (shown.length === 0) return empty('No matching lines.');
     return h(LogLines, { app, label: 'Lines of the daemon', lines: shown });
   });
 }

@@ -144,8 +144,8 @@ function failureNote(app, { failure, loadedAt, nextAt }) {
     h(
       'p',
       { class: 'faint' },
-      loadedAt === null ? null : `Below is what was known ${duration((Date.now() - loadedAt) / 1000)} ago. `,
-      wait === null ? 'Trying again …' : `Trying again in ${wait} s.`,
+      loadedAt === null ? null : `Data from ${duration((Date.now() - loadedAt) / 1000)} ago. `,
+      wait === null ? 'Retrying …' : `Retrying in ${wait} s.`,
     ),
   );
 }

@@ -19,11 +19,11 @@ import { h } from './preact.js';
 
 /** What helps to fill in a field and no schema says. */
 const HINTS = /** @type {Readonly<Record<string, string>>} */ ({
-  args: 'One key=value a line, such as channel=official.',
-  scope: 'One key=value a line.',
-  aliases: 'One a line.',
-  allowed_translations: 'One a line.',
-  expected_trusted_record_ids: 'One id a line.',
+  args: 'One key=value per line, such as channel=official.',
+  scope: 'One key=value per line.',
+  aliases: 'One per line.',
+  allowed_translations: 'One per line.',
+  expected_trusted_record_ids: 'One id per line.',
 });
 
 /**
@@ -166,7 +166,7 @@ function instantPicker(form, path, name) {
   return h('input', {
     type: 'datetime-local',
     step: 1,
-    'aria-label': `${words(name)}, by the calendar`,
+    'aria-label': `${words(name)}, as date`,
     onChange: (/** @type {Event} */ event) => {
       const { value } = /** @type {HTMLInputElement} */ (event.currentTarget);
       const at = new Date(value).getTime();

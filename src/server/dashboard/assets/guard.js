@@ -44,7 +44,12 @@ export class Guard extends Component {
     return h(
       'div',
       { class: 'note bad' },
-      h('p', null, h('strong', null, 'This view cannot show what the server sent. '), h('span', null, error)),
+      h(
+        'p',
+        null,
+        h('strong', null, 'This view cannot show the data from the server. '),
+        h('span', null, error),
+      ),
     );
   }
 }

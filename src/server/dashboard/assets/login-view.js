@@ -34,7 +34,7 @@ export class LoginView extends Component {
     event.preventDefault();
     const token = this.token?.value.trim() ?? '';
     if (!TOKEN.test(token)) {
-      this.refuse('Enter the token; it consists of visible ASCII characters.');
+      this.refuse('Enter a token of visible ASCII characters.');
       return;
     }
     this.setState({ busy: true, problem: null });
@@ -97,7 +97,11 @@ export class LoginView extends Component {
           busy ? 'Asking …' : 'Open the dashboard',
         ),
       ),
-      h('p', { class: 'faint' }, 'The token stays in this tab. It is sent to this server only, in a header.'),
+      h(
+        'p',
+        { class: 'faint' },
+        'The token stays in this tab. The page sends it only to this server, in a header.',
+      ),
     );
   }
 }

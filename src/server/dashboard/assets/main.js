@@ -10,11 +10,12 @@ const root = /** @type {HTMLElement} */ (document.getElementById('app'));
 
 try {
   if (!hasExactJson)
-    throw new Error('This browser is too old for the dashboard. One from 2025 or later will do.');
+    throw new Error('This browser is too old for the dashboard. Use one from 2025 or later.');
   // A token in the address would stay in the history; the header is the only way it travels.
   if (location.search !== '') history.replaceState(null, '', location.pathname + location.hash);
   const response = await fetch('contract.json', { credentials: 'omit' });
-  if (!response.ok) throw new Error(`The server answered ${response.status} instead of the contract.`);
+  if (!response.ok)
+    throw new Error(`The server answered ${response.status} to the request for the contract.`);
   const contract = /** @type {DashboardContract} */ (await response.json());
   root.replaceChildren();
   startApp({ window, root, vault: createTokenVault(() => sessionStorage), contract });

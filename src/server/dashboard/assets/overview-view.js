@@ -117,7 +117,7 @@ function runningTasks(app) {
   const feed = app.pool.state('task.list');
   return panel(app, { title: 'Running now', feed }, ({ items }) => {
     const active = items.filter(isActive);
-    if (active.length === 0) return empty('Nothing is running, and nothing waits.');
+    if (active.length === 0) return empty('No active tasks.');
     return h(
       'ul',
       { class: 'rows' },
@@ -182,7 +182,7 @@ function nextRuns(app) {
         .filter(({ enabled, next_run_unix_seconds: next }) => enabled && next !== null)
         .sort((left, right) => Number(left.next_run_unix_seconds) - Number(right.next_run_unix_seconds))
         .slice(0, NEXT_RUNS);
-      if (due.length === 0) return empty('No schedule will run by itself.');
+      if (due.length === 0) return empty('No scheduled runs.');
       return h(
         'ul',
         { class: 'rows' },

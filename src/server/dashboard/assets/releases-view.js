@@ -42,7 +42,7 @@ function damage(app) {
         'p',
         null,
         h('strong', null, `${count(total)} damaged in ${id}. `),
-        'A repair fetches or builds them again.',
+        'A repair fetches or rebuilds them.',
       ),
       h(
         'ul',

@@ -21,7 +21,7 @@ export const schedulesView = {
     const tools = actionButton(app, 'Add a schedule', { action: 'schedule-add' }, { class: 'primary' });
     return panel(app, { title: 'All schedules', feed, tools }, ({ items }) =>
       items.length === 0
-        ? empty('No schedule yet. One that verifies every night is a good first.')
+        ? empty('No schedules yet. Start with a nightly verification.')
         : table({
             caption: 'Schedules, by id',
             rows: items,
@@ -63,7 +63,7 @@ function state({ enabled, exhausted }) {
 /** @param {Schedule} row */
 function done({ run_count: runs, max_runs: most, skipped_overlap: skipped }) {
   const text = most === null ? count(runs) : `${count(runs)} of ${most}`;
-  return skipped === 0 ? text : `${text}, ${count(skipped)} left out`;
+  return skipped === 0 ? text : `${text}, ${count(skipped)} skipped`;
 }
 
 /**

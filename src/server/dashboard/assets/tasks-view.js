@@ -90,7 +90,7 @@ function list(app) {
   const tools = select('Status', taskStatus, options, (value) => app.set({ taskStatus: value }));
   return panel(app, { title: 'Tasks, newest first', feed, tools }, ({ items }) => {
     const rows = items.filter(({ status }) => taskStatus === '' || status === taskStatus);
-    if (rows.length === 0) return empty('No task. Every action and every scheduled run leaves one here.');
+    if (rows.length === 0) return empty('No tasks. Every action and every scheduled run creates one.');
     return [
       table({
         caption: 'Tasks, newest first',

@@ -18,7 +18,7 @@ export const translationView = {
       h(ReportViewer, { app, reports, key: 'reports' }),
       index === null || app.canControl()
         ? group(app, 'Actions', actions)
-        : empty('This server forwards no control actions, so these reports can only be read.'),
+        : empty('This server does not forward control actions, so these reports are read-only.'),
     ];
   },
 };

@@ -32,7 +32,7 @@ export function summarizeVerdict({ verdict, failure, reasons }) {
     return {
       tone: 'bad',
       title: 'This server is shutting down',
-      why: 'Probes are told so; requests that have begun are finished.',
+      why: 'Probes fail; requests in progress are completed.',
       todo: null,
       since: null,
       until: null,
@@ -54,9 +54,9 @@ export function summarizeVerdict({ verdict, failure, reasons }) {
   if (failures > 0) {
     return {
       tone: 'warn',
-      title: `${served}, but the daemon is silent`,
-      why: `The last ${failures === 1 ? 'try' : `${failures} tries`} to hear from it failed (${code ?? 'unknown'}).`,
-      todo: 'Check the daemon. Clients are served from the last attestation until that expires, and not after.',
+      title: `${served}, but the daemon does not answer`,
+      why: `The last ${failures === 1 ? 'poll' : `${failures} polls`} failed (${code ?? 'unknown'}).`,
+      todo: 'Check the daemon. The server serves clients until the last attestation expires.',
       since,
       until,
     };
@@ -71,7 +71,7 @@ export function summarizeVerdict({ verdict, failure, reasons }) {
  */
 function unknown(verdict, failure) {
   if (failure === null) {
-    return { tone: 'unknown', title: 'Asking the server', why: '', todo: null, since: null, until: null };
+    return { tone: 'unknown', title: 'Loading the verdict', why: '', todo: null, since: null, until: null };
   }
   const before =
     verdict?.readiness.distributable === true ? 'served the release' : 'did not serve the release';
@@ -80,11 +80,11 @@ function unknown(verdict, failure) {
     title: failure.isOffline ? 'The server does not answer' : 'The verdict cannot be read',
     why: [
       failure.isOffline ? '' : failure.message,
-      verdict === null ? '' : `When it last answered it ${before}.`,
+      verdict === null ? '' : `At its last answer it ${before}.`,
     ]
       .join(' ')
       .trim(),
-    todo: 'Check that the server runs and that this browser reaches it. The page tries again by itself.',
+    todo: 'Check that the server runs and that this browser reaches it. The page retries automatically.',
     since: null,
     until: null,
   };

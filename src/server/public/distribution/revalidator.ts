@@ -7,7 +7,7 @@ import { openObject, type OpenObject } from '../../../snapshot/objects/object-re
 /** Requests that may wait for a hash at the same time; more are refused. */
 const MAX_WAITING = 256;
 
-/** What reading the bytes again found. */
+/** The result of reading the bytes again. */
 export type Revalidation =
   | { readonly ok: true }
   | { readonly ok: false; readonly kind: 'missing' | 'damaged'; readonly message: string };
@@ -23,11 +23,10 @@ export interface Revalidator {
   revalidate(entry: ManifestEntry): Promise<Revalidation>;
 }
 
-/** What {@link createRevalidator} needs. */
 export interface RevalidatorOptions {
   readonly root: string;
   readonly pool: HashPool;
-  /** Most entries hashed at the same time. */
+  /** Maximum number of entries hashed concurrently. */
   readonly concurrency: number;
 }
 
@@ -103,7 +102,7 @@ export function createRevalidator({ root, pool, concurrency }: RevalidatorOption
 }
 
 function overloaded(internal: string, cause?: unknown): ServiceError {
-  return new ServiceError('overloaded', 'The server re-reads too many entries already. Try again later.', {
+  return new ServiceError('overloaded', 'The server is already re-reading too many entries. Retry later.', {
     retryAfter: 5,
     internal,
     cause,

@@ -5,7 +5,6 @@ import { renderHealth, renderHealthBrief } from '../release/release-body.ts';
 import type { ServingControl } from '../../serving/serving.ts';
 import type { RefreshDiagnostics } from '../../serving/attestation-poller.ts';
 
-/** What {@link createHealthRoutes} needs. */
 export interface HealthRoutesOptions {
   readonly serving: Pick<ServingControl, 'verdict' | 'attestation'>;
   readonly refresh: () => RefreshDiagnostics;

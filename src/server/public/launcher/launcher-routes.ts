@@ -7,7 +7,6 @@ import { renderHealth } from '../release/release-body.ts';
 import type { ServedRelease, Serving } from '../../serving/serving.ts';
 import type { LauncherFileLists } from './launcher-file-list.ts';
 
-/** What {@link createLauncherRoutes} needs. */
 export interface LauncherRoutesOptions {
   readonly serving: Serving;
   readonly urls: PublicUrls;
@@ -30,7 +29,7 @@ export interface LauncherRoutes {
   downloadCdn(): Answer;
 }
 
-/** What launchers show for a release whose upstream names no version, and while there is no release. */
+/** The version that launchers show if upstream names none, or while there is no release. */
 const UNKNOWN_VERSION = '0.0.0';
 
 /** Makes the handlers of the launcher-compatible routes. */
@@ -44,7 +43,7 @@ export function createLauncherRoutes({
     bootstrap: async () => {
       const { release } = requireCurrent(serving, 'official');
       const files = await fileLists.render(release.index);
-      // The list may have taken a while: what is sent must be distributable when it is sent.
+      // The list may have taken a while: check again that the release is distributable.
       const { release: current, verdict } = requireCurrent(serving, 'official');
       const list = current.snapshotId === release.snapshotId ? files : await fileLists.render(current.index);
       const head = `{"source":${JSON.stringify(urls.releasePath(current.releaseId))},"file":[`;

@@ -37,7 +37,7 @@ export function createReleaseHistory(client: Pick<DaemonClient, 'fetchReport'>):
       throw error;
     }
     throw unavailable(
-      new DaemonUnavailable('answer_invalid', 'release.list is not of the form of the contract', {
+      new DaemonUnavailable('answer_invalid', 'release.list does not match the contract', {
         status: 200,
       }),
     );
@@ -55,7 +55,7 @@ export function createReleaseHistory(client: Pick<DaemonClient, 'fetchReport'>):
 function unavailable(error: DaemonUnavailable): ServiceError {
   return new ServiceError(
     'backend_unavailable',
-    'The release history of the daemon is not available now; the current release is not affected. Try again later.',
+    'The release history of the daemon is not available now; the current release is not affected. Retry later.',
     {
       daemon: { status: error.status, code: error.daemonCode },
       retryAfter: RETRY_AFTER_SECONDS,

@@ -7,7 +7,6 @@ import type { PublicUrls } from './public-urls.ts';
 import { renderHealth, renderRelease } from './release-body.ts';
 import type { ReleaseHistory } from './release-lookup.ts';
 
-/** What {@link createReleaseRoutes} needs. */
 export interface ReleaseRoutesOptions {
   readonly serving: Serving;
   readonly history: ReleaseHistory;

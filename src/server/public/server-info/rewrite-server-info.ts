@@ -38,7 +38,7 @@ export function rewriteServerInfo(text: string, rewrite: ServerInfoRewrite): Res
   const errors: ParseError[] = [];
   const tree = parseTree(json, errors, { disallowComments: true, allowTrailingComma: false });
   if (tree === undefined || errors.length > 0)
-    return failure(`the document is no JSON, from character ${errors[0]?.offset ?? 0} on`);
+    return failure(`the document is not JSON, from character ${errors[0]?.offset ?? 0} on`);
   const edits = findRoots(tree, new Set(rewrite.keepOverrides));
   const replacement = JSON.stringify(rewrite.root);
   const pieces: string[] = [mark];

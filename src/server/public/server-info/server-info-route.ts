@@ -10,7 +10,6 @@ import { rewriteServerInfo } from './rewrite-server-info.ts';
 /** Rewritten documents that are kept: a current and a previous release of each channel. */
 const MAX_CACHED = 4;
 
-/** What {@link createServerInfoRoute} needs. */
 export interface ServerInfoRouteOptions {
   readonly serving: Serving;
   readonly urls: PublicUrls;
@@ -42,10 +41,7 @@ export function createServerInfoRoute({
   const render = async (release: ServedRelease): Promise<Buffer> => {
     const document = release.index.header.server_info;
     if (document === undefined)
-      throw new ServiceError(
-        'no_server_info',
-        `Release ${release.releaseId} carries no server-info document.`,
-      );
+      throw new ServiceError('no_server_info', `Release ${release.releaseId} has no server-info document.`);
     const key = `${document.blake3} ${release.releaseId}`;
     const known = rewritten.get(key);
     if (known !== undefined) return known;

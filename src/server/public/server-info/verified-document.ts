@@ -35,7 +35,7 @@ export function createVerifiedDocumentReader(options: {
       }
     } catch (error) {
       if (error instanceof ObjectFault && error.kind === 'exhausted') {
-        throw new ServiceError('overloaded', 'The server has too many files open. Try again later.', {
+        throw new ServiceError('overloaded', 'The server has too many files open. Retry later.', {
           retryAfter: 5,
           cause: error,
         });
@@ -43,7 +43,7 @@ export function createVerifiedDocumentReader(options: {
       return failure({ kind: 'missing', message: 'the object cannot be read' });
     }
     if (read.bytes.length !== size || Buffer.from(read.blake3).toString('hex') !== blake3)
-      return failure({ kind: 'damaged', message: 'the bytes do not have the digest of the manifest' });
+      return failure({ kind: 'damaged', message: 'the bytes do not match the digest in the manifest' });
     try {
       return success(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(read.bytes));
     } catch {

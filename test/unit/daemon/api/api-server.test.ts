@@ -22,7 +22,7 @@ describe('health', () => {
   it('is told also while the daemon is not ready, when everything else is 503', async () => {
     let ready = false;
     const api = await startTestApi({
-      readiness: () => ({ ready, message: ready ? 'ready' : 'recovery has not ended' }),
+      readiness: () => ({ ready, message: ready ? 'ready' : 'recovery is not complete' }),
       reports: stubReports({ 'schedule.list': () => ({}) }),
     });
     expect((await api.ask('/healthz')).json()).toEqual({

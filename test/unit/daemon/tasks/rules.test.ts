@@ -47,13 +47,13 @@ describe('the store lock', () => {
     const lock = createStoreLock();
     const first = lock.acquire('shared');
     const second = lock.acquire('shared');
-    expect(() => lock.acquire('exclusive')).toThrow(/cannot be had/);
+    expect(() => lock.acquire('exclusive')).toThrow(/cannot be acquired/);
     first();
     first();
     expect(lock.state()).toEqual({ shared: 1, exclusive: false });
     second();
     const alone = lock.acquire('exclusive');
-    expect(() => lock.acquire('shared')).toThrow(/cannot be had/);
+    expect(() => lock.acquire('shared')).toThrow(/cannot be acquired/);
     lock.acquire('none')();
     alone();
     expect(lock.state()).toEqual({ shared: 0, exclusive: false });

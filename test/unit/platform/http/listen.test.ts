@@ -57,7 +57,7 @@ describe('listen', () => {
     const dead = createTcpServer();
     dead.listen(socketPath);
     await once(dead, 'listening');
-    await expect(listen(createServer(), { socketPath })).rejects.toThrow(/another process does already/);
+    await expect(listen(createServer(), { socketPath })).rejects.toThrow(/another process already uses it/);
     expect(existsSync(socketPath)).toBe(true);
     // Keeps the file, as a killed process does: closing would unlink it.
     await rename(socketPath, `${socketPath}.kept`);
@@ -75,8 +75,8 @@ describe('listen', () => {
   });
 
   it.each<[string, (port: number) => ListenAddress, RegExp]>([
-    ['a taken port', (port) => ({ host: '127.0.0.1', port }), /another process does already/],
-    ['a foreign address', () => ({ host: '192.0.2.1', port: 0 }), /no such address/],
+    ['a taken port', (port) => ({ host: '127.0.0.1', port }), /another process already uses it/],
+    ['a foreign address', () => ({ host: '192.0.2.1', port: 0 }), /does not have this address/],
     [
       'a missing folder',
       () => ({ socketPath: '/nonexistent/a.sock' }),

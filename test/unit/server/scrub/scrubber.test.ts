@@ -281,7 +281,7 @@ describe('the pace', () => {
     expect(await secondsForPass({ bytesPerSecond: MIB, load: () => 1 })).toBeGreaterThan(40);
   });
 
-  test('ends in the middle of a pause when the server ends', async () => {
+  test('ends in the middle of a pause when the server is stopping', async () => {
     const bench = await startBench({ bytesPerSecond: 1 });
     bench.scrubber.start();
     await until(() => bench.clock.sleeping > 0);

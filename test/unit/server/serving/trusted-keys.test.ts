@@ -35,10 +35,10 @@ describe('the ring of trusted keys', () => {
     found = success([two]);
     expect([await ring.refresh(), ring.current()]).toEqual([true, [two]]);
     expect(log).toEqual([
-      'other public keys are trusted now',
-      'the trusted public keys cannot be read again; the former ones still count',
-      'the trusted public keys can be read again',
-      'other public keys are trusted now',
+      'the trusted public keys have changed',
+      'the trusted public keys cannot be reloaded; the previous ones stay in use',
+      'the trusted public keys are readable again',
+      'the trusted public keys have changed',
     ]);
   });
 });

@@ -235,7 +235,7 @@ describe('the supervisor', () => {
     const stopped = supervisor.stop('SIGTERM', cut.signal);
     workers[0]!.exit({ code: 0, signal: null });
     cut.abort();
-    await expect(stopped).rejects.toThrow('did not end in order');
+    await expect(stopped).rejects.toThrow('did not stop cleanly');
     expect(workers.map(({ killed }) => killed)).toEqual([false, true, true]);
   });
 });

@@ -104,7 +104,7 @@ describe('loadManifest', () => {
       const bytes = Buffer.from(text);
       bytes[at] = (bytes[at] ?? 0) ^ 1;
       await writeFile(path, bytes);
-      await expect(load(root, snapshotId)).rejects.toThrow('does not have the digest');
+      await expect(load(root, snapshotId)).rejects.toThrow('does not match its name');
     }
     await truncate(path, 10);
     await expect(load(root, snapshotId)).rejects.toBeInstanceOf(SnapshotFault);

@@ -48,7 +48,7 @@ describe('opening', () => {
     await mkdir(join(root, 'objects'));
     const open = async (): Promise<unknown> =>
       await openSnapshotWriter({ root, failpoints: noFailpoints, clock: new FakeClock() });
-    await expect(open()).rejects.toThrow('has no FORMAT but has objects');
+    await expect(open()).rejects.toThrow('has objects but not FORMAT');
     await writeFile(join(root, 'FORMAT'), '{"format":"slipway-snapshot-store","version":2,"store_id":"a"}');
     await expect(open()).rejects.toThrow('version');
     await writeFile(join(root, 'FORMAT'), 'nonsense');

@@ -67,7 +67,7 @@ describe('readJsonMembers', () => {
     ['{"list":[1,', 'ends too early'],
     ['{"list":7}', 'must be an array or an object'],
     ['{"a":1,"a":2}', 'appears twice'],
-    ['{"a":1}x', 'something after'],
+    ['{"a":1}x', 'text after the document'],
     ['{"a":1,}', 'member name'],
     ['{"list":[1,]}', 'not valid JSON'],
     ['{"list":[1 2]}', '"," or the end'],

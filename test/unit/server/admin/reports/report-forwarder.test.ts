@@ -208,7 +208,7 @@ describe('the thread that forwards reports', () => {
     const server = await serve(() => undefined, { port: 0 });
     const forwarder = forwarderTo(`http://127.0.0.1:${portOf(server)}`);
     const reads = Array.from({ length: 513 }, async () => await forwarder.forward(read()));
-    await expect(reads[512]).rejects.toThrow('512 reads wait');
+    await expect(reads[512]).rejects.toThrow('512 reads are already waiting');
     const ended = Promise.allSettled(reads);
     await forwarder.close();
     expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);

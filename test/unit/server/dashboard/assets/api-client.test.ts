@@ -71,7 +71,7 @@ describe('asking the server', () => {
     await expect(portal.client.read('/x')).rejects.toMatchObject({ status: 200 });
     const proxy = clientFor(() => new Response('<h1>Bad gateway</h1>', { status: 502 }));
     await expect(proxy.client.read('/x')).rejects.toMatchObject({
-      message: 'The server answered 502, and not what was asked for.',
+      message: 'The server returned an unexpected answer with status 502.',
     });
   });
 });

@@ -52,14 +52,14 @@ describe('the banner', () => {
   it('warns while the daemon is silent, with the time that is left', () => {
     const silent = summary({}, { consecutive_failures: 3, last_error_code: 'unreachable' });
     expect(silent).toMatchObject({ tone: 'warn', until: VERDICT_EXAMPLE.attestation?.expires_at });
-    expect(silent.why).toContain('3 tries');
+    expect(silent.why).toContain('3 polls');
   });
 
   it('claims nothing while the server does not answer', () => {
     const offline = summary({}, {}, new ApiFailure('The server does not answer.'));
     expect(offline).toMatchObject({ tone: 'unknown', title: 'The server does not answer', until: null });
-    expect(offline.why).toContain('When it last answered it served the release.');
-    expect(summarizeVerdict({ verdict: null, failure: null, reasons: {} }).title).toBe('Asking the server');
+    expect(offline.why).toContain('At its last answer it served the release.');
+    expect(summarizeVerdict({ verdict: null, failure: null, reasons: {} }).title).toBe('Loading the verdict');
   });
 });
 
