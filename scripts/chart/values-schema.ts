@@ -233,7 +233,7 @@ const operator = z
       .describe(
         'Settings of slipway-operator (docs/reference/configuration.md), except those that the chart sets: kubernetes, probes, metrics, namespaces and the Lease.',
       ),
-    resources: resources('50m', '128Mi', '384Mi'),
+    resources: resources('50m', '192Mi', '384Mi'),
     env: environment,
   })
   .describe('The operator, which reconciles ReleaseChannel objects.');
