@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+
 import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
 import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
 import { parseQuery } from '../../contract/operations/query-parser.ts';
@@ -21,26 +23,23 @@ const ADMIN_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** One read as it came in, through whichever door; nothing of it is checked but the route. */
-export interface AdminRead {
+/** One read as it came in; only its route is checked. */
+interface AdminRead {
   readonly route: ReadRoute;
+  readonly request: IncomingMessage;
   /** Not decoded, without the `?`. */
   readonly query: string;
   /** Each `Authorization` field. */
   readonly authorization: readonly string[];
   /** Address that it came from. */
   readonly source: string;
-  readonly hasBody: boolean;
-  readonly via: string | undefined;
-  /** Such as `1.1`. */
-  readonly httpVersion: string;
   readonly requestId: string;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
 }
 
 /** Answers reads; throws ServiceError. */
-export type AdminReads = (read: AdminRead) => Promise<Answer>;
+type AdminReads = (read: AdminRead) => Promise<Answer>;
 
 export interface AdminReadsOptions {
   readonly gate: AdminGate;
@@ -62,11 +61,11 @@ export function createAdminReads({
   const answerReport = createReportRoute(options);
   const index = renderAdminIndex(READ_OPERATIONS, { exposed: exposeControl, version });
 
-  return async ({ route, query: text, authorization, source, hasBody, ...read }) => {
+  return async ({ route, request, query: text, authorization, source, requestId, signal }) => {
     const query = new URLSearchParams(text);
     await gate.admit({ authorization, query, source }, 'read');
     // Nothing reads the body of a GET, so one that has any is not what its sender thinks it is.
-    if (hasBody) {
+    if (hasBody(request)) {
       throw new ServiceError('invalid_request', 'Reads have no body; send the parameters in the query.');
     }
     if (route.kind === 'index') {
@@ -74,7 +73,9 @@ export function createAdminReads({
       return jsonAnswer(index, { cacheControl: NO_STORE });
     }
     const values = checkAdminQuery(route.operation, query, text);
-    return await answerReport({ ...read, report: route.report, query: values });
+    const { headers, httpVersion } = request;
+    const { report } = route;
+    return await answerReport({ via: headers.via, httpVersion, report, query: values, requestId, signal });
   };
 }
 
@@ -95,6 +96,10 @@ export function checkAdminQuery(
   throw new ServiceError('invalid_request', 'The query is not valid; "errors" names each parameter.', {
     errors: query.error,
   });
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }
 
 /** An answer with the headers that every one under `/admin` has. */

@@ -38,7 +38,7 @@ export const READ_OPERATIONS: readonly ReadOperation[] = listOperations().filter
 );
 
 /** Their routes, by path. */
-export const READ_ROUTES: ReadonlyMap<string, ReadRoute> = new Map(
+const READ_ROUTES: ReadonlyMap<string, ReadRoute> = new Map(
   READ_OPERATIONS.map((operation) => [operation.path, readRoute(operation)]),
 );
 

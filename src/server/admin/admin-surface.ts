@@ -67,17 +67,14 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
     if (!route.methods.split(', ').includes(request.method ?? '')) {
       throw new ServiceError('method_not_allowed', `${route.template} supports ${route.methods}.`);
     }
-    const call = { ...visitorOf(request), query: context.target.query, requestId: context.requestId };
-    if (route.kind === 'control') return await answerControl({ ...call, request, action: route.action });
-    const { headers, httpVersion } = request;
-    return await answerRead({
-      ...call,
-      route,
-      hasBody: hasBody(request),
-      via: headers.via,
-      httpVersion,
-      signal,
-    });
+    const call = {
+      request,
+      ...visitorOf(request),
+      query: context.target.query,
+      requestId: context.requestId,
+    };
+    if (route.kind === 'control') return await answerControl({ ...call, action: route.action });
+    return await answerRead({ ...call, route, signal });
   };
 
   const answer = async (route: AdminRoute | null, exchange: AdminRequest): Promise<void> => {
@@ -117,8 +114,4 @@ function visitorOf(request: IncomingMessage): Omit<AdminVisitor, 'query'> {
     authorization: request.headersDistinct['authorization'] ?? [],
     source: request.socket.remoteAddress ?? 'unknown',
   };
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }
