@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import process from 'node:process';
 import packageManifest from '../../package.json' with { type: 'json' };
-import { daemonConfigurationSchema } from '../../src/daemon/config.ts';
+import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
 import { createDaemon } from '../../src/daemon/daemon.ts';
 import { createLogRing } from '../../src/daemon/reports/log-ring.ts';
 import type { SettingsLoader } from '../../src/daemon/settings/daemon-settings.ts';

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/platform/process/clock.ts';
 import { ListenError } from '../../src/platform/http/listen.ts';
 import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 import { createLogger } from '../../src/platform/logging/logging.ts';
-import type { ServerConfiguration } from '../../src/server/config.ts';
+import type { ServerConfiguration } from '../../src/server/config/config.ts';
 import { startServer } from '../../src/server/server.ts';
 import type { WorkerLink, WorkerStart } from '../../src/server/workers/worker-link.ts';
 

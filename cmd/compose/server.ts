@@ -1,7 +1,7 @@
 import process from 'node:process';
 
 import { runConfigured } from '../../src/platform/config/run-configured.ts';
-import { serverConfigurationSchema, type ServerConfiguration } from '../../src/server/config.ts';
+import { serverConfigurationSchema, type ServerConfiguration } from '../../src/server/config/config.ts';
 
 /** Each way loads what it needs and no more: the first of several processes serves nothing. */
 async function start(config: ServerConfiguration): Promise<void> {

@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { describeConfiguration } from '../../src/platform/config/configuration-key.ts';
 import { renderConfigurationReference } from '../../src/platform/config/render-configuration.ts';
 import { EXIT_CONFIGURATION } from '../../src/platform/config/run-configured.ts';
-import { daemonConfigurationSchema } from '../../src/daemon/config.ts';
+import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
 import { operatorConfigurationSchema } from '../../src/operator/config.ts';
-import { serverConfigurationSchema } from '../../src/server/config.ts';
+import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 
 /** docs/reference/configuration.md. @throws Error that names every setting without a description */
 export function renderConfigurationPage(): string {

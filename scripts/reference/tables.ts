@@ -3,7 +3,7 @@ import type { FieldChoice } from '../../src/contract/actions/action-definition.t
 import { listOperations } from '../../src/contract/operations/operations.ts';
 import { DAEMON_PROBLEMS } from '../../src/contract/problems/daemon-problems.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/contract/problems/problems.ts';
-import { RELEASE_JOBS } from '../../src/daemon/releases/release-jobs.ts';
+import { RELEASE_JOBS } from '../../src/daemon/releases/jobs/release-jobs.ts';
 import { REASONS } from '../../src/domain/verdict/reasons.ts';
 import type { JobDefinition } from '../../src/daemon/tasks/job.ts';
 import { codes, table } from './markdown.ts';

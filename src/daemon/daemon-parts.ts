@@ -1,8 +1,8 @@
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import { createUlidFactory } from '../platform/process/ids.ts';
-import type { SnapshotWriter } from '../snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import type { Closers } from './closers.ts';
-import type { DaemonConfiguration } from './config.ts';
+import type { DaemonConfiguration } from './settings/config.ts';
 import type { DaemonOptions } from './daemon.ts';
 import type { Database } from './database/sqlite-database.ts';
 import { createReleaseEvents, type ReleaseEvents } from './events/release-events.ts';
@@ -13,9 +13,9 @@ import { createReload } from './settings/reload.ts';
 import { createTaskEngine } from './tasks/create-task-engine.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
 import type { TaskResult } from './tasks/task.ts';
-import { connectUpstream } from './upstream/connect-upstream.ts';
+import { connectUpstream } from './upstream/adapters/connect-upstream.ts';
 import type { UpstreamConfiguration } from './upstream/upstream-config.ts';
-import { createUpstreamSource, type OwnedUpstream } from './upstream/upstream-source.ts';
+import { createUpstreamSource, type OwnedUpstream } from './upstream/adapters/upstream-source.ts';
 
 /** What the parts are built on. */
 export interface DaemonBase {

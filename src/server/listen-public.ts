@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 
 import { listen, type Listening } from '../platform/http/listen.ts';
 import type { AssembledServer } from './assemble-server.ts';
-import type { ServerConfiguration } from './config.ts';
+import type { ServerConfiguration } from './config/config.ts';
 import type { FastPath } from './fast-path/fast-path.ts';
 
 /** The public port of a server. */

@@ -3,22 +3,12 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { CHANNELS, type Channel } from '../domain/release/channel.ts';
 import type { Verdict } from '../domain/verdict/verdict.ts';
 import { createTallyCounter, type CounterSeries } from '../platform/metrics/tally.ts';
+import type { RequestRecord } from './http/observe-request.ts';
 import type { RefreshOutcome } from './serving/attestation-poller.ts';
 import type { Serving } from './serving/serving.ts';
 
 /** Methods with a separate label; any other is `other`, so that clients cannot create series. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
-
-/** One finished request. */
-export interface RequestRecord {
-  /** Route template, never the raw path. */
-  readonly route: string;
-  readonly method: string;
-  readonly status: number;
-  /** Head and body on the wire. */
-  readonly bytes: number;
-  readonly seconds: number;
-}
 
 /** The series of one route. */
 interface RouteTally {

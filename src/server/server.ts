@@ -12,10 +12,10 @@ import { createMetricsServer, createRegistry } from '../platform/metrics/metrics
 import type { ReportForwarder } from './admin/reports/report-forwarder.ts';
 import { createReportThread } from './admin/reports/report-thread.ts';
 import { assembleServer, type AssembledServer } from './assemble-server.ts';
-import type { ServerConfiguration } from './config.ts';
+import type { ServerConfiguration } from './config/config.ts';
 import { createDaemonClient, type DaemonClient } from './daemon-client/daemon-client.ts';
 import { readDashboardFiles } from './dashboard/dashboard-files.ts';
-import { createDamageSender } from './daemon-client/damage-sender.ts';
+import { createDamageSender } from './serving/damage-sender.ts';
 import { readOpenApiDocument } from './http/openapi-document.ts';
 import { listenPublic } from './listen-public.ts';
 import { createServerScrub } from './scrub/create-server-scrub.ts';

@@ -6,11 +6,11 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { buildOpenApi } from '../../src/contract/operations/openapi.ts';
 import { PROBLEMS } from '../../src/contract/problems/problems.ts';
-import { daemonConfigurationSchema } from '../../src/daemon/config.ts';
+import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
 import { REASONS } from '../../src/domain/verdict/reasons.ts';
 import { describeConfiguration } from '../../src/platform/config/configuration-key.ts';
 import { operatorConfigurationSchema } from '../../src/operator/config.ts';
-import { serverConfigurationSchema } from '../../src/server/config.ts';
+import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const REFERENCE = join(ROOT, 'docs/reference');

@@ -12,7 +12,7 @@ import { noFailpoints } from '../../src/platform/files/failpoints.ts';
 import type { ManifestIndex } from '../../src/snapshot/manifest/manifest-index.ts';
 import { manifestPath } from '../../src/snapshot/volume/layout.ts';
 import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
-import { openSnapshotWriter } from '../../src/snapshot/volume/snapshot-writer.ts';
+import { openSnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { median } from './statistics.ts';
 

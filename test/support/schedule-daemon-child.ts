@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
 import { openDatabase } from '../../src/daemon/database/database.ts';
-import { SYNC_JOB } from '../../src/daemon/releases/release-jobs.ts';
+import { SYNC_JOB } from '../../src/daemon/releases/jobs/release-jobs.ts';
 import { createScheduleRepository } from '../../src/daemon/schedules/schedule-repository.ts';
 import { createScheduleRuns, TASK_QUEUED_FAILPOINT } from '../../src/daemon/schedules/schedule-runs.ts';
 import { implementJob } from '../../src/daemon/tasks/job.ts';

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createSchedules, type Schedules } from '../../src/daemon/schedules/schedules.ts';
 import type { Schedule } from '../../src/daemon/schedules/schedule.ts';
-import { SYNC_JOB, VERIFY_JOB } from '../../src/daemon/releases/release-jobs.ts';
+import { SYNC_JOB, VERIFY_JOB } from '../../src/daemon/releases/jobs/release-jobs.ts';
 import type { JobDefinition } from '../../src/daemon/tasks/job.ts';
 import type { Task } from '../../src/daemon/tasks/task-engine.ts';
 import { noFailpoints, type Failpoints } from '../../src/platform/files/failpoints.ts';

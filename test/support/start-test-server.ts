@@ -4,7 +4,7 @@ import { createLogger, type LogLevel } from '../../src/platform/logging/logging.
 import { createRegistry, type Registry } from '../../src/platform/metrics/metrics.ts';
 import { createReportForwarder } from '../../src/server/admin/reports/report-forwarder.ts';
 import { assembleServer, type AssembledServer } from '../../src/server/assemble-server.ts';
-import { serverConfigurationSchema } from '../../src/server/config.ts';
+import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 import { createDaemonClient } from '../../src/server/daemon-client/daemon-client.ts';
 import { readDashboardFiles } from '../../src/server/dashboard/dashboard-files.ts';
 import { listenPublic, type PublicListening } from '../../src/server/listen-public.ts';

@@ -7,7 +7,7 @@ import type { ManifestEntry, ManifestHeader } from '../../src/domain/release/man
 import type { ReleaseId } from '../../src/domain/release/release-id.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import type { FileDigests, HashPool } from '../../src/platform/hashing/digests.ts';
-import type { SnapshotWriter } from '../../src/snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
 import { sampleHeader } from './sample-entries.ts';
 
 /** Stages bytes, hashes them with the pool and commits them. */

@@ -8,7 +8,7 @@
 import process from 'node:process';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
-import { openSnapshotWriter } from '../../src/snapshot/volume/snapshot-writer.ts';
+import { openSnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
 import { crashFiles } from './crash-files.ts';
 import { storeRelease } from './store-release.ts';
 

@@ -7,10 +7,10 @@ import type { ReleaseId } from '../../domain/release/release-id.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import { manifestPath } from '../../snapshot/volume/layout.ts';
 import { loadManifest, type LoadedManifest } from '../../snapshot/manifest/manifest-loader.ts';
-import { SERVER_INFO_NAME } from '../../snapshot/objects/object-check.ts';
+import { SERVER_INFO_NAME } from '../../snapshot/manifest/check-objects.ts';
 import type { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
 import { readReleaseRecord } from '../../snapshot/volume/release-records.ts';
-import { verifyRelease, type VerificationProgress } from '../../snapshot/volume/release-verifier.ts';
+import { verifyRelease, type VerificationProgress } from '../../snapshot/release-verifier.ts';
 import type { ReleaseReport } from './volume-report.ts';
 
 export interface ReleaseCheckOptions {

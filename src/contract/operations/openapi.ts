@@ -12,7 +12,7 @@ import { ControlBodySchema } from '../actions/control-body.ts';
 import { ManifestEntrySchema } from '../schemas/answers/distribution.ts';
 import { GlossaryTermSchema } from '../reports/report-glossary.ts';
 import { MemoryRecordSchema } from '../reports/report-memory.ts';
-import { ReleaseRowSchema } from '../reports/report-releases.ts';
+import { ReleaseRowSchema } from '../schemas/answers/release-row.ts';
 import { ScheduleSchema } from '../reports/report-schedules.ts';
 import { TranslationTaskSchema } from '../reports/report-translation.ts';
 import { TaskSchema } from '../reports/report-daemon.ts';

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ProblemCode } from '../problems/problems.ts';
 import type { ReportName } from '../reports/reports.ts';
 import type { Answer } from '../schemas/answers/answer.ts';
-import type { QuerySchema } from './query.ts';
+import type { QuerySchema } from '../schemas/query.ts';
 
 /** The content of one status of an operation. */
 export type AnswerDefinition =

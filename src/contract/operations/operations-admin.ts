@@ -8,7 +8,7 @@ import {
 import { AcceptedAnswer, AdminIndexAnswer } from '../schemas/answers/admin.ts';
 import { REPORTS, type ReportName } from '../reports/reports.ts';
 import { ControlBodySchema } from '../actions/control-body.ts';
-import { AnyQuery, NoQuery } from './query.ts';
+import { AnyQuery, NoQuery } from '../schemas/query.ts';
 
 const UNAUTHENTICATED = problem('The admin token is missing or invalid.', 'not_authenticated');
 const INVALID = problem(

@@ -16,7 +16,7 @@ import {
   PageQuery,
   PublicReleasesQuery,
   ReadinessQuery,
-} from './query.ts';
+} from '../schemas/query.ts';
 
 const OPEN = { method: 'get', query: AnyQuery, auth: 'none', tolerateUnknownQuery: true } as const;
 const PUBLIC = { ...OPEN, auth: 'public' } as const;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { fieldErrorsOf } from '../problems/field-errors.ts';
-import type { QuerySchema } from './query.ts';
+import type { QuerySchema } from '../schemas/query.ts';
 import type { FieldError } from '../problems/service-error.ts';
 import { stringifyJsonExact } from '../json/json-exact.ts';
 

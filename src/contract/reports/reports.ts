@@ -31,7 +31,7 @@ import {
   TextUnitsQuery,
   TranslationTasksQuery,
   type QuerySchema,
-} from '../operations/query.ts';
+} from '../schemas/query.ts';
 
 /** The daemon backends that a report can be unavailable because of. */
 export type BackendName =

@@ -1,7 +1,7 @@
 import { CONTROL_ACTIONS, isControlAction } from '../../contract/actions/actions.ts';
 import { parseIdempotencyKey } from '../../contract/actions/idempotency-key.ts';
 import { parseQuery } from '../../contract/operations/query-parser.ts';
-import { NoQuery } from '../../contract/operations/query.ts';
+import { NoQuery } from '../../contract/schemas/query.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { unknownName } from '../../contract/problems/value-errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';

@@ -1,6 +1,6 @@
 import { parseDamageReports } from '../../contract/formats/damage-report.ts';
 import { parseQuery } from '../../contract/operations/query-parser.ts';
-import { NoQuery } from '../../contract/operations/query.ts';
+import { NoQuery } from '../../contract/schemas/query.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import type { DamageIntake } from './damage-intake.ts';

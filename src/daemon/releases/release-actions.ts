@@ -3,7 +3,7 @@ import { defineAction, type DefinedAction } from '../api/define-action.ts';
 import { callOf } from '../tasks/job.ts';
 import { TaskError } from '../tasks/task.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
-import type { UpstreamSource } from '../upstream/upstream-source.ts';
+import type { UpstreamSource } from '../upstream/adapters/upstream-source.ts';
 import { planRequestedCleanup } from './cleanup/cleanup-request.ts';
 import type { CleanupLimits } from './cleanup/cleanup-request.ts';
 import type { ReleaseRepository } from './records/release-repository.ts';
@@ -16,7 +16,7 @@ import {
   REPAIR_JOB,
   SYNC_JOB,
   VERIFY_JOB,
-} from './release-jobs.ts';
+} from './jobs/release-jobs.ts';
 
 export interface ReleaseActionOptions {
   readonly engine: TaskEngine;

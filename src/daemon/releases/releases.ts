@@ -3,7 +3,7 @@ import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Failpoints } from '../../platform/files/failpoints.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import type { SnapshotWriter } from '../../snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import type { AttestationSource } from '../api/attestation-source.ts';
 import type { DamageIntake } from '../api/damage-intake.ts';
 import type { DefinedAction } from '../api/define-action.ts';
@@ -11,7 +11,7 @@ import type { DefinedReport } from '../api/define-report.ts';
 import type { ReleaseEvents } from '../events/release-events.ts';
 import type { Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
-import type { ConnectedUpstream, UpstreamSource } from '../upstream/upstream-source.ts';
+import type { ConnectedUpstream, UpstreamSource } from '../upstream/adapters/upstream-source.ts';
 import { createAttestationRepository } from './records/attestation-repository.ts';
 import { createAttestor, type Attestor } from './attest/attestor.ts';
 import { recoverReleases } from './recovery/boot-recovery.ts';
@@ -28,7 +28,7 @@ import { createObjectRegistry, type ObjectRegistry } from './records/object-regi
 import { createProbeRepository } from './records/probe-repository.ts';
 import { createPublisher, type Publisher } from './publish/publish.ts';
 import { afterRecovery, createRecoveryRun, type RecoveryRun } from './recovery/recovery-run.ts';
-import { createRefreshTask } from './attest/refresh-task.ts';
+import { createRefreshTask } from './checks/refresh-task.ts';
 import { createReleaseCheck } from './checks/release-check.ts';
 import { createReleaseRepository, type ReleaseRepository } from './records/release-repository.ts';
 import { createRepairTask } from './repair/repair-task.ts';
@@ -36,7 +36,7 @@ import { createReleaseActions } from './release-actions.ts';
 import { createReleaseReports } from './reports.ts';
 import type { SqlDatabase } from './records/sql.ts';
 import { createSyncTask } from './sync/sync-task.ts';
-import { releaseTaskError } from './task-errors.ts';
+import { releaseTaskError } from './jobs/task-errors.ts';
 import { createVerifyTask } from './checks/verify-task.ts';
 
 /** The settings of the release rooms. */

@@ -6,7 +6,7 @@ import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import type { Attestor } from './attest/attestor.ts';
 import type { ReleaseRepository } from './records/release-repository.ts';
 import type { ReleaseRow } from './records/release-row.ts';
-import { isStale } from './cleanup/retention-rules.ts';
+import { isStale } from './records/retention-rules.ts';
 
 /** Maximum number of releases in one list. */
 const LIST_MAX = 500;

@@ -3,7 +3,7 @@ import { open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import { stagingRoot } from '../../snapshot/volume/layout.ts';
-import type { SnapshotWriter } from '../../snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';

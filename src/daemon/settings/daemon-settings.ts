@@ -1,6 +1,6 @@
 import type { SigningKey } from '../../attestation/keys.ts';
 import type { Result } from '../../domain/result.ts';
-import type { DaemonConfiguration } from '../config.ts';
+import type { DaemonConfiguration } from './config.ts';
 
 /** The configuration of the daemon and the keys that it names. */
 export interface DaemonSettings {

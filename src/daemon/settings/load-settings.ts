@@ -1,6 +1,6 @@
 import { loadSigningKeys } from '../../attestation/keys.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
-import type { DaemonConfiguration } from '../config.ts';
+import type { DaemonConfiguration } from './config.ts';
 import type { SettingsLoader } from './daemon-settings.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { Attestor } from '../releases/attest/attestor.ts';
 import type { TaskResult } from '../tasks/task.ts';
 import type { UpstreamConfiguration } from '../upstream/upstream-config.ts';
-import type { OwnedUpstream, ReplaceableUpstream } from '../upstream/upstream-source.ts';
+import type { OwnedUpstream, ReplaceableUpstream } from '../upstream/adapters/upstream-source.ts';
 import type { DaemonSettings, LoadedSettings, SettingsHolder, SettingsLoader } from './daemon-settings.ts';
 import { compareSettings } from './settings-changes.ts';
 

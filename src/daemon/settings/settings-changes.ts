@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DaemonConfiguration } from '../config.ts';
+import type { DaemonConfiguration } from './config.ts';
 
 /** Settings that are fixed from the start of the daemon to its end. */
 const FIXED_SETTINGS = [

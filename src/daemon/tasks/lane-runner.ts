@@ -66,7 +66,7 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
     if (stopping) return;
     try {
       const nowMs = clock.now();
-      for (const head of chooseStarts(laneHeads(nowMs), lock.state())) start(head);
+      for (const head of chooseStarts(laneHeads(options, busy, nowMs), lock.state())) start(head);
       const next = repository.nextRunAtMs(nowMs);
       if (next !== null) wakeAfter(Math.min(Math.max(next - nowMs, 1), MAX_TIMER_MS));
     } catch (error) {
@@ -74,15 +74,6 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
       wakeAfter(DATABASE_RETRY_MS);
     }
   };
-
-  const laneHeads = (nowMs: number): LaneHead[] =>
-    LANES.flatMap((lane) => {
-      if (busy.has(lane)) return [];
-      const due = repository.nextDue(lane, nowMs);
-      const job = due === null ? null : jobs.find(due.kind);
-      if (due === null || job === null) return [];
-      return [{ taskId: due.taskId, lane, seq: due.seq, storeLock: job.storeLock }];
-    });
 
   const start = ({ taskId, lane, storeLock }: LaneHead): void => {
     const task = repository.begin(taskId, options.bootId, unixSeconds(clock));
@@ -123,6 +114,21 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
       }
     },
   };
+}
+
+/** The next due task of every lane that is not busy. */
+function laneHeads(
+  { repository, jobs }: Pick<LaneRunnerOptions, 'repository' | 'jobs'>,
+  busy: ReadonlyMap<TaskLane, unknown>,
+  nowMs: number,
+): LaneHead[] {
+  return LANES.flatMap((lane) => {
+    if (busy.has(lane)) return [];
+    const due = repository.nextDue(lane, nowMs);
+    const job = due === null ? null : jobs.find(due.kind);
+    if (due === null || job === null) return [];
+    return [{ taskId: due.taskId, lane, seq: due.seq, storeLock: job.storeLock }];
+  });
 }
 
 /** Waits for runs to end. @returns whether all did within `graceMs` */

@@ -40,7 +40,7 @@ export interface EntrySender {
 }
 
 export function createEntrySender(dependencies: EntrySenderDependencies): EntrySender {
-  const { selector, reader, cache, buffers, budget, metrics, drainWatch } = dependencies;
+  const { selector, reader, buffers, budget, metrics, drainWatch } = dependencies;
   const bodySender = createBodySender(dependencies);
 
   const writeHead = (response: ByteResponse, { release }: SelectedEntry, plan: ByteResponsePlan): void => {
@@ -58,27 +58,6 @@ export function createEntrySender(dependencies: EntrySenderDependencies): EntryS
       if (response.headersSent) metrics.stalledClients.inc();
       onStalled();
     });
-  };
-
-  /** The bytes of a plan when one block in memory holds all of them and the budget has room, else `null`. */
-  const takeFromMemory = ({ entry }: SelectedEntry, { parts }: ByteResponsePlan): PendingBytes | null => {
-    const [part] = parts;
-    if (part === undefined || parts.length > 1) return null;
-    const block = blockOf(part.start);
-    const span = blockSpan(block, entry.size);
-    if (part.end > span.end) return null;
-    const bytes = cache.get(entry.blake3, block, part.start - span.start, part.end - span.start);
-    if (bytes === undefined) return null;
-    // The view keeps its whole block in memory, also after the cache has evicted it.
-    const held = bytes.buffer.byteLength;
-    const granted = budget.take(held);
-    if (granted === held || held <= SLICE_BYTES) {
-      metrics.cacheHits.add(1);
-      return { bytes, granted };
-    }
-    budget.giveBack(granted);
-    buffers.giveBack(bytes);
-    return null;
   };
 
   const sendFromVolume = async (
@@ -116,7 +95,7 @@ export function createEntrySender(dependencies: EntrySenderDependencies): EntryS
         response.end();
         return;
       }
-      const inMemory = takeFromMemory(selected, plan);
+      const inMemory = takeFromMemory(selected, plan, dependencies);
       if (inMemory === null) {
         watch(response, onStalled);
         await sendFromVolume(response, selected, plan);
@@ -132,4 +111,34 @@ export function createEntrySender(dependencies: EntrySenderDependencies): EntryS
       if (response.socket?.writableLength !== 0) watch(response, onStalled);
     },
   };
+}
+
+/** The bytes of a plan when one block in memory holds all of them and the budget has room, else `null`. */
+function takeFromMemory(
+  { entry }: SelectedEntry,
+  { parts }: ByteResponsePlan,
+  {
+    cache,
+    buffers,
+    budget,
+    metrics,
+  }: Pick<EntrySenderDependencies, 'cache' | 'buffers' | 'budget' | 'metrics'>,
+): PendingBytes | null {
+  const [part] = parts;
+  if (part === undefined || parts.length > 1) return null;
+  const block = blockOf(part.start);
+  const span = blockSpan(block, entry.size);
+  if (part.end > span.end) return null;
+  const bytes = cache.get(entry.blake3, block, part.start - span.start, part.end - span.start);
+  if (bytes === undefined) return null;
+  // The view keeps its whole block in memory, also after the cache has evicted it.
+  const held = bytes.buffer.byteLength;
+  const granted = budget.take(held);
+  if (granted === held || held <= SLICE_BYTES) {
+    metrics.cacheHits.add(1);
+    return { bytes, granted };
+  }
+  budget.giveBack(granted);
+  buffers.giveBack(bytes);
+  return null;
 }

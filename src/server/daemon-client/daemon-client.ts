@@ -102,39 +102,8 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
   const reports = open(8, true);
   // Each action has its own connection. If a kept one closed just then, nobody could tell whether the action was done.
   const actions = open(4, false);
-
-  async function ask(
-    client: HttpClient,
-    path: string,
-    extra: {
-      readonly headers: Record<string, string>;
-      readonly waitMs: number;
-      readonly maxBytes: number;
-      readonly signal: AbortSignal;
-      /** Makes it a POST. */
-      readonly body?: string;
-    },
-  ): Promise<BoundedAnswer> {
-    const token = await options.readToken().catch((cause: unknown) => {
-      throw new DaemonUnavailable('token_unreadable', 'the token file for the daemon cannot be read', {
-        cause,
-      });
-    });
-    try {
-      return await client.send({
-        url: new URL(path, options.url),
-        method: extra.body === undefined ? 'GET' : 'POST',
-        headers: extra.headers,
-        token,
-        body: extra.body,
-        timeoutMs: options.timeoutMs + extra.waitMs,
-        maxBytes: extra.maxBytes,
-        signal: extra.signal,
-      });
-    } catch (error) {
-      throw error instanceof HttpFailure ? unavailableOf(error) : error;
-    }
-  }
+  const ask = async (client: HttpClient, path: string, call: DaemonCall): Promise<BoundedAnswer> =>
+    await callDaemon(options, client, path, call);
 
   return {
     fetchAttestation: async ({ etag, waitSeconds, signal }) => {
@@ -192,6 +161,45 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
       for (const client of [polls, reports, actions]) client.close();
     },
   };
+}
+
+/** One call of the daemon. */
+interface DaemonCall {
+  readonly headers: Record<string, string>;
+  /** Milliseconds that the daemon may wait before it answers. */
+  readonly waitMs: number;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  /** Makes it a POST. */
+  readonly body?: string;
+}
+
+/** @throws DaemonUnavailable, or the signal's reason */
+async function callDaemon(
+  { url, readToken, timeoutMs }: DaemonClientOptions,
+  client: HttpClient,
+  path: string,
+  { headers, waitMs, maxBytes, signal, body }: DaemonCall,
+): Promise<BoundedAnswer> {
+  const token = await readToken().catch((cause: unknown) => {
+    throw new DaemonUnavailable('token_unreadable', 'the token file for the daemon cannot be read', {
+      cause,
+    });
+  });
+  try {
+    return await client.send({
+      url: new URL(path, url),
+      method: body === undefined ? 'GET' : 'POST',
+      headers,
+      token,
+      body,
+      timeoutMs: timeoutMs + waitMs,
+      maxBytes,
+      signal,
+    });
+  } catch (error) {
+    throw error instanceof HttpFailure ? unavailableOf(error) : error;
+  }
 }
 
 /** @throws DaemonUnavailable unless the answer is a 200 of a JSON type */

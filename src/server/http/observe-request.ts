@@ -2,14 +2,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import type { ServerMetrics } from '../metrics.ts';
 
 /** Which requests leave a line at level info; the others leave one at debug. */
 export type AccessLogMode = 'all' | 'control' | 'none';
 
+/** A finished request, as the metrics count it. */
+export interface RequestRecord {
+  /** Route template, never the raw path. */
+  readonly route: string;
+  readonly method: string;
+  readonly status: number;
+  /** Head and body on the wire. */
+  readonly bytes: number;
+  readonly seconds: number;
+}
+
 export interface RequestObserverOptions {
   readonly logger: Logger;
-  readonly metrics: Pick<ServerMetrics, 'request'>;
+  readonly metrics: { request(record: RequestRecord): void };
   readonly access: AccessLogMode;
   /** Routes that are not `control`: resource bytes and probes. */
   readonly busyRoutes: ReadonlySet<string>;

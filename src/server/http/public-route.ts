@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
 import { parseQuery } from '../../contract/operations/query-parser.ts';
-import type { QuerySchema } from '../../contract/operations/query.ts';
+import type { QuerySchema } from '../../contract/schemas/query.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { renderProblem, sendProblem } from '../../platform/http/problem.ts';
 import type { z } from 'zod';

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Registry } from '../../platform/metrics/metrics.ts';
-import type { ServerConfiguration } from '../config.ts';
+import type { ServerConfiguration } from '../config/config.ts';
 import type { Serving } from '../serving/serving.ts';
 import { createLoadMeter } from './load-meter.ts';
 import { createScrubMetrics } from './scrub-metrics.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
-import { SERVER_INFO_NAME } from '../../snapshot/objects/object-check.ts';
+import { SERVER_INFO_NAME } from '../../snapshot/manifest/check-objects.ts';
 import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 
 /** One object to look at. */

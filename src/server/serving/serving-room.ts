@@ -7,7 +7,6 @@ import type { Clock } from '../../platform/process/clock.ts';
 import { openObject } from '../../snapshot/objects/object-reader.ts';
 import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
-import type { ServerMetrics } from '../metrics.ts';
 import type { RefreshOutcome } from './attestation-poller.ts';
 import { createServing } from './create-serving.ts';
 import { createDigestFinder } from './digest-finder.ts';
@@ -22,6 +21,12 @@ import type { TrustedKeyRing } from './trusted-key-ring.ts';
 /** How long the volume may take to answer before it counts as absent. */
 const VOLUME_TIMEOUT_MS = 5_000;
 
+/** Counts what the serving room does. */
+export interface ServingMetrics {
+  verdict(verdict: Verdict): void;
+  refresh(outcome: RefreshOutcome): void;
+}
+
 /** Settings and collaborators of {@link createServingRoom}. */
 export interface ServingRoomOptions {
   readonly root: string;
@@ -29,7 +34,7 @@ export interface ServingRoomOptions {
   readonly client: Pick<DaemonClient, 'fetchAttestation'>;
   readonly waitSeconds: number;
   readonly pool: HashPool;
-  readonly metrics: Pick<ServerMetrics, 'verdict' | 'refresh'>;
+  readonly metrics: ServingMetrics;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
@@ -123,7 +128,7 @@ function logVerdict(logger: Logger, verdict: Verdict, previous: Verdict | null):
 /** Counts every poll, and logs a line only when the outcome is another than before. */
 function createOutcomeLog(
   logger: Logger,
-  metrics: Pick<ServerMetrics, 'refresh'>,
+  metrics: Pick<ServingMetrics, 'refresh'>,
 ): (outcome: RefreshOutcome, error: unknown) => void {
   let last = '';
   return (outcome, error) => {

@@ -6,7 +6,7 @@ import {
   type EntryTrouble,
   type SnapshotEvidence,
 } from '../../domain/verdict/evidence.ts';
-import { SERVER_INFO_NAME } from '../../snapshot/objects/object-check.ts';
+import { SERVER_INFO_NAME } from '../../snapshot/manifest/check-objects.ts';
 import type { DigestFinder } from './digest-finder.ts';
 import type { LoadOutcome } from './snapshot-binder.ts';
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import type { Lifecycle } from '../../platform/process/lifecycle.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { createMetricsServer, createRegistry, type Registry } from '../../platform/metrics/metrics.ts';
-import type { ServerConfiguration } from '../config.ts';
+import type { ServerConfiguration } from '../config/config.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
 import type { WorkerProcess } from './worker-process.ts';
 import { isWorkerMessage, type PrimaryMessage } from './worker-messages.ts';

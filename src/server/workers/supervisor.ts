@@ -1,7 +1,7 @@
 import { backoffMs } from '../../platform/process/backoff.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import type { ServerConfiguration } from '../config.ts';
+import type { ServerConfiguration } from '../config/config.ts';
 import { createEvidenceRelay, type EvidenceRelay } from './evidence-relay.ts';
 import { MetricsCollection } from './metrics-collection.ts';
 import type { PrimaryMessage, WorkerMessage } from './worker-messages.ts';

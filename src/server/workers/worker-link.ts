@@ -1,5 +1,5 @@
 import type { MetricObject } from 'prom-client';
-import type { ServerConfiguration } from '../config.ts';
+import type { ServerConfiguration } from '../config/config.ts';
 import type { DamageReport } from '../../domain/verdict/evidence.ts';
 import type { DamageChange } from '../serving/serving.ts';
 import type { SharedServing, SharedServingParts } from './shared-serving.ts';

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { SnapshotId } from '../../domain/release/digest.ts';
 import { createThread } from '../../platform/threads/thread.ts';
-import type { MissingObjects } from '../objects/object-check.ts';
+import type { MissingObjects } from './check-objects.ts';
 import { SnapshotFault } from '../volume/snapshot-fault.ts';
 import { HASH_SEEDS } from './destination-hash.ts';
 import { createManifestIndex, type ManifestIndex } from './manifest-index.ts';

@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { manifestDigestOf, type SnapshotId } from '../../domain/release/digest.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import type { CallContext } from '../../platform/threads/thread-protocol.ts';
-import { checkObjects, type MissingObjects } from '../objects/object-check.ts';
+import { checkObjects, type MissingObjects } from './check-objects.ts';
 import { OPEN_REGULAR } from '../objects/object-reader.ts';
 import { manifestPath } from '../volume/layout.ts';
 import { SnapshotFault } from '../volume/snapshot-fault.ts';

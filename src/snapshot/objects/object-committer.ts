@@ -10,7 +10,7 @@ import { blockListBytes } from './block-list.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import { blockListPath, objectDirectory, objectPath, quarantineDirectory } from '../volume/layout.ts';
-import { fileState } from './object-check.ts';
+import { fileState } from './object-state.ts';
 import type { SnapshotFailpoint } from '../volume/snapshot-failpoints.ts';
 
 /** A file that was downloaded or made, with the digests of exactly its bytes. */

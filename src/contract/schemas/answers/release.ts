@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { answer } from './answer.ts';
 import { ChannelSchema, Count, EXAMPLE, ReleaseIdSchema, SnapshotIdSchema, UnixSeconds } from './common.ts';
-import { RELEASE_ROW_EXAMPLE, ReleaseRowSchema } from '../../reports/report-releases.ts';
+import { RELEASE_ROW_EXAMPLE, ReleaseRowSchema } from './release-row.ts';
 import { VERDICT_EXAMPLE, VerdictSchema } from './verdict.ts';
 
 /** Data about a served release, from the attestation and the manifest. */

@@ -6,13 +6,13 @@ import type { SnapshotId } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
-import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
-import { failureOf } from '../checks/release-failure.ts';
-import type { ReleaseSituation } from '../cleanup/retention-rules.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
+import { failureOf } from '../records/release-failure.ts';
+import type { ReleaseSituation } from '../records/retention-rules.ts';
 import type { AttestationRepository } from '../records/attestation-repository.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { SqlDatabase } from '../records/sql.ts';
-import type { ReleaseFailpoint } from '../release-failpoints.ts';
+import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
 import { planStatement, type StatementLimits, type StatementPlan } from './statement-rules.ts';
 
 /** Settings and collaborators of the issuer. */

@@ -12,7 +12,7 @@ import {
   selectRetained,
   type ReleaseSituation,
   type RetentionLimits,
-} from '../cleanup/retention-rules.ts';
+} from '../records/retention-rules.ts';
 
 /** What an attestation may say, apart from who says it and when. */
 export type StatementContent = Pick<AttestationStatement, 'official' | 'localized' | 'retained'>;

@@ -4,7 +4,7 @@ import type { UpstreamAdapter, UpstreamCatalog, UpstreamEntry } from '../../upst
 import type { CatalogStore, RevisionRow } from './catalog-store.ts';
 import type { ProbeRepository } from '../records/probe-repository.ts';
 import { PAGE_ROWS } from '../records/sql.ts';
-import { messageOf } from '../task-errors.ts';
+import { messageOf } from '../jobs/task-errors.ts';
 
 /** Case conflicts that a task log names. */
 const CASE_CONFLICTS_LOGGED = 20;

@@ -5,7 +5,7 @@ import { compareCatalogs } from './catalog-difference.ts';
 import { fetchCatalog, type CatalogFetchDependencies } from './catalog-fetch.ts';
 import type { CatalogEntryRow } from '../records/entry-row.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
-import { CATALOG_REFRESH_JOB } from '../release-jobs.ts';
+import { CATALOG_REFRESH_JOB } from '../jobs/release-jobs.ts';
 
 /** What a catalog refresh is made of. */
 export interface CatalogRefreshDependencies extends CatalogFetchDependencies {

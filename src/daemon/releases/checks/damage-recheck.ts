@@ -1,7 +1,7 @@
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
-import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';

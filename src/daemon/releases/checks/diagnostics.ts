@@ -1,10 +1,10 @@
 import type { Clock } from '../../../platform/process/clock.ts';
 import type { UpstreamAdapter } from '../../upstream/upstream.ts';
-import type { UpstreamSource } from '../../upstream/upstream-source.ts';
+import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import type { ProbeRepository } from '../records/probe-repository.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
-import { describeFailure, failureOf } from './release-failure.ts';
+import { describeFailure, failureOf } from '../records/release-failure.ts';
 
 /** One thing that was looked at, for the doctor report. */
 export interface ReleaseDiagnosis {

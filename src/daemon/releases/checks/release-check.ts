@@ -3,9 +3,9 @@ import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { HashPool } from '../../../platform/hashing/digests.ts';
 import { loadManifest, type LoadedManifest } from '../../../snapshot/manifest/manifest-loader.ts';
-import { verifyRelease } from '../../../snapshot/volume/release-verifier.ts';
+import { verifyRelease } from '../../../snapshot/release-verifier.ts';
 import { SnapshotFault } from '../../../snapshot/volume/snapshot-fault.ts';
-import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { DamagedObject, ReleaseDamage } from './release-damage.ts';
@@ -15,7 +15,7 @@ import { recordOf } from '../records/release-record-of.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
 import type { SqlDatabase } from '../records/sql.ts';
-import { messageOf } from '../task-errors.ts';
+import { messageOf } from '../jobs/task-errors.ts';
 
 /** What a check of one release found. */
 export interface ReleaseFindings {

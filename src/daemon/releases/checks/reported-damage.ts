@@ -9,7 +9,7 @@ import type { ReleaseRow } from '../records/release-row.ts';
 import type { ObjectInspector } from './object-inspector.ts';
 import { createObjectQueue } from './object-queue.ts';
 import type { ReleaseDamage } from './release-damage.ts';
-import { describeFailure, failureOf } from './release-failure.ts';
+import { describeFailure, failureOf } from '../records/release-failure.ts';
 
 /** Maximum number of objects that wait to be checked. A server sends the others again later. */
 const REPORTED_OBJECTS_MAX = 10_000;

@@ -5,7 +5,7 @@ import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from './re
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import { selectReleases } from '../records/select-releases.ts';
-import { VERIFY_JOB, type SelectedReleases } from '../release-jobs.ts';
+import { VERIFY_JOB, type SelectedReleases } from '../jobs/release-jobs.ts';
 
 /** Damaged entries that a task result lists; the database has all. */
 export const RESULT_DAMAGED_MAX = 100;

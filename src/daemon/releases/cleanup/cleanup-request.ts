@@ -1,8 +1,13 @@
 import { TaskError } from '../../tasks/task.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import { isKept, type ReleaseRow } from '../records/release-row.ts';
-import type { CleanupArguments } from '../release-jobs.ts';
-import { planCleanup, selectRetained, type CleanupPlan, type RetentionLimits } from './retention-rules.ts';
+import type { CleanupArguments } from '../jobs/release-jobs.ts';
+import {
+  planCleanup,
+  selectRetained,
+  type CleanupPlan,
+  type RetentionLimits,
+} from '../records/retention-rules.ts';
 
 /** Releases looked through. */
 const RELEASES_MAX = 10_000;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../platform/process/clock.ts';
-import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { CHANNELS } from '../../../domain/release/channel.ts';
 import { snapshotIdOf } from '../../../domain/release/digest.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
@@ -11,8 +11,8 @@ import { planRequestedCleanup, type CleanupLimits } from './cleanup-request.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
-import type { CleanupPlan } from './retention-rules.ts';
-import { CLEANUP_JOB, type CleanupArguments } from '../release-jobs.ts';
+import type { CleanupPlan } from '../records/retention-rules.ts';
+import { CLEANUP_JOB, type CleanupArguments } from '../jobs/release-jobs.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 import { removeDeadStaging } from '../sync/staging.ts';
 

@@ -1,14 +1,14 @@
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
-import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseCheck } from '../checks/release-check.ts';
 import type { ReleaseDraft } from '../records/release-draft.ts';
-import { manifestEntries } from '../records/release-entries.ts';
-import type { ReleaseFailpoint } from '../release-failpoints.ts';
+import { manifestEntries } from '../catalog/release-entries.ts';
+import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
 import { headerOf, newRelease, recordOf } from '../records/release-record-of.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';

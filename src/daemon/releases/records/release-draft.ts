@@ -1,7 +1,7 @@
 import type { Channel } from '../../../domain/release/channel.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
-import type { ContentSummary } from '../catalog/content-digest.ts';
+import type { ContentSummary } from './content-digest.ts';
 
 /** A release whose objects are all in the store and whose entries are all in a catalog revision. */
 export interface ReleaseDraft {

@@ -2,7 +2,7 @@ import { CHANNELS } from '../../../domain/release/channel.ts';
 import { TaskError } from '../../tasks/task.ts';
 import type { ReleaseRepository } from './release-repository.ts';
 import { isKept, type ReleaseRow } from './release-row.ts';
-import type { SelectedReleases } from '../release-jobs.ts';
+import type { SelectedReleases } from '../jobs/release-jobs.ts';
 
 /**
  * The releases that a task is about: the one named, or the current ones, or with `force` all that are kept; of one

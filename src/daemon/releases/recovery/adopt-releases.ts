@@ -7,14 +7,14 @@ import type { Logger } from '../../../platform/logging/logging.ts';
 import type { ManifestIndex } from '../../../snapshot/manifest/manifest-index.ts';
 import { loadManifest } from '../../../snapshot/manifest/manifest-loader.ts';
 import { SnapshotFault } from '../../../snapshot/volume/snapshot-fault.ts';
-import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
 import { problemOfFault } from '../checks/release-check.ts';
 import { PAGE_ROWS, type SqlDatabase } from '../records/sql.ts';
-import { messageOf } from '../task-errors.ts';
+import { messageOf } from '../jobs/task-errors.ts';
 
 /** What adopting is made of. */
 export interface AdoptDependencies {

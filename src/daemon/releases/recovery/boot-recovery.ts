@@ -3,7 +3,7 @@ import type { SigningKey } from '../../../attestation/keys.ts';
 import { verifyEnvelope } from '../../../attestation/verify.ts';
 import type { AttestedRelease, VerifiedAttestation } from '../../../domain/verdict/attestation.ts';
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
-import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { ReleaseEvents } from '../../events/release-events.ts';
 import { callOf } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
@@ -12,12 +12,12 @@ import type { AttestationRepository } from '../records/attestation-repository.ts
 import type { Attestor } from '../attest/attestor.ts';
 import { describe, isSound, type ReleaseCheck } from '../checks/release-check.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
-import { selectRetained, type RetentionLimits } from '../cleanup/retention-rules.ts';
+import { selectRetained, type RetentionLimits } from '../records/retention-rules.ts';
 import { removeDeadStaging } from '../sync/staging.ts';
 import { currentOf } from '../attest/statement-rules.ts';
-import { applySwitch } from '../publish/apply-switch.ts';
-import { planSwitch } from '../publish/switch-rules.ts';
-import { VERIFY_JOB } from '../release-jobs.ts';
+import { applySwitch } from '../records/apply-switch.ts';
+import { planSwitch } from '../records/switch-rules.ts';
+import { VERIFY_JOB } from '../jobs/release-jobs.ts';
 
 /** What recovery is made of. */
 export interface RecoveryDependencies extends AdoptDependencies {

@@ -1,9 +1,9 @@
-import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { Unresolved } from '../catalog/catalog-entries.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { CatalogEntryRow } from '../records/entry-row.ts';
-import { forEachConcurrently } from '../concurrently.ts';
+import { forEachConcurrently } from '../../../platform/process/concurrently.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import { reuseOf } from './reuse-rules.ts';
 import type { SqlDatabase } from '../records/sql.ts';

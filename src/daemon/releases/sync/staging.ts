@@ -1,4 +1,4 @@
-import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 
 /** Staging directories of syncs; they outlive a failed task so that the next one continues the files in them. */

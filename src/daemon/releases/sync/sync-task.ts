@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../../../platform/process/clock.ts';
 import type { HashPool } from '../../../platform/hashing/digests.ts';
-import type { SnapshotWriter } from '../../../snapshot/volume/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { implementJob, type ArgumentsOf, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { Downloader } from '../../upstream/http/downloader.ts';
@@ -9,22 +9,26 @@ import type { UpstreamAdapter } from '../../upstream/upstream.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import { confirmCatalog, fetchCatalog, type CatalogFetchDependencies } from '../catalog/catalog-fetch.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
-import { summarizeContent } from '../catalog/content-digest.ts';
+import { summarizeContent } from '../records/content-digest.ts';
 import {
   checkFreeSpace,
   planDownloads,
   type DownloadPlan,
   type DownloadPlanDependencies,
 } from './download-plan.ts';
-import { commitDownloaded, downloadUnresolved, type DownloadRunDependencies } from './download-run.ts';
-import { stageBytes } from '../repair/object-restore.ts';
+import {
+  commitDownloaded,
+  downloadUnresolved,
+  type DownloadRunDependencies,
+} from '../download/download-run.ts';
+import { stageBytes } from '../download/object-restore.ts';
 import type { Publisher } from '../publish/publish.ts';
 import type { ReleaseDraft } from '../records/release-draft.ts';
-import { manifestEntries } from '../records/release-entries.ts';
+import { manifestEntries } from '../catalog/release-entries.ts';
 import { chooseReleaseName } from '../records/release-name.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
-import { SYNC_JOB } from '../release-jobs.ts';
+import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import { SYNC_STAGING_PREFIX } from './staging.ts';
 
 /** What a sync is made of. */

@@ -1,5 +1,5 @@
 import type { LauncherGameConfig } from '../../../contract/schemas/answers/launcher.ts';
-import type { ServerConfiguration } from '../../config.ts';
+import type { ServerConfiguration } from '../../config/config.ts';
 import { jsonAnswer, jsonHeaders, NO_STORE, type Answer } from '../../http/answer.ts';
 import { requireCurrent } from '../../http/not-distributable.ts';
 import type { PublicUrls } from '../release/public-urls.ts';

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { jsonHeaders, NO_CACHE, type Answer } from '../../http/answer.ts';
 import { notDistributable, requireCurrent } from '../../http/not-distributable.ts';
-import type { ServerConfiguration } from '../../config.ts';
+import type { ServerConfiguration } from '../../config/config.ts';
 import type { PublicUrls } from '../release/public-urls.ts';
 import type { ServedRelease, Serving } from '../../serving/serving.ts';
 import type { VerifiedDocumentReader } from './verified-document.ts';

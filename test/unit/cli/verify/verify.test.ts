@@ -11,7 +11,7 @@ import { noFailpoints } from '../../../../src/platform/files/failpoints.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';
 import { objectPath } from '../../../../src/snapshot/volume/layout.ts';
-import { openSnapshotWriter, type SnapshotWriter } from '../../../../src/snapshot/volume/snapshot-writer.ts';
+import { openSnapshotWriter, type SnapshotWriter } from '../../../../src/snapshot/snapshot-writer.ts';
 import { sampleFiles } from '../../../support/release-tree.ts';
 import { commitBytes, storeRelease, type StoredSample } from '../../../support/store-release.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../../src/contract/operations/operations.ts';
 import { parseQuery, renderQuery } from '../../../../src/contract/operations/query-parser.ts';
-import type { QuerySchema } from '../../../../src/contract/operations/query.ts';
+import type { QuerySchema } from '../../../../src/contract/schemas/query.ts';
 
 function parse(operation: { readonly query: QuerySchema }, query: string): unknown {
   const parsed = parseQuery(operation.query, new URLSearchParams(query));

@@ -6,7 +6,7 @@ import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.t
 import { byName } from '../../../../src/daemon/api/by-name.ts';
 import { createDaemonActions } from '../../../../src/daemon/api/daemon-actions.ts';
 import { defineAction } from '../../../../src/daemon/api/define-action.ts';
-import { SYNC_JOB } from '../../../../src/daemon/releases/release-jobs.ts';
+import { SYNC_JOB } from '../../../../src/daemon/releases/jobs/release-jobs.ts';
 import { callOf } from '../../../../src/daemon/tasks/job.ts';
 import { TaskError } from '../../../../src/daemon/tasks/task.ts';
 import { startTestApi, type RawAnswer, type TestApi } from '../../../support/daemon-api.ts';

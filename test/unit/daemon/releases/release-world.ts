@@ -12,7 +12,7 @@ import type { ReleasesConfiguration } from '../../../../src/daemon/releases/rele
 import { createTaskEngine } from '../../../../src/daemon/tasks/create-task-engine.ts';
 import type { TaskEngine, Task } from '../../../../src/daemon/tasks/task-engine.ts';
 import { createDownloader } from '../../../../src/daemon/upstream/http/downloader.ts';
-import { createUpstreamSource } from '../../../../src/daemon/upstream/upstream-source.ts';
+import { createUpstreamSource } from '../../../../src/daemon/upstream/adapters/upstream-source.ts';
 import type { AttestationStatement } from '../../../../src/domain/verdict/attestation.ts';
 import { manifestDigestOf } from '../../../../src/domain/release/digest.ts';
 import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
@@ -22,7 +22,7 @@ import { createUlidFactory } from '../../../../src/platform/process/ids.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { manifestPath, objectPath } from '../../../../src/snapshot/volume/layout.ts';
 import { loadManifest } from '../../../../src/snapshot/manifest/manifest-loader.ts';
-import { openSnapshotWriter } from '../../../../src/snapshot/volume/snapshot-writer.ts';
+import { openSnapshotWriter } from '../../../../src/snapshot/snapshot-writer.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { act } from '../../../support/actions.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';

@@ -16,7 +16,7 @@ import { createTaskReports } from '../../../../src/daemon/reports/task-reports.t
 import { noFailpoints } from '../../../../src/platform/files/failpoints.ts';
 import { createLogger } from '../../../../src/platform/logging/logging.ts';
 import { stagingRoot } from '../../../../src/snapshot/volume/layout.ts';
-import { openSnapshotWriter } from '../../../../src/snapshot/volume/snapshot-writer.ts';
+import { openSnapshotWriter } from '../../../../src/snapshot/snapshot-writer.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { askReport } from '../../../support/reports.ts';
 import { createTestEngine, scriptedHandler, settle } from '../../../support/task-engine.ts';

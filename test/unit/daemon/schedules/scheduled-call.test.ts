@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RELEASE_JOBS } from '../../../../src/daemon/releases/release-jobs.ts';
+import { RELEASE_JOBS } from '../../../../src/daemon/releases/jobs/release-jobs.ts';
 import { scheduledCall } from '../../../../src/daemon/schedules/scheduled-call.ts';
 import { createJobRegistry } from '../../../../src/daemon/tasks/job-registry.ts';
 import { implementJob } from '../../../../src/daemon/tasks/job.ts';

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { daemonConfigurationSchema, type DaemonConfiguration } from '../../../../src/daemon/config.ts';
+import {
+  daemonConfigurationSchema,
+  type DaemonConfiguration,
+} from '../../../../src/daemon/settings/config.ts';
 import { compareSettings } from '../../../../src/daemon/settings/settings-changes.ts';
 import { describeConfiguration } from '../../../../src/platform/config/configuration-key.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { OperationDefinition } from '../../../../src/contract/operations/operation-definition.ts';
 import { PUBLIC_OPERATIONS } from '../../../../src/contract/operations/operations-public.ts';
 import { ProblemSchema, type Problem } from '../../../../src/contract/problems/problem-schema.ts';
-import { RELEASE_ROW_EXAMPLE } from '../../../../src/contract/reports/report-releases.ts';
+import { RELEASE_ROW_EXAMPLE } from '../../../../src/contract/schemas/answers/release-row.ts';
 import type { AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
 import { startTestServer, type TestServer } from '../../../support/start-test-server.ts';
 import { until } from '../../../support/until.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
-import { serverConfigurationSchema } from '../../../../src/server/config.ts';
+import { serverConfigurationSchema } from '../../../../src/server/config/config.ts';
 import type { DamageReport } from '../../../../src/domain/verdict/evidence.ts';
 import {
   createSupervisor,

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { Counter, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
-import { serverConfigurationSchema } from '../../../../src/server/config.ts';
+import { serverConfigurationSchema } from '../../../../src/server/config/config.ts';
 import type { SharedServingParts } from '../../../../src/server/workers/shared-serving.ts';
 import type { AcceptedEnvelope } from '../../../../src/server/serving/serving.ts';
 import type { DamageReport } from '../../../../src/domain/verdict/evidence.ts';

@@ -4,8 +4,8 @@ import {
   planStatement,
   type StatementPlan,
 } from '../../../../../src/daemon/releases/attest/statement-rules.ts';
-import type { ReleaseSituation } from '../../../../../src/daemon/releases/cleanup/retention-rules.ts';
-import { planSwitch } from '../../../../../src/daemon/releases/publish/switch-rules.ts';
+import type { ReleaseSituation } from '../../../../../src/daemon/releases/records/retention-rules.ts';
+import { planSwitch } from '../../../../../src/daemon/releases/records/switch-rules.ts';
 import { pointers, releaseRow } from '../release-row-fixture.ts';
 
 const LIMITS = { retention: { count: 3, maxAgeSeconds: 100 }, maxVerifyAgeSeconds: 500 };

@@ -1,7 +1,7 @@
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { RELEASE_FAILPOINTS } from '../../../../../src/daemon/releases/release-failpoints.ts';
+import { RELEASE_FAILPOINTS } from '../../../../../src/daemon/releases/jobs/release-failpoints.ts';
 import { until } from '../../../../support/until.ts';
 import { createWorld, DAY, ended, type World } from '../release-world.ts';
 

@@ -3,7 +3,7 @@ import {
   afterRecovery,
   createRecoveryRun,
 } from '../../../../../src/daemon/releases/recovery/recovery-run.ts';
-import { SYNC_JOB } from '../../../../../src/daemon/releases/release-jobs.ts';
+import { SYNC_JOB } from '../../../../../src/daemon/releases/jobs/release-jobs.ts';
 import { implementJob } from '../../../../../src/daemon/tasks/job.ts';
 import type { TaskContext } from '../../../../../src/daemon/tasks/task.ts';
 import { createSilentLogger } from '../../../../../src/platform/logging/logging.ts';

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { JsonError } from '../json/json-error.ts';
+import { parseJsonExact } from '../json/json-exact.ts';
+import { INT64_MAX, INT64_MIN } from './int64.ts';
+
+/** Longest value of a query parameter, in UTF-16 units; the request line is bounded below this anyway. */
+export const PARAMETER_MAX_LENGTH = 16_384;
+
+const DECIMAL = /^[0-9]{1,19}$/;
+const SIGNED_DECIMAL = /^-?[0-9]{1,19}$/;
+
+/** A parameter that is plain text, not empty, at most `max` characters. */
+export function text(description: string, max = 1024): z.ZodString {
+  return z
+    .string({ error: 'is required' })
+    .min(1, { error: 'must not be empty' })
+    .max(max, { error: `must not exceed ${max} characters` })
+    .meta({ description });
+}
+
+/** A parameter that is one of a few words. */
+export function choice<const T extends readonly [string, ...string[]]>(
+  values: T,
+  description: string,
+): z.ZodType<T[number], string | undefined> {
+  return z.enum(values, { error: `must be one of ${values.join(', ')}` }).meta({ description });
+}
+
+/** A parameter that is `true` or `false`, nothing else. */
+export function flag(description: string): z.ZodType<boolean, string | undefined> {
+  return z
+    .enum(['true', 'false'], { error: 'must be true or false' })
+    .transform((value) => value === 'true')
+    .pipe(z.boolean())
+    .meta({ description });
+}
+
+/** Bounds of an integer parameter, both inclusive; they lie within ±(2^53 - 1). */
+export interface IntegerBounds {
+  readonly min: number;
+  readonly max: number;
+  /** Whether the specification names the parameter int64. */
+  readonly wide?: boolean;
+}
+
+/** A parameter that is an integer in decimal digits, with a minus sign only where the bounds allow one. */
+export function integer(
+  { min, max, wide = false }: IntegerBounds,
+  description: string,
+): z.ZodType<number, string | undefined> {
+  const error = `must be an integer from ${min} to ${max}, in decimal digits`;
+  return z
+    .string({ error })
+    .regex(min < 0 ? SIGNED_DECIMAL : DECIMAL, { error })
+    .transform(Number)
+    .pipe(z.int({ error }).min(min, { error }).max(max, { error }))
+    .meta({ description, ...(wide ? { format: 'int64' } : {}) });
+}
+
+/** A parameter that is a signed 64-bit integer in decimal digits; Unity path ids exceed 2^53, so it becomes a bigint. */
+export function wideInteger(description: string): z.ZodType<bigint, string | undefined> {
+  const error = 'must be an integer of 64 bits, in decimal digits';
+  return z
+    .string({ error })
+    .regex(SIGNED_DECIMAL, { error })
+    .transform((digits) => BigInt(digits))
+    .refine((value) => value >= INT64_MIN && value <= INT64_MAX, { error })
+    .meta({ type: 'integer', format: 'int64', description });
+}
+
+/** A parameter whose text is a JSON object with string values. */
+export function stringMap(description: string): z.ZodType<Record<string, string>, string | undefined> {
+  return z
+    .string()
+    .max(PARAMETER_MAX_LENGTH, { error: `must not exceed ${PARAMETER_MAX_LENGTH} characters` })
+    .transform((json, context) => {
+      const value = parseStringMap(json);
+      if (value !== null) return value;
+      context.addIssue({ code: 'custom', message: 'must hold a JSON object whose values are strings' });
+      return z.NEVER;
+    })
+    .meta({ type: 'string', description });
+}
+
+function parseStringMap(json: string): Record<string, string> | null {
+  try {
+    const value = parseJsonExact(json, { maxDepth: 2, maxBytes: PARAMETER_MAX_LENGTH * 3, strict: true });
+    return z.record(z.string(), z.string()).safeParse(value).data ?? null;
+  } catch (error) {
+    if (error instanceof JsonError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,127 @@
+import { join } from 'node:path';
+import pLimit from 'p-limit';
+import type { FileDigests } from '../../../platform/hashing/digests.ts';
+import { blake3Hex } from '../../../platform/hashing/blake3.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { Failpoints } from '../../../platform/files/failpoints.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
+import type { TaskContext } from '../../tasks/task.ts';
+import type { Downloader } from '../../upstream/http/downloader.ts';
+import type { CatalogStore } from '../catalog/catalog-store.ts';
+import { forEachConcurrently } from '../../../platform/process/concurrently.ts';
+import { upstreamEntryOf, type CatalogEntryRow, type KnownObject } from '../records/entry-row.ts';
+import type { ObjectRegistry } from '../records/object-registry.ts';
+import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
+import type { SqlDatabase } from '../records/sql.ts';
+
+/** Fetched entries that are written to the database in one transaction. */
+const BATCH_ENTRIES = 128;
+
+/**
+ * Files that are made durable while others are downloaded. The disk writes many files in one go about as fast as one, so
+ * a download does not wait for the one before it to be synced.
+ */
+const COMMITS_IN_FLIGHT = 16;
+
+/** What downloading is made of. */
+export interface DownloadRunDependencies {
+  readonly database: SqlDatabase;
+  readonly catalogs: CatalogStore;
+  readonly objects: ObjectRegistry;
+  readonly writer: Pick<SnapshotWriter, 'commitObject' | 'quarantine'>;
+  readonly downloader: Downloader;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+  readonly concurrency: number;
+}
+
+/** What was fetched. */
+export interface DownloadOutcome {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/**
+ * Fetches every entry of a revision that has no object yet and commits the objects. What was fetched stays known when
+ * a later entry fails, so that another attempt goes on from there.
+ *
+ * @param staging a directory of the store that keeps its name over attempts, for resumable parts
+ * @throws UpstreamError, the storage error, or the signal's reason
+ */
+export async function downloadUnresolved(
+  deps: DownloadRunDependencies,
+  revisionId: number,
+  staging: string,
+  totalBytes: number,
+  context: TaskContext,
+): Promise<DownloadOutcome> {
+  const { database, catalogs, objects, clock } = deps;
+  const downloads = pLimit(deps.concurrency);
+  let entries = 0;
+  let bytes = 0;
+  let received = 0;
+  let batch: { readonly row: CatalogEntryRow; readonly object: KnownObject }[] = [];
+  const record = (): void => {
+    const done = batch;
+    batch = [];
+    const verifiedAt = Math.floor(clock.now() / 1000);
+    database.transaction(() => {
+      for (const { row, object } of done) {
+        objects.record(object, verifiedAt);
+        catalogs.resolve(revisionId, row.destination, object.blake3);
+      }
+    });
+  };
+  try {
+    await forEachConcurrently(
+      catalogs.rows(revisionId, 'unresolved'),
+      deps.concurrency + COMMITS_IN_FLIGHT,
+      context.signal,
+      async (row, signal) => {
+        const stagedPath = join(staging, blake3Hex(Buffer.from(row.destination)));
+        const digests = await downloads(
+          async () =>
+            await deps.downloader.download(upstreamEntryOf(row), stagedPath, signal, (count) => {
+              received += count;
+              context.progress(received, totalBytes, 'bytes', 'download');
+            }),
+        );
+        const object = await commitDownloaded(deps, stagedPath, digests, context.taskId);
+        batch.push({ row, object });
+        if (batch.length >= BATCH_ENTRIES) record();
+        entries += 1;
+        bytes += digests.size;
+      },
+    );
+  } finally {
+    if (batch.length > 0) record();
+  }
+  return { entries, bytes };
+}
+
+/**
+ * Moves a downloaded and hashed file into the store. Bytes that the store holds under the same name, but which were
+ * found damaged, are put aside first.
+ *
+ * @returns what is now known of the object
+ */
+export async function commitDownloaded(
+  deps: Pick<DownloadRunDependencies, 'objects' | 'writer' | 'failpoints'>,
+  stagedPath: string,
+  digests: FileDigests,
+  taskId: string,
+): Promise<KnownObject> {
+  const hit = (name: ReleaseFailpoint): void => {
+    deps.failpoints.hit(name);
+  };
+  hit('release.entry.staged');
+  if (deps.objects.get(digests.blake3)?.sound === false) await deps.writer.quarantine(digests.blake3, taskId);
+  await deps.writer.commitObject({ stagedPath, digests });
+  hit('release.entry.committed');
+  return {
+    blake3: digests.blake3,
+    size: digests.size,
+    crc64: digests.crc64,
+    blocks: digests.blocks === null ? null : blake3Hex(digests.blocks),
+  };
+}

@@ -1,0 +1,173 @@
+import { open, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { Failpoints } from '../../../platform/files/failpoints.ts';
+import type { FileDigests, HashPool } from '../../../platform/hashing/digests.ts';
+import { SERVER_INFO_NAME } from '../../../snapshot/manifest/check-objects.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
+import type { TaskContext } from '../../tasks/task.ts';
+import type { Downloader } from '../../upstream/http/downloader.ts';
+import { UpstreamError, type UpstreamAdapter, type UpstreamEntry } from '../../upstream/upstream.ts';
+import type { CatalogStore } from '../catalog/catalog-store.ts';
+import { commitDownloaded } from './download-run.ts';
+import { upstreamEntryOf, type CatalogEntryRow } from '../records/entry-row.ts';
+import type { ObjectRegistry } from '../records/object-registry.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
+
+/** Makes the bytes of a localized entry again from the inputs it was made of; `null` when it cannot. */
+export type EntryRebuilder = (request: {
+  readonly release: ReleaseRow;
+  readonly entry: CatalogEntryRow;
+  readonly stagedPath: string;
+  readonly signal: AbortSignal;
+}) => Promise<FileDigests | null>;
+
+/** What restoring an object is made of. */
+export interface RestoreDependencies {
+  readonly releases: ReleaseRepository;
+  readonly catalogs: CatalogStore;
+  readonly objects: ObjectRegistry;
+  readonly adapter: UpstreamAdapter | null;
+  readonly downloader: Downloader | null;
+  readonly pool: HashPool;
+  readonly writer: SnapshotWriter;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+  readonly rebuildEntry?: EntryRebuilder | undefined;
+}
+
+/** What became of one object. */
+export type RestoreOutcome =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly destination: string;
+      readonly reason: string;
+      readonly retryable: boolean;
+    };
+
+interface Restore {
+  readonly release: ReleaseRow;
+  readonly blake3: Blake3Hex;
+  /** A directory of the store. */
+  readonly staging: string;
+  readonly context: TaskContext;
+  readonly signal: AbortSignal;
+}
+
+/** Destinations of one object that are tried. */
+const DESTINATIONS_TRIED = 3;
+
+/**
+ * Brings back one object of a release: the server-info document from the database, official entries from upstream,
+ * localized ones from their inputs. Bytes with another BLAKE3 than the manifest's are refused.
+ *
+ * @throws the storage error, or the signal's reason
+ */
+export async function restoreObject(deps: RestoreDependencies, restore: Restore): Promise<RestoreOutcome> {
+  const { release, blake3 } = restore;
+  const stagedPath = join(restore.staging, blake3);
+  if (release.server_info_blake3 === blake3) {
+    const digests = await stageServerInfo(deps, release, stagedPath, restore.signal);
+    if (digests?.blake3 === blake3) return await commit(deps, restore, stagedPath, digests);
+  }
+  const destinations = deps.releases.destinationsOf(release, blake3, DESTINATIONS_TRIED);
+  let problem = 'the origin of its bytes is unknown';
+  let retryable = false;
+  for (const candidate of candidates(deps, release, destinations)) {
+    try {
+      const digests = await fetchCandidate(deps, restore, candidate, stagedPath);
+      if (digests?.blake3 === blake3) return await commit(deps, restore, stagedPath, digests);
+      problem = 'the available bytes do not match the manifest';
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      problem = error.message;
+      retryable ||= error.retryable;
+    }
+  }
+  return { ok: false, destination: destinations[0] ?? SERVER_INFO_NAME, reason: problem, retryable };
+}
+
+async function commit(
+  deps: RestoreDependencies,
+  { context }: Restore,
+  stagedPath: string,
+  digests: FileDigests,
+): Promise<RestoreOutcome> {
+  const object = await context.commit(() => commitDownloaded(deps, stagedPath, digests, context.taskId));
+  deps.objects.record(object, Math.floor(deps.clock.now() / 1000));
+  return { ok: true };
+}
+
+/** Where the bytes may be: as the release's own catalog says, and as the newest catalog says. */
+function* candidates(
+  deps: RestoreDependencies,
+  release: ReleaseRow,
+  destinations: readonly string[],
+): Generator<CatalogEntryRow> {
+  const newest = deps.adapter === null ? null : deps.catalogs.newest(deps.adapter.label);
+  const revision = release.revision_id === null ? null : deps.catalogs.get(release.revision_id);
+  // A locator means something to the upstream that gave it, and to no other.
+  const isReachable = revision !== null && revision.upstream_label === deps.adapter?.label;
+  for (const destination of destinations) {
+    const own = release.revision_id === null ? null : deps.catalogs.entry(release.revision_id, destination);
+    if (own !== null && (isReachable || own.source === 'localized')) yield own;
+    if (own?.source === 'localized' || newest === null || newest.revision_id === release.revision_id)
+      continue;
+    const now = deps.catalogs.entry(newest.revision_id, destination);
+    if (now !== null && !(isReachable && now.locator === own?.locator)) yield now;
+  }
+}
+
+async function fetchCandidate(
+  deps: RestoreDependencies,
+  { release, blake3, signal }: Restore,
+  candidate: CatalogEntryRow,
+  stagedPath: string,
+): Promise<FileDigests | null> {
+  if (candidate.source === 'localized') {
+    return (await deps.rebuildEntry?.({ release, entry: candidate, stagedPath, signal })) ?? null;
+  }
+  if (deps.downloader === null) {
+    throw new UpstreamError('upstream_unreachable', 'no upstream is configured to fetch the bytes from', {
+      retryable: false,
+    });
+  }
+  const known = deps.objects.get(blake3);
+  const entry: UpstreamEntry = {
+    ...upstreamEntryOf(candidate),
+    size: known?.size ?? candidate.stated_size,
+    digests: { blake3 },
+  };
+  return await deps.downloader.download(entry, stagedPath, signal, () => undefined);
+}
+
+async function stageServerInfo(
+  deps: RestoreDependencies,
+  release: ReleaseRow,
+  stagedPath: string,
+  signal: AbortSignal,
+): Promise<FileDigests | null> {
+  const bytes = release.revision_id === null ? null : deps.catalogs.serverInfo(release.revision_id);
+  return bytes === null ? null : await stageBytes(deps.pool, stagedPath, bytes, signal);
+}
+
+/** Writes bytes to a staged file, durably, and hashes it. */
+export async function stageBytes(
+  pool: HashPool,
+  stagedPath: string,
+  bytes: Uint8Array,
+  signal: AbortSignal,
+): Promise<FileDigests> {
+  // What an interrupted attempt left may be read-only already.
+  await rm(stagedPath, { force: true });
+  await writeFile(stagedPath, bytes);
+  const file = await open(stagedPath, 'r');
+  try {
+    return await pool.hashFile(file.fd, { blocks: true, extra: [] }, signal);
+  } finally {
+    await file.close();
+  }
+}

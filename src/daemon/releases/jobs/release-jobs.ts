@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { channel, flag, releaseId, wholeNumber } from '../../../contract/actions/field-schemas.ts';
+import type { ArgumentsOf, JobDefinition } from '../../tasks/job.ts';
+
+const forced = flag.default(false);
+
+const FORCED = z.strictObject({ force: forced });
+const SELECTED_RELEASES = z.strictObject({
+  force: forced,
+  channel: channel.optional(),
+  release_id: releaseId.optional(),
+});
+
+/** Which releases a job is about. */
+export type SelectedReleases = z.output<typeof SELECTED_RELEASES>;
+
+/** Runs of a job that talks to upstream before it fails for good. */
+const UPSTREAM_ATTEMPTS = 5;
+
+export const SYNC_JOB = {
+  kind: 'sync',
+  summary: 'Fetches the upstream release, verifies it and makes it the current official one.',
+  lane: 'release',
+  groups: ['res'],
+  arguments: FORCED,
+  resumable: true,
+  maxAttempts: UPSTREAM_ATTEMPTS,
+  storeLock: 'shared',
+} as const satisfies JobDefinition;
+
+export const CATALOG_REFRESH_JOB = {
+  kind: 'catalog-refresh',
+  summary: 'Fetches only the upstream catalog and reports what a sync would change.',
+  lane: 'release',
+  groups: ['res'],
+  arguments: FORCED,
+  resumable: true,
+  maxAttempts: UPSTREAM_ATTEMPTS,
+  storeLock: 'none',
+} as const satisfies JobDefinition;
+
+export const VERIFY_JOB = {
+  kind: 'verify',
+  summary:
+    'Hashes every object of the selected releases again: the current ones, or with `force` all kept ones.',
+  lane: 'verify',
+  groups: ['res'],
+  arguments: SELECTED_RELEASES,
+  resumable: true,
+  maxAttempts: 2,
+  storeLock: 'shared',
+} as const satisfies JobDefinition;
+
+export const REPAIR_JOB = {
+  kind: 'repair',
+  summary: 'Replaces damaged objects of the selected releases by fetching or building them again.',
+  lane: 'release',
+  groups: ['res'],
+  arguments: SELECTED_RELEASES,
+  resumable: true,
+  maxAttempts: UPSTREAM_ATTEMPTS,
+  storeLock: 'exclusive',
+} as const satisfies JobDefinition;
+
+export const REFRESH_JOB = {
+  kind: 'refresh',
+  summary: 'Rescans the store, evaluates the health of the releases and issues a new attestation.',
+  lane: 'verify',
+  groups: ['res'],
+  arguments: FORCED,
+  resumable: true,
+  maxAttempts: 1,
+  storeLock: 'shared',
+} as const satisfies JobDefinition;
+
+const CLEANUP_CHOICE = ['count', 'id', 'localized_release_id'] as const;
+
+export const CLEANUP_JOB = {
+  kind: 'release-cleanup',
+  summary: 'Deletes releases beyond those to keep, or one by id, and the objects that nothing refers to.',
+  lane: 'release',
+  groups: ['res'],
+  arguments: z
+    .strictObject({
+      count: wholeNumber({ min: 1 }).optional().describe('Releases to keep of each channel.'),
+      id: releaseId.optional(),
+      localized_release_id: releaseId.optional(),
+      force: forced,
+      dry_run: flag.default(false),
+    })
+    .superRefine((fields, context) => {
+      const given = CLEANUP_CHOICE.filter((field) => fields[field] !== undefined);
+      if (given.length < 2) return;
+      for (const field of given) {
+        const message = `excludes the others of ${CLEANUP_CHOICE.join(', ')}; send one of them`;
+        context.addIssue({ code: 'custom', path: [field], message });
+      }
+    }),
+  resumable: true,
+  maxAttempts: 1,
+  storeLock: 'exclusive',
+} as const satisfies JobDefinition;
+
+/** The parsed arguments of {@link CLEANUP_JOB}. */
+export type CleanupArguments = ArgumentsOf<typeof CLEANUP_JOB>;
+
+/** The jobs of releases, in the order of the reference. */
+export const RELEASE_JOBS = [
+  SYNC_JOB,
+  CATALOG_REFRESH_JOB,
+  VERIFY_JOB,
+  REPAIR_JOB,
+  REFRESH_JOB,
+  CLEANUP_JOB,
+] as const;

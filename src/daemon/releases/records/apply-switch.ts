@@ -1,0 +1,33 @@
+import type { ReleaseEvents } from '../../events/release-events.ts';
+import type { ReleaseRepository } from './release-repository.ts';
+import type { SwitchPlan } from './switch-rules.ts';
+
+/**
+ * Writes a planned switch: the changed rows, the pointer, and where the pointer moved the event that a release became
+ * current. Call it inside a transaction.
+ *
+ * @param nowSeconds Unix seconds of the switch
+ */
+export function applySwitch(
+  {
+    releases,
+    events,
+  }: { readonly releases: ReleaseRepository; readonly events: Pick<ReleaseEvents, 'append'> },
+  { channel, releaseId, changes, after }: SwitchPlan,
+  nowSeconds: number,
+): void {
+  for (const { release, change } of changes) releases.update(release.channel, release.release_id, change);
+  const pointer = after.pointers[channel];
+  if (pointer === null) return;
+  const previous = releases.pointer(channel)?.release_id ?? null;
+  releases.setPointer(channel, pointer.release_id, pointer.since);
+  const snapshotId = releases.get(channel, releaseId)?.snapshot_id ?? null;
+  if (previous === pointer.release_id || snapshotId === null) return;
+  events.append({
+    channel,
+    release_id: pointer.release_id,
+    snapshot_id: snapshotId,
+    previous_release_id: previous,
+    at: nowSeconds,
+  });
+}

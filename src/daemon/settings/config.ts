@@ -1,0 +1,169 @@
+import { isIP } from 'node:net';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { z } from 'zod';
+import { RETAINED_MAX_RELEASES } from '../../contract/formats/attestation-format.ts';
+import { CHANNELS } from '../../domain/release/channel.ts';
+import { LOG_LEVELS } from '../../platform/logging/logging.ts';
+import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
+
+const DAY_SECONDS = 86_400;
+const YEAR_SECONDS = 366 * DAY_SECONDS;
+
+/** Whether text is an address that only this machine reaches. */
+function isLoopbackAddress(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+const filePath = z.string().min(1).max(4096);
+
+const listen = z
+  .strictObject({
+    host: z
+      .string()
+      .refine(
+        isLoopbackAddress,
+        'must be a loopback address (127.0.0.1, ::1, localhost): the API is for this pod only',
+      )
+      .default('127.0.0.1')
+      .describe('Address of the loopback API.'),
+    port: z.int().min(0).max(65_535).default(8091).describe('TCP port; 0 picks a free one.'),
+    socketPath: z
+      .string()
+      .min(1)
+      // The limit of sun_path on Linux and macOS, the terminator counted.
+      .max(103, 'must be at most 103 characters, the limit of the system for socket paths')
+      .optional()
+      .describe('Unix socket to listen on instead of host and port.'),
+  })
+  .prefault({})
+  .describe('Where the server reaches the daemon.');
+
+const attestation = z
+  .strictObject({
+    signingKeyFiles: z
+      .array(filePath)
+      .min(1, 'must name at least one Ed25519 private key; "slipway keygen" creates one')
+      .max(8)
+      .describe(
+        'Files with Ed25519 private keys (PKCS #8 PEM). The daemon signs with each of them, so that keys can be rotated.',
+      ),
+    ttlSeconds: z
+      .int()
+      .min(10)
+      .max(DAY_SECONDS)
+      .default(600)
+      .describe('How long an attestation is valid; the daemon renews it after a third of that time.'),
+    maxVerifyAgeSeconds: z
+      .int()
+      .min(60)
+      .max(YEAR_SECONDS)
+      .default(7 * DAY_SECONDS)
+      .describe('Maximum age of the last full verification; an older release is no longer attested.'),
+  })
+  .describe('Attestations and their signing keys.');
+
+const retention = z
+  .strictObject({
+    keep: z.int().min(1).max(1000).default(3).describe('Releases that release-cleanup keeps per channel.'),
+    retainedCount: z
+      .int()
+      .min(0)
+      .max(RETAINED_MAX_RELEASES / CHANNELS.length)
+      .default(2)
+      .describe(
+        'Number of earlier releases of each channel that stay reachable under their own path while clients finish.',
+      ),
+    retainedSeconds: z
+      .int()
+      .min(0)
+      .max(YEAR_SECONDS)
+      .default(DAY_SECONDS)
+      .describe('How long an earlier release stays reachable.'),
+    graceSeconds: z
+      .int()
+      .min(0)
+      .max(YEAR_SECONDS)
+      .default(DAY_SECONDS)
+      .describe('Objects younger than this are never removed.'),
+  })
+  .prefault({})
+  .describe('Retention of releases.');
+
+/** The schema of the daemon's configuration. Unknown keys are refused. */
+export const daemonConfigurationSchema = z
+  .strictObject({
+    listen,
+    tokenFile: filePath
+      .optional()
+      .describe('File with the token that callers must send; reloaded when it changes. Absent: no token.'),
+    snapshot: z
+      .strictObject({
+        root: filePath.describe('The snapshot volume; the daemon is its only writer.'),
+        reserveBytes: z
+          .int()
+          .min(0)
+          .max(2 ** 50)
+          .default(8 * 1024 * 1024)
+          .describe(
+            'Bytes that a sync leaves free on the volume; a sync that would need them does not start.',
+          ),
+      })
+      .describe('The store that the server reads.'),
+    data: z
+      .strictObject({
+        dir: filePath.describe(
+          'Folder of the databases, private to this daemon and on a local file system: never on the shared volume.',
+        ),
+      })
+      .describe('Private data of the daemon.'),
+    attestation,
+    upstream: upstreamConfigurationSchema.prefault({}).describe('Where official releases come from.'),
+    retention,
+    sync: z
+      .strictObject({
+        onStart: z.boolean().default(true).describe('Whether a sync is queued when the daemon starts.'),
+      })
+      .prefault({})
+      .describe('Fetching of releases.'),
+    verify: z
+      .strictObject({
+        concurrency: z
+          .int()
+          .min(1)
+          .max(32)
+          .default(2)
+          .describe('Objects that a verification reads concurrently.'),
+      })
+      .prefault({})
+      .describe('Verification of releases.'),
+    hashing: z
+      .strictObject({
+        threads: z.int().min(1).max(64).default(2).describe('Threads that hash.'),
+      })
+      .prefault({})
+      .describe('Processor time for hashing.'),
+    log: z
+      .strictObject({
+        level: z.enum(LOG_LEVELS).default('info').describe('Minimum level of log lines.'),
+      })
+      .prefault({})
+      .describe('The log on standard output.'),
+    supervised: z
+      .boolean()
+      .default(false)
+      .describe('Whether a supervisor restarts the daemon when it exits; allows the restart action.'),
+  })
+  .superRefine(({ snapshot, data }, context) => {
+    const inside = relative(resolve(snapshot.root), resolve(data.dir));
+    if (inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)) {
+      context.addIssue({
+        code: 'custom',
+        path: ['data', 'dir'],
+        message: 'must not lie in snapshot.root: databases do not belong on the volume that the server reads',
+      });
+    }
+  })
+  .describe('Configuration of slipway-daemon.');
+
+/** The parsed configuration of the daemon. */
+export type DaemonConfiguration = z.output<typeof daemonConfigurationSchema>;

@@ -1,0 +1,125 @@
+import {
+  DAMAGE_MESSAGE_MAX,
+  DAMAGE_REPORTS_MAX,
+  type ReportedObject,
+} from '../../contract/formats/damage-report.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { DamageChange, Serving } from './serving.ts';
+import type { DaemonClient } from '../daemon-client/daemon-client.ts';
+
+/** Maximum number of damaged objects that are remembered; a release with that many is withdrawn long before. */
+export const SENDER_OBJECTS_MAX = 10_000;
+/** Milliseconds after which a report is sent again: the daemon may have restarted before it checked the object. */
+export const RESEND_MS = 60_000;
+/** How often a report is sent. The daemon keeps what it found, so more would tell it nothing new. */
+export const SENDS = 4;
+/** Milliseconds to wait for further changes before a request, so that one request carries many. */
+const BATCH_MS = 50;
+const FIRST_RETRY_MS = 1000;
+const LAST_RETRY_MS = 30_000;
+
+/** Tells the daemon about damage that this server finds. */
+export interface DamageSender {
+  start(): void;
+  /** Resolves when the request in progress has ended. */
+  stop(): Promise<void>;
+}
+
+/** Collaborators of the sender. */
+export interface DamageSenderOptions {
+  readonly serving: Pick<Serving, 'watchDamage'>;
+  readonly client: Pick<DaemonClient, 'postDamage'>;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** A damaged object and how often its report is still to be sent. */
+interface PendingReport {
+  readonly report: ReportedObject;
+  readonly sendsLeft: number;
+}
+
+/**
+ * Creates the sender. It watches from now on and sends after `start`: every change soon, and again once a minute, up to
+ * {@link SENDS} times, as long as the object is damaged. While the daemon is away it retries with backoff. No request
+ * waits for it.
+ */
+export function createDamageSender(options: DamageSenderOptions): DamageSender {
+  const { client, clock, logger } = options;
+  const pending = new Map<Blake3Hex, PendingReport>();
+  const due = new Set<Blake3Hex>();
+  const stopping = new AbortController();
+  let woken = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+
+  options.serving.watchDamage(({ blake3, report }: DamageChange) => {
+    pending.delete(blake3);
+    due.delete(blake3);
+    if (report === null || pending.size >= SENDER_OBJECTS_MAX) return;
+    const { destination, kind, message } = report;
+    const reported = { blake3, destination, kind, message: message.slice(0, DAMAGE_MESSAGE_MAX) };
+    pending.set(blake3, { report: reported, sendsLeft: SENDS });
+    due.add(blake3);
+    woken.abort();
+  });
+
+  const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
+    // Rejected only by the signal, which says that there is something to do.
+    await clock.sleep(ms, signal).catch(() => undefined);
+  };
+
+  /** Counts a report as sent, unless it changed while it was on its way. */
+  const settle = (blake3: Blake3Hex, sent: PendingReport): void => {
+    if (pending.get(blake3) !== sent) return;
+    due.delete(blake3);
+    if (sent.sendsLeft > 1) pending.set(blake3, { ...sent, sendsLeft: sent.sendsLeft - 1 });
+    else pending.delete(blake3);
+  };
+
+  const sendDue = async (): Promise<void> => {
+    while (due.size > 0) {
+      const batch = [...pending].filter(([blake3]) => due.has(blake3)).slice(0, DAMAGE_REPORTS_MAX);
+      const reports = batch.map(([, { report }]) => report);
+      await client.postDamage(reports, stopping.signal);
+      for (const [blake3, sent] of batch) settle(blake3, sent);
+      logger.debug({ sent: batch.length }, 'damage reported to the daemon');
+    }
+  };
+
+  const sendForever = async (): Promise<void> => {
+    let failures = 0;
+    while (!stopping.signal.aborted) {
+      woken = new AbortController();
+      if (due.size === 0) await sleep(RESEND_MS, AbortSignal.any([stopping.signal, woken.signal]));
+      // A minute without a change.
+      if (due.size === 0) for (const blake3 of pending.keys()) due.add(blake3);
+      if (due.size > 0) await sleep(BATCH_MS, stopping.signal);
+      try {
+        if (!stopping.signal.aborted) await sendDue();
+        failures = 0;
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        if (failures === 0) {
+          logger.warn({ err: error }, 'damage could not be reported to the daemon; the server retries');
+        }
+        const backoff = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS);
+        await sleep(backoff * (0.5 + 0.5 * options.random()), stopping.signal);
+        failures += 1;
+      }
+    }
+  };
+
+  return {
+    start: () => {
+      running = sendForever();
+    },
+    stop: async () => {
+      stopping.abort(new Error('the server is stopping'));
+      await running;
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import type { ReleaseId } from '../../../../../src/domain/release/release-id.ts';
+import {
+  planCleanup,
+  selectRetained,
+  type CleanupRequest,
+} from '../../../../../src/daemon/releases/records/retention-rules.ts';
+import { pointers, releaseRow } from '../release-row-fixture.ts';
+
+const LIMITS = { count: 2, maxAgeSeconds: 100 };
+
+describe('selectRetained', () => {
+  test('keeps the latest superseded releases, within count and age', () => {
+    const releases = [
+      releaseRow('5', { state: 'current' }),
+      releaseRow('4', { superseded_at: 1000 }),
+      releaseRow('3', { superseded_at: 990 }),
+      releaseRow('2', { superseded_at: 980 }),
+      releaseRow('1', { superseded_at: 900 }),
+    ];
+    const retained = selectRetained({ releases, pointers: pointers('5') }, LIMITS, 1000);
+    expect(retained.map(({ release, until }) => [release.release_id, until])).toEqual([
+      ['4', 1100],
+      ['3', 1090],
+    ]);
+  });
+
+  test('ends at the age, to the second', () => {
+    const releases = [releaseRow('2', { state: 'current' }), releaseRow('1', { superseded_at: 1000 })];
+    expect(selectRetained({ releases, pointers: pointers('2') }, LIMITS, 1099)).toHaveLength(1);
+    expect(selectRetained({ releases, pointers: pointers('2') }, LIMITS, 1100)).toHaveLength(0);
+  });
+
+  test.each([
+    ['damaged', { state: 'damaged' as const }],
+    ['deleted', { state: 'deleted' as const }],
+    ['never published', { published_at: null }],
+  ])('never offers a %s release', (_, change) => {
+    const releases = [
+      releaseRow('2', { state: 'current' }),
+      releaseRow('1', { superseded_at: 1000, ...change }),
+    ];
+    expect(selectRetained({ releases, pointers: pointers('2') }, LIMITS, 1000)).toEqual([]);
+  });
+
+  test('a localized release is retained from the moment its base was replaced', () => {
+    const releases = [
+      releaseRow('2', { state: 'current' }),
+      releaseRow('1-l1', { channel: 'localized', state: 'current', stale_since: 1000 }),
+    ];
+    const retained = selectRetained({ releases, pointers: pointers('2', '1-l1') }, LIMITS, 1050);
+    expect(retained.map(({ release }) => release.release_id)).toEqual(['1-l1']);
+  });
+});
+
+describe('planCleanup', () => {
+  const releases = [
+    releaseRow('6', { state: 'current' }),
+    releaseRow('5', { superseded_at: 1005 }),
+    releaseRow('4', { superseded_at: 1004 }),
+    releaseRow('3', { superseded_at: 1003, pinned: true }),
+    releaseRow('2', { superseded_at: 1002 }),
+    releaseRow('1', { superseded_at: 1001 }),
+    releaseRow('2-l1', {
+      channel: 'localized',
+      state: 'current',
+      base_release_id: '2' as ReleaseId,
+      stale_since: 1,
+    }),
+    releaseRow('0', { state: 'deleted' }),
+  ];
+  const situation = { releases, pointers: pointers('6', '2-l1') };
+  const plan = (request: Partial<CleanupRequest>): { remove: string[]; keep: Record<string, string> } => {
+    const made = planCleanup(situation, [], { count: 1, only: null, force: false, ...request });
+    return {
+      remove: made.remove.map((release) => release.release_id),
+      keep: Object.fromEntries(made.keep.map(({ release, why }) => [release.release_id, why])),
+    };
+  };
+
+  test('protects current, previous, pinned and bases whatever the count is', () => {
+    expect(plan({ count: 1 })).toEqual({
+      remove: ['4', '1'],
+      keep: { '6': 'current', '5': 'previous', '3': 'pinned', '2': 'base_of_localized', '2-l1': 'current' },
+    });
+  });
+
+  test('keeps as many as asked', () => {
+    expect(plan({ count: 3 }).remove).toEqual(['1']);
+    expect(plan({ count: 3 }).keep['4']).toBe('newest');
+    expect(plan({ count: 9 }).remove).toEqual([]);
+  });
+
+  test('deletes exactly the one named', () => {
+    expect(plan({ only: [{ channel: 'official', releaseId: '1' }] }).remove).toEqual(['1']);
+    expect(plan({ only: [{ channel: 'official', releaseId: '2' }] }).remove).toEqual([]);
+    expect(plan({ only: [{ channel: 'official', releaseId: '6' }] }).remove).toEqual([]);
+  });
+
+  test('what clients may still download goes only by force', () => {
+    const retained = [{ release: releases[5]!, until: 2000 }];
+    const request = { count: 1, only: null };
+    expect(planCleanup(situation, retained, { ...request, force: false }).remove).toEqual([releases[2]]);
+    expect(planCleanup(situation, retained, { ...request, force: true }).remove).toEqual([
+      releases[2],
+      releases[5],
+    ]);
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { serverConfigurationSchema } from '../../../../src/server/config/config.ts';
+
+const required = {
+  publicBaseUrl: 'https://resources.example.org',
+  snapshot: { root: '/snapshot' },
+  attestation: { publicKeyFiles: ['/keys/signing.pub'] },
+};
+
+/** The names of the settings that are refused. */
+function refused(change: Readonly<Record<string, unknown>>): string[] {
+  const result = serverConfigurationSchema.safeParse({ ...required, ...change });
+  return result.success ? [] : result.error.issues.map(({ path }) => path.join('.'));
+}
+
+describe('serverConfigurationSchema', () => {
+  it('fills in the documented defaults', () => {
+    expect(serverConfigurationSchema.parse(required)).toMatchObject({
+      listen: { host: '0.0.0.0', port: 8080 },
+      metrics: { host: '0.0.0.0', port: 9090 },
+      cdn: { host: 'prod-clientpatch.bluearchiveyostar.com', defaultChannel: 'official' },
+      daemon: { url: 'http://127.0.0.1:8091', timeoutMs: 5000 },
+      auth: { public: 'open' },
+      cache: { blockBytes: 268_435_456 },
+      limits: { maxConnections: 8192, headersTimeoutMs: 10_000, maxHeaderBytes: 16_384 },
+      shutdown: { propagationDelaySeconds: 5, drainSeconds: 30 },
+    });
+  });
+
+  it('names everything that is required', () => {
+    const result = serverConfigurationSchema.safeParse({});
+    expect(result.error?.issues.map(({ path }) => path.join('.')).sort()).toEqual([
+      'attestation',
+      'publicBaseUrl',
+      'snapshot',
+    ]);
+  });
+
+  it.each([
+    'resources.example.org',
+    'ftp://resources.example.org',
+    'https://resources.example.org/',
+    'https://resources.example.org/path',
+    'https://resources.example.org?x',
+    'https://resources.example.org#x',
+    'https://user:secret@resources.example.org',
+  ])('refuses the public base URL %s', (publicBaseUrl) => {
+    expect(refused({ publicBaseUrl })).toEqual(['publicBaseUrl']);
+  });
+
+  it.each(['http://127.0.0.1:8080', 'https://resources.example.org', 'http://[::1]:80'])(
+    'takes the public base URL %s',
+    (publicBaseUrl) => {
+      expect(refused({ publicBaseUrl })).toEqual([]);
+    },
+  );
+
+  it.each([
+    'http://10.0.0.1:8091',
+    'https://127.0.0.1:8091',
+    'http://127.0.0.1:8091/path',
+    'http://daemon:8091',
+    'http://127.evil.example',
+  ])('refuses a daemon that is not on loopback: %s', (url) => {
+    expect(refused({ daemon: { url } })).toEqual(['daemon.url']);
+  });
+
+  it.each(['a/b', 'Host', 'v1', 'healthz', '', '..'])('refuses the CDN host %j', (host) => {
+    expect(refused({ cdn: { host } })).toContain('cdn.host');
+  });
+
+  it('refuses what it does not know', () => {
+    expect(refused({ listen: { prot: 1 } })).toEqual(['listen']);
+  });
+});

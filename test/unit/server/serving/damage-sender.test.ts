@@ -1,0 +1,152 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ReportedObject } from '../../../../src/contract/formats/damage-report.ts';
+import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
+import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
+import {
+  createDamageSender,
+  RESEND_MS,
+  SENDER_OBJECTS_MAX,
+  SENDS,
+} from '../../../../src/server/serving/damage-sender.ts';
+import type { DamageChange } from '../../../../src/server/serving/serving.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { FakeServing } from '../../../fakes/fake-serving.ts';
+
+type DamageReport = NonNullable<DamageChange['report']>;
+
+interface Bench {
+  readonly serving: FakeServing;
+  readonly clock: FakeClock;
+  /** Every request, as the destinations that it named. */
+  readonly requests: string[][];
+  readonly posted: ReportedObject[];
+  isDaemonAway: boolean;
+  /** Called while a request is on its way. */
+  onPost: () => void;
+}
+
+function start(): Bench {
+  const bench: Bench = {
+    serving: new FakeServing(),
+    clock: new FakeClock(),
+    requests: [],
+    posted: [],
+    isDaemonAway: false,
+    onPost: () => undefined,
+  };
+  const sender = createDamageSender({
+    serving: bench.serving,
+    client: {
+      postDamage: async (reports) => {
+        bench.requests.push(reports.map(({ destination }) => destination));
+        if (bench.isDaemonAway) throw new Error('connection refused');
+        bench.onPost();
+        bench.posted.push(...reports);
+        await Promise.resolve();
+      },
+    },
+    clock: bench.clock,
+    random: () => 1,
+    logger: createSilentLogger(),
+  });
+  sender.start();
+  onTestFinished(async () => await sender.stop());
+  return bench;
+}
+
+function digestOf(name: string): Blake3Hex {
+  return Buffer.from(name.padEnd(32)).toString('hex').slice(0, 64) as Blake3Hex;
+}
+
+function reportOf(name: string, kind: DamageReport['kind'] = 'damaged'): DamageReport {
+  return { destination: name, blake3: digestOf(name), kind, message: 'bad' };
+}
+
+describe('the damage sender', () => {
+  it('sends changes of the same moment in one request, and each change once', async () => {
+    const { serving, clock, requests, posted } = start();
+    serving.reportDamage(reportOf('a'));
+    serving.reportDamage(reportOf('b'));
+    await clock.advance(1000);
+    expect(requests).toEqual([['a', 'b']]);
+    expect(posted[0]).toEqual(reportOf('a'));
+    await clock.advance(RESEND_MS / 2);
+    expect(requests).toHaveLength(1);
+    serving.reportDamage(reportOf('c'));
+    await clock.advance(1000);
+    expect(requests).toEqual([['a', 'b'], ['c']]);
+  });
+
+  it('sends nothing while nothing is damaged', async () => {
+    const { clock, requests } = start();
+    await clock.advance(10 * RESEND_MS);
+    expect(requests).toEqual([]);
+  });
+
+  it('sends again what is still damaged, a bounded number of times', async () => {
+    const { serving, clock, requests } = start();
+    serving.reportDamage(reportOf('a'));
+    serving.reportDamage(reportOf('b'));
+    await clock.advance(1000);
+    serving.tellDamage({ blake3: digestOf('b'), report: null });
+    await clock.advance(20 * RESEND_MS);
+    expect(requests).toEqual([['a', 'b'], ...Array.from({ length: SENDS - 1 }, () => ['a'])]);
+    serving.reportDamage(reportOf('a'));
+    await clock.advance(1000);
+    expect(requests).toHaveLength(SENDS + 1);
+  });
+
+  it('retries with growing waits while the daemon is away, and sends when it is back', async () => {
+    const bench = start();
+    bench.isDaemonAway = true;
+    bench.serving.reportDamage(reportOf('a'));
+    await bench.clock.advance(10 * 60_000);
+    const failed = bench.requests.length;
+    // 1, 2, 4, 8, 16 and then 30 seconds apart.
+    expect(failed).toBeGreaterThan(15);
+    expect(failed).toBeLessThan(30);
+    bench.isDaemonAway = false;
+    bench.serving.reportDamage(reportOf('b'));
+    await bench.clock.advance(30_000);
+    expect(bench.requests.slice(failed)).toEqual([['a', 'b']]);
+  });
+
+  it('does not send what became sound while the daemon was away', async () => {
+    const bench = start();
+    bench.isDaemonAway = true;
+    bench.serving.reportDamage(reportOf('a'));
+    await bench.clock.advance(5000);
+    bench.serving.tellDamage({ blake3: digestOf('a'), report: null });
+    bench.isDaemonAway = false;
+    const before = bench.requests.length;
+    await bench.clock.advance(5 * RESEND_MS);
+    expect(bench.requests).toHaveLength(before);
+  });
+
+  it('sends a report that changed while it was on its way once more', async () => {
+    const bench = start();
+    let isFirst = true;
+    bench.onPost = () => {
+      if (isFirst) bench.serving.reportDamage(reportOf('a', 'missing'));
+      isFirst = false;
+    };
+    bench.serving.reportDamage(reportOf('a'));
+    await bench.clock.advance(1000);
+    expect(bench.posted.map(({ kind }) => kind)).toEqual(['damaged', 'missing']);
+  });
+
+  it('splits what is too much for one request, and remembers a bounded number of objects', async () => {
+    const { serving, clock, requests, posted } = start();
+    for (let at = 0; at < SENDER_OBJECTS_MAX + 500; at += 1) serving.reportDamage(reportOf(`file ${at}`));
+    await clock.advance(1000);
+    expect(requests.map((request) => request.length)).toEqual(Array(10).fill(1000));
+    expect(new Set(posted.map(({ blake3 }) => blake3)).size).toBe(SENDER_OBJECTS_MAX);
+  });
+
+  it('shortens a message that is longer than the protocol allows', async () => {
+    const { serving, clock, posted } = start();
+    serving.reportDamage({ ...reportOf('a'), message: 'x'.repeat(5000) });
+    await clock.advance(1000);
+    expect(posted[0]?.message).toHaveLength(500);
+  });
+});
