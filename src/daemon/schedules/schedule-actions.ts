@@ -25,10 +25,12 @@ export interface ScheduleActionOptions {
   readonly onChanged: () => void;
 }
 
-/** Maximum number of schedules that one run of a group takes. */
+/** Maximum number of schedules in one run of a group. */
 const GROUP_RUNS_MAX = 100;
 
-/** The actions `schedule-add`, `schedule-update`, `schedule-remove` and `schedule-run`; each is done in its request. */
+/**
+ * The actions `schedule-add`, `schedule-update`, `schedule-remove` and `schedule-run`; each runs inside its request.
+ */
 export function createScheduleActions(options: ScheduleActionOptions): readonly DefinedAction[] {
   const { engine } = options;
   const changing =
@@ -67,7 +69,7 @@ function updateSchedule(options: ScheduleActionOptions, body: BodyOf<'schedule-u
   const { repository, engine, clock } = options;
   const before = known(repository, body.id);
   const schedule = changedSchedule(before, body, unixSeconds(clock));
-  // A schedule that this daemon cannot run can still be disabled or given another time.
+  // A schedule that this daemon cannot run may still be disabled or get another time.
   if (!isSameTarget(before, schedule)) scheduledCall(schedule, engine.jobs);
   repository.update(schedule);
   return { schedule };

@@ -25,7 +25,7 @@ export function createTaskCancellation(
 ): (taskId: string, reason: string | null) => Task {
   const { database, repository, runner, log } = options;
 
-  /** @returns the task: ended when it was queued, else marked */
+  /** @returns the task: ended if it was queued, otherwise marked */
   const mark = (task: Task, reason: string | null): Task =>
     database.transaction(() => {
       const now = unixSeconds(options.clock);
