@@ -27,7 +27,7 @@ export function createClosers(logger: Logger): Closers {
         try {
           await close(signal);
         } catch (error) {
-          logger.error({ err: error, part }, 'a part could not be closed in order');
+          logger.error({ err: error, part }, 'a part could not be closed cleanly');
           failures.push(error);
         }
       }

@@ -67,7 +67,7 @@ export function createReleaseEvents(options: ReleaseEventsOptions): ReleaseEvent
         repository.complete(event.event_id);
       }
     } catch (error) {
-      logger.error({ err: error }, 'the tasks of a release event could not be queued; trying again soon');
+      logger.error({ err: error }, 'the tasks of a release event could not be queued; retrying soon');
       // This sleep rejects only when the events stop.
       options.clock.sleep(RETRY_MS, stopping.signal).then(wake, () => undefined);
     }

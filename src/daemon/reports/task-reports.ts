@@ -49,5 +49,5 @@ function bounded(value: Readonly<Record<string, unknown>>): Readonly<Record<stri
 }
 
 function unknownTask(taskId: string): never {
-  throw new ServiceError('unknown_task', unknownName('task', taskId, 'task.list has those that are kept'));
+  throw new ServiceError('unknown_task', unknownName('task', taskId, 'task.list shows the kept ones'));
 }

@@ -55,11 +55,11 @@ function addSchedule(options: ScheduleActionOptions, body: BodyOf<'schedule-add'
   if (repository.get(schedule.id) !== null) {
     throw new ServiceError(
       'schedule_exists',
-      `the schedule "${schedule.id}" exists: update it, or choose another id`,
+      `the schedule "${schedule.id}" already exists: update it, or choose another id`,
     );
   }
   if (repository.count() >= MAX_SCHEDULES) {
-    throw new ServiceError('invalid_request', `there are ${MAX_SCHEDULES} schedules already: remove some`);
+    throw new ServiceError('invalid_request', `there are already ${MAX_SCHEDULES} schedules: remove some`);
   }
   repository.insert(schedule);
   return { schedule };
@@ -100,7 +100,7 @@ function known(repository: ScheduleRepository, id: string): Schedule {
   if (schedule !== null) return schedule;
   throw new ServiceError(
     'unknown_schedule',
-    unknownName('schedule', id, 'schedule.list has those that exist'),
+    unknownName('schedule', id, 'schedule.list shows the existing ones'),
   );
 }
 

@@ -115,7 +115,7 @@ function createEndings(logger: Logger): {
         try {
           listener(task);
         } catch (error) {
-          logger.error({ err: error, task_id: task.task_id }, 'a listener to the end of tasks failed');
+          logger.error({ err: error, task_id: task.task_id }, 'a listener for finished tasks failed');
         }
       }
     },

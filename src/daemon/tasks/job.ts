@@ -64,6 +64,6 @@ function storedArguments<J extends JobDefinition>(definition: J, args: TaskArgum
   throw new TaskError(
     'arguments_invalid',
     `the arguments of this task do not fit ${definition.kind}: ${issue?.path.map(String).join('.') ?? ''} ${issue?.message ?? ''}; ` +
-      'another version of the daemon queued it, start it again',
+      'another version of the daemon queued it, so start it again',
   );
 }

@@ -46,7 +46,7 @@ export function createTaskAcceptance(options: TaskAcceptanceOptions): TaskAccept
     if (known.dedupeKey !== dedupeKey) {
       throw new TaskError(
         'idempotency_key_reused',
-        `the Idempotency-Key was used for another request than ${kind} with these fields; send a new key`,
+        `the Idempotency-Key was used for a request other than ${kind} with these fields; send a new key`,
       );
     }
     return repository.get(known.taskId);

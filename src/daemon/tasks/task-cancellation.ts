@@ -38,7 +38,7 @@ export function createTaskCancellation(
   return (taskId, reason) => {
     const task = repository.get(taskId);
     if (task === null) {
-      throw new TaskError('unknown_task', unknownName('task', taskId, 'task.list has those that are kept'));
+      throw new TaskError('unknown_task', unknownName('task', taskId, 'task.list shows the kept ones'));
     }
     if (task.finished_at !== null) {
       throw new TaskError('task_already_terminal', `task ${taskId} has already ended: ${task.status}`);

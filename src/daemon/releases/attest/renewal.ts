@@ -38,7 +38,7 @@ export function createRenewal({ clock, logger, ttlSeconds, renew }: RenewalOptio
         await renew();
         failed = false;
       } catch (error) {
-        logger.error({ err: error }, 'the attestation could not be renewed; the daemon tries again soon');
+        logger.error({ err: error }, 'the attestation could not be renewed; retrying soon');
         failed = true;
       }
     }

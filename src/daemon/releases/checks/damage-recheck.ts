@@ -70,7 +70,7 @@ export function createDamageRecheck(options: DamageRecheckOptions): DamageRechec
     for (const { channel, release_id: id } of options.damage.reassess()) {
       logger.info({ channel, release_id: id }, 'the damaged files of the release are sound again');
     }
-    await options.attestor.issue('damage mended');
+    await options.attestor.issue('damage repaired');
   };
 
   const lookForever = async (): Promise<void> => {

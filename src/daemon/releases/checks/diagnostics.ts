@@ -95,7 +95,7 @@ function damageDiagnosis(releases: ReleaseRepository): ReleaseDiagnosis | null {
   if (first === undefined) return null;
   const others = damaged.length - 1;
   const also =
-    others === 0 ? '' : ` ${others} other ${others === 1 ? 'release is' : 'releases are'} damaged, too.`;
+    others === 0 ? '' : ` ${others} other ${others === 1 ? 'release is' : 'releases are'} also damaged.`;
   return {
     id: 'verification',
     status: current === undefined ? 'degraded' : 'failing',

@@ -114,7 +114,7 @@ async function reserve(
   if (held.published_at !== null || !['staging', 'failed'].includes(held.state)) {
     throw new TaskError(
       'release_conflict',
-      `release ${draft.releaseId} exists with other content; the bytes under a release id never change`,
+      `release ${draft.releaseId} already exists with other content; the bytes under a release id never change`,
     );
   }
   await writer.removeReleaseRecord(draft.channel, draft.releaseId);
@@ -200,7 +200,7 @@ async function rewrite(options: PublisherOptions, release: ReleaseRow, taskId: s
     throw new TaskError(
       'manifest_differs',
       `the manifest of release ${release.release_id} cannot be rebuilt: the database gives ${written.snapshotId}, ` +
-        `the release is ${release.snapshot_id ?? 'not complete'}`,
+        `but the release is ${release.snapshot_id ?? 'not complete'}`,
     );
   }
   await writer.removeReleaseRecord(release.channel, release.release_id);

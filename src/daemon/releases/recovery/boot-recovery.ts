@@ -85,7 +85,7 @@ async function reconcile(deps: RecoveryDependencies): Promise<void> {
     if (version < (stored?.version ?? 0)) {
       logger.warn(
         { on_volume: version, in_database: stored?.version },
-        'the attestation on the volume is an older one',
+        'the attestation on the volume is older than the one in the database',
       );
     }
     return;

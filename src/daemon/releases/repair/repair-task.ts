@@ -55,7 +55,7 @@ async function repair(deps: RepairDependencies, context: TaskContext<SelectedRel
   if (unrecoverable.length === 0) return { releases: repaired };
   throw new TaskError(
     'repair_incomplete',
-    `${unrecoverable.length} entries could not be recovered, the first is ${unrecoverable[0]?.destination ?? ''}: ` +
+    `${unrecoverable.length} entries could not be recovered; the first is ${unrecoverable[0]?.destination ?? ''}: ` +
       `${unrecoverable[0]?.reason ?? ''}; sync to switch to the current release of upstream`,
     {
       retryable,

@@ -214,7 +214,7 @@ function resultOf(done: {
           message: `release ${previous.release_id} was damaged; ${
             release.release_id === previous.release_id
               ? 'its damaged files were fetched again'
-              : 'it is replaced; run repair to mend it as well'
+              : 'it is replaced; run repair to restore it as well'
           }`,
         }
       : {}),
