@@ -1,20 +1,20 @@
 import type { Logger } from '../platform/logging/logging.ts';
 
-/** Ends one part of the daemon; waits until the signal is aborted at most. */
+/** Closes one part of the daemon. It waits no longer than until the signal is aborted. */
 export type Close = (signal?: AbortSignal) => Promise<void> | void;
 
 /** The parts that are open. */
 export interface Closers {
   add(part: string, close: Close): void;
   /**
-   * Closes every part, the newest first, also those after one that fails.
+   * Closes every part, newest first. Continues when one fails.
    *
    * @throws AggregateError with every failure
    */
   closeAll(signal?: AbortSignal): Promise<void>;
 }
 
-/** Creates an empty list. */
+/** Creates an empty list of parts. */
 export function createClosers(logger: Logger): Closers {
   const open: Array<readonly [string, Close]> = [];
   return {
@@ -27,7 +27,7 @@ export function createClosers(logger: Logger): Closers {
         try {
           await close(signal);
         } catch (error) {
-          logger.error({ err: error, part }, 'a part could not be closed in order');
+          logger.error({ err: error, part }, 'a part could not be closed cleanly');
           failures.push(error);
         }
       }

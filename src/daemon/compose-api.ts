@@ -11,10 +11,10 @@ import { createTaskReports } from './reports/task-reports.ts';
 const DOCTOR_TIMEOUT_MS = 3000;
 
 /**
- * Puts the API together from what the parts answer.
+ * Assembles the API from the actions and reports of the daemon's parts.
  *
- * @param requestRestart begins to end the process; without `drain` running tasks are not waited for
- * @throws Error when two parts define an action or a report of one name
+ * @param requestRestart starts the shutdown; without `drain` the daemon does not wait for running tasks
+ * @throws Error when two parts define an action or a report with the same name
  */
 export function composeApi(
   base: DaemonBase,

@@ -17,7 +17,7 @@ import { connectUpstream } from './upstream/adapters/connect-upstream.ts';
 import type { UpstreamConfiguration } from './upstream/upstream-config.ts';
 import { createUpstreamSource, type OwnedUpstream } from './upstream/adapters/upstream-source.ts';
 
-/** What the parts are built on. */
+/** The collaborators that all parts share. */
 export interface DaemonBase {
   readonly configuration: DaemonConfiguration;
   readonly options: DaemonOptions;
@@ -34,11 +34,11 @@ export interface DaemonParts {
   readonly releases: Releases;
   readonly schedules: Schedules;
   readonly reload: () => Promise<TaskResult>;
-  /** Makes ids in ascending order. */
+  /** Creates ids in ascending order. */
   readonly createId: () => string;
 }
 
-/** Puts tasks, releases, events and schedules together; nothing runs yet. */
+/** Assembles tasks, releases, events and schedules; nothing runs yet. */
 export function createDaemonParts({
   configuration,
   options,
@@ -88,7 +88,7 @@ function releasesConfiguration({
   return {
     attestationTtlSeconds: attestation.ttlSeconds,
     maxVerifyAgeSeconds: attestation.maxVerifyAgeSeconds,
-    // Early enough that the verification ends before the old one no longer counts.
+    // Early enough that the new verification ends before the old one expires.
     verifyAtBootAfterSeconds: Math.floor(attestation.maxVerifyAgeSeconds / 2),
     retention: {
       retained: retention.retainedCount,

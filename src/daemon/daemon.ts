@@ -26,29 +26,29 @@ export interface DaemonOptions {
   readonly logRing: Pick<LogRing, 'tail'>;
   readonly failpoints: Failpoints;
   readonly signingKeys: readonly SigningKey[];
-  /** Reads configuration and keys again, for the reload action. */
+  /** Reads the configuration and the keys again, for the reload action. */
   readonly loadSettings: SettingsLoader;
   readonly version: string;
   /** Different for every start of the process. */
   readonly bootId: string;
-  /** Begins to end the process in order; called at most once, by the restart action. */
+  /** Starts a clean shutdown; the restart action calls it, at most once. */
   readonly requestShutdown: (reason: string) => void;
 }
 
 /** The daemon: databases, tasks, releases, and the loopback API in front of them. */
 export interface Daemon {
   /**
-   * Opens everything, recovers what an earlier process left, attests what was found, and begins to work.
+   * Opens everything, recovers from an earlier process, attests the releases found, and starts to work.
    *
    * @returns the address of the API; it answers 503 until recovery is done
-   * @throws DatabaseError, StoreFormatError, ListenError; what was opened is closed by `stop`
+   * @throws DatabaseError, StoreFormatError, ListenError; `stop` then closes the parts that were opened
    */
   start(): Promise<{ readonly url: string }>;
-  /** Ends everything in order: the API, running tasks, the attestor, threads, the database. */
+  /** Stops cleanly, in this order: the API, running tasks, the attestor, threads, the database. */
   stop(signal?: AbortSignal): Promise<void>;
 }
 
-/** How long running tasks may take to stop. */
+/** Time that running tasks have to stop. */
 const TASK_GRACE_MS = 20_000;
 
 /** Creates the daemon; nothing is opened before `start`. */
@@ -73,7 +73,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     const recovery = releases.start();
     closers.add('releases', async () => {
       await releases.stop();
-      // Its error, if any, is that of `start`.
+      // `start` reports its error.
       await recovery.catch(() => undefined);
     });
     await recovery;
@@ -107,7 +107,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     stop: async (signal) => {
       stopped = true;
       readiness = { ready: false, message: 'the daemon is stopping' };
-      // The API first, so that nothing new arrives while the rest ends.
+      // The API closes first, so that no request arrives while the other parts close.
       closers.add('api', async (cut) => await api?.close(cut));
       await closers.closeAll(signal);
     },

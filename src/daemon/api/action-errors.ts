@@ -4,15 +4,15 @@ import { renderProblem, type RenderedProblem } from '../../platform/http/problem
 import { TaskError } from '../tasks/task.ts';
 
 /**
- * Statuses of refused actions that are not those of the catalogue: a report about an unknown task is a bad query (400),
- * an action on one is a refusal like every other unknown id.
+ * Statuses of refused actions that differ from those of the catalogue: a report on an unknown task is a bad query
+ * (400), but an action on an unknown task is refused like one on any other unknown id.
  */
 const ACTION_STATUSES: ReadonlyMap<string, number> = new Map([['unknown_task', 404]]);
 
 /**
  * Renders the error with which an action was refused.
  *
- * @param error a TaskError or ServiceError whose code is in the catalogue; anything else becomes `internal_error`
+ * @param error a TaskError or ServiceError whose code is in the catalogue; any other value becomes `internal_error`
  */
 export function renderActionProblem(error: unknown, requestId: string): RenderedProblem {
   const problem = renderProblem(serviceErrorOf(error), requestId);
@@ -23,7 +23,7 @@ export function renderActionProblem(error: unknown, requestId: string): Rendered
   return { ...problem, status, body, headers: { ...problem.headers, 'content-length': String(body.length) } };
 }
 
-/** The answer that an error stands for. */
+/** Converts a TaskError to its ServiceError if it has one; returns other errors unchanged. */
 function serviceErrorOf(error: unknown): unknown {
   if (!(error instanceof TaskError)) return error;
   if (isProblemCode(error.code)) return new ServiceError(error.code, error.message, { cause: error });

@@ -6,14 +6,14 @@ import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 export interface ApiRequest {
   readonly headers: IncomingHttpHeaders;
   readonly query: URLSearchParams;
-  /** Id in logs and problem bodies. */
+  /** Appears in logs and problem bodies. */
   readonly requestId: string;
-  /** Aborted when the caller goes away or the daemon stops. */
+  /** Aborted when the caller disconnects or the daemon stops. */
   readonly signal: AbortSignal;
   /**
    * Reads the whole body as text.
    *
-   * @returns `null` when there is none
+   * @returns `null` when the request has no body
    * @throws ServiceError `body_too_large`, `invalid_request`
    */
   readBody(): Promise<string | null>;
@@ -24,11 +24,11 @@ export interface ApiAnswer {
   readonly status: number;
   /** Lower-case names, without `content-length`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** `null` for answers that have none by definition (304). */
+  /** `null` for a status that never has a body (304). */
   readonly body: Buffer | null;
 }
 
-/** A JSON answer that no cache may keep. */
+/** A JSON answer that caches must not store. */
 export function jsonAnswer(status: number, value: unknown): ApiAnswer {
   return {
     status,
@@ -37,7 +37,7 @@ export function jsonAnswer(status: number, value: unknown): ApiAnswer {
   };
 }
 
-/** Sends an answer; a HEAD request gets the headers alone. */
+/** Sends an answer; the answer to a HEAD request is only the headers. */
 export function sendAnswer(response: ServerResponse, answer: ApiAnswer, head: boolean): void {
   const { body } = answer;
   response.writeHead(answer.status, {

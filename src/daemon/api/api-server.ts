@@ -26,13 +26,12 @@ import { createTokenCheck } from './token-check.ts';
 export interface DaemonApiOptions extends ControlRouteOptions, ReportRouteOptions {
   readonly attestation: AttestationSource;
   readonly damage: DamageIntake;
-  /** Whether reports and actions can be answered; before, everything but health answers 503. */
+  /** Whether reports and actions can be answered. Until then every request except a health check gets 503. */
   readonly readiness: () => { readonly ready: boolean; readonly message: string };
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes request ids. */
   readonly createId: () => string;
-  /** File with the token that callers must send now; `null` when none is asked for. */
+  /** Returns the path of the file with the current token; `null` when callers need no token. */
   readonly tokenFile: () => string | null;
 }
 
@@ -40,7 +39,7 @@ export interface DaemonApiOptions extends ControlRouteOptions, ReportRouteOption
 export interface DaemonApi {
   /** @throws ListenError */
   listen(address: ListenAddress): Promise<Listening>;
-  /** Ends long polls, stops accepting, and waits for requests under way until the signal is aborted. */
+  /** Ends long polls, stops accepting, and waits for requests in progress until the signal is aborted. */
   close(signal?: AbortSignal): Promise<void>;
 }
 
@@ -49,7 +48,7 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_MS = 75_000;
 const MAX_CONNECTIONS = 256;
-/** Longest that a report or an action may work on its answer; a long poll is bounded by its own wait. */
+/** Time limit for answering a report or an action. A long poll has its own limit. */
 const HANDLER_TIMEOUT_MS = 60_000;
 
 /** Creates the API; it accepts nothing before `listen`. */
@@ -102,7 +101,7 @@ export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
   };
 }
 
-/** @returns answers an admitted request */
+/** Creates the function that answers an admitted request. */
 function createRouter(
   options: DaemonApiOptions,
 ): (route: ApiRoute, request: ApiRequest) => Promise<ApiAnswer> {
@@ -133,7 +132,9 @@ function createRouter(
   };
 }
 
-/** @returns gives the route of a request, or throws ServiceError when the request is not let through to it */
+/**
+ * Creates the function that returns the route of a request, or throws ServiceError when the request is not admitted.
+ */
 function createAdmission(
   options: DaemonApiOptions,
 ): (
@@ -146,7 +147,7 @@ function createAdmission(
     if (!open && !(await isAuthorized(headers.authorization))) {
       throw new ServiceError('not_authenticated', 'send the shared token as "Authorization: Bearer <token>"');
     }
-    // A page of another site can make a browser post here; it cannot remove this header.
+    // A page of another site can make a browser send a request to this address, but it cannot remove this header.
     if (headers['sec-fetch-site'] === 'cross-site') {
       throw new ServiceError('control_forbidden', 'requests from pages of other sites are rejected');
     }

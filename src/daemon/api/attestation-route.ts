@@ -9,9 +9,9 @@ const WAIT = /^[0-9]{1,2}$/;
 const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
 
 /**
- * Answers with the newest envelope, byte for byte. A caller that has it already can wait for the next one.
+ * Answers with the newest envelope, byte for byte. A caller that already has it can wait for the next one.
  *
- * @throws ServiceError `no_attestation` before the first one; `invalid_request` for a bad `wait`
+ * @throws ServiceError `no_attestation` before the first attestation; `invalid_request` for a bad `wait`
  *
  * Source: RFC 9110, section 13.1.2 (If-None-Match).
  */

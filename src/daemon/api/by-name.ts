@@ -1,7 +1,7 @@
 /**
- * Puts what rooms define together, by name.
+ * Indexes definitions by name.
  *
- * @throws Error when two have one name
+ * @throws Error when two definitions have the same name
  */
 export function byName<T extends { readonly name: string }>(defined: readonly T[]): ReadonlyMap<string, T> {
   const found = new Map<string, T>();

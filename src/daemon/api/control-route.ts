@@ -9,9 +9,8 @@ import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { parseBody, type DefinedAction } from './define-action.ts';
 import { parseJsonBody } from './request-body.ts';
 
-/** What control actions are started with. */
 export interface ControlRouteOptions {
-  /** By name; an action of the contract that is not among them is not implemented. */
+  /** Keyed by name. An action of the contract that is missing here is not implemented. */
   readonly actions: ReadonlyMap<string, DefinedAction>;
   readonly logger: Logger;
 }

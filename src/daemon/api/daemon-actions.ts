@@ -5,11 +5,11 @@ import { defineAction, type DefinedAction } from './define-action.ts';
 
 export interface DaemonActionOptions {
   readonly engine: Pick<TaskEngine, 'cancel' | 'submit' | 'recordInline'>;
-  /** Whether something starts the daemon again when it exits. */
+  /** Whether a supervisor restarts the daemon when it exits. */
   readonly supervised: () => boolean;
-  /** Reads configuration and keys again; throws ServiceError `config_invalid`. */
+  /** Reads the configuration and the keys again. Throws ServiceError `config_invalid`. */
   readonly reload: () => Promise<TaskResult>;
-  /** Begins to end the process once the answer is out; without `drain` running tasks are not waited for. */
+  /** Starts the shutdown after the answer is sent. Without `drain` the daemon does not wait for running tasks. */
   readonly requestRestart: (drain: boolean) => void;
 }
 

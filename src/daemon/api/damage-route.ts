@@ -7,9 +7,9 @@ import type { DamageIntake } from './damage-intake.ts';
 import { parseJsonBody } from './request-body.ts';
 
 /**
- * Takes reports of damage on the snapshot volume. The objects are checked after the answer.
+ * Accepts reports of damage on the snapshot volume. The objects are checked after the answer.
  *
- * @returns 202 with how many objects were accepted and ignored
+ * @returns 202 with the numbers of accepted and ignored objects
  * @throws ServiceError `invalid_request`, `body_too_large`, `unsupported_media_type`
  */
 export async function answerDamage(intake: DamageIntake, request: ApiRequest): Promise<ApiAnswer> {

@@ -8,7 +8,7 @@ import type { AcceptedTask } from '../tasks/task-acceptance.ts';
 import type { InlineSubmission, TaskEngine } from '../tasks/task-engine.ts';
 import type { TaskArguments, TaskResult } from '../tasks/task.ts';
 
-/** What a control call carries beside its body. */
+/** The parts of a control call besides its body. */
 export interface ActionRequest {
   readonly idempotencyKey: string | null;
   readonly correlationId: string;
@@ -20,32 +20,32 @@ export interface AcceptedAction extends AcceptedTask {
   readonly ignoredFields: readonly ControlField[];
 }
 
-/** A control action that this daemon can do. */
+/** A control action that this daemon implements. */
 export interface DefinedAction {
   readonly name: ControlAction;
   /**
-   * Does the action, or queues its job.
+   * Runs the action, or queues its job.
    *
-   * @param body what `parseJsonExact` gave, or `undefined` when there was no body
+   * @param body the result of `parseJsonExact`, or `undefined` when there was no body
    * @throws ServiceError `invalid_request`; ServiceError or TaskError of the handler
    */
   accept(body: unknown, request: ActionRequest): Promise<AcceptedAction>;
 }
 
-/** An action that is done inside its request. */
+/** An action that runs inside its request. */
 export interface InlineAction<A extends ControlAction> {
-  /** Throws what keeps the action from being recorded. */
+  /** Throws when the action must be refused without recording a task. */
   readonly admit?: (body: BodyOf<A>) => void;
-  /** Arguments of the recorded task; default all fields but those of the audit. */
+  /** Arguments of the recorded task. Default: all fields except the audit fields. */
   readonly args?: (body: BodyOf<A>) => TaskArguments;
   readonly run: (body: BodyOf<A>) => Promise<TaskResult> | TaskResult;
-  /** Called when the task is recorded as succeeded, and not for a repeated request. */
+  /** Called after the task is recorded as succeeded, but not for a repeated request. */
   readonly afterwards?: (body: BodyOf<A>) => void;
 }
 
 /** An action that queues a job. */
 export interface QueuedAction<A extends ControlAction> {
-  /** The job to queue. Throws ServiceError or TaskError when the action is refused. */
+  /** Returns the job to queue. Throws ServiceError or TaskError when the action is refused. */
   readonly queue: (body: BodyOf<A>) => JobCall;
 }
 
@@ -58,15 +58,15 @@ type HandlerOf<A extends ControlAction> =
       : InlineAction<A> | QueuedAction<A>;
 
 /**
- * Defines a control action. The contract's table gives the types of its body and whether it is done inside its request
- * or queues a job; audit fields and the idempotency key are recorded on its task.
+ * Defines a control action. The contract's table gives the types of its body and says whether it runs inside its
+ * request or queues a job. The audit fields and the idempotency key are recorded on the task.
  */
 export function defineAction<A extends ControlAction>(
   engine: Pick<TaskEngine, 'submit' | 'recordInline'>,
   name: A,
   handler: HandlerOf<A>,
 ): DefinedAction {
-  // The conditional type cannot be narrowed while A is open; both of its arms are members of this union.
+  // TypeScript cannot narrow the conditional type while A is generic; both of its branches are members of this union.
   const open = handler as InlineAction<A> | QueuedAction<A>;
   return {
     name,

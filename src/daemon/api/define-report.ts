@@ -2,19 +2,19 @@ import { parseQuery } from '../../contract/operations/query-parser.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { REPORTS, type QueryOf, type ReportBodyOf, type ReportName } from '../../contract/reports/reports.ts';
 
-/** Makes the body of a report. Throws ServiceError for what has an answer of its own. */
+/** Creates the body of a report. Throws a ServiceError when the answer is a specific error. */
 export type ReportHandler<N extends ReportName> = (
   query: QueryOf<N>,
   signal: AbortSignal,
 ) => Promise<ReportBodyOf<N>> | ReportBodyOf<N>;
 
-/** A report that this daemon can make. */
+/** A report that this daemon implements. */
 export interface DefinedReport {
   readonly name: ReportName;
   /**
-   * The report without the common envelope.
+   * Answers with the report, without the common envelope.
    *
-   * @throws ServiceError `invalid_request`, or what the handler throws
+   * @throws ServiceError `invalid_request`, or the error of the handler
    */
   answer(parameters: URLSearchParams, signal: AbortSignal): Promise<object>;
 }
@@ -30,7 +30,7 @@ export function defineReport<N extends ReportName>(name: N, handler: ReportHandl
 /** Parses the query of a report. Throws ServiceError `invalid_request`. */
 export function parseReportQuery<N extends ReportName>(name: N, parameters: URLSearchParams): QueryOf<N> {
   const parsed = parseQuery(REPORTS[name].query, parameters);
-  // The schema of a name that is not known yet has the type of all of them.
+  // While N is generic, the schema has the type of all query schemas together.
   if (parsed.ok) return parsed.value as QueryOf<N>;
   throw new ServiceError(
     'invalid_request',

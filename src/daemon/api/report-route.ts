@@ -5,9 +5,8 @@ import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { parseReportQuery, type DefinedReport } from './define-report.ts';
 
-/** What reports are answered from. */
 export interface ReportRouteOptions {
-  /** By name; a report of the contract that is not among them is unavailable. */
+  /** Keyed by name. A report of the contract that is missing here is unavailable. */
   readonly reports: ReadonlyMap<string, DefinedReport>;
   readonly clock: Clock;
   readonly version: string;
@@ -15,9 +14,9 @@ export interface ReportRouteOptions {
 }
 
 /**
- * Answers one report, in the envelope that all have.
+ * Answers one report in the common envelope.
  *
- * @throws ServiceError `unknown_report`, `invalid_request`, `backend_unavailable`, or what the handler throws
+ * @throws ServiceError `unknown_report`, `invalid_request`, `backend_unavailable`, or the error of the handler
  */
 export async function answerReport(
   options: ReportRouteOptions,

@@ -5,7 +5,6 @@ import { isJsonMediaType } from '../../contract/json/media-types.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { readBody } from '../../platform/http/read-body.ts';
 
-/** Largest request body. */
 const BODY_MAX_BYTES = 1024 * 1024;
 
 const BODY_MAX_DEPTH = 16;
@@ -13,7 +12,7 @@ const BODY_MAX_DEPTH = 16;
 /**
  * Reads the body of a request: JSON text in UTF-8, without a content coding.
  *
- * @returns `null` when there is none
+ * @returns `null` when the request has no body
  * @throws ServiceError `body_too_large`, `unsupported_media_type`, `invalid_request`
  */
 export async function readRequestBody(request: IncomingMessage): Promise<string | null> {
@@ -40,7 +39,7 @@ export async function readRequestBody(request: IncomingMessage): Promise<string 
 /**
  * Parses the text of a body: exact integers, no repeated keys, bounded depth.
  *
- * @param text what {@link readRequestBody} returned
+ * @param text the result of {@link readRequestBody}
  * @returns the value; `undefined` when there is no body
  * @throws ServiceError `invalid_request`
  */

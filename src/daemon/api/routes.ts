@@ -1,11 +1,11 @@
-/** What a request target names. */
+/** The route that a request target names. */
 export type ApiRoute =
   | { readonly kind: 'health' | 'readiness' | 'attestation' | 'damage' }
   | { readonly kind: 'report' | 'control'; readonly name: string };
 
-/** A request target, taken apart. */
+/** A parsed request target. */
 export interface ApiTarget {
-  /** `null` when nothing is under the path. */
+  /** `null` when the path is unknown. */
   readonly route: ApiRoute | null;
   readonly query: URLSearchParams;
 }
@@ -22,7 +22,7 @@ const PATHS: ReadonlyMap<string, ApiRoute> = new Map([
   ['/v1/damage', { kind: 'damage' }],
 ]);
 
-/** The methods of each kind of route, as `Allow` lists them. */
+/** The methods of each kind of route, for the `Allow` header. */
 export const ROUTE_METHODS: Readonly<Record<ApiRoute['kind'], readonly string[]>> = {
   health: ['GET', 'HEAD'],
   readiness: ['GET', 'HEAD'],
@@ -33,7 +33,7 @@ export const ROUTE_METHODS: Readonly<Record<ApiRoute['kind'], readonly string[]>
 };
 
 /**
- * Finds the route of a request target. Names are compared as they are sent: none needs percent-encoding.
+ * Finds the route of a request target. Names are compared as sent, because none needs percent-encoding.
  *
  * @param target in origin form
  */

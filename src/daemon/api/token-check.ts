@@ -5,10 +5,10 @@ import type { Logger } from '../../platform/logging/logging.ts';
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
 /**
- * Makes the check of the shared token. The file is read again when it has changed, so that the token can be rotated. While
- * it is empty or cannot be read, every request is refused.
+ * Creates the check of the shared token. The file is read again when it changes, so that the token can be rotated.
+ * While the file is empty or cannot be read, every request is refused.
  *
- * @param tokenFile returns the path of the file that is configured now, or `null` when no token is asked for
+ * @param tokenFile returns the path of the file that is configured now, or `null` when no token is required
  * @returns whether the value of an `Authorization` header is the token, compared in constant time over digests
  *
  * Source: RFC 6750, section 2.1.

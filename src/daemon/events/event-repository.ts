@@ -10,16 +10,16 @@ export interface StoredEvent extends ReleaseBecameCurrent {
 /** The outbox. Single statements; callers group them. */
 export interface EventRepository {
   append(event: ReleaseBecameCurrent): void;
-  /** Events that are not delivered to every subscriber, oldest first. */
+  /** Events that some subscriber has not received yet, oldest first. */
   waiting(): readonly StoredEvent[];
   isDelivered(eventId: number, subscriber: string): boolean;
-  /** Throws when the event was delivered to the subscriber before. */
+  /** Throws when the event was already delivered to the subscriber. */
   recordDelivery(eventId: number, subscriber: string, taskId: string | null): void;
-  /** Marks an event as delivered to every subscriber, and removes old ones that are. */
+  /** Marks an event as delivered to every subscriber, and removes old delivered events. */
   complete(eventId: number): void;
 }
 
-/** Newest delivered events that are kept, to explain why a task was queued. */
+/** Delivered events that are kept, newest first, to explain why a task was queued. */
 const KEEP_DELIVERED = 1000;
 
 /** Creates the repository over the main database. */

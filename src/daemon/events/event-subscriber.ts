@@ -2,11 +2,11 @@ import type { z } from 'zod';
 import { callOf, type JobCall, type JobDefinition } from '../tasks/job.ts';
 import type { ReleaseBecameCurrent } from './release-became-current.ts';
 
-/** A job that follows when a release became current. */
+/** A job that runs after a release becomes current. */
 export interface EventSubscriber {
-  /** Stable: the database remembers by it which events were delivered. */
+  /** Stable: the database records deliveries under it. */
   readonly name: string;
-  /** What to queue for an event; `null` when the event does not matter. */
+  /** Returns the job to queue for an event; `null` when the event does not matter. */
   call(event: ReleaseBecameCurrent): JobCall | null;
 }
 
@@ -15,7 +15,7 @@ export interface EventSubscriber {
  *
  * @param name stable and unique
  * @param job a registered job
- * @param argumentsOf pure; the arguments of the job for an event, or `null` when the event does not matter
+ * @param argumentsOf pure; returns the job's arguments for an event, or `null` when the event does not matter
  */
 export function subscriber<J extends JobDefinition>(
   name: string,

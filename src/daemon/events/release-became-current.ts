@@ -2,7 +2,7 @@ import type { Channel } from '../../domain/release/channel.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
 import type { ReleaseId } from '../../domain/release/release-id.ts';
 
-/** A release became the current one of its channel, by whatever way. */
+/** A release became the current one of its channel, for any reason. */
 export interface ReleaseBecameCurrent {
   readonly channel: Channel;
   readonly release_id: ReleaseId;

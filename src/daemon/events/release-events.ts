@@ -9,38 +9,38 @@ import type { EventSubscriber } from './event-subscriber.ts';
 import type { ReleaseBecameCurrent } from './release-became-current.ts';
 
 export interface ReleaseEventsOptions {
-  /** The database of the engine's tasks and of the releases: event, delivery and task are written to it together. */
+  /** The database of the engine's tasks and of the releases, so that event, delivery and task are written together. */
   readonly database: Database;
   readonly engine: Pick<TaskEngine, 'submit'>;
-  /** Each with a name of its own; their jobs are registered before `start`. */
+  /** Names are unique; the jobs are registered before `start`. */
   readonly subscribers: readonly EventSubscriber[];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
 }
 
-/** Tells subscribed jobs that a release became current. */
+/** Queues the subscribed jobs when a release becomes current. */
 export interface ReleaseEvents {
   /**
-   * Records the event. Call it inside the transaction that moves the pointer: then neither exists without the other.
-   * The tasks are queued soon after that transaction.
+   * Records the event. Call it inside the transaction that moves the pointer, so that both are written or neither. The
+   * tasks are queued soon after that transaction.
    */
   append(event: ReleaseBecameCurrent): void;
-  /** Begins to queue tasks: first for the events that an earlier process recorded. */
+  /** Starts to queue tasks, first for events that an earlier process recorded. */
   start(): void;
   stop(): void;
 }
 
-/** Places where a test can stop the process: between the switch and its tasks, and around their commit. */
+/** Points where a test can stop the process: between the switch and its tasks, and around the commit of the tasks. */
 export const EVENT_FAILPOINTS = ['event.delivery.begun', 'event.task.queued', 'event.delivered'] as const;
 
-/** Wait before the database is tried again after it refused a write. */
+/** Wait before a retry when the database refused a write. */
 const RETRY_MS = 5000;
 
 /**
- * Creates the events of releases: an outbox in the main database. A delivery and its task are one transaction, and the
- * table holds at most one delivery of an event to a subscriber, so that each event becomes exactly one task of each
- * subscriber, whenever the process dies.
+ * Creates the events of releases: an outbox in the main database. A delivery and its task are written in one
+ * transaction, and the table holds at most one delivery of an event to a subscriber. Each event therefore becomes
+ * exactly one task of each subscriber, even if the process dies at any point.
  */
 export function createReleaseEvents(options: ReleaseEventsOptions): ReleaseEvents {
   const { database, subscribers, logger, failpoints } = options;
@@ -67,8 +67,8 @@ export function createReleaseEvents(options: ReleaseEventsOptions): ReleaseEvent
         repository.complete(event.event_id);
       }
     } catch (error) {
-      logger.error({ err: error }, 'the tasks of a release event could not be queued; trying again soon');
-      // The sleep only rejects when the events stop.
+      logger.error({ err: error }, 'the tasks of a release event could not be queued; retrying soon');
+      // This sleep rejects only when the events stop.
       options.clock.sleep(RETRY_MS, stopping.signal).then(wake, () => undefined);
     }
   };
@@ -79,7 +79,7 @@ export function createReleaseEvents(options: ReleaseEventsOptions): ReleaseEvent
     const wanted = callOrNull(event, each);
     database.transaction(() => {
       if (repository.isDelivered(event.event_id, name)) return;
-      // Never joined with an equal task: one that runs already may have begun before the switch.
+      // Never joined with an equal task: one that already runs may have started before the switch.
       const record = { dedupe: false, correlationId: `release-event-${event.event_id}` };
       const task = wanted === null ? null : options.engine.submit({ ...wanted, ...record }).task;
       repository.recordDelivery(event.event_id, name, task?.task_id ?? null);
@@ -94,7 +94,7 @@ export function createReleaseEvents(options: ReleaseEventsOptions): ReleaseEvent
     failpoints.hit('event.delivered' satisfies EventFailpoint);
   };
 
-  /** A subscriber that fails would fail each time: the error is logged and the event counts as delivered to it. */
+  /** A subscriber that fails would fail every time, so the error is logged and the event counts as delivered to it. */
   const callOrNull = (event: StoredEvent, each: EventSubscriber): JobCall | null => {
     try {
       return each.call(event);

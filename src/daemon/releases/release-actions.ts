@@ -27,14 +27,14 @@ export interface ReleaseActionOptions {
   readonly now: () => number;
 }
 
-/** Kinds of tasks that have the store to themselves. */
+/** Kinds of tasks that lock the store exclusively. */
 const EXCLUSIVE_KINDS: ReadonlySet<string> = new Set(
   RELEASE_JOBS.filter(({ storeLock }) => storeLock === 'exclusive').map(({ kind }) => kind),
 );
-/** Tasks that are looked through for one that has the store. */
+/** Maximum number of tasks searched for one that holds the store. */
 const RECENT_TASKS = 500;
 
-/** The control actions of releases: each checks what can be known now and queues a job. */
+/** The control actions of releases. Each checks its request as far as possible now and queues a job. */
 export function createReleaseActions(options: ReleaseActionOptions): readonly DefinedAction[] {
   const { engine, releases } = options;
   return [

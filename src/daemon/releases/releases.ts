@@ -39,27 +39,27 @@ import { createSyncTask } from './sync/sync-task.ts';
 import { releaseTaskError } from './jobs/task-errors.ts';
 import { createVerifyTask } from './checks/verify-task.ts';
 
-/** The settings of the release rooms. */
+/** The settings of releases. */
 export interface ReleasesConfiguration {
-  /** How long an attestation is good for, in seconds; it is renewed at a third of that. */
+  /** Validity of an attestation, in seconds; it is renewed after a third of that time. */
   readonly attestationTtlSeconds: number;
   /** Seconds after which the last full verification of a current release no longer supports an attestation. */
   readonly maxVerifyAgeSeconds: number;
-  /** Seconds after which a current release is fully verified at boot. */
+  /** Age of the last full verification, in seconds, from which a current release is verified again at boot. */
   readonly verifyAtBootAfterSeconds: number;
   readonly retention: {
-    /** Superseded releases of a channel that stay attested for clients that are still downloading. */
+    /** Number of superseded releases of a channel that stay attested for clients that are still downloading. */
     readonly retained: number;
-    /** Seconds for which they stay so. */
+    /** Seconds for which they stay attested. */
     readonly maxAgeSeconds: number;
-    /** Releases of a channel that a cleanup keeps. */
+    /** Number of releases of a channel that a cleanup keeps. */
     readonly keep: number;
-    /** Seconds for which an object that nothing refers to is kept. */
+    /** Seconds for which an unreferenced object is kept. */
     readonly graceSeconds: number;
   };
-  /** Entries fetched at once. */
+  /** Number of entries fetched concurrently. */
   readonly downloadConcurrency: number;
-  /** Objects hashed at once. */
+  /** Number of objects hashed concurrently. */
   readonly verifyConcurrency: number;
   /** Bytes that a sync leaves free on the volume. */
   readonly reserveBytes: number;
@@ -67,7 +67,7 @@ export interface ReleasesConfiguration {
 
 export interface ReleasesOptions {
   readonly database: SqlDatabase;
-  /** Root of the snapshot volume that `writer` writes. */
+  /** Root of the snapshot volume to which `writer` writes. */
   readonly root: string;
   readonly writer: SnapshotWriter;
   readonly pool: HashPool;
@@ -78,22 +78,22 @@ export interface ReleasesOptions {
   readonly logger: Logger;
   /** The keys that sign now; they can change while the daemon runs. */
   readonly signingKeys: () => readonly SigningKey[];
-  /** The settings that count now; they can change while the daemon runs. */
+  /** The settings that apply now; they can change while the daemon runs. */
   readonly configuration: () => ReleasesConfiguration;
   readonly failpoints: Failpoints;
   readonly bootId: string;
   readonly version: string;
 }
 
-/** The release semantics of the daemon. */
+/** The release functions of the daemon. */
 export interface Releases {
   readonly jobs: readonly Job[];
   readonly reports: readonly DefinedReport[];
   readonly actions: readonly DefinedAction[];
   readonly attestation: AttestationSource;
-  /** Takes damage that servers report. */
+  /** Accepts the damage that servers report. */
   readonly damageIntake: DamageIntake;
-  /** What others build releases from: the localized channel, the parse index. */
+  /** Source of releases for other parts: the localized channel, the parse index. */
   readonly repository: ReleaseRepository;
   readonly catalogs: CatalogStore;
   readonly objects: ObjectRegistry;
@@ -101,15 +101,15 @@ export interface Releases {
   readonly attestor: Attestor;
   readonly diagnostics: ReleaseDiagnostics;
   /**
-   * Recovers, attests what was found, and begins to renew. Nothing is attested and no task of these jobs runs before.
-   * The jobs must be registered; the engine may run already. Resolves after the first attempt: a volume that cannot be
-   * used yet is logged and tried again until `stop`.
+   * Recovers, attests the releases found, and starts the renewal. Before that, nothing is attested and no task of these
+   * jobs runs. The jobs must be registered; the engine may already run. Resolves after the first attempt: when the
+   * volume cannot be used yet, the error is logged and the recovery is retried until `stop`.
    */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Puts the release rooms together. */
+/** Assembles the release functions. */
 export function createReleases(options: ReleasesOptions): Releases {
   const { configuration, clock, upstream, engine, logger } = options;
   const rooms = createRooms(options);
@@ -163,7 +163,7 @@ export function createReleases(options: ReleasesOptions): Releases {
 
 type Rooms = ReturnType<typeof createRooms>;
 
-/** What tasks, actions and reports share. */
+/** Creates the collaborators that tasks, actions and reports share. */
 function createRooms(options: ReleasesOptions) {
   const { database, configuration, writer } = options;
   const common = {
@@ -206,7 +206,7 @@ function createRooms(options: ReleasesOptions) {
 }
 
 function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRun): readonly Job[] {
-  /** What a job works with: the upstream and the settings that count now. */
+  /** The collaborators of a job: the upstream and the settings that apply now. */
   const workingWith = (connected: ConnectedUpstream | null) => {
     const settings = options.configuration();
     return {
@@ -219,7 +219,7 @@ function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRu
       graceMs: settings.retention.graceSeconds * 1000,
     };
   };
-  /** A job that is made again for each run. */
+  /** Creates the job again for each run. */
   const perRun = (create: (working: ReturnType<typeof workingWith>) => Job): Job => ({
     ...create(workingWith(null)),
     run: async (context) => {

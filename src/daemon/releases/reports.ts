@@ -16,7 +16,6 @@ const DAMAGED_MAX = 100;
 type StatusReport = ReportBodyOf<'release.status'>;
 type ListReport = ReportBodyOf<'release.list'>;
 
-/** What the release reports are made from. */
 export interface ReleaseReportDependencies {
   readonly releases: ReleaseRepository;
   readonly attestor: Pick<Attestor, 'attested'>;

@@ -13,11 +13,12 @@ const MEBIBYTE = 1024 * 1024;
 const SPACE_LOW = 1024 * MEBIBYTE;
 const SPACE_GONE = 64 * MEBIBYTE;
 const WAL_LARGE = 256 * MEBIBYTE;
-/** Checking the structure reads the whole file, so one finding is good for a while. */
+/** Checking the structure reads the whole file, so a result is reused for this time. */
 const QUICK_CHECK_EVERY_MS = 3_600_000;
 /**
- * File systems of other machines, by the `f_type` of statfs(2): the log of a database needs memory that all its readers
- * share, and locks that hold. Source: statfs(2), linux/magic.h; sqlite.org/wal.html, "Overview".
+ * Network file systems by the `f_type` of statfs(2). They are unsuitable for a database: its write-ahead log needs
+ * memory that all readers share, and locks that work. Source: statfs(2), linux/magic.h; sqlite.org/wal.html,
+ * "Overview".
  */
 const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
@@ -35,10 +36,10 @@ const ok = (message: string): DoctorFinding => ({ status: 'ok', message });
 const degraded = (message: string): DoctorFinding => ({ status: 'degraded', message });
 const failing = (message: string): DoctorFinding => ({ status: 'failing', message });
 
-/** Looks at one database file: structure, schema, size of the write-ahead log. */
+/** Checks one database file: structure, schema, size of the write-ahead log. */
 export function databaseCheck(id: string, database: Database, clock: Clock): DoctorCheck {
   let checkedAt = clock.monotonic();
-  // It was checked when it was opened.
+  // The structure was checked when the database was opened.
   let finding: string | null = null;
   return {
     id,
@@ -48,7 +49,7 @@ export function databaseCheck(id: string, database: Database, clock: Clock): Doc
         checkedAt = clock.monotonic();
       }
       if (finding !== null) return failing(`damaged: ${finding}; restore ${database.path} from a backup`);
-      // The log is gone when another connection closed it cleanly.
+      // The log does not exist after another connection closed the database cleanly.
       const wal = await stat(`${database.path}-wal`).catch(() => null);
       if (wal !== null && wal.size > WAL_LARGE) {
         return degraded(
@@ -60,7 +61,7 @@ export function databaseCheck(id: string, database: Database, clock: Clock): Doc
   };
 }
 
-/** Looks at the snapshot volume: whose it is, whether it can be written, and how much room it has. */
+/** Checks the snapshot volume: its owner, whether it is writable, and its free space. */
 export function storeChecks(
   root: string,
   writer: Pick<SnapshotWriter, 'storeId' | 'freeBytes'>,
@@ -99,9 +100,9 @@ export function storeChecks(
 }
 
 /**
- * Looks at the folder of the databases: whether it can be written, lies on this machine, and has room.
+ * Checks the folder of the databases: whether it is writable, is on this machine, and has free space.
  *
- * @param look asks the file system of a folder; default statfs(2)
+ * @param look reads the file system of a folder; default statfs(2)
  */
 export function dataChecks(
   directory: string,
@@ -134,7 +135,7 @@ export function dataChecks(
   ];
 }
 
-/** Looks at the lanes: what runs, and whether work piles up. */
+/** Checks the lanes: the running tasks, and whether work piles up. */
 export function laneCheck(engine: Pick<TaskEngine, 'list' | 'counts'>): DoctorCheck {
   return {
     id: 'tasks.lanes',
@@ -150,7 +151,7 @@ export function laneCheck(engine: Pick<TaskEngine, 'list' | 'counts'>): DoctorCh
   };
 }
 
-/** Looks whether the wall clock was set while the daemon ran; attestations are only as good as it. */
+/** Checks whether the wall clock was changed while the daemon ran; the times in attestations depend on it. */
 export function clockCheck(clock: Clock): DoctorCheck {
   const offset = clock.now() - clock.monotonic();
   return {
@@ -165,7 +166,7 @@ export function clockCheck(clock: Clock): DoctorCheck {
   };
 }
 
-/** Writes a file and takes it away again. @throws what the file system says */
+/** Writes a file and removes it again. @throws the file system error */
 async function writeProbe(directory: string, bootId: string): Promise<void> {
   const path = join(directory, `.doctor-${bootId}`);
   const handle = await open(path, 'w', 0o600);

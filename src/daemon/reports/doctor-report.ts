@@ -4,14 +4,14 @@ import type { ReportHandler } from '../api/define-report.ts';
 /** `degraded` needs attention, `failing` is broken. */
 export type DoctorStatus = 'ok' | 'degraded' | 'failing';
 
-/** What one check found. */
+/** The result of one check. */
 export interface DoctorFinding {
   readonly status: DoctorStatus;
-  /** What was found, and what to do about it. */
+  /** The finding, and the advice for it. */
   readonly message: string;
 }
 
-/** One thing that the doctor looks at. */
+/** One check of the doctor report. */
 export interface DoctorCheck {
   /** Stable name, such as `store.writable`. */
   readonly id: string;
@@ -28,7 +28,7 @@ export interface DoctorOptions {
 
 const SEVERITY: readonly DoctorStatus[] = ['ok', 'degraded', 'failing'];
 
-/** The report `daemon.doctor`: runs every check and says since when each has its status. */
+/** The report `daemon.doctor`: runs every check and says since when each has had its status. */
 export function createDoctorReport({
   checks,
   clock,

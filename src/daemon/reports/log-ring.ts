@@ -11,19 +11,15 @@ export interface LogRing extends LogDestination {
   tail(count: number): readonly RingLine[];
 }
 
-/** Maximum number of lines that are kept. */
+/** Maximum number of kept lines. */
 const MAX_LINES = 2000;
-/** Longest line that is kept whole; of a longer one the message is cut. */
+/** Maximum length of a message; longer ones are cut. */
 const MAX_MESSAGE_LENGTH = 2000;
 
-/**
- * Keeps the newest lines while passing every line on.
- *
- * @param next where the lines go
- */
+/** Creates a ring that keeps the newest lines and passes every line to `next`. */
 export function createLogRing(next: LogDestination): LogRing {
   const lines: RingLine[] = [];
-  // The place of the next line; once the ring is full it is also that of the oldest.
+  // The index of the next line; once the ring is full, it is also the index of the oldest line.
   let at = 0;
   return {
     write: (text) => {

@@ -5,9 +5,9 @@ import { unknownName } from '../../contract/problems/value-errors.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import type { TaskEngine, Task } from '../tasks/task-engine.ts';
 
-/** Maximum number of tasks of the list. */
+/** Maximum number of tasks in the list. */
 const LIST_MAX = 500;
-/** Longest arguments or result of one task in the list; task.status has them whole. */
+/** Maximum length of a task's arguments or result in the list; task.status reports them in full. */
 const MEMBER_MAX_LENGTH = 2000;
 const OMITTED = { omitted: 'too long for the list; see task.status' };
 
@@ -49,5 +49,5 @@ function bounded(value: Readonly<Record<string, unknown>>): Readonly<Record<stri
 }
 
 function unknownTask(taskId: string): never {
-  throw new ServiceError('unknown_task', unknownName('task', taskId, 'task.list has those that are kept'));
+  throw new ServiceError('unknown_task', unknownName('task', taskId, 'task.list shows the kept ones'));
 }

@@ -1,8 +1,8 @@
 import type { Schedule } from './schedule.ts';
 
 /**
- * The slot after `now` of a fixed rate: `next + k * every` with the smallest k >= 0 that lands after now. Slots that
- * were missed collapse into the run that is due, and the rate does not drift.
+ * The slot after `now` of a fixed rate: `next + k * every` with the smallest k >= 0 that is after now. All missed slots
+ * together become the one run that is due, and the rate does not drift.
  *
  * @param next a slot of the rate, Unix seconds
  * @param every seconds, at least 1
@@ -13,7 +13,7 @@ export function nextSlot(next: number, every: number, now: number): number {
   return next + (Math.floor((now - next) / every) + 1) * every;
 }
 
-/** Whether a schedule is to run at `now`, Unix seconds. */
+/** Whether a schedule is due at `now`, Unix seconds. */
 export function isDue(schedule: Schedule, now: number): boolean {
   return schedule.enabled && schedule.next_run_unix_seconds !== null && schedule.next_run_unix_seconds <= now;
 }
@@ -30,17 +30,17 @@ export function afterRun(schedule: Schedule, run: RunRecord, now: number): Sched
   return advanced(counted(schedule, [run], now), now);
 }
 
-/** The schedule after a slot that was left out because the run before was still active. */
+/** The schedule after a slot that was skipped because the previous run was still active. */
 export function afterOverlap(schedule: Schedule, now: number): Schedule {
   return advanced({ ...schedule, skipped_overlap: schedule.skipped_overlap + 1 }, now);
 }
 
-/** The schedule after requested runs: they count, and the next run stays as it is. */
+/** The schedule after requested runs: they are counted, but the next run keeps its time. */
 export function afterRequestedRuns(schedule: Schedule, runs: readonly RunRecord[], now: number): Schedule {
   return counted(schedule, runs, now);
 }
 
-/** Runs that are left until `max_runs`, or `null` without a limit. */
+/** The number of runs left until `max_runs`, or `null` without a limit. */
 export function runsLeft({ max_runs: most, run_count: runs }: Schedule): number | null {
   return most === null ? null : Math.max(0, most - runs);
 }

@@ -25,10 +25,12 @@ export interface ScheduleActionOptions {
   readonly onChanged: () => void;
 }
 
-/** Maximum number of schedules that one run of a group takes. */
+/** Maximum number of schedules in one run of a group. */
 const GROUP_RUNS_MAX = 100;
 
-/** The actions `schedule-add`, `schedule-update`, `schedule-remove` and `schedule-run`; each is done in its request. */
+/**
+ * The actions `schedule-add`, `schedule-update`, `schedule-remove` and `schedule-run`; each runs inside its request.
+ */
 export function createScheduleActions(options: ScheduleActionOptions): readonly DefinedAction[] {
   const { engine } = options;
   const changing =
@@ -53,11 +55,11 @@ function addSchedule(options: ScheduleActionOptions, body: BodyOf<'schedule-add'
   if (repository.get(schedule.id) !== null) {
     throw new ServiceError(
       'schedule_exists',
-      `the schedule "${schedule.id}" exists: update it, or choose another id`,
+      `the schedule "${schedule.id}" already exists: update it, or choose another id`,
     );
   }
   if (repository.count() >= MAX_SCHEDULES) {
-    throw new ServiceError('invalid_request', `there are ${MAX_SCHEDULES} schedules already: remove some`);
+    throw new ServiceError('invalid_request', `there are already ${MAX_SCHEDULES} schedules: remove some`);
   }
   repository.insert(schedule);
   return { schedule };
@@ -67,7 +69,7 @@ function updateSchedule(options: ScheduleActionOptions, body: BodyOf<'schedule-u
   const { repository, engine, clock } = options;
   const before = known(repository, body.id);
   const schedule = changedSchedule(before, body, unixSeconds(clock));
-  // A schedule that this daemon cannot run can still be disabled or given another time.
+  // A schedule that this daemon cannot run may still be disabled or get another time.
   if (!isSameTarget(before, schedule)) scheduledCall(schedule, engine.jobs);
   repository.update(schedule);
   return { schedule };
@@ -98,7 +100,7 @@ function known(repository: ScheduleRepository, id: string): Schedule {
   if (schedule !== null) return schedule;
   throw new ServiceError(
     'unknown_schedule',
-    unknownName('schedule', id, 'schedule.list has those that exist'),
+    unknownName('schedule', id, 'schedule.list shows the existing ones'),
   );
 }
 

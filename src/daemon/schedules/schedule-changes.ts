@@ -14,7 +14,7 @@ type Timing = Pick<
 >;
 
 /**
- * The schedule that a body of schedule-add asks for. Without a time of its own a repeating schedule runs first after one
+ * The schedule that a body of schedule-add describes. A repeating schedule without a time first runs after one
  * interval.
  *
  * @param id used when the body has none
@@ -42,8 +42,8 @@ export function newSchedule(body: BodyOf<'schedule-add'>, id: string, now: numbe
 }
 
 /**
- * A schedule with the changes of a body of schedule-update. A new interval counts from now unless a time is given; a
- * schedule that is enabled again continues with its next slot and makes up for none.
+ * A schedule with the changes of a body of schedule-update. A new interval counts from now unless a time is given. A
+ * schedule that is enabled again continues with its next slot; the missed slots are not run.
  *
  * @param now Unix seconds
  * @throws ServiceError `invalid_request` when it would be enabled without ever running, and as {@link newSchedule}
@@ -78,7 +78,7 @@ export function changedSchedule(schedule: Schedule, body: BodyOf<'schedule-updat
   };
 }
 
-/** When a schedule runs whose time is not changed. */
+/** When a schedule runs next if the change does not set its time. */
 function continued(
   { next_run_unix_seconds: next }: Schedule,
   every: number | null,

@@ -3,13 +3,13 @@ import type { DoctorCheck } from '../reports/doctor-report.ts';
 import type { ScheduleRepository } from './schedule-repository.ts';
 import type { Schedule } from './schedule.ts';
 
-/** A schedule that is due for longer has not been run. */
+/** A schedule that has been due for longer than this counts as late. */
 const LATE_SECONDS = 60;
 /** Intervals below this leave little time for the work itself. */
 const SHORT_SECONDS = 10;
 const NAMES_MAX = 5;
 
-/** Looks for schedules that are late, run too often, or could not be run. */
+/** Finds schedules that are late, run too often, or could not be run. */
 export function scheduleCheck(repository: Pick<ScheduleRepository, 'list'>, clock: Clock): DoctorCheck {
   return {
     id: 'schedules',

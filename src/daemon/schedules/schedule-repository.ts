@@ -2,7 +2,7 @@ import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { Schedule } from './schedule.ts';
 
-/** Which schedules a list is to have; what is `null` does not matter. */
+/** Selects the schedules of a list; `null` matches all. */
 export interface ScheduleFilter {
   readonly id: string | null;
   readonly group: ScheduleGroup | null;
@@ -12,21 +12,21 @@ export interface ScheduleFilter {
 /** The schedule table. Single statements; callers group them. */
 export interface ScheduleRepository {
   get(id: string): Schedule | null;
-  /** In order of `id`. */
+  /** Ordered by `id`. */
   list(filter: ScheduleFilter): readonly Schedule[];
   count(): number;
   insert(schedule: Schedule): void;
   /** Writes every column of the row with this id. */
   update(schedule: Schedule): void;
-  /** @returns whether there was one */
+  /** @returns whether the schedule existed */
   remove(id: string): boolean;
   /** Ids of the enabled schedules due at `now`, longest due first. */
   due(now: number): readonly string[];
   /** When the next enabled schedule is due, Unix seconds. */
   nextDue(): number | null;
-  /** Notes how the task that was the last run of a schedule ended. */
+  /** Records how the task of a schedule's last run ended. */
   recordStatus(taskId: string, status: string): void;
-  /** Takes the status of every last run from the tasks that are still kept. */
+  /** Updates the status of every last run from the tasks that are still kept. */
   refreshStatuses(): void;
 }
 

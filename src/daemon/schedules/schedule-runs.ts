@@ -18,19 +18,19 @@ export interface ScheduleRunOptions {
   readonly failpoints: Failpoints;
 }
 
-/** Between the task of a run and the schedule's next slot; both are in one transaction. */
+/** Between the insert of a run's task and the update of the schedule's next slot; one transaction contains both. */
 export const TASK_QUEUED_FAILPOINT = 'schedule.task.queued';
 
 /** Queues the tasks of schedules. */
 export interface ScheduleRuns {
   /**
-   * Runs the slot of a schedule that is due, exactly once however often this is called: one transaction
-   * queues the task and advances the schedule. A run is skipped while the one before it is still active; a run that
-   * cannot be queued counts as failed.
+   * Runs the due slot of a schedule, exactly once even if called repeatedly: one transaction queues the task and
+   * advances the schedule. A run is skipped while the previous one is still active; a run that cannot be queued counts
+   * as failed.
    */
   fire(id: string): void;
   /**
-   * Queues requested runs, back to back; the next slot stays as it is.
+   * Queues requested runs, back to back; the next slot keeps its time.
    *
    * @returns the ids of their tasks
    * @throws ServiceError `action_not_schedulable`, `not_implemented`, `invalid_request`; then nothing was queued
@@ -38,7 +38,7 @@ export interface ScheduleRuns {
   request(schedule: Schedule, count: number): readonly string[];
 }
 
-/** Creates what queues the tasks of schedules. */
+/** Creates the functions that queue the tasks of schedules. */
 export function createScheduleRuns(options: ScheduleRunOptions): ScheduleRuns {
   const { database, repository, engine, clock, logger } = options;
 
@@ -55,7 +55,9 @@ export function createScheduleRuns(options: ScheduleRunOptions): ScheduleRuns {
     return { taskId: task.task_id, status: task.status };
   };
 
-  /** Joins an equal task that is queued or running, so that a slot never waits behind work that does the same. */
+  /**
+   * Joins an equal task that is queued or running, so that a slot never waits behind a task that does the same work.
+   */
   const queueOrFail = (schedule: Schedule): RunRecord => {
     try {
       return queue(schedule, true);

@@ -14,19 +14,19 @@ export interface ScheduleTimerOptions {
 /** Runs schedules when they are due. */
 export interface ScheduleTimer {
   start(): void;
-  /** Looks again when to run next; call it after every change of a schedule. */
+  /** Computes the next wake-up again; call it after every change of a schedule. */
   wake(): void;
   stop(): Promise<void>;
 }
 
-/** Longest sleep; the wall clock may have been set meanwhile. */
+/** Maximum sleep, because the wall clock may be changed meanwhile. */
 const MAX_SLEEP_MS = 30_000;
-/** Wait before a run that the database refused is tried again. */
+/** Wait before a retry when the database refused a run. */
 const RETRY_MS = 5000;
-/** Schedules run between two turns of the event loop; each is a write to the disk. */
+/** Schedules run between two turns of the event loop; each run is a write to the disk. */
 const RUNS_PER_TURN = 20;
 
-/** Creates a timer that runs nothing before `start`; it sleeps until the next schedule is due. */
+/** Creates a timer. It runs nothing before `start`, and sleeps until the next schedule is due. */
 export function createScheduleTimer({
   repository,
   runs,
@@ -37,7 +37,7 @@ export function createScheduleTimer({
   const stopping = new AbortController();
   let loop: Promise<void> = Promise.resolve();
 
-  /** @returns whether every schedule that is due ran */
+  /** @returns whether every due schedule ran */
   const fireDue = async (): Promise<boolean> => {
     let complete = true;
     for (const [index, id] of repository.due(unixSeconds(clock)).entries()) {
@@ -70,11 +70,11 @@ export function createScheduleTimer({
 
   const runForever = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      // Before the turn, so that a change during it shortens the sleep after it.
+      // Created before the turn, so that a change during the turn shortens the sleep after it.
       waiting = new AbortController();
       const ms = await turn();
       if (stopping.signal.aborted) return;
-      // Rejected only by `wake` and `stop`.
+      // Only `wake` and `stop` reject this sleep.
       await clock.sleep(ms, waiting.signal).catch(() => undefined);
     }
   };

@@ -8,7 +8,7 @@ export interface Schedule {
   /** `key=value` pairs for the arguments of the job that `action` names. */
   readonly args: readonly string[];
   readonly enabled: boolean;
-  /** `null` when it will not run by itself again; never `null` while it is enabled. */
+  /** `null` when no further run is planned; never `null` while the schedule is enabled. */
   readonly next_run_unix_seconds: number | null;
   /** `null` for a schedule that runs once. */
   readonly every_seconds: number | null;
@@ -18,11 +18,11 @@ export interface Schedule {
   readonly last_task_id: string | null;
   /** Status of the last run's task; `failed` when the run could not be queued. */
   readonly last_status: string | null;
-  /** Runs left out because the one before was still active. */
+  /** Runs skipped because the previous one was still active. */
   readonly skipped_overlap: number;
   /** Whether `max_runs` is reached. */
   readonly exhausted: boolean;
 }
 
-/** Maximum number of schedules that one daemon keeps. */
+/** Maximum number of schedules of one daemon. */
 export const MAX_SCHEDULES = 1000;

@@ -7,25 +7,26 @@ import type { JobRegistry } from '../tasks/job-registry.ts';
 import type { JobCall } from '../tasks/job.ts';
 import type { Schedule } from './schedule.ts';
 
-/** Jobs that have a name in the interface and that this version cannot run yet. */
+/** Jobs of the interface that this version cannot run yet. */
 const PLANNED: Readonly<Record<ScheduleGroup, readonly string[]>> = {
   res: [],
   parse: ['parse', 'parse-full'],
   i18n: ['task-build', 'worker-run', 'proofread', 'handoff-export', 'memory-maintain', 'publish'],
 };
 
-/** What every schedule may add to the arguments of its job. */
+/** The fields that every schedule may add to the arguments of its job. */
 const AUDIT = ControlBodySchema.pick({ reviewer: true, reason: true }).strip();
 
-/** What a run of a schedule queues, and what is recorded on its task. */
+/** The job that a run of a schedule queues, and the fields recorded on its task. */
 export interface ScheduledCall extends JobCall {
   readonly audit: Pick<ControlBody, AuditField>;
 }
 
 /**
- * Parses what a schedule runs: the job that its action names, with the `key=value` pairs as the job's arguments.
+ * Parses the call of a schedule: the job that its action names, with the `key=value` pairs as the job's arguments.
  *
- * @throws ServiceError `action_not_schedulable`, `not_implemented`, `invalid_request` (pointers into the schedule's body)
+ * @throws ServiceError `action_not_schedulable`, `not_implemented`, `invalid_request` (pointers into the schedule's
+ * body)
  */
 export function scheduledCall(
   { group, action, args }: Pick<Schedule, 'group' | 'action' | 'args'>,

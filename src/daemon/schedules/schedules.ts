@@ -27,12 +27,12 @@ export interface Schedules {
   readonly actions: readonly DefinedAction[];
   readonly reports: readonly DefinedReport[];
   readonly check: DoctorCheck;
-  /** Begins to run what is due; after the engine has recovered. */
+  /** Starts to run due schedules; call it after the engine has recovered. */
   start(): void;
   stop(): Promise<void>;
 }
 
-/** Puts the schedules together. */
+/** Assembles the schedules. */
 export function createSchedules(options: SchedulesOptions): Schedules {
   const { database, engine, clock, logger } = options;
   const repository = createScheduleRepository(database);
@@ -46,7 +46,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     reports: [createListReport(repository, engine)],
     check: scheduleCheck(repository, clock),
     start: () => {
-      // Of tasks that ended just before an earlier process died.
+      // Covers tasks that ended just before an earlier process died.
       repository.refreshStatuses();
       timer.start();
     },

@@ -20,7 +20,7 @@ export interface TaskEngineOptions {
   readonly clock: Clock;
   /** In [0, 1); for the jitter of retries. */
   readonly random: () => number;
-  /** Makes task ids, in ascending order. */
+  /** Creates task ids in ascending order. */
   readonly createId: () => string;
   readonly logger: Logger;
   /** Different for every start of the process. */
@@ -98,7 +98,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   };
 }
 
-/** A running task has newer progress in memory than in its row. */
+/** Adds the progress of a running task: the progress in memory is newer than the row. */
 function withProgress(runner: LaneRunner, task: Task): Task {
   const progress = task.finished_at === null ? runner.run(task.task_id)?.progress() : null;
   return progress === null || progress === undefined ? task : { ...task, progress };
@@ -115,7 +115,7 @@ function createEndings(logger: Logger): {
         try {
           listener(task);
         } catch (error) {
-          logger.error({ err: error, task_id: task.task_id }, 'a listener to the end of tasks failed');
+          logger.error({ err: error, task_id: task.task_id }, 'a listener for finished tasks failed');
         }
       }
     },

@@ -1,12 +1,12 @@
 import type { Database } from '../database/sqlite-database.ts';
 
-/** Which task an idempotency key made. */
+/** Maps idempotency keys to the tasks created under them. */
 export interface IdempotencyRepository {
-  /** The task made under the key at or after `since` (Unix seconds). */
+  /** The task created under the key at or after `since` (Unix seconds). */
   find(keyDigest: string, since: number): { readonly taskId: string; readonly dedupeKey: string } | null;
-  /** Remembers the task, in place of what the key stood for before. */
+  /** Records the task; replaces an earlier task of the key. */
   remember(keyDigest: string, taskId: string, dedupeKey: string, now: number): void;
-  /** Forgets the keys of a task, so that the same request can be made again. */
+  /** Deletes the keys of a task, so that the same request can be sent again. */
   forgetTask(taskId: string): void;
   forgetBefore(before: number): void;
 }

@@ -19,7 +19,7 @@ export interface InlineTaskOptions {
   readonly onEnded: (task: Task) => void;
 }
 
-/** Creates the function that runs tasks inside their request, one after the other. */
+/** Creates the function that runs tasks inside their request, one after another. */
 export function createInlineTasks(options: InlineTaskOptions): TaskEngine['recordInline'] {
   const { database, repository, clock } = options;
   let last: Promise<unknown> = Promise.resolve();
@@ -41,7 +41,7 @@ export function createInlineTasks(options: InlineTaskOptions): TaskEngine['recor
     }
   };
 
-  /** Records the failure, and lets the same request be made again under its key. */
+  /** Records the failure. The same request can then be sent again under its key. */
   const fail = (task: Task, error: unknown): void => {
     try {
       const ended = database.transaction(() => {
@@ -59,7 +59,7 @@ export function createInlineTasks(options: InlineTaskOptions): TaskEngine['recor
 
   return (submission, run) => {
     const next = last.then(() => execute(submission, run));
-    // The caller gets the error; the next task only waits for the end.
+    // The caller gets the error; the next task only needs to wait for the end.
     last = next.catch(() => undefined);
     return next;
   };

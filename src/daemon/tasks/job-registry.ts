@@ -3,10 +3,10 @@ import type { Job } from './job.ts';
 
 /** The jobs that this daemon can run. */
 export interface JobRegistry {
-  /** Adds jobs; before the engine starts. Throws when a kind is registered twice. */
+  /** Adds jobs; call it before the engine starts. Throws when a kind is registered twice. */
   register(...jobs: readonly Job[]): void;
   find(kind: string): Job | null;
-  /** Kinds that schedules of a group can run, in the order of registration. */
+  /** Kinds of jobs that schedules of a group can run, in the order of registration. */
   kindsOf(group: ScheduleGroup): readonly string[];
 }
 

@@ -2,20 +2,20 @@ import type { z } from 'zod';
 import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
 import { TaskError, type TaskArguments, type TaskContext, type TaskLane, type TaskResult } from './task.ts';
 
-/** One kind of background work. Actions, schedules and events queue tasks of it. */
+/** One kind of background work. Actions, schedules and events queue tasks of this kind. */
 export interface JobDefinition<Arguments extends z.ZodObject = z.ZodObject> {
   /** The kind of its tasks. */
   readonly kind: string;
-  /** For the reference. */
+  /** Appears in the reference documentation. */
   readonly summary: string;
   readonly lane: Exclude<TaskLane, 'admin'>;
   /** Groups whose schedules can run it. */
   readonly groups: readonly ScheduleGroup[];
   readonly arguments: Arguments;
-  /** Whether a task found running at boot is queued again (`true`) or failed with `daemon_restarted`. */
+  /** Whether a task found running at boot is queued again (`true`) or fails with `daemon_restarted`. */
   readonly resumable: boolean;
   readonly maxAttempts: number;
-  /** Whether a task needs the store to itself (`exclusive`), with other readers (`shared`), or not at all. */
+  /** Whether a task locks the store exclusively, shares the lock with other readers, or takes no lock. */
   readonly storeLock: 'exclusive' | 'shared' | 'none';
 }
 
@@ -24,20 +24,20 @@ export type ArgumentsOf<J extends JobDefinition> = z.output<J['arguments']>;
 
 /** A job that this daemon can run. */
 export interface Job extends JobDefinition {
-  /** @throws TaskError for expected failures; anything else fails the task as `internal_error` */
+  /** @throws TaskError for expected failures; any other error fails the task as `internal_error` */
   run(context: TaskContext): Promise<TaskResult>;
 }
 
-/** What queues a task of a job: its kind and its arguments, defaults filled in. */
+/** A request to queue a task: the kind of its job, and its arguments with defaults filled in. */
 export interface JobCall {
   readonly kind: string;
   readonly args: TaskArguments;
 }
 
 /**
- * Gives a job its work.
+ * Combines a job definition with its implementation.
  *
- * @param run called with the arguments as the job's schema parses them
+ * @param run called with the arguments as parsed by the job's schema
  */
 export function implementJob<J extends JobDefinition>(
   definition: J,
@@ -49,7 +49,7 @@ export function implementJob<J extends JobDefinition>(
   };
 }
 
-/** Makes the call of a job. Throws ZodError for arguments that the job does not accept. */
+/** Creates the call of a job. Throws ZodError for arguments that the job does not accept. */
 export function callOf<J extends JobDefinition>(
   definition: J,
   args: z.input<J['arguments']>,
@@ -64,6 +64,6 @@ function storedArguments<J extends JobDefinition>(definition: J, args: TaskArgum
   throw new TaskError(
     'arguments_invalid',
     `the arguments of this task do not fit ${definition.kind}: ${issue?.path.map(String).join('.') ?? ''} ${issue?.message ?? ''}; ` +
-      'another version of the daemon queued it, start it again',
+      'another version of the daemon queued it, so start it again',
   );
 }

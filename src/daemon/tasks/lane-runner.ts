@@ -11,15 +11,15 @@ export interface LaneRunnerOptions extends TaskExecutionOptions {
   readonly bootId: string;
 }
 
-/** Starts what is queued, one task a lane, and records how each ended. */
+/** Starts queued tasks, one per lane, and records how each ended. */
 export interface LaneRunner {
-  /** Begins to start tasks. */
+  /** Starts the runner. */
   start(): void;
-  /** Looks for what can start; cheap, and safe to call at any time. */
+  /** Looks for tasks that can start; cheap, and safe to call at any time. */
   wake(): void;
-  /** The run of a task, if it runs now. */
+  /** The run of a task, or `null` when it does not run now. */
   run(taskId: string): TaskRun | null;
-  /** Starts nothing more, asks every run to stop, and waits for them at most `graceMs`. */
+  /** Starts no more tasks, asks every run to stop, and waits for them for at most `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -31,10 +31,10 @@ interface BusyLane {
 
 /** Lanes whose tasks the runner starts; `admin` tasks run inside their request. */
 const LANES: readonly TaskLane[] = ['release', 'verify', 'parse', 'i18n'];
-/** Longest sleep; the wall clock may have been set meanwhile. */
+/** Maximum sleep, because the wall clock may be changed meanwhile. */
 const MAX_TIMER_MS = 60_000;
 
-/** Creates a runner that starts nothing before `start`. */
+/** Creates a runner. It starts no task before `start`. */
 export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
   const { repository, jobs, clock, logger } = options;
   const execution = createTaskExecution(options);
@@ -48,7 +48,7 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
   const wake = (): void => {
     if (woken || stopping || !started) return;
     woken = true;
-    // Later, so that a submission is answered with the queued row before its task begins.
+    // Deferred, so that a submission is answered with the queued row before its task begins.
     queueMicrotask(() => {
       woken = false;
       startDue();
@@ -58,7 +58,7 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
   const wakeAfter = (ms: number): void => {
     timer.abort();
     timer = new AbortController();
-    // The sleep only rejects when the timer is set again or the runner stops.
+    // This sleep rejects only when the timer is set again or the runner stops.
     clock.sleep(ms, timer.signal).then(wake, () => undefined);
   };
 
@@ -116,7 +116,7 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
   };
 }
 
-/** The next due task of every lane that is not busy. */
+/** The next due task of every idle lane. */
 function laneHeads(
   { repository, jobs }: Pick<LaneRunnerOptions, 'repository' | 'jobs'>,
   busy: ReadonlyMap<TaskLane, unknown>,
@@ -131,7 +131,7 @@ function laneHeads(
   });
 }
 
-/** Waits for runs to end. @returns whether all did within `graceMs` */
+/** Waits for runs to end. @returns whether all ended within `graceMs` */
 async function endWithin(clock: Clock, ended: readonly Promise<void>[], graceMs: number): Promise<boolean> {
   const grace = new AbortController();
   const inTime = await Promise.race([

@@ -4,10 +4,10 @@ import type { TaskEnding, TaskRepository } from './task-repository.ts';
 import type { TaskContext } from './task.ts';
 
 /**
- * Writes what became of a task.
+ * Writes the outcome of a task.
  *
  * @param nowMs wall clock, Unix milliseconds
- * @returns the task when it is terminal now, `null` when it is queued again
+ * @returns the task when it is now terminal, `null` when it is queued again
  */
 export function recordOutcome(
   repository: TaskRepository,

@@ -1,8 +1,8 @@
-/** Names of fields whose values are credentials, wherever they appear. */
+/** Matches names of fields whose values are credentials, at any depth. */
 const SECRET_NAME = /token|secret|password|passphrase|authorization|cookie|credential|api_?key|private_?key/i;
 const MAX_DEPTH = 6;
 
-/** Replaces the values of fields that are named like credentials; what is nested too deep is left out. */
+/** Replaces the values of fields whose names suggest credentials; values that are nested too deep are omitted. */
 export function redactFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return redact(fields, 0) as Readonly<Record<string, unknown>>;
 }

@@ -1,14 +1,14 @@
 import type { StoreLockState } from './task-start-rules.ts';
 import type { JobDefinition } from './job.ts';
 
-/** The lock on the snapshot store across lanes: many that share it, or one that has it to itself. */
+/** The lock on the snapshot store across lanes: many shared holders or one exclusive holder. */
 export interface StoreLock {
   state(): StoreLockState;
   /**
-   * Takes the lock.
+   * Acquires the lock.
    *
-   * @returns gives it back; further calls do nothing
-   * @throws Error when it cannot be had now; ask `state` first
+   * @returns a function that releases it; further calls do nothing
+   * @throws Error when the lock is not available now; check `state` first
    */
   acquire(mode: JobDefinition['storeLock']): () => void;
 }

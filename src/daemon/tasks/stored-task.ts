@@ -32,7 +32,7 @@ export interface StoredTask {
   readonly correlation_id: string | null;
 }
 
-/** The task that a row of the table holds. */
+/** Converts a row of the table to the task. */
 export function taskOf(record: StoredTask): Task {
   return {
     task_id: record.task_id,

@@ -7,7 +7,7 @@ import { idempotencyDigest, taskDedupeKey } from './task-identity.ts';
 import type { TaskRepository } from './task-repository.ts';
 import { TaskError } from './task.ts';
 
-/** Seconds for which an idempotency key stands for the task that it made. */
+/** Seconds for which an idempotency key refers to the task created under it. */
 export const IDEMPOTENCY_SECONDS = 86_400;
 
 export interface TaskAcceptanceOptions {
@@ -19,7 +19,7 @@ export interface TaskAcceptanceOptions {
   readonly bootId: string;
 }
 
-/** An accepted task: a new one, or the one that it would repeat. */
+/** An accepted task: a new one, or the existing one that the request repeats. */
 export interface AcceptedTask {
   readonly task: Task;
   readonly deduplicated: boolean;
@@ -27,17 +27,17 @@ export interface AcceptedTask {
 
 /** Writes the rows of new tasks. Each throws TaskError `idempotency_key_reused`. */
 export interface TaskAcceptance {
-  /** A queued task of a job. */
+  /** Creates a queued task of a job. */
   queue(submission: TaskSubmission, job: JobDefinition): AcceptedTask;
-  /** A task that runs now, inside its request. */
+  /** Creates a task that runs now, inside its request. */
   begin(submission: InlineSubmission): AcceptedTask;
 }
 
-/** Creates what accepts tasks. */
+/** Creates the functions that accept tasks. */
 export function createTaskAcceptance(options: TaskAcceptanceOptions): TaskAcceptance {
   const { database, repository, idempotency, clock } = options;
 
-  /** The task that the submission's idempotency key made. */
+  /** The task created under the submission's idempotency key. */
   const replayed = ({ idempotencyKey, kind }: InlineSubmission, dedupeKey: string): Task | null => {
     if (idempotencyKey === undefined) return null;
     const since = unixSeconds(clock) - IDEMPOTENCY_SECONDS;
@@ -46,7 +46,7 @@ export function createTaskAcceptance(options: TaskAcceptanceOptions): TaskAccept
     if (known.dedupeKey !== dedupeKey) {
       throw new TaskError(
         'idempotency_key_reused',
-        `the Idempotency-Key was used for another request than ${kind} with these fields; send a new key`,
+        `the Idempotency-Key was used for a request other than ${kind} with these fields; send a new key`,
       );
     }
     return repository.get(known.taskId);

@@ -25,7 +25,7 @@ export function createTaskCancellation(
 ): (taskId: string, reason: string | null) => Task {
   const { database, repository, runner, log } = options;
 
-  /** @returns the task: ended when it was queued, else marked */
+  /** @returns the task: ended if it was queued, otherwise marked */
   const mark = (task: Task, reason: string | null): Task =>
     database.transaction(() => {
       const now = unixSeconds(options.clock);
@@ -38,7 +38,7 @@ export function createTaskCancellation(
   return (taskId, reason) => {
     const task = repository.get(taskId);
     if (task === null) {
-      throw new TaskError('unknown_task', unknownName('task', taskId, 'task.list has those that are kept'));
+      throw new TaskError('unknown_task', unknownName('task', taskId, 'task.list shows the kept ones'));
     }
     if (task.finished_at !== null) {
       throw new TaskError('task_already_terminal', `task ${taskId} has already ended: ${task.status}`);

@@ -2,7 +2,7 @@ import type { JobRegistry } from './job-registry.ts';
 import type { AcceptedTask } from './task-acceptance.ts';
 import type { TaskArguments, TaskLane, TaskResult, TaskStatus } from './task.ts';
 
-/** A task as the engine and the reports have it. Times are Unix seconds. */
+/** A task as the engine and the reports represent it. Times are Unix seconds. */
 export interface Task {
   readonly task_id: string;
   readonly kind: string;
@@ -32,7 +32,7 @@ export interface Task {
   readonly correlation_id: string | null;
 }
 
-/** A task that is done inside its request. */
+/** A task that runs inside its request. */
 export interface InlineSubmission {
   readonly kind: string;
   readonly args: TaskArguments;
@@ -51,7 +51,7 @@ export interface TaskSubmission extends InlineSubmission {
 
 /** One line of a task's log. */
 export interface TaskLogLine {
-  /** 1 for the first line; gaps mean that lines were dropped. */
+  /** Starts at 1; gaps mean that lines were dropped. */
   readonly seq: number;
   /** Unix seconds. */
   readonly ts: number;
@@ -67,21 +67,20 @@ export interface TaskLogPage {
   readonly truncated: boolean;
 }
 
-/** Runs tasks in lanes, one at a time each, and keeps every one of them in the main database. */
+/** Runs tasks in lanes, one at a time in each, and stores every task in the main database. */
 export interface TaskEngine {
-  /** What it can run. */
   readonly jobs: JobRegistry;
   /**
-   * Queues a task. The row is durable when this returns; an equal task that is live, or the one that the same
-   * idempotency key made within the last 24 hours, is returned in its place. Inside a transaction of the same database
-   * the row comes and goes with that transaction, and nothing runs before it ends.
+   * Queues a task. The row is durable when this returns. When an equal task is queued or running, or the same
+   * idempotency key created a task within the last 24 hours, that task is returned instead. Inside a transaction of the
+   * same database the row is committed or rolled back with that transaction, and nothing runs before it ends.
    *
-   * @throws TaskError `idempotency_key_reused` when the key was used for something else
+   * @throws TaskError `idempotency_key_reused` when the key was used for a different request
    */
   submit(submission: TaskSubmission): AcceptedTask;
   /**
    * Records a task that runs inside the request and is finished when this returns. When `run` throws, the task is
-   * recorded as failed and the error is passed on. With an idempotency key that is known, `run` is not called.
+   * recorded as failed and the error is rethrown. With a known idempotency key, `run` is not called.
    */
   recordInline(
     submission: InlineSubmission,
@@ -92,20 +91,20 @@ export interface TaskEngine {
   get(taskId: string): Task | null;
   /** Newest first, at most `limit`. */
   list(limit: number): readonly Task[];
-  /** The log of a task, or `null` when there is no such task. */
+  /** The log of a task, or `null` when the task does not exist. */
   logs(taskId: string): TaskLogPage | null;
   counts(): Readonly<Record<TaskStatus, number>>;
-  /** Whether a task that was submitted with this `scheduleId` has not ended. */
+  /** Whether a task submitted with this `scheduleId` has not ended. */
   isScheduleActive(scheduleId: string): boolean;
-  /** Called after every task that reached a terminal state. */
+  /** The listener is called after every task that reached a terminal state. */
   onFinished(listener: (task: Task) => void): void;
   /**
-   * Settles what an earlier process left behind; nothing runs yet. Call it when every job is registered; `start` does
-   * it otherwise.
+   * Recovers the tasks that an earlier process left behind; nothing runs yet. Call it after every job is registered;
+   * otherwise `start` calls it.
    */
   recover(): void;
-  /** Begins to run what is queued. */
+  /** Starts to run queued tasks. */
   start(): void;
-  /** Stops taking tasks, aborts running ones and waits for them at most `graceMs`. */
+  /** Accepts no more tasks, aborts running ones and waits for them for at most `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }

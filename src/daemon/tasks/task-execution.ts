@@ -21,20 +21,20 @@ export interface TaskExecutionOptions {
   readonly onEnded: (task: Task) => void;
 }
 
-/** Runs tasks that have begun, and records how each ended. */
+/** Runs started tasks, and records how each ended. */
 export interface TaskExecution {
-  /** The run of a task, before it begins. */
+  /** Creates the run of a task before it begins. */
   prepare(task: Task): TaskRun;
-  /** Resolves when the end of the task is recorded, or when recording was given up. */
+  /** Resolves when the end of the task is recorded, or when recording was abandoned. */
   execute(task: Task, job: Job, run: TaskRun): Promise<void>;
-  /** Gives up recording ends that the database still refuses. */
+  /** Stops the retries to record ends that the database still refuses. */
   abandon(): void;
 }
 
-/** Wait before the database is tried again after it refused a write. */
+/** Wait before a retry when the database refused a write. */
 export const DATABASE_RETRY_MS = 5000;
 
-/** Creates what runs tasks. */
+/** Creates the functions that run tasks. */
 export function createTaskExecution(options: TaskExecutionOptions): TaskExecution {
   const { repository, log, clock, logger } = options;
   let abandoned = false;
@@ -46,7 +46,7 @@ export function createTaskExecution(options: TaskExecutionOptions): TaskExecutio
     return recordOutcome(repository, taskId, outcome, clock.now());
   };
 
-  /** Tries again while the database refuses: the lane must not start another task before the end is recorded. */
+  /** Retries while the database refuses: the lane must not start another task before the end is recorded. */
   const recordPatiently = async (taskId: string, run: TaskRun, outcome: TaskOutcome): Promise<void> => {
     for (;;) {
       if (abandoned) return;

@@ -3,7 +3,7 @@ import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import type { TaskArguments } from './task.ts';
 
 /**
- * Names what a task does: two tasks of equal kind and equal arguments have the same key, whatever the order of their
+ * The key of a task's work: two tasks of equal kind and equal arguments have the same key, in any order of their
  * members.
  *
  * @returns the kind and the SHA-256 of the canonical arguments
@@ -12,7 +12,7 @@ export function taskDedupeKey(kind: string, args: TaskArguments): string {
   return `${kind}:${sha256(stringifyJsonExact(canonical(args)))}`;
 }
 
-/** What is stored of an idempotency key: callers choose keys freely, and may put a secret into one. */
+/** The stored form of an idempotency key. Clients choose keys freely, and a key may contain a secret. */
 export function idempotencyDigest(key: string): string {
   return sha256(key);
 }

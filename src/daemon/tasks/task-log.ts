@@ -5,7 +5,10 @@ import type { Database } from '../database/sqlite-database.ts';
 import { redactFields } from './redact-fields.ts';
 import type { TaskLogLine, TaskLogPage } from './task-engine.ts';
 
-/** The logs of tasks. Lines wait in memory for a moment, so that a busy task does not cost a disk flush a line. */
+/**
+ * The logs of tasks. Lines are buffered in memory for a moment, so that a busy task does not cause a disk flush per
+ * line.
+ */
 export interface TaskLog {
   add(
     taskId: string,
@@ -13,9 +16,9 @@ export interface TaskLog {
     message: string,
     fields?: Readonly<Record<string, unknown>>,
   ): void;
-  /** Writes the lines that wait. Never throws: a log that cannot be written must not fail its task. */
+  /** Writes the buffered lines. Never throws: a log that cannot be written must not fail its task. */
   flush(): void;
-  /** Lines so far, the newest where there are too many for one answer. */
+  /** The lines so far; only the newest when there are too many for one answer. */
   read(taskId: string): TaskLogPage;
 }
 
@@ -25,13 +28,13 @@ export interface TaskLogOptions {
   readonly logger: Logger;
 }
 
-/** Newest lines kept of one task. */
+/** Number of newest lines kept for one task. */
 export const TASK_LOG_MAX_LINES = 10_000;
 const FLUSH_INTERVAL_MS = 250;
 const MAX_WAITING_LINES = 500;
 const MAX_MESSAGE_LENGTH = 2000;
 const MAX_FIELDS_LENGTH = 8000;
-/** Maximum number of characters of one answer; beyond it the oldest lines are left out. */
+/** Maximum number of characters in one answer; the oldest lines beyond it are left out. */
 const MAX_PAGE_LENGTH = 4_000_000;
 
 interface WaitingLine {

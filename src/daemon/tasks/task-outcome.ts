@@ -1,16 +1,16 @@
 import { backoffMs, type BackoffOptions } from '../../platform/process/backoff.ts';
 import { TaskError, type TaskResult } from './task.ts';
 
-/** How a run ended: what the handler returned, or what it threw. */
+/** How a run ended: with a result of the handler, or with an error. */
 export type RunEnd =
   | { readonly returned: TaskResult }
   | {
       readonly thrown: unknown;
-      /** Whether the error is the handler's answer to its aborted signal. */
+      /** Whether the handler threw the error because its signal was aborted. */
       readonly byAbort: boolean;
     };
 
-/** What becomes of the task. */
+/** The next state of the task. */
 export type TaskOutcome =
   | { readonly next: 'succeeded'; readonly result: TaskResult }
   | {
@@ -20,9 +20,9 @@ export type TaskOutcome =
       readonly details: TaskResult | null;
     }
   | { readonly next: 'cancelled' }
-  /** Queued again after a wait, because trying again can help. */
+  /** Queued again after a wait, because a retry can help. */
   | { readonly next: 'retried'; readonly delayMs: number; readonly code: string; readonly reason: string }
-  /** Queued again without a wait, the attempt not counted: the daemon stopped while it ran. */
+  /** Queued again without a wait, and without counting the attempt: the daemon stopped during the run. */
   | { readonly next: 'resumed' };
 
 export interface OutcomeSituation {
@@ -35,16 +35,16 @@ export interface OutcomeSituation {
   readonly random: number;
 }
 
-/** What people read of a failure that has no code of its own. */
+/** The reason that users see for a failure without a code. */
 export const INTERNAL_REASON =
   "Something failed inside the daemon; its log has the details under the task's id.";
 
-/** What people read of a task that a stopping or killed daemon left behind. */
+/** The reason that users see for a task that a stopped or killed daemon left behind. */
 export const RESTARTED_REASON = 'The daemon stopped while the task ran; start the task again.';
 
 /**
- * Decides what becomes of a task whose handler ended. What the handler really did counts, also when it was asked to
- * stop: a result is a success, an expected failure is a failure, and only the answer to the signal is a cancellation.
+ * Decides the next state of a task whose handler ended. The actual end counts, even after a request to stop: a result
+ * is a success, an expected failure is a failure, and only an error caused by the aborted signal is a cancellation.
  */
 export function decideOutcome(end: RunEnd, situation: OutcomeSituation): TaskOutcome {
   if ('returned' in end) return { next: 'succeeded', result: end.returned };

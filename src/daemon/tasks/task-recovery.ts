@@ -5,16 +5,16 @@ import type { TaskEnding, TaskRepository } from './task-repository.ts';
 import type { JobRegistry } from './job-registry.ts';
 import type { JobDefinition } from './job.ts';
 
-/** How often a task is resumed after the process died while it ran; after that the task itself may be the cause. */
+/** How often a task is resumed after the process died while it ran; beyond that, the task itself may be the cause. */
 export const MAX_RECOVERIES = 20;
 
 /**
- * Settles the tasks that an earlier process left behind: those it was asked to cancel are cancelled, those that can
- * resume are queued again under the same id, the others have failed. Queued tasks of a kind that this version does not
- * have have failed too. Run it in one transaction.
+ * Recovers the tasks that an earlier process left behind. Tasks that were asked to stop are cancelled, resumable tasks
+ * are queued again under the same id, and the others fail. Queued tasks of a kind that this version does not know also
+ * fail. Run it in one transaction.
  *
  * @param nowMs wall clock, Unix milliseconds
- * @returns the tasks that are terminal now
+ * @returns the tasks that are now terminal
  */
 export function recoverTasks(
   repository: TaskRepository,

@@ -6,7 +6,7 @@ import type { TaskProgress } from './task-run.ts';
 import { createTaskWrites } from './task-writes.ts';
 import type { TaskArguments, TaskLane, TaskResult, TaskStatus } from './task.ts';
 
-/** A task as it is accepted. */
+/** The fields of a new task. */
 export interface NewTask {
   readonly taskId: string;
   readonly kind: string;
@@ -32,18 +32,18 @@ export interface TaskEnding {
   readonly failureReason: string | null;
 }
 
-/** How a task goes back into its queue. */
+/** How a task is queued again. */
 export interface TaskRequeue {
   readonly runAtMs: number;
-  /** False when the attempt was cut short by the daemon itself. */
+  /** False when the daemon itself interrupted the attempt. */
   readonly attemptCounts: boolean;
-  /** Whether an earlier process died under it. */
+  /** Whether an earlier process died while the task ran. */
   readonly recovered: boolean;
   readonly failureCode: string | null;
   readonly failureReason: string | null;
 }
 
-/** The task table. Times are Unix seconds where not named otherwise. */
+/** The task table. Times are Unix seconds unless named otherwise. */
 export interface TaskRepository {
   insert(task: NewTask): Task;
   get(taskId: string): Task | null;
@@ -51,7 +51,7 @@ export interface TaskRepository {
   findLive(dedupeKey: string): Task | null;
   list(limit: number): readonly Task[];
   counts(): Readonly<Record<TaskStatus, number>>;
-  /** The task that is next in a lane at `nowMs`. */
+  /** The next task of a lane at `nowMs`. */
   nextDue(
     lane: TaskLane,
     nowMs: number,
@@ -59,7 +59,7 @@ export interface TaskRepository {
   /** When the next waiting task after `nowMs` is due, Unix milliseconds. */
   nextRunAtMs(nowMs: number): number | null;
   begin(taskId: string, bootId: string, now: number): Task;
-  /** Notes that a task was asked to stop; a running one is `cancelling` from then on. */
+  /** Records that a task was asked to stop; a running one becomes `cancelling`. */
   requestCancel(taskId: string, now: number, reason: string | null): void;
   end(taskId: string, ending: TaskEnding, now: number): Task;
   requeue(taskId: string, requeue: TaskRequeue): void;

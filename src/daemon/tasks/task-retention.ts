@@ -6,11 +6,11 @@ import { IDEMPOTENCY_SECONDS } from './task-acceptance.ts';
 
 const DAY_SECONDS = 86_400;
 const PRUNE_INTERVAL_MS = 3_600_000;
-/** Newest tasks that stay whatever their age. */
+/** Number of newest tasks that are kept at any age. */
 const KEEP_NEWEST = 1000;
 const KEEP_DAYS = 14;
 const KEEP_FAILED_DAYS = 30;
-/** Tasks removed in one transaction, so that others are not held up. */
+/** Tasks removed in one transaction; the limit keeps other writes from waiting long. */
 const BATCH = 200;
 
 export interface TaskRetentionOptions {
@@ -22,8 +22,8 @@ export interface TaskRetentionOptions {
 }
 
 /**
- * Removes ended tasks with their logs now and once an hour, until the signal is aborted: all but the newest 1,000,
- * those of 14 days, and failed ones of 30 days. Old idempotency keys go as well.
+ * Removes ended tasks with their logs now and once an hour, until the signal is aborted. It keeps the newest 1,000, all
+ * tasks for 14 days, and failed ones for 30 days. It also removes old idempotency keys.
  */
 export function startTaskRetention(options: TaskRetentionOptions): void {
   const { clock, logger, signal } = options;
@@ -38,14 +38,14 @@ export function startTaskRetention(options: TaskRetentionOptions): void {
       } catch (error) {
         logger.error({ err: error }, 'old tasks could not be removed');
       }
-      // Rejected only by the signal, which ends the loop.
+      // Only the signal rejects this sleep, and it ends the loop.
       await clock.sleep(PRUNE_INTERVAL_MS, signal).catch(() => undefined);
     }
   };
   void pruneForever();
 }
 
-/** @returns removes old tasks and gives their number */
+/** Creates the function that removes old tasks and returns their number. */
 function createPrune(database: Pick<Database, 'prepare'>): (now: number) => number {
   const remove = database.prepare(
     `DELETE FROM task WHERE seq IN (

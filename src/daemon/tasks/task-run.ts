@@ -6,12 +6,12 @@ import type { TaskContext } from './task.ts';
 export class TaskInterrupted extends Error {
   constructor(trigger: 'cancel' | 'stop') {
     super(trigger === 'cancel' ? 'the task was cancelled' : 'the daemon is stopping');
-    // What libraries look for to tell an abort from a failure.
+    // Libraries use this name to tell an abort from a failure.
     this.name = 'AbortError';
   }
 }
 
-/** Progress as the row has it. */
+/** Progress as stored in the row. */
 export type TaskProgress = NonNullable<Task['progress']>;
 
 export interface TaskRunOptions {
@@ -23,21 +23,21 @@ export interface TaskRunOptions {
 /** One run of a handler, as the engine sees it. */
 export interface TaskRun {
   readonly context: TaskContext;
-  /** The newest progress, also when it was not written yet. */
+  /** The newest progress, even if it is not written yet. */
   progress(): TaskProgress | null;
-  /** Aborts the signal now, or when the section that must not be interrupted ends. */
+  /** Aborts the signal now, or at the end of the section that must not be interrupted. */
   interrupt(trigger: 'cancel' | 'stop'): void;
-  /** Whether it was asked to stop by `task-cancel`, whatever it made of that. */
+  /** Whether `task-cancel` asked the run to stop, even if it did not stop. */
   cancelRequested(): boolean;
-  /** Whether an error is the handler's answer to the aborted signal. */
+  /** Whether the handler threw this error because its signal was aborted. */
   isAbort(error: unknown): boolean;
 }
 
-/** Shortest time between two writes of progress. */
+/** Minimum time between two writes of progress. */
 const PROGRESS_INTERVAL_MS = 250;
 const MAX_CAUSES = 8;
 
-/** Creates the context of one run, and the handle by which the engine holds it. */
+/** Creates the context of one run, and the engine's handle of it. */
 export function createTaskRun(
   task: Pick<Task, 'task_id' | 'kind' | 'args' | 'attempt'>,
   { clock, log, writeProgress }: TaskRunOptions,
@@ -91,7 +91,7 @@ export function createTaskRun(
   };
 }
 
-/** Libraries pass the reason of a signal on as it is, or wrapped, or throw an `AbortError` of their own. */
+/** Libraries throw the reason of a signal as it is, or wrapped, or their own `AbortError`. */
 function isAnswerTo(reason: unknown, error: unknown): boolean {
   let current = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {

@@ -1,28 +1,28 @@
 import type { JobDefinition } from './job.ts';
 import type { TaskLane } from './task.ts';
 
-/** The task that is next in its lane. */
+/** The next task of a lane. */
 export interface LaneHead {
   readonly taskId: string;
   readonly lane: TaskLane;
-  /** Order in which tasks were accepted. */
+  /** The order in which tasks were accepted. */
   readonly seq: number;
   readonly storeLock: JobDefinition['storeLock'];
 }
 
-/** The tasks that hold the snapshot store. */
+/** The tasks that hold the lock on the snapshot store. */
 export interface StoreLockState {
   readonly shared: number;
   readonly exclusive: boolean;
 }
 
 /**
- * Chooses which heads of idle lanes can start together with what runs already. Earlier tasks go first, and one that
- * waits to have the store to itself is not overtaken by later ones that would share it.
+ * Chooses which heads of idle lanes can start beside the running tasks. Earlier tasks start first. While a task waits
+ * for the exclusive lock, later tasks that would share it do not start.
  *
  * @param heads at most one for each idle lane
- * @param held who has the store now
- * @returns those to start, in order
+ * @param held the current holders of the store
+ * @returns the heads to start, in order
  */
 export function chooseStarts(heads: readonly LaneHead[], held: StoreLockState): readonly LaneHead[] {
   let { shared, exclusive } = held;

@@ -91,7 +91,7 @@ export function createTaskWrites(database: Database): TaskWrites {
   };
 }
 
-/** The row that a statement changed. Throws when it changed none. */
+/** Returns the row that a statement changed. Throws when it changed none. */
 function changed(
   statement: StatementSync,
   to: string,

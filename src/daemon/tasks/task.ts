@@ -3,23 +3,23 @@ import type { TASK_LANES, TASK_STATUSES } from '../../contract/schemas/vocabular
 /** The state of a task, as the contract names it. `cancelling` is a running task that was asked to stop. */
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
-/** Lanes run one task each at a time; `admin` work runs inside the request. */
+/** Each lane runs one task at a time; `admin` tasks run inside their request. */
 export type TaskLane = (typeof TASK_LANES)[number];
 
 /** Stored arguments of a task. JSON, int64 as bigint. */
 export type TaskArguments = Readonly<Record<string, unknown>>;
 
-/** What a task reports when it succeeds; JSON. */
+/** The result of a successful task; JSON. */
 export type TaskResult = Readonly<Record<string, unknown>>;
 
-/** What a handler is given to do its work with. */
+/** The arguments and tools that a handler gets. */
 export interface TaskContext<Arguments = TaskArguments> {
   readonly taskId: string;
   readonly kind: string;
   readonly args: Arguments;
   /** 1 for the first run. */
   readonly attempt: number;
-  /** Aborted when the task is cancelled or the daemon stops. Every await of a handler honours it. */
+  /** Aborted when the task is cancelled or the daemon stops. Handlers must pass it to every await. */
   readonly signal: AbortSignal;
   /** Adds a line to the task's log. */
   log(
@@ -29,13 +29,13 @@ export interface TaskContext<Arguments = TaskArguments> {
   ): void;
   /** Reports progress; cheap to call often, written at most a few times a second. */
   progress(done: number, total: number | null, unit: 'bytes' | 'entries' | 'steps', phase: string): void;
-  /** Runs a section that cancellation must not interrupt (the pointer swap). */
+  /** Runs a section that cancellation must not interrupt (the pointer switch). */
   commit<T>(section: () => Promise<T>): Promise<T>;
 }
 
 /** An expected failure of a task. */
 export class TaskError extends Error {
-  /** snake_case, listed in the task's `failure_code`. */
+  /** In snake_case; reported as the task's `failure_code`. */
   readonly code: string;
   readonly retryable: boolean;
   readonly retryAfterMs: number | null;

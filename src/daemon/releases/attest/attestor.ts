@@ -14,13 +14,12 @@ import { createSerial } from './serial.ts';
 import { createStatementIssuer, type StatementIssuerOptions } from './statement-issuer.ts';
 import { createWaiters } from './waiters.ts';
 
-/** Settings and collaborators of the attestor. */
 export interface AttestorOptions extends StatementIssuerOptions {
   readonly releases: ReleaseRepository;
   readonly events: Pick<ReleaseEvents, 'append'>;
 }
 
-/** How attesting goes, for the doctor report. */
+/** State of the attestor, for the doctor report. */
 export interface AttestorStatus {
   readonly ok: boolean;
   readonly message: string;
@@ -28,34 +27,34 @@ export interface AttestorStatus {
 
 /** Issues the attestations of one store and keeps them fresh. */
 export interface Attestor extends AttestationSource {
-  /** Continues the counter after what an earlier process issued. */
+  /** Continues the version counter of an earlier process. */
   continueFrom(version: number, payloadSha256: string | null): void;
   /**
-   * Attests the situation as the database has it.
+   * Attests the situation that the database holds.
    *
    * @returns the new version, or `null` when nothing may be attested (the reason is logged and in `status`)
-   * @throws the file system error when the envelope cannot be written; the attestation before stays in force
+   * @throws the file system error when the envelope cannot be written; the previous attestation stays in force
    */
   issue(cause: string): Promise<number | null>;
   /**
-   * Makes a release current: signs and publishes the attestation that says so, then writes the database. Nothing
-   * changes when it throws before the envelope is on the volume.
+   * Makes a release current: signs and publishes the new attestation, then writes the database. If it throws before the
+   * envelope is on the volume, nothing has changed.
    */
   switchTo(channel: Channel, releaseId: string): Promise<number>;
-  /** Renews at a third of the validity until `stop`. */
+  /** Renews after a third of the validity, until `stop`. */
   startRenewal(): void;
-  /** Starts the wait for the next renewal again, because the validity may have changed. */
+  /** Restarts the wait for the next renewal, because the validity may have changed. */
   reschedule(): void;
   stop(): Promise<void>;
-  /** The newest statement, or `null` when this process issued none yet. */
+  /** The newest statement, or `null` when this process has issued none. */
   attested(): AttestationStatement | null;
   status(): AttestorStatus;
 }
 
-/** Maximum number of releases one situation holds; cleanup keeps far fewer. */
+/** Maximum number of releases in one situation; cleanup keeps far fewer. */
 const SITUATION_RELEASES_MAX = 10_000;
 
-/** Creates the attestor. It attests nothing before `issue` or `switchTo` is called. */
+/** Creates the attestor. It attests nothing until `issue` or `switchTo` is called. */
 export function createAttestor(options: AttestorOptions): Attestor {
   const { releases, clock, logger } = options;
   const serial = createSerial();

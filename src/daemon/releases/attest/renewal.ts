@@ -1,20 +1,19 @@
 import type { Clock } from '../../../platform/process/clock.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 
-/** Renews the attestation at a third of its validity. */
+/** Renews the attestation after a third of its validity. */
 export interface Renewal {
   start(): void;
-  /** Starts the wait again, because the validity may have changed. */
+  /** Restarts the wait, because the validity may have changed. */
   reschedule(): void;
   /** Resolves when a renewal in progress has ended. */
   stop(): Promise<void>;
 }
 
-/** Settings and collaborators of the renewal. */
 export interface RenewalOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long an attestation is valid, in seconds. */
+  /** Validity of an attestation, in seconds. */
   readonly ttlSeconds: () => number;
   readonly renew: () => Promise<unknown>;
 }
@@ -33,13 +32,13 @@ export function createRenewal({ clock, logger, ttlSeconds, renew }: RenewalOptio
       const woken = AbortSignal.any([stopping.signal, rescheduled.signal]);
       await clock.sleep(failed ? regular / 4 : regular, woken).catch(() => undefined);
       if (stopping.signal.aborted) return;
-      // The validity changed: wait again.
+      // The validity changed: start a new wait.
       if (rescheduled.signal.aborted) continue;
       try {
         await renew();
         failed = false;
       } catch (error) {
-        logger.error({ err: error }, 'the attestation could not be renewed; the daemon tries again soon');
+        logger.error({ err: error }, 'the attestation could not be renewed; retrying soon');
         failed = true;
       }
     }

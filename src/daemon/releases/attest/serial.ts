@@ -1,7 +1,7 @@
-/** Runs sections one after the other, in the order they were asked for. */
+/** Runs sections one after another, in the order of the calls. */
 export type Serial = <T>(section: () => Promise<T>) => Promise<T>;
 
-/** Creates a queue of sections; a section that fails does not hold up those behind it. */
+/** Creates a queue of sections. A section that fails does not stop the later ones. */
 export function createSerial(): Serial {
   let last: Promise<unknown> = Promise.resolve();
   return (section) => {

@@ -15,7 +15,6 @@ import type { SqlDatabase } from '../records/sql.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
 import { planStatement, type StatementLimits, type StatementPlan } from './statement-rules.ts';
 
-/** Settings and collaborators of the issuer. */
 export interface StatementIssuerOptions {
   readonly database: SqlDatabase;
   readonly releases: Pick<ReleaseRepository, 'damageOf' | 'damageCounts'>;
@@ -29,7 +28,7 @@ export interface StatementIssuerOptions {
   readonly bootId: string;
   readonly version: string;
   readonly limits: () => StatementLimits;
-  /** How long an attestation is valid, in seconds. */
+  /** Validity of an attestation, in seconds. */
   readonly ttlSeconds: () => number;
 }
 
@@ -42,14 +41,14 @@ export interface IssuedAttestation {
 
 /** Signs statements, writes them to the volume and to the database. Calls must not overlap. */
 export interface StatementIssuer {
-  /** Continues the counter after what an earlier process issued. */
+  /** Continues the version counter of an earlier process. */
   continueFrom(version: number, payloadSha256: string | null): void;
   /**
    * Attests a situation.
    *
    * @param record runs in the transaction that stores the envelope
    * @returns the new version, or `null` when nothing may be attested; `trouble` then says why
-   * @throws the file system error when the envelope cannot be written; the attestation before stays in force
+   * @throws the file system error when the envelope cannot be written; the previous attestation stays in force
    */
   publish(of: ReleaseSituation, cause: string, record: () => void): Promise<number | null>;
   /** The newest attestation of this process. */
@@ -58,13 +57,13 @@ export interface StatementIssuer {
   trouble(): string | null;
 }
 
-/** Names the signer in every statement. */
+/** The signer named in every statement. */
 const VERIFIER_ID = 'https://slipway.dev/daemon';
 
 /**
  * Creates the issuer.
  *
- * @param onChange called when there is a newer attestation on the volume
+ * @param onChange called after a newer attestation is on the volume
  */
 export function createStatementIssuer(
   options: StatementIssuerOptions,

@@ -14,15 +14,14 @@ import {
   type RetentionLimits,
 } from '../records/retention-rules.ts';
 
-/** What an attestation may say, apart from who says it and when. */
+/** The content of an attestation, without its issuer and times. */
 export type StatementContent = Pick<AttestationStatement, 'official' | 'localized' | 'retained'>;
 
-/** What can be attested now, or why nothing may be. */
+/** The statement to attest now, or the reason why nothing may be attested. */
 export type StatementPlan =
   | { readonly ok: true; readonly content: StatementContent; readonly notes: readonly string[] }
   | { readonly ok: false; readonly message: string };
 
-/** The rules that bound a statement. */
 export interface StatementLimits {
   readonly retention: RetentionLimits;
   /** Seconds after which the last full verification of a release no longer supports a statement. */
@@ -30,10 +29,10 @@ export interface StatementLimits {
 }
 
 /**
- * Decides what the next attestation says. A damaged release has the result FAILED and the reason, so that every receiver
- * learns of its withdrawal and can say why; a localized release whose base is no longer current is left out. When the last full
- * verification of a sound current official release is too old, nothing is attested at all: the last attestation runs
- * out, and with it the distribution of bytes that nobody has looked at.
+ * Decides what the next attestation says. A damaged release has the result FAILED and the reason, so that every
+ * receiver learns that it is withdrawn and why. A localized release whose base is no longer current is left out. When
+ * the last full verification of a sound current official release is too old, nothing is attested: the last attestation
+ * expires, and servers stop distributing bytes that have not been verified recently.
  *
  * @param nowSeconds the one instant of the decision, Unix seconds
  * @param failureOf why a damaged release is withdrawn

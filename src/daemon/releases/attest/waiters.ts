@@ -1,8 +1,8 @@
 import type { Clock } from '../../../platform/process/clock.ts';
 
-/** Lets callers wait for a value that others change. */
+/** Lets callers wait until a value changes. */
 export interface Waiters {
-  /** Wakes everyone who waits. */
+  /** Wakes all waiting callers. */
   notify(): void;
   /** Resolves at the next `notify`, after `timeoutMs`, or when the signal is aborted; never rejects. */
   wait(timeoutMs: number, signal: AbortSignal): Promise<void>;
@@ -23,7 +23,7 @@ export function createWaiters(clock: Clock): Waiters {
       };
       waiting.add(wake);
       try {
-        // A rejected sleep means that something happened first, which is what the caller waits for.
+        // The sleep rejects when the signal is aborted or `notify` is called; both end the wait.
         await clock.sleep(timeoutMs, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
       } finally {
         waiting.delete(wake);

@@ -6,12 +6,12 @@ export interface CatalogDifference {
   readonly added: number;
   readonly changed: number;
   readonly removed: number;
-  /** Sum of the stated sizes of what was added or changed. */
+  /** Sum of the stated sizes of added and changed entries. */
   readonly bytes: number;
 }
 
 /**
- * Compares two catalogs in one pass, holding one entry of each.
+ * Compares two catalogs in one pass, with one entry of each in memory.
  *
  * @param before in manifest order
  * @param after in manifest order
@@ -47,7 +47,7 @@ export async function compareCatalogs(
 
 const STATED = ['stated_size', 'stated_blake3', 'stated_sha256', 'stated_md5', 'stated_crc32'] as const;
 
-/** Whether what upstream states of two entries cannot be true of the same bytes. */
+/** Whether the two entries state facts that cannot both be true of the same bytes. */
 export function statesOtherBytes(before: CatalogEntryRow, after: CatalogEntryRow): boolean {
   return STATED.some(
     (column) => before[column] !== null && after[column] !== null && before[column] !== after[column],

@@ -6,7 +6,7 @@ import type { UpstreamEntry } from '../../upstream/upstream.ts';
 import type { CatalogEntryRow } from '../records/entry-row.ts';
 import { allRows, oneRow, PAGE_ROWS, prepareAll, type SqlDatabase } from '../records/sql.ts';
 
-/** What is still to be fetched. */
+/** Entries that still have to be fetched. */
 export interface Unresolved {
   readonly entries: number;
   /** Sum of the stated sizes. */
@@ -15,21 +15,21 @@ export interface Unresolved {
   readonly unknownSizes: number;
 }
 
-/** The entries of catalogs, written in batches and read in pages, so that no catalog is ever in memory as a whole. */
+/** The entries of catalogs, written in batches and read in pages, so that no whole catalog is ever in memory. */
 export interface CatalogEntries {
   /** Adds a batch in one transaction. Throws TaskError `destination_duplicate`. */
   add(revisionId: number, entries: readonly UpstreamEntry[]): void;
   /** Adds a batch of entries whose objects are known. Throws TaskError `destination_duplicate`. */
   addRows(revisionId: number, rows: readonly CatalogEntryRow[]): void;
   entry(revisionId: number, destination: string): CatalogEntryRow | null;
-  /** Entries in manifest order, a page at a time; `unresolved` leaves out those whose object is known. */
+  /** Entries in manifest order, a page at a time; `unresolved` selects those whose object is not known. */
   pages(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<readonly CatalogEntryRow[]>;
-  /** The same, one by one. */
+  /** As `pages`, but one entry at a time. */
   rows(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<CatalogEntryRow>;
-  /** Names the object of an entry, or with `null` forgets it. */
+  /** Sets the object of an entry; `null` clears it. */
   resolve(revisionId: number, destination: string, blake3: Blake3Hex | null): void;
   unresolved(revisionId: number): Unresolved;
-  /** Groups of destinations that a file system without case cannot keep apart, at most `limit`. */
+  /** Groups of destinations that a case-insensitive file system cannot keep apart, at most `limit`. */
   caseConflicts(revisionId: number, limit: number): readonly string[];
   /** Removes the entries of a revision, in batches. */
   dropEntries(revisionId: number): Promise<void>;

@@ -6,26 +6,24 @@ import type { ProbeRepository } from '../records/probe-repository.ts';
 import { PAGE_ROWS } from '../records/sql.ts';
 import { messageOf } from '../jobs/task-errors.ts';
 
-/** Case conflicts that a task log names. */
+/** Maximum number of case conflicts named in a task log. */
 const CASE_CONFLICTS_LOGGED = 20;
 
-/** What a fetch is made of. */
 export interface CatalogFetchDependencies {
   readonly catalogs: CatalogStore;
   readonly probes: ProbeRepository;
   readonly clock: Clock;
 }
 
-/** How the catalog is wanted. */
 export interface CatalogFetchOptions {
-  /** Read the catalog even when upstream would say that it has not changed. */
+  /** Read the catalog even when upstream says that it has not changed. */
   readonly force: boolean;
 }
 
 /**
- * Fetches the catalog that is current upstream and stores it as a revision. A catalog that is held already (same
- * validator, or same fingerprint) gives the revision that holds it, with what is known of its objects, so that a sync
- * that was interrupted goes on where it was.
+ * Fetches the current catalog from upstream and stores it as a revision. When the catalog is already stored (same
+ * validator or same fingerprint), the result is the stored revision with its known objects, so that an interrupted sync
+ * resumes where it stopped.
  *
  * @returns the complete revision
  * @throws UpstreamError; TaskError `destination_duplicate`, `catalog_empty`
@@ -81,9 +79,9 @@ export async function fetchCatalog(
 }
 
 /**
- * Looks whether upstream still has the catalog of a revision.
+ * Checks that upstream still has the catalog of a revision.
  *
- * @throws UpstreamError; TaskError `catalog_changed` (retryable) when it has another one
+ * @throws UpstreamError; TaskError `catalog_changed` (retryable) when upstream has a different one
  */
 export async function confirmCatalog(
   adapter: UpstreamAdapter,
@@ -93,7 +91,7 @@ export async function confirmCatalog(
   const catalog = await adapter.fetchCatalog(revision.etag, signal);
   if (catalog === null) return;
   let entries = 0;
-  // The fingerprint exists only after the last entry; nothing is kept.
+  // The fingerprint is known only after the last entry; nothing is stored.
   for await (const _ of catalog.entries(signal)) entries += 1;
   if (catalog.fingerprint() === revision.fingerprint && catalog.releaseId === revision.upstream_release_id)
     return;

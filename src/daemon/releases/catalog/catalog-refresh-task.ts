@@ -7,13 +7,12 @@ import type { CatalogEntryRow } from '../records/entry-row.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import { CATALOG_REFRESH_JOB } from '../jobs/release-jobs.ts';
 
-/** What a catalog refresh is made of. */
 export interface CatalogRefreshDependencies extends CatalogFetchDependencies {
   readonly adapter: UpstreamAdapter | null;
   readonly releases: ReleaseRepository;
 }
 
-/** The job `catalog-refresh`: fetches the catalog alone and reports how it differs from the current release. */
+/** The job `catalog-refresh`: fetches only the catalog and reports how it differs from the current release. */
 export function createCatalogRefreshTask(deps: CatalogRefreshDependencies): Job {
   return implementJob(CATALOG_REFRESH_JOB, async (context) => {
     const { adapter, catalogs } = deps;
@@ -35,5 +34,5 @@ export function createCatalogRefreshTask(deps: CatalogRefreshDependencies): Job 
 }
 
 async function* nothing(): AsyncGenerator<CatalogEntryRow> {
-  // The first release is compared with nothing.
+  // There is no current release to compare with yet.
 }

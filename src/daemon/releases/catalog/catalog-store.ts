@@ -19,7 +19,7 @@ export interface RevisionRow {
   readonly fetched_at: number;
 }
 
-/** What begins a revision. */
+/** The fields of a new revision. */
 export interface NewRevision {
   readonly channel: Channel;
   readonly upstreamLabel: string;
@@ -31,7 +31,7 @@ export interface NewRevision {
   readonly fetchedAt: number;
 }
 
-/** Catalogs in SQLite. */
+/** The store of catalogs in SQLite. */
 export interface CatalogStore extends CatalogEntries {
   begin(revision: NewRevision): number;
   complete(revisionId: number, fingerprint: string): RevisionRow;
@@ -44,9 +44,9 @@ export interface CatalogStore extends CatalogEntries {
     readonly fingerprint: string;
     readonly upstreamReleaseId: string;
   }): RevisionRow | null;
-  /** Whether a release has its entries in this revision; then what is known of its objects must not be forgotten. */
+  /** Whether a release has its entries in this revision; the known objects of the entries must then be kept. */
   isReferenced(revisionId: number): boolean;
-  /** Copies a revision for a task that has to work on it; without the objects of its entries when `reset`. */
+  /** Copies a revision so that a task can change it; with `reset` the copy has no known objects. */
   copy(revision: RevisionRow, taskId: string, reset: boolean): Promise<RevisionRow>;
   /** Records that upstream still has this revision. */
   touch(revisionId: number, etag: string | null, fetchedAt: number): void;

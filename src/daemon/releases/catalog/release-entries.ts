@@ -5,7 +5,7 @@ import { manifestEntryOf } from '../records/entry-row.ts';
 import type { ObjectRegistry, RegisteredObject } from '../records/object-registry.ts';
 
 /**
- * The manifest entries of a revision, in manifest order, made from what the database knows of their objects.
+ * The manifest entries of a revision, in manifest order, built from the objects that the database knows.
  *
  * @param onObject called with the object of every entry
  * @throws TaskError `release_incomplete` (retryable) at the first entry whose object is not known

@@ -8,21 +8,20 @@ import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ObjectInspector } from './object-inspector.ts';
 import type { ReleaseDamage } from './release-damage.ts';
 
-/** Milliseconds between two looks at the damaged objects. */
+/** Milliseconds between two checks of the damaged objects. */
 export const RECHECK_MS = 5000;
-/** Maximum number of objects of one round; the others follow when these are sound. */
+/** Maximum number of objects in one round. The others follow when these are sound. */
 const RECHECK_OBJECTS_MAX = 1000;
 
-/** Notices when damaged objects become sound again, whoever replaced them. */
+/** Detects when damaged objects are sound again, whether a repair or another program replaced them. */
 export interface DamageRecheck {
-  /** Starts looking, as long as anything is damaged. */
+  /** Starts the checks; they run as long as any object is damaged. */
   start(): void;
-  /** Says that there may be new damage. */
+  /** Call it when there may be new damage. */
   wake(): void;
   stop(): Promise<void>;
 }
 
-/** Collaborators of the recheck. */
 export interface DamageRecheckOptions {
   readonly inspector: ObjectInspector;
   readonly releases: ReleaseRepository;
@@ -46,7 +45,7 @@ export function createDamageRecheck(options: DamageRecheckOptions): DamageRechec
   let woken = Promise.withResolvers<void>();
   let running: Promise<void> = Promise.resolve();
 
-  /** Returns whether any object is sound again. */
+  /** Checks the objects; returns whether any is sound again. */
   const look = async (damaged: readonly Blake3Hex[]): Promise<boolean> => {
     const before = hashed;
     hashed = new Map();
@@ -65,12 +64,13 @@ export function createDamageRecheck(options: DamageRecheckOptions): DamageRechec
 
   const round = async (damaged: readonly Blake3Hex[]): Promise<void> => {
     if (!(await look(damaged))) return;
-    // A repair may still be running: nothing is attested that a power failure could take back.
+    // A repair may still be running. Make its writes durable first, so that a power failure cannot undo an attested
+    // state.
     await options.writer.flush();
     for (const { channel, release_id: id } of options.damage.reassess()) {
       logger.info({ channel, release_id: id }, 'the damaged files of the release are sound again');
     }
-    await options.attestor.issue('damage mended');
+    await options.attestor.issue('damage repaired');
   };
 
   const lookForever = async (): Promise<void> => {
@@ -78,7 +78,7 @@ export function createDamageRecheck(options: DamageRecheckOptions): DamageRechec
     while (!stopping.signal.aborted) {
       if (!isDamaged) await woken.promise;
       woken = Promise.withResolvers();
-      // Rejected only by the stop, which ends the loop.
+      // Only `stop` rejects this sleep, and it ends the loop.
       await clock.sleep(RECHECK_MS, stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted) return;
       try {

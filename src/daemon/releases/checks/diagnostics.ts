@@ -6,14 +6,14 @@ import type { ProbeRepository } from '../records/probe-repository.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import { describeFailure, failureOf } from '../records/release-failure.ts';
 
-/** One thing that was looked at, for the doctor report. */
+/** One finding of the doctor report. */
 export interface ReleaseDiagnosis {
   readonly id: 'attestation' | 'upstream' | 'verification';
   readonly status: 'ok' | 'degraded' | 'failing';
   readonly message: string;
 }
 
-/** What the doctor report says of releases; reads what is known and waits for nothing. */
+/** The release findings of the doctor report. Uses only facts already known and waits for nothing. */
 export type ReleaseDiagnostics = () => readonly ReleaseDiagnosis[];
 
 /** Creates the release part of the doctor report. */
@@ -85,7 +85,7 @@ function verificationDiagnosis(deps: {
   };
 }
 
-/** Names the first damaged release, a current one before the earlier ones; `null` when none is damaged. */
+/** Names the first damaged release, current ones first; `null` when none is damaged. */
 function damageDiagnosis(releases: ReleaseRepository): ReleaseDiagnosis | null {
   const damaged = releases.kept().filter((release) => release.state === 'damaged');
   const current = damaged.find(
@@ -95,7 +95,7 @@ function damageDiagnosis(releases: ReleaseRepository): ReleaseDiagnosis | null {
   if (first === undefined) return null;
   const others = damaged.length - 1;
   const also =
-    others === 0 ? '' : ` ${others} other ${others === 1 ? 'release is' : 'releases are'} damaged, too.`;
+    others === 0 ? '' : ` ${others} other ${others === 1 ? 'release is' : 'releases are'} also damaged.`;
   return {
     id: 'verification',
     status: current === undefined ? 'degraded' : 'failing',

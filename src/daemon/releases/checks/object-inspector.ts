@@ -10,12 +10,12 @@ import { readStoreFormat } from '../../../snapshot/volume/snapshot-store.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 
-/** Checks single objects that a kept release holds. */
+/** Checks single objects of kept releases. */
 export interface ObjectInspector {
   /**
    * Hashes an object and checks its block list.
    *
-   * @returns `null` when no kept release holds the object any more
+   * @returns `null` when no kept release contains the object any longer
    * @throws the signal's reason; an error when the volume itself cannot be read, which says nothing about the object
    */
   inspect(blake3: Blake3Hex, signal: AbortSignal): Promise<EntryStatus | null>;
@@ -23,7 +23,6 @@ export interface ObjectInspector {
   stamp(blake3: Blake3Hex): Promise<string>;
 }
 
-/** Settings and collaborators of the inspector. */
 export interface ObjectInspectorOptions {
   readonly root: string;
   readonly storeId: string;
@@ -43,7 +42,7 @@ export function createObjectInspector(options: ObjectInspectorOptions): ObjectIn
     if (known !== null) {
       return known.blocks === null ? { blake3, size: known.size } : { ...known, blocks: known.blocks };
     }
-    // The server-info document of an adopted release is in no catalog.
+    // The server-info document of an adopted release is not in a catalog.
     return holder.server_info_size === null ? null : { blake3, size: holder.server_info_size };
   };
 

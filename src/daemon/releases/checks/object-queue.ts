@@ -1,20 +1,19 @@
-/** Items that wait to be worked on, each key once. */
+/** A queue of items that holds each key at most once. */
 export interface ObjectQueue<Key, Item> {
-  /** Whether the key waits or is worked on. */
+  /** Whether an item of this key waits or is in progress. */
   has(key: Key): boolean;
-  /** Adds an item; false when the queue is full. */
+  /** Adds an item; returns false when the queue is full. */
   offer(key: Key, item: Item): boolean;
-  /** Items that wait or are worked on. */
+  /** Number of items that wait or are in progress. */
   readonly size: number;
   /** Drops the waiting items and resolves when the work in progress has ended. */
   stop(): Promise<void>;
 }
 
-/** Settings and collaborators of a queue. */
 export interface ObjectQueueOptions<Item> {
-  /** Maximum number of items that wait. */
+  /** Maximum number of waiting items. */
   readonly max: number;
-  /** Items worked on at the same time. */
+  /** Maximum number of items in progress. */
   readonly concurrency: number;
   /** Must not reject; the signal is aborted by `stop`. */
   readonly work: (item: Item, signal: AbortSignal) => Promise<void>;

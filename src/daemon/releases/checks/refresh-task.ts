@@ -9,7 +9,6 @@ import { describe, isSound, type ReleaseCheck } from './release-check.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import { REFRESH_JOB, VERIFY_JOB } from '../jobs/release-jobs.ts';
 
-/** What a refresh is made of. */
 export interface RefreshDependencies {
   readonly releases: ReleaseRepository;
   readonly check: ReleaseCheck;
@@ -21,9 +20,9 @@ export interface RefreshDependencies {
 }
 
 /**
- * The task `refresh`: looks at the manifest, the record and the objects of every kept release again (presence and size),
- * asks upstream whether it answers, and attests what was found. A release that is damaged is queued for a verification,
- * because only its bytes can show that it is sound again.
+ * The task `refresh`: checks the manifest, the record and the objects of every kept release (presence and size), probes
+ * upstream, and attests the findings. A damaged release is queued for a verification, because only a hash of its bytes
+ * can show that it is sound again.
  */
 export function createRefreshTask(deps: RefreshDependencies): Job {
   return implementJob(REFRESH_JOB, async (context) => await refresh(deps, context));

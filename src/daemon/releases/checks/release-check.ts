@@ -17,19 +17,18 @@ import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 import { messageOf } from '../jobs/task-errors.ts';
 
-/** What a check of one release found. */
+/** The findings of a check of one release. */
 export interface ReleaseFindings {
-  /** What is wrong with the manifest or the record, or `null`. */
+  /** The problem of the manifest or the record, or `null`. */
   readonly problem: ReleaseProblem | null;
-  /** Objects that are missing or have other bytes than their name says, each once. */
+  /** Objects that are missing or whose bytes do not match their name, each once. */
   readonly damaged: readonly DamagedObject[];
   /** Entries checked. */
   readonly entries: number;
-  /** Unix seconds at which the check began; an object that was found sound was so at that time or later. */
+  /** Unix seconds at the start of the check: an object found sound was sound at that time or later. */
   readonly startedAt: number;
 }
 
-/** Collaborators and settings of the check. */
 export interface ReleaseCheckOptions {
   readonly root: string;
   readonly database: SqlDatabase;
@@ -40,7 +39,7 @@ export interface ReleaseCheckOptions {
   readonly writer: Pick<SnapshotWriter, 'readReleaseRecord' | 'objectState'>;
   readonly pool: HashPool;
   readonly clock: Clock;
-  /** Objects hashed at once. */
+  /** Number of objects hashed concurrently. */
   readonly concurrency: () => number;
 }
 
@@ -51,22 +50,25 @@ export interface CheckOrigin {
   readonly finder: DamageFinder;
 }
 
-/** Compares releases with what is on the volume. */
+/** Compares releases with the contents of the volume. */
 export interface ReleaseCheck {
-  /** Checks the manifest, the record and the presence and size of every object, but no bytes. */
+  /** Checks the manifest, the record, and the presence and size of every object, but not the bytes. */
   look(release: ReleaseRow, signal: AbortSignal): Promise<ReleaseFindings>;
-  /** Hashes every object, too. */
+  /** As `look`, and hashes every object. */
   examine(release: ReleaseRow, context: TaskContext): Promise<ReleaseFindings>;
   /**
-   * Writes findings into the database: damage withdraws the release and every other one that holds the same object; a
-   * sound examination makes it sound again.
+   * Writes findings into the database: damage withdraws the release and every other one that contains the same object;
+   * a sound examination makes the release sound again.
    *
    * @returns whether the state of any release changed, so that a new attestation is due
    */
   record(release: ReleaseRow, findings: ReleaseFindings, origin: CheckOrigin): Promise<boolean>;
   /** As `look`, for a release that is being registered. Throws TaskError `release_damaged` (retryable). */
   presence(release: ReleaseRow, signal: AbortSignal): Promise<void>;
-  /** As `examine`, for a release that is being registered; the time it is sound since. Throws the same. */
+  /**
+   * As `examine`, for a release that is being registered; returns the time since when it is sound. Throws the same
+   * error.
+   */
   fully(release: ReleaseRow, context: TaskContext): Promise<number>;
 }
 
@@ -114,12 +116,12 @@ export function createReleaseCheck(options: ReleaseCheckOptions): ReleaseCheck {
   };
 }
 
-/** Whether nothing is wrong. */
+/** Whether the findings show no damage. */
 export function isSound(findings: ReleaseFindings): boolean {
   return findings.problem === null && findings.damaged.length === 0;
 }
 
-/** The findings in one clause. */
+/** Describes the findings in one clause. */
 export function describe({ problem, damaged }: ReleaseFindings): string {
   if (problem !== null) return problem.message;
   return `${damaged.length} missing or damaged ${damaged.length === 1 ? 'object' : 'objects'}`;
@@ -176,7 +178,7 @@ async function examine(
   return { problem, damaged: [...damaged.values()], entries: index.length, startedAt };
 }
 
-/** The manifest, or what is wrong with it. */
+/** Loads the manifest; returns the problem when it cannot. */
 async function load(
   root: string,
   release: ReleaseRow,
@@ -222,7 +224,7 @@ async function recordProblem(
     : problem('the release record on the volume differs from the database');
 }
 
-/** Records that every object is sound that was not found damaged. */
+/** Records that every object is sound, except for the damaged ones. */
 async function confirmObjects(
   { catalogs, database, objects }: ReleaseCheckOptions,
   revisionId: number,

@@ -10,10 +10,10 @@ import type { SqlDatabase } from '../records/sql.ts';
 
 /** Objects recorded between two turns of the event loop. */
 const OBJECTS_PER_TURN = 200;
-/** Destinations of one release that are recorded for one damaged object. */
+/** Maximum number of destinations recorded for one damaged object of a release. */
 const DESTINATIONS_PER_OBJECT = 1000;
 
-/** An object whose bytes are not the ones that its name says. */
+/** An object whose bytes do not match its name. */
 export interface DamagedObject {
   readonly blake3: Blake3Hex;
   readonly status: DamageStatus;
@@ -22,34 +22,33 @@ export interface DamagedObject {
 /** Keeps the known damage of all releases consistent: releases share objects, so one object can damage several. */
 export interface ReleaseDamage {
   /**
-   * Records damaged objects and withdraws every release that holds one of them.
+   * Records damaged objects and withdraws every release that contains one of them.
    *
-   * @returns the releases that are damaged now and were not before
+   * @returns the releases that have become damaged
    */
   report(objects: readonly DamagedObject[], finder: DamageFinder): Promise<readonly ReleaseRow[]>;
   /** Records damage of the manifest or the record of a release. */
   reportRelease(release: ReleaseRow, problem: ReleaseProblem): void;
   /**
-   * Looks again at every damaged release after objects were found or made sound.
+   * Checks every damaged release again after objects were found or made sound.
    *
    * @returns the releases that are sound again
    */
   reassess(): readonly ReleaseRow[];
-  /** Records that manifest and record of a release are sound. */
+  /** Records that the manifest and the record of a release are sound. */
   clearProblem(release: ReleaseRow): void;
 }
 
-/** What the release damage is kept in. */
 export interface ReleaseDamageOptions {
   readonly database: SqlDatabase;
   readonly releases: ReleaseRepository;
   readonly objects: ObjectRegistry;
   readonly clock: Clock;
-  /** Called after damage of objects was recorded. */
+  /** Called after damage of objects is recorded. */
   readonly onDamage: () => void;
 }
 
-/** Creates it over the main database. */
+/** Creates the release damage over the main database. */
 export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamage {
   const { database, releases, objects, clock } = options;
   const withdraw = (release: ReleaseRow, problem: ReleaseProblem | null): void => {
@@ -59,7 +58,7 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
       ...(problem === null ? {} : { damage_reason: problem.reason, damage_message: problem.message }),
     });
   };
-  /** Returns the releases that this object withdraws. */
+  /** Records a damaged object; returns the releases that it withdraws. */
   const reportObject = ({ blake3, status }: DamagedObject, finder: DamageFinder): readonly ReleaseRow[] => {
     objects.markDamaged(blake3);
     const holders = releases.holders(blake3);

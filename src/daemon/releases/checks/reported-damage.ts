@@ -11,20 +11,19 @@ import { createObjectQueue } from './object-queue.ts';
 import type { ReleaseDamage } from './release-damage.ts';
 import { describeFailure, failureOf } from '../records/release-failure.ts';
 
-/** Maximum number of objects that wait to be checked. A server sends the others again later. */
+/** Maximum number of waiting objects. A server sends the others again later. */
 const REPORTED_OBJECTS_MAX = 10_000;
-/** Objects checked at the same time. */
+/** Maximum number of objects checked concurrently. */
 const CONCURRENCY = 2;
 
 /** Checks the damage that servers report. */
 export interface ReportedDamage {
-  /** Queues reported objects to be checked; each object is queued once. */
+  /** Queues a check of the reported objects, each object once. */
   readonly take: DamageIntake;
-  /** Resolves when the checks in progress have ended; waiting ones are dropped. */
+  /** Resolves when the checks in progress have ended; drops the waiting ones. */
   stop(): Promise<void>;
 }
 
-/** Collaborators of the check. */
 export interface ReportedDamageOptions {
   readonly inspector: Pick<ObjectInspector, 'inspect'>;
   readonly releases: ReleaseRepository;
@@ -35,12 +34,12 @@ export interface ReportedDamageOptions {
 }
 
 /**
- * Creates the check. A report is a reason to look at an object, never a finding: the daemon hashes the object itself, and
- * only what it finds withdraws a release.
+ * Creates the check. A report is only a reason to check an object: the daemon hashes the object itself, and only its
+ * own finding withdraws a release.
  */
 export function createReportedDamage(options: ReportedDamageOptions): ReportedDamage {
   const { inspector, releases, objects, damage, logger } = options;
-  /** Whether damage was recorded that the newest attestation does not count yet. */
+  /** Whether damage was recorded that the newest attestation does not include yet. */
   let isUncounted = false;
 
   const attest = async (cause: string): Promise<void> => {

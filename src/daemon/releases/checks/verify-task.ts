@@ -7,10 +7,9 @@ import type { ReleaseRow } from '../records/release-row.ts';
 import { selectReleases } from '../records/select-releases.ts';
 import { VERIFY_JOB, type SelectedReleases } from '../jobs/release-jobs.ts';
 
-/** Damaged entries that a task result lists; the database has all. */
+/** Maximum number of damaged entries in a task result; the database has all of them. */
 export const RESULT_DAMAGED_MAX = 100;
 
-/** What verifying is made of. */
 export interface VerifyDependencies {
   readonly releases: ReleaseRepository;
   readonly check: ReleaseCheck;
@@ -18,8 +17,9 @@ export interface VerifyDependencies {
 }
 
 /**
- * The task `verify`: hashes every object of the selected releases (the current ones; with `force` all that are kept).
- * Damage withdraws a release at once, in an attestation of its own; the task succeeds, because the check did.
+ * The task `verify`: hashes every object of the selected releases (the current ones; with `force` all kept ones).
+ * Damage withdraws a release immediately, with a separate attestation. The task still succeeds, because the check was
+ * completed.
  */
 export function createVerifyTask(deps: VerifyDependencies): Job {
   return implementJob(VERIFY_JOB, async (context) => await verify(deps, context));
@@ -34,7 +34,7 @@ async function verify(deps: VerifyDependencies, context: TaskContext<SelectedRel
     const changed = await context.commit(() =>
       deps.check.record(release, findings, { bytes: true, finder: 'verify' }),
     );
-    // Withdrawal does not wait for the other releases; a sound one is attested again with its new verification.
+    // A withdrawal does not wait for the other releases. A sound release is attested again with its new verification.
     if (changed || isSound(findings)) await deps.attestor.issue(`verify ${release.release_id}`);
     const count = damageOf(deps.releases, release, findings);
     damaged += count;

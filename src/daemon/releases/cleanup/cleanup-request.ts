@@ -9,18 +9,18 @@ import {
   type RetentionLimits,
 } from '../records/retention-rules.ts';
 
-/** Releases looked through. */
+/** Maximum number of releases read. */
 const RELEASES_MAX = 10_000;
 
-/** What a cleanup keeps when its arguments say nothing else. */
+/** The defaults that apply when the arguments of a cleanup set no others. */
 export interface CleanupLimits {
   readonly retention: RetentionLimits;
-  /** Releases of each channel. */
+  /** Number of releases to keep in each channel. */
   readonly keep: number;
 }
 
 /**
- * Plans what a cleanup task with these arguments does now.
+ * Plans the work of a cleanup task with these arguments.
  *
  * @param nowSeconds Unix seconds
  * @throws TaskError `unknown_release`, `release_protected`

@@ -16,7 +16,6 @@ import { CLEANUP_JOB, type CleanupArguments } from '../jobs/release-jobs.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 import { removeDeadStaging } from '../sync/staging.ts';
 
-/** What a cleanup is made of. */
 export interface CleanupDependencies {
   readonly database: SqlDatabase;
   readonly releases: ReleaseRepository;
@@ -27,17 +26,17 @@ export interface CleanupDependencies {
   readonly engine: Pick<TaskEngine, 'get' | 'list'>;
   readonly clock: Clock;
   readonly cleanupLimits: CleanupLimits;
-  /** Milliseconds for which an object that nothing refers to is kept. */
+  /** Milliseconds for which an unreferenced object is kept. */
   readonly graceMs: number;
 }
 
-/** Damaged objects that stay for diagnosis; a forced cleanup keeps none. */
+/** Limits of the quarantine, in which damaged objects are kept for diagnosis. A forced cleanup keeps none. */
 const QUARANTINE_KEPT = { objects: 100, bytes: 1024 ** 3, ageMs: 30 * 86_400_000 };
 const QUARANTINE_GIVEN_UP = { objects: 0, bytes: 0, ageMs: 0 };
 
 /**
- * The task `release-cleanup`: deletes releases beyond those to keep, then the objects that nothing refers to. What
- * refers goes before what is referred to: the attestation, the record, the manifest, and only then objects.
+ * The task `release-cleanup`: deletes the releases beyond the limits, then the unreferenced objects. References go
+ * before their targets: first the attestation, then the record, the manifest, and last the objects.
  */
 export function createCleanupTask(deps: CleanupDependencies): Job {
   return implementJob(CLEANUP_JOB, async (context) => await cleanUp(deps, context));
@@ -50,7 +49,7 @@ async function cleanUp(
   const { releases, catalogs, writer } = deps;
   const now = Math.floor(deps.clock.now() / 1000);
   const { force, dry_run: dryRun } = context.args;
-  // A task that is resumed after a restart finds the named release deleted already.
+  // A task that resumes after a restart may find the named release already deleted.
   const resumed = isDone(releases, context.args);
   const plan: CleanupPlan = resumed
     ? { remove: [], keep: [] }
@@ -100,7 +99,7 @@ async function cleanUp(
   };
 }
 
-/** Nothing is removed from the volume while a valid attestation still offers it. */
+/** Withdraws first: nothing is removed from the volume while a valid attestation still offers it. */
 async function withdraw({ attestor }: CleanupDependencies, plan: CleanupPlan): Promise<void> {
   if ((await attestor.issue('release-cleanup')) !== null) return;
   const offered = attestor.attested()?.retained.map((release) => release.release_id) ?? [];
@@ -118,7 +117,7 @@ function isDone(releases: ReleaseRepository, args: CleanupArguments): boolean {
   return name !== undefined && releases.named(name)?.state === 'deleted';
 }
 
-/** The row stays: its name must never be given to other bytes. */
+/** Keeps the row, because its name must never be reused for other bytes. */
 function forget(releases: ReleaseRepository, release: ReleaseRow, now: number): void {
   releases.clearDamage(release.channel, release.release_id);
   releases.update(release.channel, release.release_id, {
@@ -131,7 +130,7 @@ function forget(releases: ReleaseRepository, release: ReleaseRow, now: number): 
   });
 }
 
-/** A release that was never completed holds on to a catalog; its sync, if it comes back, begins it anew. */
+/** A release that was never completed still holds a catalog. If its sync resumes, it starts from the beginning. */
 async function forgetUnfinished({ releases, writer }: CleanupDependencies): Promise<void> {
   for (const release of releases.unfinished()) {
     await writer.removeReleaseRecord(release.channel, release.release_id);
@@ -139,7 +138,7 @@ async function forgetUnfinished({ releases, writer }: CleanupDependencies): Prom
   }
 }
 
-/** Also removes what an interrupted cleanup left. */
+/** Also removes files that an interrupted cleanup left behind. */
 async function removeDeletedFiles({ releases, writer }: CleanupDependencies): Promise<void> {
   for (const channel of CHANNELS) {
     for (const releaseId of await writer.listReleaseIds(channel)) {

@@ -18,12 +18,11 @@ import type { SqlDatabase } from '../records/sql.ts';
 const BATCH_ENTRIES = 128;
 
 /**
- * Files that are made durable while others are downloaded. The disk writes many files in one go about as fast as one, so
- * a download does not wait for the one before it to be synced.
+ * Maximum number of files being flushed to disk while others are downloaded. The disk flushes many files together about
+ * as fast as one, so a download does not wait until the previous file is flushed.
  */
 const COMMITS_IN_FLIGHT = 16;
 
-/** What downloading is made of. */
 export interface DownloadRunDependencies {
   readonly database: SqlDatabase;
   readonly catalogs: CatalogStore;
@@ -35,17 +34,16 @@ export interface DownloadRunDependencies {
   readonly concurrency: number;
 }
 
-/** What was fetched. */
 export interface DownloadOutcome {
   readonly entries: number;
   readonly bytes: number;
 }
 
 /**
- * Fetches every entry of a revision that has no object yet and commits the objects. What was fetched stays known when
- * a later entry fails, so that another attempt goes on from there.
+ * Fetches every entry of a revision that has no object yet and commits the objects. When an entry fails, the fetched
+ * objects stay recorded, so that the next attempt continues from there.
  *
- * @param staging a directory of the store that keeps its name over attempts, for resumable parts
+ * @param staging a directory of the store with the same name in every attempt, for resumable parts
  * @throws UpstreamError, the storage error, or the signal's reason
  */
 export async function downloadUnresolved(
@@ -100,10 +98,10 @@ export async function downloadUnresolved(
 }
 
 /**
- * Moves a downloaded and hashed file into the store. Bytes that the store holds under the same name, but which were
- * found damaged, are put aside first.
+ * Moves a downloaded and hashed file into the store. If the store already has an object of this name that was found
+ * damaged, that object is put aside first.
  *
- * @returns what is now known of the object
+ * @returns the facts now known about the object
  */
 export async function commitDownloaded(
   deps: Pick<DownloadRunDependencies, 'objects' | 'writer' | 'failpoints'>,

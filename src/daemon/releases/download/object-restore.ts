@@ -16,7 +16,7 @@ import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 
-/** Makes the bytes of a localized entry again from the inputs it was made of; `null` when it cannot. */
+/** Builds the bytes of a localized entry again from its inputs; `null` when it cannot. */
 export type EntryRebuilder = (request: {
   readonly release: ReleaseRow;
   readonly entry: CatalogEntryRow;
@@ -24,7 +24,6 @@ export type EntryRebuilder = (request: {
   readonly signal: AbortSignal;
 }) => Promise<FileDigests | null>;
 
-/** What restoring an object is made of. */
 export interface RestoreDependencies {
   readonly releases: ReleaseRepository;
   readonly catalogs: CatalogStore;
@@ -38,7 +37,7 @@ export interface RestoreDependencies {
   readonly rebuildEntry?: EntryRebuilder | undefined;
 }
 
-/** What became of one object. */
+/** The result of restoring one object. */
 export type RestoreOutcome =
   | { readonly ok: true }
   | {
@@ -57,12 +56,12 @@ interface Restore {
   readonly signal: AbortSignal;
 }
 
-/** Destinations of one object that are tried. */
+/** Maximum number of destinations tried for one object. */
 const DESTINATIONS_TRIED = 3;
 
 /**
- * Brings back one object of a release: the server-info document from the database, official entries from upstream,
- * localized ones from their inputs. Bytes with another BLAKE3 than the manifest's are refused.
+ * Restores one object of a release: the server-info document from the database, official entries from upstream,
+ * localized ones from their inputs. Bytes whose BLAKE3 differs from the manifest's are rejected.
  *
  * @throws the storage error, or the signal's reason
  */
@@ -101,7 +100,7 @@ async function commit(
   return { ok: true };
 }
 
-/** Where the bytes may be: as the release's own catalog says, and as the newest catalog says. */
+/** The catalog entries that may lead to the bytes: of each destination first the release's own, then the newest. */
 function* candidates(
   deps: RestoreDependencies,
   release: ReleaseRow,
@@ -109,7 +108,7 @@ function* candidates(
 ): Generator<CatalogEntryRow> {
   const newest = deps.adapter === null ? null : deps.catalogs.newest(deps.adapter.label);
   const revision = release.revision_id === null ? null : deps.catalogs.get(release.revision_id);
-  // A locator means something to the upstream that gave it, and to no other.
+  // A locator is valid only for the upstream that issued it.
   const isReachable = revision !== null && revision.upstream_label === deps.adapter?.label;
   for (const destination of destinations) {
     const own = release.revision_id === null ? null : deps.catalogs.entry(release.revision_id, destination);
@@ -154,14 +153,14 @@ async function stageServerInfo(
   return bytes === null ? null : await stageBytes(deps.pool, stagedPath, bytes, signal);
 }
 
-/** Writes bytes to a staged file, durably, and hashes it. */
+/** Writes bytes durably to a staged file and hashes it. */
 export async function stageBytes(
   pool: HashPool,
   stagedPath: string,
   bytes: Uint8Array,
   signal: AbortSignal,
 ): Promise<FileDigests> {
-  // What an interrupted attempt left may be read-only already.
+  // A file of an interrupted attempt may already be read-only.
   await rm(stagedPath, { force: true });
   await writeFile(stagedPath, bytes);
   const file = await open(stagedPath, 'r');

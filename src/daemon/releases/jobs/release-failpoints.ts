@@ -1,4 +1,4 @@
-/** The places of the write protocol where a test can stop the process; in the order in which they are reached. */
+/** The points of the write protocol where a test can stop the process, in the order in which they are reached. */
 export const RELEASE_FAILPOINTS = [
   'release.entry.staged',
   'release.entry.committed',

@@ -11,10 +11,10 @@ const SELECTED_RELEASES = z.strictObject({
   release_id: releaseId.optional(),
 });
 
-/** Which releases a job is about. */
+/** The parsed selection of releases that a job works on. */
 export type SelectedReleases = z.output<typeof SELECTED_RELEASES>;
 
-/** Runs of a job that talks to upstream before it fails for good. */
+/** Maximum number of attempts of a job that uses upstream. */
 const UPSTREAM_ATTEMPTS = 5;
 
 export const SYNC_JOB = {

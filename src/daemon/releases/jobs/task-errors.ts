@@ -1,7 +1,7 @@
 import { TaskError, type TaskResult } from '../../tasks/task.ts';
 import { UpstreamError } from '../../upstream/upstream.ts';
 
-/** The task failure codes that storage errors become; the key is the system's error code. */
+/** Maps system error codes of storage errors to task failure codes. */
 const STORAGE_CODES: ReadonlyMap<string, { readonly code: string; readonly advice: string }> = new Map([
   ['ENOSPC', { code: 'no_space', advice: 'free space on the volume, for example with release-cleanup' }],
   ['EDQUOT', { code: 'no_space', advice: 'raise the quota of the volume or run release-cleanup' }],
@@ -18,11 +18,11 @@ const STORAGE_CODES: ReadonlyMap<string, { readonly code: string; readonly advic
 const RETRYABLE_STORAGE = new Set(['io_error']);
 
 /**
- * Turns what went wrong in a release task into the failure that the task reports. Unknown errors stay as they are and
- * become `internal_error` in the engine.
+ * Converts an error of a release task to the failure that the task reports. Unknown errors stay as they are; the engine
+ * reports them as `internal_error`.
  *
- * @param error what was thrown
- * @param details what the task had done so far
+ * @param error the value that was thrown
+ * @param details the progress of the task so far
  */
 export function releaseTaskError(error: unknown, details: TaskResult = {}): unknown {
   if (error instanceof TaskError) return error;
@@ -44,7 +44,7 @@ export function releaseTaskError(error: unknown, details: TaskResult = {}): unkn
   });
 }
 
-/** The system's error code (`ENOSPC`) of an error or of its causes, or `null`. */
+/** The system error code (`ENOSPC`) of an error or of its causes, or `null`. */
 function systemCode(error: unknown): string | null {
   let current = error;
   for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {
@@ -55,7 +55,7 @@ function systemCode(error: unknown): string | null {
   return null;
 }
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

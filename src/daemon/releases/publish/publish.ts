@@ -14,7 +14,6 @@ import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 
-/** Settings and collaborators of the publisher. */
 export interface PublisherOptions {
   readonly database: SqlDatabase;
   readonly releases: ReleaseRepository;
@@ -25,23 +24,23 @@ export interface PublisherOptions {
   readonly check: ReleaseCheck;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
-  /** Seconds after which an object is hashed again before a release that holds it becomes current. */
+  /** Seconds after which an object is hashed again before a release that contains it becomes current. */
   readonly reverifyAfterSeconds: () => number;
 }
 
 /** Registers releases and makes them current, in the order of the write protocol. */
 export interface Publisher {
   /**
-   * Makes a release durable: objects, then the manifest, then the record, then the database (`verified`). What is
-   * served does not change.
+   * Makes a release durable: objects, then the manifest, then the record, then the database (`verified`). Clients still
+   * get the same content as before.
    *
    * @throws the storage error; TaskError `release_incomplete`, `release_conflict`, `release_damaged`
    */
   register(draft: ReleaseDraft, context: TaskContext): Promise<ReleaseRow>;
   /**
-   * Makes a registered release current: the attestation, then the database. Not interrupted by cancellation.
+   * Makes a registered release current: first the attestation, then the database. Cancellation does not interrupt it.
    *
-   * @returns the version of the attestation that says so
+   * @returns the version of the new attestation
    */
   makeCurrent(release: ReleaseRow, context: TaskContext): Promise<number>;
   /** Writes the manifest and the record of a registered release again. Throws TaskError `manifest_differs`. */
@@ -85,7 +84,7 @@ async function register(
     snapshot_id: written.snapshotId,
     manifest_sha256: written.sha256,
   };
-  // A damaged record would be taken for another release of this name.
+  // A damaged record would be treated as another release of this name.
   if (held.state === 'damaged') await writer.removeReleaseRecord(draft.channel, draft.releaseId);
   await writer.writeReleaseRecord(recordOf(whole));
   hit('release.record.written');
@@ -100,7 +99,7 @@ async function register(
   return registered;
 }
 
-/** Takes the name, and removes the release of an attempt with other content that never became current. */
+/** Reserves the name. Removes a release of an earlier attempt that has other content and never became current. */
 async function reserve(
   { releases, writer, clock }: PublisherOptions,
   draft: ReleaseDraft,
@@ -115,7 +114,7 @@ async function reserve(
   if (held.published_at !== null || !['staging', 'failed'].includes(held.state)) {
     throw new TaskError(
       'release_conflict',
-      `release ${draft.releaseId} exists with other content; the bytes under a release id never change`,
+      `release ${draft.releaseId} already exists with other content; the bytes under a release id never change`,
     );
   }
   await writer.removeReleaseRecord(draft.channel, draft.releaseId);
@@ -142,7 +141,7 @@ async function writeManifest(
 }
 
 /**
- * Checks that every object is there, and hashes all of them when the last hash is old or the release was damaged.
+ * Checks that every object is present. Hashes all of them when the last hash is old or the release was damaged.
  *
  * @returns Unix seconds since when the release is known to be sound
  * @throws TaskError `release_damaged`
@@ -166,7 +165,7 @@ async function requireSound(
   return soundSince;
 }
 
-/** Writes into the database that a release is whole. */
+/** Records in the database that a release is complete. */
 function recordVerified({ database, releases, clock }: PublisherOptions, release: ReleaseRow): void {
   const { channel, release_id: id } = release;
   const isCurrent = releases.pointer(channel)?.release_id === id;
@@ -201,7 +200,7 @@ async function rewrite(options: PublisherOptions, release: ReleaseRow, taskId: s
     throw new TaskError(
       'manifest_differs',
       `the manifest of release ${release.release_id} cannot be rebuilt: the database gives ${written.snapshotId}, ` +
-        `the release is ${release.snapshot_id ?? 'not complete'}`,
+        `but the release is ${release.snapshot_id ?? 'not complete'}`,
     );
   }
   await writer.removeReleaseRecord(release.channel, release.release_id);

@@ -3,7 +3,7 @@ import type { ReleaseRepository } from './release-repository.ts';
 import type { SwitchPlan } from './switch-rules.ts';
 
 /**
- * Writes a planned switch: the changed rows, the pointer, and where the pointer moved the event that a release became
+ * Writes a planned switch: the changed rows, the pointer and, if the pointer moved, the event that a release became
  * current. Call it inside a transaction.
  *
  * @param nowSeconds Unix seconds of the switch

@@ -1,6 +1,6 @@
 import { oneRow, type SqlDatabase } from './sql.ts';
 
-/** The newest attestation of one store, as the database has it. Times are Unix seconds. */
+/** The newest attestation of one store, as stored in the database. Times are Unix seconds. */
 export interface StoredAttestation {
   readonly version: number;
   readonly payload_sha256: string | null;

@@ -2,9 +2,9 @@ import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import type { ManifestEntry, ManifestHeader } from '../../../domain/release/manifest.ts';
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 
-/** What a release consists of, apart from its name. */
+/** The content of a release, without its name. */
 export interface ContentSummary {
-  /** BLAKE3 over everything the manifest says but the names of the release and of its base. */
+  /** BLAKE3 over everything in the manifest except the names of the release and of its base. */
   readonly digest: Blake3Hex;
   readonly entryCount: number;
   /** Bytes. */
@@ -12,7 +12,7 @@ export interface ContentSummary {
 }
 
 /**
- * Digests the content of a release, so that content is recognized whatever it is called.
+ * Digests the content of a release, so that equal content is recognized under any name.
  *
  * @param entries in manifest order
  */

@@ -3,13 +3,13 @@ import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
 import { allRows, oneRow, type SqlDatabase } from './sql.ts';
 
-/** What is wrong with the object of a damaged entry. */
+/** The kind of damage of an entry's object. */
 export type DamageStatus = 'missing' | 'size_mismatch' | 'digest_mismatch' | 'unreadable';
 
-/** Who found damage first: a server that reads the volume, or work of the daemon. */
+/** The first finder of the damage: a server that reads the volume, or a job of the daemon. */
 export type DamageFinder = 'server' | 'verify' | 'refresh' | 'repair' | 'sync' | 'boot';
 
-/** An entry of a release that was found damaged. `found_at` is in Unix seconds. */
+/** A damaged entry of a release. `found_at` is in Unix seconds. */
 export interface DamagedEntry {
   readonly channel: Channel;
   readonly release_id: ReleaseId;
@@ -20,24 +20,24 @@ export interface DamagedEntry {
   readonly found_by: DamageFinder;
 }
 
-/** How many entries of a release are damaged. */
+/** Numbers of damaged entries of a release. */
 export interface DamageCounts {
-  /** Missing ones included. */
+  /** Includes the missing ones. */
   readonly all: number;
   readonly missing: number;
 }
 
 /** The damaged entries of releases. Single statements; callers group them. */
 export interface DamageRecords {
-  /** Adds an entry. One that is known keeps who found it and when. */
+  /** Adds an entry. An entry that is already recorded keeps its finder and time. */
   addDamage(entry: DamagedEntry): void;
   clearDamage(channel: Channel, releaseId: string): void;
   /** Deletes the entries whose objects are sound again. */
   clearMendedDamage(): void;
-  /** The first entries in the order of destinations. */
+  /** The first entries, ordered by destination. */
   damageOf(channel: Channel, releaseId: string, limit: number): readonly DamagedEntry[];
   damageCounts(channel: Channel, releaseId: string): DamageCounts;
-  /** Objects behind damaged entries of any release, each once, in the order of digests. */
+  /** Objects of damaged entries of any release, each once, ordered by digest. */
   damagedObjects(limit: number): readonly Blake3Hex[];
 }
 

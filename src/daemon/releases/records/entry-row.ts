@@ -4,11 +4,11 @@ import { mediaTypeOf } from '../../../domain/http/media-type.ts';
 import type { EntrySource, ManifestEntry } from '../../../domain/release/manifest.ts';
 import type { UpstreamEntry } from '../../upstream/upstream.ts';
 
-/** One entry of a catalog revision: what upstream states of it and, once known, the object that holds its bytes. */
+/** One entry of a catalog revision: the facts that upstream states and, once known, the object with its bytes. */
 export interface CatalogEntryRow {
   readonly destination: Destination;
   readonly source: EntrySource;
-  /** `null` for the type that the extension gives. */
+  /** `null` means the type given by the file extension. */
   readonly media_type: string | null;
   readonly stated_size: number | null;
   readonly stated_blake3: string | null;
@@ -20,7 +20,7 @@ export interface CatalogEntryRow {
   readonly blake3: Blake3Hex | null;
 }
 
-/** What is known of one object of the store. */
+/** The facts known about one object of the store. */
 export interface KnownObject {
   readonly blake3: Blake3Hex;
   readonly size: number;
@@ -29,7 +29,7 @@ export interface KnownObject {
   readonly blocks: Blake3Hex | null;
 }
 
-/** Turns a stored row back into what the upstream adapter and the downloader take. */
+/** Converts a stored row back to the entry that the upstream adapter and the downloader use. */
 export function upstreamEntryOf(row: CatalogEntryRow): UpstreamEntry {
   return {
     destination: row.destination,

@@ -2,13 +2,13 @@ import type { Blake3Hex, SnapshotId } from '../../../domain/release/digest.ts';
 import { releaseOf, type ReleaseRow, type StoredRelease } from './release-row.ts';
 import { allRows, oneRow, type SqlDatabase } from './sql.ts';
 
-/** Which releases and catalogs refer to what is in the store. */
+/** Finds the releases and catalogs that refer to objects and manifests in the store. */
 export interface ObjectHolders {
-  /** Kept releases that hold an object. */
+  /** Kept releases that contain an object. */
   holders(blake3: Blake3Hex): readonly ReleaseRow[];
-  /** Destinations under which a release holds an object, at most `limit`. */
+  /** Destinations of an object in a release, at most `limit`. */
   destinationsOf(release: ReleaseRow, blake3: Blake3Hex, limit: number): readonly string[];
-  /** Whether anything refers to an object: an entry of any catalog, or a server-info document. */
+  /** Whether an entry of any catalog or a server-info document refers to an object. */
   isReferenced(blake3: Blake3Hex): boolean;
   /** Whether a release that is not deleted has this manifest. */
   hasSnapshot(snapshotId: SnapshotId): boolean;

@@ -2,7 +2,7 @@ import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import type { KnownObject } from './entry-row.ts';
 import { oneRow, type SqlDatabase } from './sql.ts';
 
-/** An object with what was found when its bytes were last hashed. */
+/** An object with the result of the last hash of its bytes. */
 export interface RegisteredObject extends KnownObject {
   /** False from the moment damage is found until the object is fetched again. */
   readonly sound: boolean;
@@ -10,18 +10,18 @@ export interface RegisteredObject extends KnownObject {
   readonly verifiedAt: number;
 }
 
-/** What the daemon knows of the objects of the store; the store itself has the last word on presence. */
+/** The facts that the daemon has recorded about objects. Only the store itself shows whether an object is present. */
 export interface ObjectRegistry {
   get(blake3: string): RegisteredObject | null;
-  /** Records an object whose bytes were hashed at `verifiedAt` (Unix seconds) and found to be as named. */
+  /** Records an object whose bytes were hashed at `verifiedAt` (Unix seconds) and match its name. */
   record(object: KnownObject, verifiedAt: number): void;
-  /** Notes that the bytes were hashed at `verifiedAt` and are as named. */
+  /** Records that the bytes were hashed at `verifiedAt` and match the name. */
   confirm(blake3: Blake3Hex, verifiedAt: number): void;
-  /** Notes that the object is missing or its bytes are not as named. */
+  /** Records that the object is missing or its bytes do not match its name. */
   markDamaged(blake3: Blake3Hex): void;
   /** Whether a revision has an entry whose object was found damaged. */
   hasDamaged(revisionId: number): boolean;
-  /** Forgets the objects that no catalog and no release refers to; returns how many. */
+  /** Deletes the rows of objects that no catalog and no release refers to; returns their number. */
   forgetUnreferenced(): number;
 }
 

@@ -1,6 +1,6 @@
 import { allRows, type SqlDatabase } from './sql.ts';
 
-/** The last time an upstream was spoken to. */
+/** The result of the last contact with an upstream. */
 export interface ProbeResult {
   readonly label: string;
   readonly ok: boolean;
@@ -9,13 +9,13 @@ export interface ProbeResult {
   readonly checkedAt: number;
 }
 
-/** What is known of the reachability of upstreams. */
+/** The recorded reachability of upstreams. */
 export interface ProbeRepository {
   record(result: ProbeResult): void;
   list(): readonly ProbeResult[];
 }
 
-/** Longest message that is kept. */
+/** Maximum length of a stored message, in characters. */
 const MESSAGE_MAX = 1000;
 
 /** Creates the repository over the main database. */

@@ -8,7 +8,7 @@ export interface ReleaseDraft {
   readonly channel: Channel;
   readonly releaseId: ReleaseId;
   readonly upstreamReleaseId: ReleaseId;
-  /** Only localized. */
+  /** Only for a localized release. */
   readonly baseReleaseId: ReleaseId | null;
   readonly revisionId: number;
   readonly content: ContentSummary;

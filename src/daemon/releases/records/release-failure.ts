@@ -3,8 +3,8 @@ import type { DamageRecords } from './damage-records.ts';
 import type { ReleaseRow } from './release-row.ts';
 
 /**
- * Why a damaged release is withdrawn, for the attestation and for everything that reports it. Damage of the manifest or
- * the record comes first, because without them nothing is known of the entries.
+ * Why a damaged release is withdrawn, for the attestation and for all reports. Damage of the manifest or the record
+ * comes first, because without them nothing is known about the entries.
  *
  * @param release one in the state `damaged`
  */
@@ -25,7 +25,7 @@ export function failureOf(
   };
 }
 
-/** The failure in one clause: how many files of which release, and the first of them. */
+/** Describes the failure in one clause: the number of damaged files, the release, and the first of these files. */
 export function describeFailure(
   { release_id: id, damage_message: message }: ReleaseRow,
   { reason, entry_count: count, examples }: ReleaseFailure,

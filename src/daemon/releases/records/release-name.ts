@@ -1,16 +1,16 @@
 import { parseReleaseId, type ReleaseId } from '../../../domain/release/release-id.ts';
 
-/** Longest release id, in characters. */
+/** Maximum length of a release id, in characters. */
 const RELEASE_ID_MAX_LENGTH = 128;
 
-/** Maximum number of names that are tried for one upstream release before the sync gives up. */
+/** Maximum number of names tried for one upstream release before the sync fails. */
 export const RELEASE_NAME_ATTEMPTS = 1000;
 
-/** What is known of a name that may be taken. */
+/** The release that already has a name. */
 export interface NameHolder {
-  /** Digest over the content of the release that has the name; `null` while it was never completed. */
+  /** Digest over the content of that release; `null` if it was never completed. */
   readonly contentDigest: string | null;
-  /** Whether the name was ever given out with that content (an immutable URL may be cached somewhere). */
+  /** Whether the name may have been published with that content (caches may hold its immutable URLs). */
   readonly wasPublishable: boolean;
   readonly channel: 'official' | 'localized';
 }
@@ -18,18 +18,18 @@ export interface NameHolder {
 /** The name under which content is registered. */
 export interface NameChoice {
   readonly releaseId: ReleaseId;
-  /** Whether a release with exactly this content has the name already. */
+  /** Whether a release with exactly this content already has the name. */
   readonly existing: boolean;
 }
 
 /**
- * Names official content. URLs under a release id are immutable, so a name is never given to other bytes, not even
- * when upstream publishes other content under the name it used before: then the name gets the suffix `-2`, `-3`, ...
- * Names of deleted releases stay taken for the same reason.
+ * Chooses a name for official content. URLs under a release id are immutable, so a name is never reused for other
+ * bytes, even when upstream publishes other content under the same name: the name then gets the suffix `-2`, `-3`, ...
+ * Names of deleted releases stay reserved for the same reason.
  *
- * @param upstreamId what upstream calls the release
+ * @param upstreamId upstream's name of the release
  * @param contentDigest digest over the destinations and bytes of the release
- * @param holderOf who has a name, or `null`
+ * @param holderOf returns the holder of a name, or `null`
  * @returns the name, or `null` when {@link RELEASE_NAME_ATTEMPTS} names are taken by other content
  */
 export function chooseReleaseName(

@@ -4,7 +4,7 @@ import type { ManifestHeader } from '../../../domain/release/manifest.ts';
 import type { ReleaseDraft } from './release-draft.ts';
 import type { ReleaseRow } from './release-row.ts';
 
-/** The row of a release that begins to exist. */
+/** The row of a new release. */
 export function newRelease(draft: ReleaseDraft, nowSeconds: number): ReleaseRow {
   return {
     channel: draft.channel,

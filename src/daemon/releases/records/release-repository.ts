@@ -5,18 +5,18 @@ import { createObjectHolders, type ObjectHolders } from './object-holders.ts';
 import { isKept, releaseOf, type ReleaseRow, type ReleaseState, type StoredRelease } from './release-row.ts';
 import { allRows, oneRow, type SqlDatabase, type SqlValue } from './sql.ts';
 
-/** Which release of a channel is current, since when (Unix seconds). */
+/** The current release of a channel, and since when (Unix seconds). */
 export interface CurrentRelease {
   readonly channel: Channel;
   readonly release_id: ReleaseId;
   readonly since: number;
 }
 
-/** What can change of a release. */
+/** The columns of a release that can change. */
 export type ReleaseChange = Partial<Omit<ReleaseRow, 'channel' | 'release_id'>>;
 
 /**
- * Releases, the pointer to the current one of each channel, what they hold and their damage. Single statements; callers
+ * Releases, the pointer to the current one of each channel, their contents and their damage. Single statements; callers
  * group them.
  */
 export interface ReleaseRepository extends ObjectHolders, DamageRecords {
@@ -30,7 +30,7 @@ export interface ReleaseRepository extends ObjectHolders, DamageRecords {
   count(channel: Channel | null): number;
   /** Every release that has a manifest and objects, newest first. */
   kept(): readonly ReleaseRow[];
-  /** Releases whose making was broken off and that still hold a catalog. */
+  /** Releases that were never completed and still hold a catalog. */
   unfinished(): readonly ReleaseRow[];
   current(channel: Channel): ReleaseRow | null;
   pointer(channel: Channel): CurrentRelease | null;
@@ -63,7 +63,7 @@ const COLUMNS = [
   'pinned',
 ] as const satisfies readonly (keyof ReleaseChange)[];
 
-/** Maximum number of releases that are ever looked through at once; far more than any retention keeps. */
+/** Maximum number of releases that one query returns; far more than any retention keeps. */
 const LIST_MAX = 10_000;
 
 /** Creates the repository over the main database. */
@@ -127,9 +127,9 @@ export function createReleaseRepository(database: SqlDatabase): ReleaseRepositor
 }
 
 /**
- * The state a release has when nothing is wrong with it.
+ * The state of a release without damage.
  *
- * @param isCurrent whether it is its channel's current one
+ * @param isCurrent whether it is the current release of its channel
  */
 export function soundState(release: ReleaseRow, isCurrent: boolean): ReleaseState {
   if (isCurrent) return 'current';

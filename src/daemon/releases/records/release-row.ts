@@ -4,29 +4,31 @@ import type { ReleaseFailure } from '../../../domain/verdict/attestation.ts';
 import type { RELEASE_STATES } from '../../../contract/schemas/vocabulary.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
 
-/** The state of a release. `damaged` is a side state of those that have bytes; a repair leaves it. */
+/** The state of a release. A release with objects can become `damaged`; a repair ends that state. */
 export type ReleaseState = (typeof RELEASE_STATES)[number];
 
-/** Damage of a release that is not about its entries: the manifest is missing, or it or the release record is wrong. */
+/**
+ * Damage of a release apart from its entries: the manifest is missing, or the manifest or the release record is wrong.
+ */
 export type DamageReason = Extract<ReleaseFailure['reason'], 'SnapshotMissing' | 'ManifestDamaged'>;
 
-/** What is wrong with the manifest or the record of a release. */
+/** The problem of a release's manifest or record. */
 export interface ReleaseProblem {
   readonly reason: DamageReason;
   readonly message: string;
 }
 
-/** A release as the database has it. Times are Unix seconds. */
+/** A release as stored in the database. Times are Unix seconds. */
 export interface ReleaseRow {
   readonly channel: Channel;
   readonly release_id: ReleaseId;
-  /** What upstream called it; differs from `release_id` when upstream reused a name for other content. */
+  /** Upstream's name of it; differs from `release_id` when upstream reused a name for other content. */
   readonly upstream_release_id: ReleaseId;
   readonly state: ReleaseState;
   readonly base_release_id: ReleaseId | null;
-  /** The catalog revision that holds its entries; `null` once deleted. */
+  /** The catalog revision that holds its entries; `null` after deletion. */
   readonly revision_id: number | null;
-  /** BLAKE3 over destinations, bytes and what else the manifest says, apart from the name of the release. */
+  /** BLAKE3 over destinations, bytes and all else in the manifest except the name of the release. */
   readonly content_digest: Blake3Hex | null;
   readonly snapshot_id: SnapshotId | null;
   readonly manifest_sha256: string | null;
@@ -38,18 +40,18 @@ export interface ReleaseRow {
   readonly created_at: number;
   /** When it last became current. */
   readonly published_at: number | null;
-  /** When another release of the channel took its place. */
+  /** When another release of the channel replaced it. */
   readonly superseded_at: number | null;
   /** When its whole content was last found sound: the oldest full hash among its objects. */
   readonly verified_at: number | null;
-  /** When it was last checked, whatever was found. */
+  /** When it was last checked, whatever the result. */
   readonly checked_at: number | null;
   readonly damaged_at: number | null;
-  /** Which part is damaged, where that is not about single entries (manifest, release record). */
+  /** The damaged part, when it is the manifest or the release record and not single entries. */
   readonly damage_reason: DamageReason | null;
-  /** Present exactly with `damage_reason`. */
+  /** Set if and only if `damage_reason` is set. */
   readonly damage_message: string | null;
-  /** Only localized: since when its base is no longer the current official release. */
+  /** Only for a localized release: since when its base is no longer the current official release. */
   readonly stale_since: number | null;
   readonly deleted_at: number | null;
   readonly pinned: boolean;
@@ -66,7 +68,7 @@ export function isKept(release: ReleaseRow): boolean {
 /** A release as a statement returns it. */
 export type StoredRelease = Omit<ReleaseRow, 'pinned'> & { readonly pinned: number };
 
-/** The release in a row of the table. */
+/** Converts a row of the table to the release. */
 export function releaseOf(row: StoredRelease): ReleaseRow {
   return { ...row, pinned: row.pinned === 1 };
 }

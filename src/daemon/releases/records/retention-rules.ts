@@ -2,7 +2,7 @@ import type { Channel } from '../../../domain/release/channel.ts';
 import type { CurrentRelease } from './release-repository.ts';
 import { isKept, type ReleaseRow } from './release-row.ts';
 
-/** How long and how many earlier releases stay reachable under their own path. */
+/** Limits of the earlier releases that stay reachable under their own path. */
 export interface RetentionLimits {
   /** Maximum number of retained releases of one channel. */
   readonly count: number;
@@ -16,15 +16,16 @@ export interface Retained {
   readonly until: number;
 }
 
-/** The releases and pointers that a decision is made from. */
+/** The releases and pointers on which a decision is based. */
 export interface ReleaseSituation {
   readonly releases: readonly ReleaseRow[];
   readonly pointers: Readonly<Record<Channel, CurrentRelease | null>>;
 }
 
 /**
- * Selects the earlier releases that may still be served: of each channel those that were superseded last, sound,
- * within count and age. A localized release whose base is no longer current counts as superseded since then.
+ * Selects the earlier releases that may still be served: per channel the most recently superseded sound ones, within
+ * the limits of count and age. A localized release whose base is no longer current counts as superseded since that
+ * change.
  *
  * @param nowSeconds the one instant of the decision, Unix seconds
  */
@@ -53,7 +54,7 @@ function leftAt(release: ReleaseRow, situation: ReleaseSituation): number | null
   return isCurrent ? release.stale_since : release.superseded_at;
 }
 
-/** Whether a localized release was made for another official release than the current one. */
+/** Whether a localized release is based on an official release other than the current one. */
 export function isStale(release: ReleaseRow, officialReleaseId: string | null): boolean {
   return release.channel === 'localized' && release.base_release_id !== officialReleaseId;
 }
@@ -61,25 +62,25 @@ export function isStale(release: ReleaseRow, officialReleaseId: string | null): 
 /** Why a release is kept. */
 export type KeepReason = 'current' | 'previous' | 'pinned' | 'base_of_localized' | 'retained' | 'newest';
 
-/** What a cleanup would do. */
+/** The changes that a cleanup would make. */
 export interface CleanupPlan {
   readonly remove: readonly ReleaseRow[];
   readonly keep: readonly { readonly release: ReleaseRow; readonly why: KeepReason }[];
 }
 
-/** What a cleanup was asked to do. */
+/** The requested cleanup. */
 export interface CleanupRequest {
-  /** Releases to keep of each channel, at least 1. */
+  /** Number of releases to keep in each channel, at least 1. */
   readonly count: number;
-  /** Ids to delete, or `null` to delete what exceeds `count`. */
+  /** Ids to delete, or `null` to delete the releases beyond `count`. */
   readonly only: readonly { readonly channel: Channel; readonly releaseId: string }[] | null;
-  /** Also delete what is retained for clients that are still downloading. */
+  /** Also delete the releases retained for clients that are still downloading. */
   readonly force: boolean;
 }
 
 /**
- * Decides which releases a cleanup deletes. Never the current one of a channel, the one before it, a pinned one, or
- * the base of a localized release that stays.
+ * Decides which releases a cleanup deletes. It never deletes the current release of a channel, the previous one, a
+ * pinned one, or the base of a localized release that is kept.
  */
 export function planCleanup(
   situation: ReleaseSituation,
@@ -139,7 +140,7 @@ function isRequested(
   return ranked.indexOf(release) >= request.count;
 }
 
-/** The current one first, then by when they were last current, then by when they were made. */
+/** Orders the current release first, then by the time they were last current, then by creation time. */
 function newestFirst(releases: readonly ReleaseRow[], situation: ReleaseSituation): readonly ReleaseRow[] {
   const rank = (release: ReleaseRow): number =>
     situation.pointers[release.channel]?.release_id === release.release_id

@@ -5,10 +5,10 @@ import { isKept, type ReleaseRow } from './release-row.ts';
 import type { SelectedReleases } from '../jobs/release-jobs.ts';
 
 /**
- * The releases that a task is about: the one named, or the current ones, or with `force` all that are kept; of one
- * channel if it is named.
+ * Selects the releases that a task works on: the named one, or the current ones, or with `force` all kept ones; of one
+ * channel if a channel is named.
  *
- * @throws TaskError `unknown_release` when the one named is not kept
+ * @throws TaskError `unknown_release` when the named release is not kept
  */
 export function selectReleases(
   releases: ReleaseRepository,

@@ -1,6 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 
-/** What the release rooms need of the main database. */
+/** The part of the main database that the release code uses. */
 export interface SqlDatabase {
   prepare(sql: string): StatementSync;
   /** Runs `section` in one write transaction (BEGIN IMMEDIATE); rolls back when it throws. */
@@ -10,7 +10,9 @@ export interface SqlDatabase {
 /** Rows read or written between two turns of the event loop. */
 export const PAGE_ROWS = 1000;
 
-/** Typed rows of a statement: the columns are those the statement names, so the type is the statement's contract. */
+/**
+ * The typed rows of a statement. The caller names the row type; it must match the columns that the statement selects.
+ */
 export function allRows<Row>(statement: StatementSync, parameters: Record<string, SqlValue>): readonly Row[] {
   return statement.all(parameters) as unknown as readonly Row[];
 }
@@ -21,10 +23,10 @@ export function oneRow<Row>(statement: StatementSync, parameters: Record<string,
   return row === undefined ? null : (row as unknown as Row);
 }
 
-/** What a statement can be given. */
+/** A value that can be bound to a parameter of a statement. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-/** Prepares every statement of a table of SQL texts. */
+/** Prepares every statement in a table of SQL texts. */
 export function prepareAll<Name extends string>(
   database: SqlDatabase,
   sql: Readonly<Record<Name, string>>,

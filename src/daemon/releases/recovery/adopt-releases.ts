@@ -16,7 +16,6 @@ import { problemOfFault } from '../checks/release-check.ts';
 import { PAGE_ROWS, type SqlDatabase } from '../records/sql.ts';
 import { messageOf } from '../jobs/task-errors.ts';
 
-/** What adopting is made of. */
 export interface AdoptDependencies {
   readonly root: string;
   readonly database: SqlDatabase;
@@ -28,14 +27,14 @@ export interface AdoptDependencies {
   readonly logger: Logger;
 }
 
-/** Who made the catalog of an adopted release, in place of an upstream. */
+/** The upstream label of an adopted release's catalog, which came from no upstream. */
 const ADOPTED_LABEL = 'adopted from the snapshot volume';
 
 /**
- * Takes releases into the database that are on the volume but not in it, as after the loss of the daemon's own volume.
- * Nothing of them is believed: they have never been verified, so they are attested only after a full verification.
+ * Adds releases to the database that exist only on the volume, for example after the daemon's own volume was lost.
+ * Their records are not trusted: they count as never verified, so they are attested only after a full verification.
  *
- * @returns how many were adopted
+ * @returns the number of adopted releases
  */
 export async function adoptReleases(deps: AdoptDependencies, signal: AbortSignal): Promise<number> {
   const { releases, writer, logger } = deps;
@@ -110,7 +109,7 @@ async function importEntries(
     const entries = index.entries(offset, PAGE_ROWS);
     database.transaction(() => {
       for (const entry of entries) {
-        // Verified never: zero is older than any limit.
+        // Never verified: zero is older than any limit.
         if (objects.get(entry.blake3) === null) {
           objects.record({ ...entry, blocks: entry.blocks ?? null }, 0);
         }

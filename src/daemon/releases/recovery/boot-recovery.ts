@@ -19,7 +19,6 @@ import { applySwitch } from '../records/apply-switch.ts';
 import { planSwitch } from '../records/switch-rules.ts';
 import { VERIFY_JOB } from '../jobs/release-jobs.ts';
 
-/** What recovery is made of. */
 export interface RecoveryDependencies extends AdoptDependencies {
   readonly writer: SnapshotWriter;
   readonly attestations: AttestationRepository;
@@ -29,17 +28,17 @@ export interface RecoveryDependencies extends AdoptDependencies {
   readonly engine: Pick<TaskEngine, 'submit' | 'get' | 'list'>;
   readonly signingKeys: readonly SigningKey[];
   readonly retention: RetentionLimits;
-  /** Seconds after which a current release is fully verified at boot. */
+  /** Age of the last full verification, in seconds, from which a current release is verified again at boot. */
   readonly verifyAfterSeconds: number;
 }
 
-/** Releases looked through. */
+/** Maximum number of releases read. */
 const RELEASES_MAX = 10_000;
 
 /**
- * Brings database and volume together after a start, and attests what was found. What was persisted is believed only as
- * far as it was checked now: the newest validly signed attestation says which releases are current, their manifests and
- * objects are looked at, and a release whose last full verification is old is verified again.
+ * Reconciles the database and the volume after a start, and attests the result. Persisted state is trusted only as far
+ * as it was checked during this start: the newest validly signed attestation says which releases are current, their
+ * manifests and objects are checked, and a release whose last full verification is old is verified again.
  */
 export async function recoverReleases(deps: RecoveryDependencies, signal: AbortSignal): Promise<void> {
   const { attestor, check, logger } = deps;
@@ -74,7 +73,7 @@ function offered({ releases, retention, clock }: RecoveryDependencies): readonly
   return [...new Set([...current, ...retained])];
 }
 
-/** The newest validly signed attestation of file and database wins. */
+/** Reconciles the pointers: the newest validly signed attestation of file and database wins. */
 async function reconcile(deps: RecoveryDependencies): Promise<void> {
   const { attestations, attestor, writer, logger } = deps;
   const stored = attestations.get(writer.storeId);
@@ -86,7 +85,7 @@ async function reconcile(deps: RecoveryDependencies): Promise<void> {
     if (version < (stored?.version ?? 0)) {
       logger.warn(
         { on_volume: version, in_database: stored?.version },
-        'the attestation on the volume is an older one',
+        'the attestation on the volume is older than the one in the database',
       );
     }
     return;
@@ -124,7 +123,7 @@ function adoptPointer(deps: RecoveryDependencies, channel: Channel, attested: At
   });
   database.transaction(() => {
     applySwitch(deps, { ...plan, changes }, now);
-    // It was withdrawn, and the database that knew why is gone: only its bytes can clear it.
+    // The release was withdrawn, and the database that knew the reason is lost: only a check of its bytes can clear it.
     if (attested.result === 'FAILED') {
       releases.update(channel, release.release_id, { verified_at: null });
     }

@@ -5,16 +5,16 @@ import type { Job } from '../../tasks/job.ts';
 /** Milliseconds between two attempts to recover. */
 const RETRY_MS = 10_000;
 
-/** The recovery at boot: tried until it succeeds. */
+/** The recovery at boot, retried until it succeeds. */
 export interface RecoveryRun {
-  /** Tries once and resolves; where that fails, goes on trying. `onDone` is called once, on success. */
+  /** Resolves after the first attempt; after a failure it keeps retrying. `onDone` is called once, on success. */
   start(onDone: () => void): Promise<void>;
   /** Resolves when the recovery has succeeded; rejects with the signal's reason. */
   done(signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Creates a recovery that has not begun. */
+/** Creates a recovery that has not started. */
 export function createRecoveryRun(deps: {
   readonly recover: (signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export function createRecoveryRun(deps: {
 
   const goOn = async (onDone: () => void): Promise<void> => {
     while (!stopping.signal.aborted) {
-      // Rejected only by the stop, which ends the loop.
+      // Only the stop rejects this sleep, and it ends the loop.
       await clock.sleep(RETRY_MS, stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted || (await attempt(onDone))) return;
     }
@@ -70,7 +70,7 @@ export function createRecoveryRun(deps: {
   };
 }
 
-/** A job that waits for the recovery before it runs: a task of an earlier process may be due before that. */
+/** Makes a job wait for the recovery, because a task of an earlier process may be due before the recovery is done. */
 export function afterRecovery(job: Job, recovery: Pick<RecoveryRun, 'done'>): Job {
   return {
     ...job,

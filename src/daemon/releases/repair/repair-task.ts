@@ -13,10 +13,9 @@ import { selectReleases } from '../records/select-releases.ts';
 import { REPAIR_JOB, type SelectedReleases } from '../jobs/release-jobs.ts';
 import { messageOf } from '../jobs/task-errors.ts';
 
-/** Entries that could not be recovered and that a failure names. */
+/** Maximum number of unrecoverable entries named in a failure. */
 const UNRECOVERABLE_MAX = 100;
 
-/** What repairing is made of. */
 export interface RepairDependencies extends RestoreDependencies {
   readonly releases: ReleaseRepository;
   readonly check: ReleaseCheck;
@@ -34,8 +33,8 @@ interface Unrecoverable {
 }
 
 /**
- * The task `repair`: finds what is damaged, puts the bad objects aside and fetches them again. Only bytes that the
- * manifest names come back, so a release that upstream no longer has may stay incomplete.
+ * The task `repair`: finds damaged objects, puts them aside and fetches them again. Only bytes that match the manifest
+ * are accepted, so a release that upstream no longer has may stay incomplete.
  */
 export function createRepairTask(deps: RepairDependencies): Job {
   return implementJob(REPAIR_JOB, async (context) => await repair(deps, context));
@@ -56,7 +55,7 @@ async function repair(deps: RepairDependencies, context: TaskContext<SelectedRel
   if (unrecoverable.length === 0) return { releases: repaired };
   throw new TaskError(
     'repair_incomplete',
-    `${unrecoverable.length} entries could not be recovered, the first is ${unrecoverable[0]?.destination ?? ''}: ` +
+    `${unrecoverable.length} entries could not be recovered; the first is ${unrecoverable[0]?.destination ?? ''}: ` +
       `${unrecoverable[0]?.reason ?? ''}; sync to switch to the current release of upstream`,
     {
       retryable,
@@ -70,7 +69,7 @@ async function repair(deps: RepairDependencies, context: TaskContext<SelectedRel
 }
 
 interface RepairOutcome {
-  /** Objects restored. */
+  /** Number of objects restored. */
   readonly repaired: number;
   readonly unrecoverable: readonly Unrecoverable[];
   readonly retryable: boolean;
@@ -86,7 +85,7 @@ async function repairRelease(
   await context.commit(() => check.record(release, findings, { bytes: true, finder: 'repair' }));
   if (isSound(findings)) return { repaired: 0, unrecoverable: [], retryable: false };
   context.log('warn', describe(findings), { channel: release.channel, release_id: release.release_id });
-  // Withdrawn before anything is touched.
+  // The damaged release must be withdrawn before its files change.
   await deps.attestor.issue(`repair ${release.release_id}`);
   if (findings.problem !== null) {
     const problem = await rebuild(deps, release, context);
@@ -97,7 +96,7 @@ async function repairRelease(
   const outcome = await restoreAll(deps, release, findings, context);
   await deps.writer.flush();
   deps.damage.reassess();
-  // Every byte was hashed above or when it was fetched: what is left to show is that all is in place.
+  // Every byte was hashed above or when it was fetched, so a check that every object is present is enough.
   const looked = await check.look(release, context.signal);
   await context.commit(() => check.record(release, looked, { bytes: false, finder: 'repair' }));
   const whole = isSound(looked) && outcome.unrecoverable.length === 0;
@@ -111,7 +110,7 @@ async function repairRelease(
   return outcome;
 }
 
-/** Writes manifest and record again from the database. */
+/** Writes the manifest and the record again from the database. */
 async function rebuild(
   deps: RepairDependencies,
   release: ReleaseRow,

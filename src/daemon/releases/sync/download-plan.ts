@@ -8,12 +8,11 @@ import type { ObjectRegistry } from '../records/object-registry.ts';
 import { reuseOf } from './reuse-rules.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 
-/** Earlier catalogs that are searched for the bytes of an entry. */
+/** Maximum number of earlier catalogs searched for the bytes of an entry. */
 const DONORS_MAX = 4;
-/** Objects looked up in the store at once. */
+/** Number of objects looked up in the store concurrently. */
 const LOOKUP_CONCURRENCY = 16;
 
-/** What planning is made of. */
 export interface DownloadPlanDependencies {
   readonly database: SqlDatabase;
   readonly catalogs: CatalogStore;
@@ -23,18 +22,18 @@ export interface DownloadPlanDependencies {
   readonly reserveBytes: number;
 }
 
-/** What has to be fetched, and what does not. */
+/** The entries to fetch, and the number that need no fetch. */
 export interface DownloadPlan extends Unresolved {
-  /** Entries whose object is in the store already. */
+  /** Number of entries whose object is already in the store. */
   readonly reused: number;
 }
 
 /**
- * Finds for every entry of a revision the object that holds its bytes already: known from an earlier run of the task,
- * named by its stated BLAKE3, or the object of the same entry in an earlier catalog that states the same. An object
- * counts only when it is in the store with the right size and nobody found it damaged.
+ * Finds the existing object of every entry of a revision: the object known from an earlier run of the task, the object
+ * named by the stated BLAKE3, or the object of the same entry in an earlier catalog that states the same digests. An
+ * object counts only when it is in the store with the right size and is not known to be damaged.
  *
- * @returns what remains to be fetched
+ * @returns the entries that remain to be fetched
  */
 export async function planDownloads(
   deps: DownloadPlanDependencies,
@@ -65,7 +64,7 @@ export async function planDownloads(
 }
 
 /**
- * Checks that the volume has room for what is to be fetched.
+ * Checks that the volume has room for the planned downloads.
  *
  * @throws TaskError `no_space` with the bytes needed, free and kept in reserve
  */

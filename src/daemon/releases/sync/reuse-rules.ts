@@ -1,6 +1,6 @@
 import type { CatalogEntryRow } from '../records/entry-row.ts';
 
-/** How an entry can be had without fetching it. */
+/** The evidence that an entry needs no fetch. */
 export type Reuse = 'stated_blake3' | 'same_sha256' | 'same_md5' | 'same_crc32' | null;
 
 type Stated = Pick<
@@ -9,9 +9,9 @@ type Stated = Pick<
 >;
 
 /**
- * Decides whether an entry has the bytes that an earlier entry of the same destination had, from what upstream states
- * of both. SHA-256 alone is enough; MD5 and CRC-32 count only together with the size, for the same destination, and not
- * when the operator asked to fetch again (`force`). Without a stated digest nothing is known: the entry is fetched.
+ * Decides whether an entry has the same bytes as an earlier entry of the same destination, from the facts that upstream
+ * states about both. SHA-256 alone is enough. MD5 and CRC-32 count only together with the size, for the same
+ * destination, and not when the operator asked to fetch again (`force`). Without a stated digest the entry is fetched.
  *
  * @returns the evidence, or `null` when the entry has to be fetched
  */

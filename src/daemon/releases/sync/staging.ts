@@ -1,18 +1,21 @@
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 
-/** Staging directories of syncs; they outlive a failed task so that the next one continues the files in them. */
+/**
+ * Prefix of the staging directories of syncs. They are kept after a failed task so that the next one can resume the
+ * downloads in them.
+ */
 export const SYNC_STAGING_PREFIX = 'sync-';
 
-/** Tasks that are looked through for one that may still use a staging directory. */
+/** Maximum number of tasks searched for one that may still use a staging directory. */
 const RECENT_TASKS = 500;
 
 const ENDED = new Set(['succeeded', 'failed', 'cancelled']);
 
 /**
- * Removes the staging directories that no task will come back to.
+ * Removes the staging directories that no task will use again.
  *
- * @returns how many
+ * @returns the number of removed directories
  */
 export async function removeDeadStaging(deps: {
   readonly writer: Pick<SnapshotWriter, 'listStaging' | 'removeStaging'>;

@@ -31,7 +31,6 @@ import type { ReleaseRow } from '../records/release-row.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import { SYNC_STAGING_PREFIX } from './staging.ts';
 
-/** What a sync is made of. */
 export interface SyncDependencies
   extends CatalogFetchDependencies, DownloadPlanDependencies, Omit<DownloadRunDependencies, 'downloader'> {
   /** `null` when no upstream is configured. */
@@ -46,8 +45,8 @@ export interface SyncDependencies
 }
 
 /**
- * The task `sync`: makes what upstream publishes the current official release. What is served does not change before
- * every byte of the new release is in the store and checked, and a sync that fails changes nothing.
+ * The task `sync`: makes the release that upstream publishes the current official one. Clients get the previous release
+ * until every byte of the new one is in the store and checked. A sync that fails changes nothing for them.
  */
 export function createSyncTask(deps: SyncDependencies): Job {
   return implementJob(SYNC_JOB, async (context) => await sync(deps, context));
@@ -72,7 +71,7 @@ async function sync(
     context.log('info', 'upstream has not changed', { release_id: current.release_id });
     return { unchanged: true, release_id: current.release_id, attestation_version: version };
   }
-  // A release that is damaged is never unchanged: its bad objects are fetched again.
+  // A damaged release is never unchanged: its bad objects are fetched again.
   const damaged = current === null ? 0 : deps.releases.damageCounts(current.channel, current.release_id).all;
   const revision = await workingRevision(deps, fetched, force, context.taskId);
   const staging = await deps.writer.stagingDirectory(stagingName(revision));
@@ -104,7 +103,7 @@ async function sync(
   return resultOf({ release, previous: current, damaged, plan, downloaded, version });
 }
 
-/** After a success nothing is left to continue: the staged files and the catalogs that nothing refers to go. */
+/** Removes the staged files and the unreferenced catalogs; after a success there is nothing left to resume. */
 async function tidy(deps: SyncDependencies, taskId: string): Promise<void> {
   await deps.writer.removeStaging(taskId);
   for (const name of await deps.writer.listStaging()) {
@@ -113,7 +112,7 @@ async function tidy(deps: SyncDependencies, taskId: string): Promise<void> {
   for (const revisionId of deps.catalogs.unreferenced()) await deps.catalogs.drop(revisionId);
 }
 
-/** The staging directory of a catalog: the same for every attempt, so that partly fetched files are continued. */
+/** The staging directory of a catalog: the same in every attempt, so that partial downloads can resume. */
 function stagingName(revision: RevisionRow): string {
   return `${SYNC_STAGING_PREFIX}${(revision.fingerprint ?? '').slice(0, 32)}`;
 }
@@ -130,8 +129,8 @@ function isUnchanged(deps: SyncDependencies, current: ReleaseRow, fetched: Revis
 }
 
 /**
- * The revision to work on. One that a release refers to is never changed, because its rows are what that release can be
- * repaired from: the task works on a copy. A forced sync begins with no object known, once.
+ * Chooses the revision to work on. A revision that a release refers to is never changed, because a repair of that
+ * release reads its rows: the task works on a copy. A forced sync starts once without known objects.
  */
 async function workingRevision(
   deps: SyncDependencies,
@@ -199,7 +198,7 @@ async function draftOf(
 function resultOf(done: {
   readonly release: ReleaseRow;
   readonly previous: ReleaseRow | null;
-  /** Damaged entries of the previous release. */
+  /** Number of damaged entries of the previous release. */
   readonly damaged: number;
   readonly plan: DownloadPlan;
   readonly downloaded: { readonly entries: number; readonly bytes: number };
@@ -215,7 +214,7 @@ function resultOf(done: {
           message: `release ${previous.release_id} was damaged; ${
             release.release_id === previous.release_id
               ? 'its damaged files were fetched again'
-              : 'it is replaced; run repair to mend it as well'
+              : 'it is replaced; run repair to restore it as well'
           }`,
         }
       : {}),
