@@ -19,7 +19,7 @@ const MAX_ERRORS = 50;
 const DaemonProblem = ProblemSchema.pick({ code: true, detail: true, errors: true }).partial();
 
 /**
-* Turns the daemon's answer to a read into the answer of this service.
+ * Turns the daemon's answer to a read into the answer of this service.
  *
  * @param answer from a `ReportForwarder`, which has checked the body of a report
  * @returns the bytes of the report: one whole JSON object, exactly as the daemon sent it

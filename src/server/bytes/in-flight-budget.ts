@@ -1,4 +1,4 @@
-/** Bytes that a client may always have in flight, even if the budget is used up, so that slow clients stop no others. */
+/** Bytes that a client may have in flight even if the budget is used up, so that slow clients do not stop others. */
 export const SLICE_BYTES = 64 * 1024;
 
 /** The share of the budget for grants of more than a slice; the rest is for many clients with a slice each. */

@@ -49,9 +49,9 @@ export interface ScrubberOptions {
 }
 
 /**
- * Makes the scrub. Damage in bytes that nobody asks for would wait for the client that does; here it is found first. A
- * pass goes through the digests in order, once around. Where no place was kept it begins anywhere, so that a server that is
- * restarted often still gets everywhere.
+ * Makes the scrub. It finds damage in bytes that nobody has requested before a client requests them. A pass goes through
+ * the digests in order, once around. Without a stored position it starts at a random one, so that a server that is
+ * restarted often still reaches every object.
  */
 export function createScrubber(options: ScrubberOptions): Scrubber {
   const { clock, logger } = options;

@@ -18,7 +18,7 @@ export interface SharedServing {
   readonly processes: number;
   /** Whether this is the one that runs the scrub. */
   readonly scrubs: boolean;
-  /** Milliseconds to wait for the first verdict that will last before clients are let in; others serve them meanwhile. */
+  /** Milliseconds to wait for the first settled verdict before clients are accepted; the others serve them meanwhile. */
   readonly settleMs: number;
   /** The attestation that the others accepted last. */
   readonly firstEnvelope: Uint8Array | null;
