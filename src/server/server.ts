@@ -25,7 +25,7 @@ import type { SharedServing } from './workers/shared-serving.ts';
 
 /** Reasons of a process that has not checked everything yet. */
 const NOT_YET: ReadonlySet<Reason | null> = new Set<Reason>(['AttestationUnavailable', 'SnapshotLoading']);
-/** Milliseconds between two looks at a verdict that is not final yet. */
+/** Milliseconds between two checks of a verdict that is not settled yet. */
 const SETTLE_STEP_MS = 50;
 
 export interface ServerDependencies {

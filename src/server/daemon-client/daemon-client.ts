@@ -21,7 +21,7 @@ export const REPORT_MAX_BYTES = 8 * 1024 * 1024;
 /** Largest answer to a control action that is read. */
 const CONTROL_MAX_BYTES = 1024 * 1024;
 
-/** One control action on its way to the daemon. */
+/** Headers and cancellation of one control call. */
 export interface ControlCall {
   /** Passed on so that a repeated call starts nothing new; `null` for none. */
   readonly idempotencyKey: string | null;
