@@ -94,7 +94,7 @@ export class LoginView extends Component {
         h(
           'button',
           { type: 'submit', class: 'primary', disabled: busy },
-          busy ? 'Asking …' : 'Open the dashboard',
+          busy ? 'Checking the token …' : 'Open the dashboard',
         ),
       ),
       h(

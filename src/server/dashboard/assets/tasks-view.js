@@ -159,7 +159,7 @@ function detail(app, id) {
     panel(app, { title: 'Log of the task', feed: logs }, ({ lines, truncated }) => [
       truncated ? badge('warn', 'The oldest lines were dropped') : null,
       lines.length === 0
-        ? empty('The task has written nothing.')
+        ? empty('The task has written no log lines.')
         : h(LogLines, { app, label: 'Lines of the task', lines }),
     ]),
   ];
