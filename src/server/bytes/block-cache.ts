@@ -6,7 +6,7 @@ const SEEN_LIMIT = 32_768;
 /** Keeps keys small enough for the engine to store them without a heap object. */
 const SEEN_MASK = 2 ** 30 - 1;
 
-/** Cost of a kept block in addition to its bytes: key, map entry, buffer. Without it, tiny objects would be unbounded. */
+/** Cost of a kept block besides its bytes: key, map entry, buffer. Without it, tiny objects would be unbounded. */
 const OVERHEAD_BYTES = 512;
 
 /** The share of the budget for blocks that were requested again while they were kept. */
