@@ -3,7 +3,7 @@
  *
  *   node scripts/prose.ts [PATH ...]
  *
- * Without a PATH it checks {@link CHECKED} and {@link MESSAGES}. It prints `file:line: "words": hint` and exits with 1 when
+ * Without a PATH it checks {@link CHECKED}. It prints `file:line: "words": hint` and exits with 1 when
  * it finds any.
  */
 import { globSync, readFileSync, statSync } from 'node:fs';
@@ -24,34 +24,18 @@ const CHECKED: readonly string[] = [
   'docs',
   'manifests',
   'scripts',
-  'src/attestation',
-  'src/cli',
-  'src/contract',
-  'src/daemon',
-  'src/domain',
-  'src/operator',
-  'src/platform',
-  'src/server/config/config.ts',
-  'src/server/http',
-  'src/server/metrics.ts',
-  'src/server/public',
-  'src/server/scrub',
-  'src/server/workers',
-  'src/snapshot',
+  'src',
 ];
-/** Folders of which only strings are checked, not comments. */
-const MESSAGES: readonly string[] = ['src/server'];
 const PATTERN = '**/*.{md,ts,js,html,yaml,yml,tpl,txt,sh}';
 /** A generated file whose sources are checked, and the list of idioms itself. */
 const LEFT_OUT = new Set(['docs/reference/openapi.yaml', 'scripts/prose/idioms.ts']);
 
 /** Prints the idioms in the files at and below some paths; returns how many there are. */
-function check(paths: readonly string[], comments: boolean): number {
+function check(paths: readonly string[]): number {
   let count = 0;
   for (const file of paths.flatMap(filesBelow).filter((each) => !LEFT_OUT.has(each))) {
     const found = findIdioms(file, readFileSync(join(ROOT, file), 'utf8'));
-    for (const { line, words, hint, isComment } of found) {
-      if (isComment && !comments) continue;
+    for (const { line, words, hint } of found) {
       console.log(`${file}:${line}: "${words}": ${hint}`);
       count += 1;
     }
@@ -67,6 +51,6 @@ function filesBelow(path: string): string[] {
 }
 
 const wanted = process.argv.slice(2);
-const count = wanted.length > 0 ? check(wanted, true) : check(CHECKED, true) + check(MESSAGES, false);
+const count = check(wanted.length > 0 ? wanted : CHECKED);
 console.log(`${count} idioms found`);
 process.exitCode = count === 0 ? 0 : 1;

@@ -26,7 +26,6 @@ import { isWellEncoded, splitTarget, type RequestTarget } from './http/request-t
 import { sendAnswer } from './http/send-answer.ts';
 import type { TokenVerifier } from './http/token-verifier.ts';
 
-/** Settings and collaborators of {@link createServerApp}. */
 export interface ServerAppOptions {
   readonly routes: readonly PublicRoute[];
   readonly cdn: CdnHandler;
@@ -47,8 +46,8 @@ const NO_ROUTE = 'none';
 export const CDN_ROUTE = PUBLIC_OPERATIONS.getResource.path;
 
 /**
- * Makes the request listener: probes, resource bytes, the dashboard and the admin surface are answered in front,
- * everything else goes through Express.
+ * Makes the request listener. It answers probes, resource bytes, the dashboard and the admin surface itself; everything
+ * else goes through Express.
  */
 export function createServerApp(
   options: ServerAppOptions,
@@ -62,7 +61,7 @@ export function createServerApp(
     const target = splitTarget(request.url ?? '');
     const context = begin({ request, response }, target ?? { path: '', query: '', text: '' });
     const problem = target === null ? 'The request target is not valid.' : messageProblem(request);
-    // Node loses what came behind a request that asks for another protocol.
+    // Node loses the bytes that follow a request for another protocol.
     if (problem !== null || request.headers.upgrade !== undefined) response.setHeader('connection', 'close');
     if (target === null || problem !== null) {
       const error = new ServiceError('invalid_request', problem ?? 'The request is not valid.');
@@ -70,7 +69,7 @@ export function createServerApp(
       return;
     }
     if (answerInFront({ request, response }, context)) return;
-    // Express matches on the path and must not see an authority.
+    // Express matches the path and must not see an authority.
     request.url = target.text;
     contexts.set(request, context);
     response.setHeader('x-request-id', context.requestId);
@@ -83,7 +82,7 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Makes the function that names the route and the id of a request, and lets it be observed. */
+/** Makes the function that determines the route and the id of a request and has the request observed. */
 function createBegin({
   routes,
   cdnHost,
@@ -115,7 +114,7 @@ function createBegin({
   };
 }
 
-/** Makes the function that answers a request in front of Express; it returns false when Express must answer. */
+/** Makes the function that answers a request before Express; it returns false when Express must answer. */
 function createFrontAnswers({
   routes,
   cdn,
@@ -187,7 +186,7 @@ function createExpress(
     );
     failRequest(error, { request, response }, contextOf(contexts, request));
   });
-  // Express tells error handlers from others by their four parameters.
+  // Express recognizes error handlers by their four parameters.
   app.use(
     (error: unknown, request: express.Request, response: express.Response, _next: express.NextFunction) => {
       failRequest(error, { request, response }, contextOf(contexts, request));

@@ -36,7 +36,6 @@ import { createVerifiedDocumentReader } from './public/server-info/verified-docu
 import { createServingRoom, type ServingRoom } from './serving/serving-room.ts';
 import type { TrustedKeyRing } from './serving/trusted-key-ring.ts';
 
-/** What {@link assembleServer} needs beside its configuration. */
 export interface AssemblyDependencies {
   readonly trustedKeys: TrustedKeyRing;
   readonly client: DaemonClient;
@@ -50,20 +49,20 @@ export interface AssemblyDependencies {
   readonly logger: Logger;
   readonly random: () => number;
   readonly isShuttingDown: () => boolean;
-  /** Of the program, for health. */
+  /** Version of the program, for health. */
   readonly version: string;
 }
 
-/** The parts of a server that are not running yet. */
+/** The parts of a server before they run. */
 export interface AssembledServer {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
   readonly room: ServingRoom;
   readonly cdn: CdnHandler;
-  /** Puts the fast path in front of the server that runs the listener, or nothing where it is switched off. */
+  /** Puts the fast path in front of the server that runs the listener; returns `null` if it is switched off. */
   readonly installFastPath: (server: Server) => FastPath | null;
 }
 
-/** Puts the parts of the distribution server together; nothing listens and nothing runs until it is told to. */
+/** Puts the parts of the distribution server together; it starts nothing and does not listen. */
 export function assembleServer(config: ServerConfiguration, deps: AssemblyDependencies): AssembledServer {
   const { pool, registry, clock, logger } = deps;
   const { root } = config.snapshot;
@@ -113,7 +112,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     room,
     cdn,
     installFastPath: (server) =>
-      // Where a token is asked for, every request is one for the full server.
+      // If public routes require a token, every request needs the full server.
       config.fastPath.enabled && config.auth.public === 'open'
         ? installFastPath(server, {
             serving: room.serving,

@@ -14,7 +14,7 @@ export interface PublicListening extends Listening {
 /**
  * Listens on the public port, with the fast path in front of the full HTTP server unless it is switched off.
  *
- * @param processes how many processes share the port; `null`: this one is alone
+ * @param processes number of processes that share the port; `null` for a single process
  * @throws ListenError
  */
 export async function listenPublic(
@@ -30,13 +30,13 @@ export async function listenPublic(
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       maxHeaderSize: limits.maxHeaderBytes,
       connectionsCheckingInterval: 1_000,
-      // The listener refuses a request without Host, with a problem body.
+      // The listener itself refuses a request without Host, with a problem body.
       requireHostHeader: false,
     },
     listener,
   );
   server.maxConnections = Math.ceil(limits.maxConnections / (processes ?? 1));
-  // Otherwise processes that are all full would pass a connection around forever. The types of Node do not have it yet.
+  // Otherwise full processes would pass a connection around forever. Node's types do not have the option yet.
   if (processes !== null) Object.assign(server, { dropMaxConnection: true });
   const fastPath = installFastPath(server);
   const listening = await listen(server, config.listen);

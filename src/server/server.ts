@@ -23,35 +23,34 @@ import type { Scrubber } from './scrub/scrubber.ts';
 import { createTrustedKeyRing } from './serving/trusted-key-ring.ts';
 import type { SharedServing } from './workers/shared-serving.ts';
 
-/** What a process says that has not yet looked at everything. */
+/** Reasons of a process that has not checked everything yet. */
 const NOT_YET: ReadonlySet<Reason | null> = new Set<Reason>(['AttestationUnavailable', 'SnapshotLoading']);
-/** Milliseconds between two looks at a verdict that is waited for. */
+/** Milliseconds between two checks of a verdict that is not settled yet. */
 const SETTLE_STEP_MS = 50;
 
-/** Collaborators of {@link startServer}. */
 export interface ServerDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly lifecycle: Lifecycle;
-  /** Of the program, for health and metrics. */
+  /** Version of the program, for health and metrics. */
   readonly version: string;
   readonly random: () => number;
-  /** Present when this process is one of several; default: it is alone. */
+  /** Present when this process is one of several; default: it is the only one. */
   readonly shared?: SharedServing;
 }
 
 /** Where a started server can be reached. */
 export interface StartedServer {
   readonly url: string;
-  /** `null` when others show the metrics. */
+  /** `null` when another process shows the metrics. */
   readonly metricsUrl: string | null;
-  /** Name of the BLAKE3 implementation that is live. */
+  /** Name of the BLAKE3 implementation in use. */
   readonly hashing: string;
 }
 
 /**
- * Starts the distribution server and hands its end to the lifecycle: readiness turns 503 first, then, after the
- * propagation delay, connections are no longer accepted and requests in flight are drained.
+ * Starts the distribution server and registers its shutdown with the lifecycle: first readiness turns 503; after the
+ * propagation delay the server accepts no more connections and drains the requests in flight.
  *
  * @throws ConfigurationProblems for keys that cannot be loaded; ListenError
  */
@@ -95,7 +94,7 @@ export async function startServer(
     shared?.scrubs === false
       ? null
       : createServerScrub(config, { serving, pool, registry, inFlight, clock, random, logger });
-  // One process is enough: each learns of the damage that the others find.
+  // One process is enough: each process learns of the damage that the others find.
   if (shared?.scrubs !== false) {
     const damageSender = createDamageSender({ serving, client, clock, random, logger });
     lifecycle.onShutdown('damage reports', async () => await damageSender.stop());
@@ -123,7 +122,7 @@ export async function startServer(
   return { url: listening.url, metricsUrl: metricsServer?.url ?? null, hashing: pool.implementation };
 }
 
-/** Registers the end of every running part; the last one registered ends first. */
+/** Registers the shutdown of every running part; the part registered last ends first. */
 function endInOrder(
   { shutdown }: ServerConfiguration,
   { lifecycle, clock }: Pick<ServerDependencies, 'lifecycle' | 'clock'>,
@@ -154,7 +153,7 @@ function endInOrder(
   });
 }
 
-/** Waits until this process has a verdict that will last, for as long as it may. */
+/** Waits until the verdict of this process is settled, at most `settleMs`. */
 async function settle(
   isSettled: () => boolean,
   {

@@ -5,18 +5,18 @@ import type { Credentials, TokenVerifier } from '../http/token-verifier.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { createFailedLogins } from './failed-logins.ts';
 
-/** Who wants to be let in. */
+/** Credentials and source address of a request. */
 export interface AdminVisitor extends Credentials {
   /** Address that the request came from. */
   readonly source: string;
 }
 
-/** Lets requests of the admin surface in. */
+/** Checks the credentials of requests to the admin surface. */
 export interface AdminGate {
   /**
    * Checks the credentials of a request.
    *
-   * @param surface on which of the two: without a configured token reads answer 401 and control 403
+   * @param surface without a configured token, `read` answers 401 and `control` 403
    * @returns the id of the token, for audit
    * @throws ServiceError `not_authenticated` (401), `control_forbidden` (403)
    */
@@ -31,8 +31,8 @@ export interface AdminGateOptions {
 }
 
 /**
- * Makes the gate. A source address with too many wrong tokens is told to wait and no longer logged one by one; a right
- * token is let in all the same, because everybody behind one ingress has the same address.
+ * Makes the gate. A source address with too many wrong tokens must wait, and its further failures are not logged one by
+ * one. A right token is admitted even then, because all clients behind one ingress share an address.
  */
 export function createAdminGate({ tokens, metrics, clock, logger }: AdminGateOptions): AdminGate {
   const failures = createFailedLogins();

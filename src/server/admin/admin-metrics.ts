@@ -2,13 +2,13 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 
 import type { ReportName } from '../../contract/reports/reports.ts';
 
-/** What came of a call to the daemon. */
+/** Outcome of a call to the daemon. */
 export type ForwardOutcome = 'ok' | 'refused' | 'unavailable';
 
-/** Why a request was not let in. */
+/** Why a request was not admitted. */
 export type LoginFailure = 'unconfigured' | 'missing' | 'refused' | 'limited';
 
-/** What the admin surface counts. */
+/** Counters of the admin surface. */
 export interface AdminMetrics {
   /** @param call a report, or `control` for every action */
   forwarded(call: ReportName | 'control', outcome: ForwardOutcome, seconds: number): void;

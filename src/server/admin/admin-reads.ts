@@ -23,7 +23,7 @@ const ADMIN_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** One read as it came in; only its route is checked. */
+/** One read as received; only its route has been checked. */
 interface AdminRead {
   readonly route: ReadRoute;
   readonly request: IncomingMessage;
@@ -31,10 +31,10 @@ interface AdminRead {
   readonly query: string;
   /** Each `Authorization` field. */
   readonly authorization: readonly string[];
-  /** Address that it came from. */
+  /** Address that the request came from. */
   readonly source: string;
   readonly requestId: string;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -47,7 +47,7 @@ export interface AdminReadsOptions {
   readonly metrics: AdminMetrics;
   readonly clock: Clock;
   readonly exposeControl: boolean;
-  /** Of the program. */
+  /** Version of the program. */
   readonly version: string;
 }
 
@@ -64,7 +64,7 @@ export function createAdminReads({
   return async ({ route, request, query: text, authorization, source, requestId, signal }) => {
     const query = new URLSearchParams(text);
     await gate.admit({ authorization, query, source }, 'read');
-    // Nothing reads the body of a GET, so one that has any is not what its sender thinks it is.
+    // No read takes a body, so a GET with a body is a mistake of the client.
     if (hasBody(request)) {
       throw new ServiceError('invalid_request', 'Reads have no body; send the parameters in the query.');
     }
@@ -80,9 +80,9 @@ export function createAdminReads({
 }
 
 /**
- * The parsed query of an operation; the token is not part of it.
+ * Parses the query of an operation. The result does not contain the token.
  *
- * @param text the same query as it was sent
+ * @param text the same query as sent
  * @throws ServiceError `invalid_request` (400)
  */
 export function checkAdminQuery(
@@ -102,12 +102,12 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }
 
-/** An answer with the headers that every one under `/admin` has. */
+/** Adds the headers that every answer under `/admin` has. */
 export function adminAnswer(answer: Answer, requestId: string): Answer {
   return { ...answer, headers: { ...ADMIN_HEADERS, 'x-request-id': requestId, ...answer.headers } };
 }
 
-/** The answer that tells of an error. @param allow methods of the path, when it is the method that is wrong */
+/** The problem answer to an error. @param allow methods of the path if the method is wrong, else `null` */
 export function adminProblem(error: unknown, requestId: string, allow: string | null): Answer {
   const isMethod = error instanceof ServiceError && error.code === 'method_not_allowed';
   const headers = isMethod && allow !== null ? { allow } : {};

@@ -6,7 +6,7 @@ import type { ReportName } from '../../contract/reports/reports.ts';
 /** A read operation of the table with its id. */
 export type ReadOperation = OperationDefinition & { readonly id: OperationId };
 
-/** What a path of the admin surface names. */
+/** The operation that a path of the admin surface names. */
 export type AdminRoute =
   | { readonly kind: 'index'; readonly template: string; readonly methods: string }
   | {
@@ -20,11 +20,11 @@ export type AdminRoute =
       readonly kind: 'control';
       readonly template: string;
       readonly methods: string;
-      /** As it was sent; not checked yet. */
+      /** As sent; not checked yet. */
       readonly action: string;
     };
 
-/** What a path of a read names. */
+/** The read that a path names. */
 export type ReadRoute = Exclude<AdminRoute, { kind: 'control' }>;
 
 const READ_METHODS = 'GET, HEAD';
@@ -42,15 +42,15 @@ const READ_ROUTES: ReadonlyMap<string, ReadRoute> = new Map(
   READ_OPERATIONS.map((operation) => [operation.path, readRoute(operation)]),
 );
 
-/** Whether a path belongs to the admin surface, also where nothing is under it. */
+/** Whether a path belongs to the admin surface, even if no operation has it. */
 export function isAdminPath(path: string): boolean {
   return path === '/admin' || path.startsWith('/admin/');
 }
 
 /**
- * Finds the route of a path; it is compared as it was sent, because no name needs percent-encoding.
+ * Finds the route of a path. It compares the path as sent, because no name needs percent-encoding.
  *
- * @returns `null` when nothing is under it
+ * @returns `null` when no operation has the path
  */
 export function findAdminRoute(path: string): AdminRoute | null {
   const read = READ_ROUTES.get(path);

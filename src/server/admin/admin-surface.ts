@@ -31,7 +31,7 @@ export interface AdminSurfaceOptions {
   readonly logger: Logger;
   readonly exposeControl: boolean;
   readonly publicBaseUrl: string;
-  /** Of the program. */
+  /** Version of the program. */
   readonly version: string;
 }
 
@@ -40,7 +40,7 @@ interface AdminRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly context: RequestContext;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -101,7 +101,7 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
     handle: (request, response, context) => {
       const gone = new AbortController();
       response.once('close', () => {
-        // A complete answer needs no abort, which costs an error with its stack.
+        // An abort costs an error with its stack, and a complete answer does not need it.
         if (!response.writableFinished) gone.abort();
       });
       void answer(findAdminRoute(context.target.path), { request, response, context, signal: gone.signal });

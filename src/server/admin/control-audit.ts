@@ -6,12 +6,12 @@ export interface ControlAudit {
   tokenId: string | null;
   /** A name of the allowlist, never the caller's text. */
   action: ControlAction | null;
-  /** SHA-256 of the validated body as it was sent on. */
+  /** SHA-256 of the validated body as forwarded. */
   argsDigest: string | null;
   taskId: string | null;
 }
 
-/** The audit of a call that has just begun. */
+/** Starts the audit of a call. */
 export function beginControlAudit(): ControlAudit {
   return { tokenId: null, action: null, argsDigest: null, taskId: null };
 }
@@ -25,8 +25,8 @@ export interface ControlResult {
 }
 
 /**
- * Makes the function that writes one audit line for every control call, also for refused ones. The line holds neither the
- * token nor a text of the body. It is written at every log level but silent.
+ * Makes the function that writes one audit line for every control call, including refused calls. The line contains
+ * neither the token nor any text of the body. It is written at every log level except silent.
  */
 export function createControlAuditLog(logger: Logger): (audit: ControlAudit, result: ControlResult) => void {
   const level = logger.level === 'silent' ? 'silent' : 'info';

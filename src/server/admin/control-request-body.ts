@@ -15,7 +15,7 @@ const MAX_DEPTH = 16;
 /**
  * Reads the JSON body of a control action.
  *
- * @returns what `parseJsonExact` gives, or `undefined` when there is no body
+ * @returns the result of `parseJsonExact`, or `undefined` when there is no body
  * @throws ServiceError `body_too_large`, `unsupported_media_type`, `invalid_request`
  */
 export async function readControlRequestBody(request: IncomingMessage): Promise<unknown> {

@@ -27,7 +27,7 @@ export interface ControlRouteOptions {
   readonly metrics: Pick<AdminMetrics, 'forwarded'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether actions are forwarded at all. */
+  /** Whether the server forwards actions. */
   readonly exposed: boolean;
   readonly publicBaseUrl: string;
 }
@@ -41,14 +41,14 @@ export interface ControlRequest {
   readonly authorization: readonly string[];
   /** Address that the call came from. */
   readonly source: string;
-  /** As it was sent. */
+  /** As sent. */
   readonly action: string;
   readonly requestId: string;
 }
 
 /**
- * Makes the function that answers control calls and writes the audit line of each. The order of its checks is part of the
- * interface: token configured, token right, control exposed, action known, body good. It throws ServiceError.
+ * Makes the function that answers control calls and writes the audit line of each. The order of its checks is part of
+ * the interface: token configured, token right, control exposed, action known, body good. It throws ServiceError.
  */
 export function createControlRoute(options: ControlRouteOptions): (call: ControlRequest) => Promise<Answer> {
   const writeAudit = createControlAuditLog(options.logger);
@@ -123,7 +123,7 @@ async function forwardAction(
     metrics.forwarded('control', outcome, (clock.monotonic() - begun) / 1000);
   };
   try {
-    // The call goes to the daemon even when the client leaves, because the audit line states its result.
+    // The call continues even if the client disconnects, because the audit line states its result.
     const { signal } = new AbortController();
     const { requestId } = call;
     const answer = await client.postControl(action, body, { idempotencyKey, requestId, signal });

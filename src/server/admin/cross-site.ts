@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
- * Whether a page of another site made a browser send this request. Clients that are no browsers send neither header.
+ * Whether a browser sent this request for a page of another site. Clients other than browsers send neither header.
  *
  * @param headers of the request
- * @param publicBaseUrl whose origin is this service
+ * @param publicBaseUrl its origin is the origin of this service
  *
  * Source: Fetch Metadata Request Headers (W3C), section 2.3; RFC 6454, section 7 (Origin).
  */
@@ -14,6 +14,6 @@ export function isCrossSite(headers: IncomingHttpHeaders, publicBaseUrl: string)
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'cross-site';
   if (origin === undefined) return false;
-  // Older browsers: a page that this server sent under another name of its own has that name as its origin.
+  // Older browsers: the origin of a page that this server sent under another of its host names is that host name.
   return !URL.canParse(origin) || host === undefined || new URL(origin).host !== host.toLowerCase();
 }

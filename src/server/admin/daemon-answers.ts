@@ -10,18 +10,18 @@ import { readJsonObject } from '../daemon-client/json-answer.ts';
 
 /** Seconds after which a client may ask for a report again. */
 const RETRY_AFTER_SECONDS = 5;
-/** Longest text of the daemon that is handed on, characters. */
+/** Longest text of the daemon that is passed on, characters. */
 const MAX_DETAIL = 1_000;
-/** Maximum number of rejected fields that are handed on. */
+/** Maximum number of rejected fields that are passed on. */
 const MAX_ERRORS = 50;
 
-/** What can be told from the body of a refusal; everything else of it is dropped. */
+/** The fields of a refusal that are passed on; all others are dropped. */
 const DaemonProblem = ProblemSchema.pick({ code: true, detail: true, errors: true }).partial();
 
 /**
- * Turns the daemon's answer to a read into that of this service.
+ * Turns the daemon's answer to a read into the answer of this service.
  *
- * @param answer from a `ReportForwarder`, which has looked at the body of a report
+ * @param answer from a `ReportForwarder`, which has checked the body of a report
  * @returns the bytes of the report: one whole JSON object, exactly as the daemon sent it
  * @throws ServiceError 400 for a query that the daemon refused, 503 `backend_unavailable` for everything else
  */
@@ -61,7 +61,7 @@ export interface AcceptedAction {
 }
 
 /**
- * Turns the daemon's answer to an action into that of this service.
+ * Turns the daemon's answer to an action into the answer of this service.
  *
  * @throws ServiceError 400, 501 `not_implemented`, 502 `daemon_rejected` or `daemon_unreachable`
  */
@@ -99,7 +99,7 @@ export function acceptedActionOf(action: ControlAction, answer: BoundedAnswer): 
 }
 
 /**
- * The 502 of an action whose fate is not known.
+ * The 502 of an action that the daemon may or may not have carried out.
  *
  * @param cause what went wrong, for the log
  */
@@ -136,13 +136,13 @@ function badRequest(
 }
 
 interface ReadProblem {
-  /** One word of the catalogue's form. */
+  /** One word, in the form of the catalogue's codes. */
   readonly code: string | null;
   readonly detail: string | null;
   readonly errors: NonNullable<ServiceErrorOptions['errors']> | null;
 }
 
-/** What the body of a refusal tells; a body that is no problem tells nothing, and the status decides alone. */
+/** Reads the body of a refusal. A body that is not a problem yields no fields, and the status decides alone. */
 function readProblem(answer: BoundedAnswer): ReadProblem {
   const nothing: ReadProblem = { code: null, detail: null, errors: null };
   try {

@@ -1,27 +1,27 @@
-/** What {@link createFailedLogins} is bounded by. */
+/** Bounds of the counter of failed logins. */
 export interface FailedLoginLimits {
-  /** Wrong tokens of one source in one window before it is told to wait. */
+  /** Wrong tokens of one source in one window before the source must wait. */
   readonly perWindow: number;
   readonly windowMs: number;
-  /** Sources that are remembered; the one that failed least recently is forgotten first. */
+  /** Maximum number of sources remembered; the one that failed least recently is forgotten first. */
   readonly sources: number;
 }
 
 /** The limits of the admin surface. */
 export const FAILED_LOGIN_LIMITS: FailedLoginLimits = { perWindow: 20, windowMs: 60_000, sources: 4_096 };
 
-/** What a failed login leads to. */
+/** The consequence of a failed login. */
 export interface FailedLogin {
   /** Seconds to wait, `null` below the limit. */
   readonly retryAfter: number | null;
-  /** Whether this one is the first beyond the limit. */
+  /** Whether this failure is the first beyond the limit. */
   readonly isFirstBeyond: boolean;
 }
 
 /** Counts wrong tokens by source address. */
 export interface FailedLogins {
   /**
-   * Notes one.
+   * Counts one failure.
    *
    * @param source address
    * @param now monotonic milliseconds
@@ -29,7 +29,7 @@ export interface FailedLogins {
   record(source: string, now: number): FailedLogin;
 }
 
-/** Makes a counter whose memory is bounded. A right token is never asked about here, so nobody can be locked out. */
+/** Makes a counter with bounded memory. Right tokens are never checked against it, so nobody can be locked out. */
 export function createFailedLogins(limits: FailedLoginLimits = FAILED_LOGIN_LIMITS): FailedLogins {
   const windows = new Map<string, { readonly endsAt: number; readonly count: number }>();
   return {
@@ -38,7 +38,7 @@ export function createFailedLogins(limits: FailedLoginLimits = FAILED_LOGIN_LIMI
       const isOpen = known !== undefined && now < known.endsAt;
       const endsAt = isOpen ? known.endsAt : now + limits.windowMs;
       const count = (isOpen ? known.count : 0) + 1;
-      // Set again, so that the order of the map is that of the failures.
+      // Set again, to keep the map in the order of the failures.
       windows.delete(source);
       windows.set(source, { endsAt, count });
       const [oldest] = windows.keys();

@@ -1,22 +1,22 @@
 import type { ReadBuffers } from './read-buffers.ts';
 
-/** Two sets of this many keys remember what was asked for once. */
+/** Maximum number of keys in each of the two sets that remember blocks requested once. */
 const SEEN_LIMIT = 32_768;
 
-/** Small enough to be kept without an object of its own. */
+/** Keeps keys small enough for the engine to store them without a heap object. */
 const SEEN_MASK = 2 ** 30 - 1;
 
-/** What keeping one block costs beside its bytes: key, map and buffer. Without it a cache of tiny objects has no bound. */
+/** Cost of a kept block besides its bytes: key, map entry, buffer. Without it, tiny objects would be unbounded. */
 const OVERHEAD_BYTES = 512;
 
-/** The share of the budget that blocks asked for again while they were kept may fill. */
+/** The share of the budget for blocks that were requested again while they were kept. */
 const PROTECTED_SHARE = 0.8;
 
 /**
- * Keeps verified blocks in memory within a byte budget, so that what is popular stays there whatever else is read. A
- * block comes in when it is asked for a second time, on probation; it is protected when it is asked for once more. What
- * has to go is what is on probation the longest: passes over a whole release, also several of them, push out each other
- * only. The owner of a block is the digest of its object, or whatever else a caller keeps bytes under.
+ * Keeps verified blocks in memory within a byte budget, so that popular blocks stay there whatever else is read. A
+ * block enters on its second request, on probation; one more request makes it protected. The block that has been on
+ * probation longest is evicted first, so passes over a whole release, even several of them, evict only each other's
+ * blocks. The owner of a block is the digest of its object, or any other name under which a caller keeps bytes.
  */
 export class BlockCache {
   readonly #budget: number;
@@ -29,25 +29,25 @@ export class BlockCache {
   #seenBefore = new Set<number>();
 
   /**
-   * @param budget most bytes kept, what keeping them costs included; 0 keeps nothing
-   * @param buffers where the memory of blocks goes that are let go of
+   * @param budget maximum bytes kept, including the overhead of keeping them; 0 keeps nothing
+   * @param buffers receive the memory of evicted blocks
    */
   constructor(budget: number, buffers: ReadBuffers) {
     this.#budget = budget;
     this.#buffers = buffers;
   }
 
-  /** Bytes kept now. */
+  /** Bytes kept now, without the overhead. */
   get bytes(): number {
     return this.#cost - OVERHEAD_BYTES * (this.#probation.size + this.#protected.size);
   }
 
   /**
-   * Finds bytes and notes their use.
+   * Finds bytes and records their use.
    *
-   * @param start first byte, counted in the block
+   * @param start first byte, relative to the block
    * @param end one past the last; default: the end of the block
-   * @returns a view to give back to the buffers once nobody reads it any more, or `undefined`
+   * @returns a view to give back to the buffers after its last use, or `undefined`
    */
   get(owner: string, block: number, start = 0, end?: number): Buffer | undefined {
     const bytes = this.#find(keyOf(owner, block));
@@ -76,14 +76,14 @@ export class BlockCache {
   }
 
   /**
-   * Notes that a request wants a block; call it once for each request and block.
+   * Records that a request wants a block; call it once for each request and block.
    *
    * @param owner the digest of its object
-   * @returns whether the block was wanted before, so that it should be put in
+   * @returns whether an earlier request wanted the block, so that the caller should put it in
    */
   wants(owner: string, block: number): boolean {
     if (this.#budget === 0) return false;
-    // Two blocks with one key: the second is kept a request early.
+    // If two blocks share a key, the second one enters one request early.
     const key = (Number.parseInt(owner.slice(0, 8), 16) ^ Math.imul(block, 0x9e37_79b1)) & SEEN_MASK;
     if (this.#seen.has(key) || this.#seenBefore.has(key)) return true;
     this.#seen.add(key);
@@ -94,7 +94,7 @@ export class BlockCache {
     return false;
   }
 
-  /** Puts a whole verified block in; the bytes must not change any more. The caller still gives back its own view. */
+  /** Puts in a whole verified block. The bytes must not change afterwards. The caller still gives back its own view. */
   put(owner: string, block: number, bytes: Buffer): void {
     const key = keyOf(owner, block);
     if (costOf(bytes) > this.#budget || this.#probation.has(key) || this.#protected.has(key)) return;
@@ -107,7 +107,7 @@ export class BlockCache {
     }
   }
 
-  /** Lets go of one block. */
+  /** Removes one block. */
   drop(owner: string, block: number): void {
     const key = keyOf(owner, block);
     const kept = this.#protected.get(key);
@@ -119,7 +119,7 @@ export class BlockCache {
     this.#letGo(bytes);
   }
 
-  /** Lets go of everything. */
+  /** Removes all blocks. */
   clear(): void {
     this.#probation.clear();
     this.#protected.clear();

@@ -8,10 +8,10 @@ import { READ_BYTES } from './verified-object.ts';
 import type { ReadBuffers } from './read-buffers.ts';
 import type { EntryReader } from './verified-reader.ts';
 
-// A client that takes a chunk faster than the first gets larger ones, slower than the second smaller ones.
+// Chunks grow for a client that takes one faster than the first limit, and shrink if it is slower than the second.
 const FAST_FLUSH_MS = 50;
 const SLOW_FLUSH_MS = 250;
-/** The share of the budget from which on a client has to show that it is fast before it gets large chunks. */
+/** The share of the budget above which a client must prove to be fast before it gets large chunks. */
 const CROWDED = 0.5;
 
 export interface BodySenderDependencies {
@@ -24,7 +24,7 @@ export interface BodySenderDependencies {
 /** One response to send. */
 export interface BodyTransfer {
   readonly response: ByteResponse;
-  /** With at least one part. */
+  /** Has at least one part. */
   readonly plan: ByteResponsePlan;
   readonly reader: EntryReader;
   /** Called once, when the first bytes are verified; writes the head. */
@@ -36,15 +36,15 @@ export interface BodyTransfer {
 /** Sends the bytes of a response. */
 export interface BodySender {
   /**
-   * Sends head and body. Resolves when everything is handed to the network or the client is gone.
+   * Sends head and body. Resolves when all bytes are handed to the network or the client has disconnected.
    *
-   * @throws ByteFault; if `begin` was not called nothing was sent, otherwise the connection must be cut
+   * @throws ByteFault. If `begin` was not called, nothing was sent; otherwise the connection must be cut
    */
   send(transfer: BodyTransfer): Promise<void>;
 }
 
 /**
- * Makes the sender. While the client keeps up and the budget lasts it sends large chunks with two in flight, otherwise
+ * Makes the sender. While the client keeps up and the budget lasts, it sends large chunks with two in flight; otherwise
  * small chunks with one in flight. A fast client gets the speed of the volume; a stalled client holds little memory.
  */
 export function createBodySender({ budget, cache, buffers, clock }: BodySenderDependencies): BodySender {
@@ -60,7 +60,7 @@ export function createBodySender({ budget, cache, buffers, clock }: BodySenderDe
       if (chunk === null) throw new RangeError('a chunk was asked for after the last one');
       if (!chunk.continuesBlock) memory.keep = cache.wants(reader.entry.blake3, chunk.block);
       const read = await reader.read(chunk, memory.keep);
-      // A slice goes to a slow client. A view of it would keep its whole block in memory, which the budget does not count.
+      // A slow client gets a slice. A view would keep its whole block in memory, and the budget does not count that.
       const bytes = granted < wanted || chunk.continuesBlock ? withoutBlock(read, buffers) : read;
       return { bytes, granted, head: chunk.head };
     } catch (error) {
@@ -77,12 +77,12 @@ export function createBodySender({ budget, cache, buffers, clock }: BodySenderDe
         onSent(bytes.length);
       });
       const cursor = new ChunkCursor(plan.parts, reader.entry.size);
-      // Begin small when much is in flight, so that clients that never read cannot use up what fast clients need.
+      // Start small when much is in flight, so that clients that never read cannot use up the budget of fast clients.
       const memory = { length: budget.load < CROWDED ? READ_BYTES : SLICE_BYTES, keep: false };
       let begun = false;
       while (!cursor.done && !outflow.closed) {
         const waitedFrom = clock.monotonic();
-        // Two in flight: the network sends one while the next is read.
+        // Two in flight: the network sends one while the server reads the next.
         const hadToWait = outflow.unflushed > 0;
         await outflow.settle(memory.length === READ_BYTES ? 1 : 0);
         if (outflow.closed) return;

@@ -1,9 +1,9 @@
 import { ObjectFault } from '../../snapshot/objects/object-fault.ts';
 
-/** Why verified bytes cannot be had: they are `missing` or `damaged` on the volume, or this server is `overloaded`. */
+/** Why verified bytes are unavailable: `missing` or `damaged` on the volume, or this server is `overloaded`. */
 export type ByteFaultKind = 'missing' | 'damaged' | 'overloaded';
 
-/** Bytes of an entry cannot be read as the manifest says. */
+/** The bytes of an entry cannot be read as the manifest describes them. */
 export class ByteFault extends Error {
   readonly kind: ByteFaultKind;
 
@@ -16,7 +16,7 @@ export class ByteFault extends Error {
 
 /**
  * Turns the failure to open or read an object into a fault of its bytes. A lack of descriptors or memory says nothing
- * of the bytes, and neither does a failure that is no file system error, such as a hash pool that is being closed.
+ * about the bytes; nor does an error from outside the file system, such as that of a hash pool being closed.
  */
 export function byteFaultOf(error: unknown): ByteFault {
   if (error instanceof ByteFault) return error;

@@ -114,7 +114,7 @@ function planResponse(
   );
 }
 
-/** The fields that decide, with repetitions kept: Node keeps only the first of several dates, and a list must be ignored. */
+/** The condition fields, with repetitions: Node keeps only the first of several dates, but a list must be ignored. */
 function conditionalHeaders(request: IncomingMessage): ByteRequestHeaders {
   const { headers } = request;
   if (headers['if-modified-since'] === undefined && headers['if-unmodified-since'] === undefined)

@@ -2,23 +2,23 @@ const MEBIBYTE = 1024 * 1024;
 
 /** The bounds of the byte path. */
 export interface CdnLimits {
-  /** Maximum number of descriptors kept open for objects that nobody reads just now. */
+  /** Maximum number of descriptors kept open for objects that are not being read. */
   readonly openDescriptors: number;
-  /** Bytes for verified blocks kept in memory, with buffers that wait for the next read. */
+  /** Bytes for verified blocks kept in memory, including buffers kept for the next read. */
   readonly blockCacheBytes: number;
-  /** Bytes read but not yet taken by the network, over all clients; near it, clients get small slices. */
+  /** Bytes read but not yet taken by the network, over all clients; near this limit, clients get small slices. */
   readonly inFlightBytes: number;
-  /** Maximum number of objects of which it is remembered which blocks were verified. */
+  /** Maximum number of objects whose verified blocks are remembered. */
   readonly verifiedObjects: number;
-  /** A client that takes fewer bytes a second than this, for longer than its patience lasts, is cut off. */
+  /** A client that takes fewer bytes a second than this is cut off when its patience is used up. */
   readonly minimumBytesPerSecond: number;
-  /** Milliseconds without a byte that a client is given at first; it can earn a few times as much. */
+  /** Milliseconds without a byte that a client may use at first; it can earn a few times as much. */
   readonly drainWindowMs: number;
   /** Seconds after which a client may try again while a release is not distributable. */
   readonly retryAfterSeconds: number;
 }
 
-/** The bounds unless configured otherwise. */
+/** The default bounds. */
 export const DEFAULT_CDN_LIMITS: CdnLimits = {
   openDescriptors: 1024,
   blockCacheBytes: 256 * MEBIBYTE,

@@ -2,11 +2,11 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Channel } from '../../domain/release/channel.ts';
 import { createTallyCounter, type CounterSeries } from '../../platform/metrics/tally.ts';
 
-/** What the byte path counts. */
+/** Counters of the byte path. */
 export interface CdnMetrics {
-  /** Counts an answer; `none` before a release is found. */
+  /** Counts an answer; `none` if no release was found. */
   answered(channel: Channel | 'none', status: number): void;
-  /** Body bytes that the network took. */
+  /** Body bytes that the network has taken. */
   readonly sentBytes: Readonly<Record<Channel, CounterSeries>>;
   readonly ranges: Readonly<Record<'single' | 'multiple', CounterSeries>>;
   readonly verifiedBlocks: CounterSeries;
@@ -17,7 +17,7 @@ export interface CdnMetrics {
   readonly stalledClients: Counter;
 }
 
-/** Figures that are read when somebody asks for them. */
+/** Values that are read on every scrape. */
 export interface CdnGauges {
   readonly inFlightBytes: () => number;
   readonly openDescriptors: () => number;

@@ -17,7 +17,7 @@ import { VerifiedMemory } from './verified-memory.ts';
 import { createVerifiedReader, type VerifiedReader } from './verified-reader.ts';
 
 /**
- * Most bytes of {@link ReadBuffers} that wait for the next read: enough for a handful of fast downloads. They count
+ * Maximum bytes that {@link ReadBuffers} keep for the next read: enough for a handful of fast downloads. They count
  * against the budget of the cache, up to a share of it.
  */
 const SPARE_BYTES = 8 * 1024 * 1024;
@@ -31,19 +31,19 @@ export interface CdnOptions {
   readonly root: string;
   /** The fixed first path segment. */
   readonly cdnHost: string;
-  /** The channel behind paths that name no release. */
+  /** The channel for paths that name no release. */
   readonly defaultChannel: Channel;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly clock: Clock;
-  /** Makes the id of a request that brought none. */
+  /** Makes an id for a request without one. */
   readonly createRequestId: () => string;
   readonly limits: CdnLimits;
-  /** How objects are read; default: from the volume at `root`. */
+  /** Reads objects; default: from the volume at `root`. */
   readonly source?: ObjectSource;
 }
 
-/** What the full server and the fast path share. */
+/** The parts that the full server and the fast path share. */
 export interface CdnParts {
   readonly selector: EntrySelector;
   readonly sender: EntrySender;

@@ -2,12 +2,12 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Reason } from '../../domain/verdict/reasons.ts';
 import { ByteFault } from './byte-fault.ts';
 
-/** What `Allow` lists on the byte path. */
+/** Value of `Allow` on the byte path. */
 export const ALLOW = 'GET, HEAD, OPTIONS';
 
 const OVERLOAD_RETRY_SECONDS = 1;
 
-/** A 416, which names the size of the resource. */
+/** A 416 with the size of the resource. */
 export class RangeRefusal extends ServiceError {
   /** `bytes *` and the size. */
   readonly contentRange: string;
@@ -22,7 +22,7 @@ export class RangeRefusal extends ServiceError {
 }
 
 /**
- * The 503 of a release that must not be served now.
+ * The 503 for a release that must not be served now.
  *
  * @param retryAfter seconds
  */
@@ -33,7 +33,7 @@ export function notDistributable(detail: string, reason: Reason | null, retryAft
   });
 }
 
-/** The fields that an error wants beside its problem body. */
+/** The header fields that an error needs in addition to its problem body. */
 export function problemHeaders(error: unknown): Record<string, string> {
   if (error instanceof RangeRefusal) return { 'content-range': error.contentRange };
   if (error instanceof ServiceError && error.code === 'method_not_allowed') return { allow: ALLOW };
@@ -41,9 +41,9 @@ export function problemHeaders(error: unknown): Record<string, string> {
 }
 
 /**
- * Gives a fault of bytes its answer; any other error is passed through.
+ * Turns a fault of bytes into its HTTP answer; returns any other error unchanged.
  *
- * @param retryAfter seconds, for bytes that await a repair
+ * @param retryAfter seconds, for bytes that must be repaired first
  */
 export function serviceErrorOf(error: unknown, retryAfter: number): unknown {
   if (!(error instanceof ByteFault)) return error;

@@ -1,12 +1,12 @@
 import type { Channel } from '../../domain/release/channel.ts';
 import type { ServedRelease, ServingState } from '../serving/serving.ts';
 
-/** What the path below the CDN host names. */
+/** The meaning of a path below the CDN host. */
 export type CdnTarget =
   | { readonly kind: 'path'; readonly path: string }
-  /** Percent-encoding that stands for no text. */
+  /** Percent-encoding that does not decode to text. */
   | { readonly kind: 'malformed' }
-  /** Well-formed, but no entry can have this name. */
+  /** Well-formed, but not a possible name of an entry. */
   | { readonly kind: 'impossible' };
 
 /** The release that a path selects, and the destination in it. */
@@ -22,8 +22,8 @@ const ENCODED_SLASH = /%2f/i;
 const DOT_SEGMENT = /(?:^|\/)\.{0,2}(?:\/|$)/;
 
 /**
- * Reads the part of a request target behind `/{cdn_host}/`: the query is dropped and every segment is decoded once.
- * A segment that would hold a slash, a backslash or NUL once decoded, and one that is empty, `.` or `..`, names nothing.
+ * Reads the part of a request target after `/{cdn_host}/`: it drops the query and decodes every segment once. A segment
+ * that contains a slash, a backslash or NUL after decoding, or that is empty, `.` or `..`, is not a possible name.
  *
  * @param target a request target in origin form that begins with `prefix`
  * @param prefix `/{cdn_host}/`
@@ -38,21 +38,21 @@ export function parseCdnTarget(target: string, prefix: string): CdnTarget {
   try {
     path = raw.includes('%') ? decodeURIComponent(raw) : raw;
   } catch {
-    // URIError is all that it throws: a broken escape or escapes that are no UTF-8.
+    // It throws only URIError: for a broken escape, or for escapes that are not UTF-8.
     return { kind: 'malformed' };
   }
   if (path.includes('\\') || path.includes('\0') || DOT_SEGMENT.test(path)) return IMPOSSIBLE;
   return { kind: 'path', path };
 }
 
-/** The id in front of a path when it names a release that is authorized but not loaded, else `null`. */
+/** The id at the start of a path if it names a release that is authorized but not loaded, else `null`. */
 export function pendingRelease(path: string, state: ServingState): string | null {
   const releaseId = path.slice(0, Math.max(0, path.indexOf('/')));
   return state.pendingReleaseIds.has(releaseId) ? releaseId : null;
 }
 
 /**
- * Finds the release that a path belongs to: the one that its first segment names, else the current one of the
+ * Finds the release that a path belongs to: the one that its first segment names, or else the current one of the
  * default channel.
  *
  * @returns `null` when no release is current

@@ -4,13 +4,13 @@ import type { BlockSpan } from './verified-object.ts';
 
 /** The next bytes to send. */
 export interface Chunk extends BlockSpan {
-  /** Text to send before the bytes; empty but at the beginning of a part. */
+  /** Text to send before the bytes; empty except at the beginning of a part. */
   readonly head: string;
-  /** Whether an earlier chunk of this cursor lay in the same block. */
+  /** Whether an earlier chunk of this cursor was in the same block. */
   readonly continuesBlock: boolean;
 }
 
-/** Walks over the parts of an answer, in chunks that never cross a block. */
+/** Walks over the parts of an answer in chunks that never cross a block. */
 export class ChunkCursor {
   readonly #parts: readonly BytePart[];
   readonly #size: number;
@@ -19,7 +19,7 @@ export class ChunkCursor {
   #lastBlock = -1;
 
   /**
-   * @param parts none empty
+   * @param parts each with at least one byte
    * @param size bytes of the object
    */
   constructor(parts: readonly BytePart[], size: number) {
@@ -28,12 +28,12 @@ export class ChunkCursor {
     this.#position = parts[0]?.start ?? 0;
   }
 
-  /** Whether every byte was taken. */
+  /** Whether all bytes were taken. */
   get done(): boolean {
     return this.#part >= this.#parts.length;
   }
 
-  /** Bytes that can be taken at once now. */
+  /** Number of bytes that the next call can take. */
   get available(): number {
     const part = this.#parts[this.#part];
     if (part === undefined) return 0;
@@ -41,7 +41,7 @@ export class ChunkCursor {
     return Math.min(part.end, end) - this.#position;
   }
 
-  /** Takes the next bytes, at most `length` and at most {@link available}; `null` when there are none left. */
+  /** Takes the next bytes, at most `length` and at most {@link available}; `null` when none are left. */
   take(length: number): Chunk | null {
     const part = this.#parts[this.#part];
     if (part === undefined) return null;

@@ -3,12 +3,12 @@ import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import { ObjectFault } from '../../snapshot/objects/object-fault.ts';
 import type { OpenObject } from '../../snapshot/objects/object-reader.ts';
 
-/** What a cache makes of an open object, and how it ends. */
+/** The value that a cache makes from an open object, and how to close it. */
 export interface Opened {
   close(): Promise<void>;
 }
 
-/** The right to use something open until it is released, once. */
+/** The right to use an open object until it is released, once. */
 export interface Lease<T> {
   readonly value: T;
   release(): void;
@@ -18,7 +18,7 @@ export interface DescriptorCacheOptions<T extends Opened> {
   /** Maximum number of descriptors kept open; those in use may exceed it. */
   readonly limit: number;
   readonly open: (entry: ManifestEntry) => Promise<T>;
-  /** Told of a descriptor that could not be closed. */
+  /** Called when a descriptor could not be closed. */
   readonly onCloseError: (error: unknown) => void;
 }
 
@@ -26,13 +26,13 @@ interface Slot<T> {
   readonly blake3: Blake3Hex;
   readonly opening: Promise<T>;
   users: number;
-  /** Not to be found any more: closed by its last user. */
+  /** No longer in the cache: its last user closes it. */
   dropped: boolean;
 }
 
 /**
- * Keeps objects open, those used last, and shares them between readers. A switch of what is served lets all of them
- * go, so that no descriptor outlives the releases that it was opened for.
+ * Keeps the most recently used objects open, and shares them between readers. A switch of the served releases drops all
+ * of them, so that no descriptor outlives the releases that it was opened for.
  */
 export class DescriptorCache<T extends Opened = OpenObject> {
   readonly #options: DescriptorCacheOptions<T>;
@@ -44,16 +44,16 @@ export class DescriptorCache<T extends Opened = OpenObject> {
     this.#options = options;
   }
 
-  /** Descriptors open now, in use or not. */
+  /** Number of open descriptors, in use or not. */
   get open(): number {
     return this.#open;
   }
 
   /**
-   * Opens the object of an entry, or shares it when it is open. Concurrent openings of one object are one.
+   * Opens the object of an entry, or shares it if it is open. Concurrent calls for one object open it once.
    *
    * @param generation of the serving state that the entry comes from
-   * @throws what `open` throws
+   * @throws the errors of `open`
    */
   async acquire(entry: ManifestEntry, generation: number): Promise<Lease<T>> {
     if (generation > this.#generation) {
@@ -78,7 +78,7 @@ export class DescriptorCache<T extends Opened = OpenObject> {
     }
   }
 
-  /** Lets go of one object: the next reader opens it anew. */
+  /** Drops one object: the next reader opens it again. */
   drop(blake3: Blake3Hex): void {
     const slot = this.#slots.get(blake3);
     if (slot === undefined) return;
@@ -87,7 +87,7 @@ export class DescriptorCache<T extends Opened = OpenObject> {
     if (slot.users === 0) this.#close(slot);
   }
 
-  /** Lets go of all objects. */
+  /** Drops all objects. */
   dropAll(): void {
     for (const blake3 of this.#slots.keys()) this.drop(blake3);
   }
@@ -98,7 +98,7 @@ export class DescriptorCache<T extends Opened = OpenObject> {
       value = await this.#options.open(entry);
     } catch (error) {
       if (!(error instanceof ObjectFault && error.kind === 'exhausted')) throw error;
-      // The process is out of descriptors: give up those that nobody uses, once, before turning a client away.
+      // The process is out of descriptors: close the unused ones, once, before a client is rejected.
       await Promise.all(
         [...this.#slots.values()].filter((slot) => slot.users === 0).map((slot) => this.#evict(slot)),
       );

@@ -2,8 +2,8 @@ import type { Clock } from '../../platform/process/clock.ts';
 import { takenBytes, type ByteResponse } from './outflow.ts';
 
 const CHECKS_PER_WINDOW = 6;
-// The kernel takes bytes in steps of up to some megabytes and then none until the client has drained a good part of
-// them; a slow but honest client must outlast such a step.
+// The kernel takes up to some megabytes in one step and then nothing until the client has drained a good part of them.
+// A slow but honest client must survive such a step.
 const MOST_PATIENCE_WINDOWS = 4;
 
 export interface DrainWatchOptions {
@@ -15,35 +15,34 @@ export interface DrainWatchOptions {
 /** A response in progress. */
 export type WatchedResponse = Pick<ByteResponse, 'socket' | 'closed' | 'once'>;
 
-/** Watches that clients take what they asked for. */
+/** Watches that clients take the bytes of their responses. */
 export interface DrainWatch {
   /**
    * Watches a response until it is closed.
    *
-   * @param onStalled called once when too few bytes were taken for too long
+   * @param onStalled called once when the client took too few bytes for too long
    */
   watch(response: WatchedResponse, onStalled: () => void): void;
-  /** Responses watched now. */
+  /** Number of responses watched now. */
   readonly watched: number;
-  /** Ends all watching. */
+  /** Stops watching all responses. */
   close(): void;
 }
 
 interface Watched {
   readonly response: WatchedResponse;
   readonly onStalled: () => void;
-  /** Milliseconds that may still pass without a byte. */
+  /** Milliseconds without a byte before the client counts as stalled. */
   patience: number;
   checkedAt: number;
   taken: number;
 }
 
 /**
- * Makes a watch whose one timer runs only while there is something to watch.
+ * Makes a watch with one timer, which runs only while there are responses to watch.
  *
- * A response begins with the patience of one window. Time uses it up; bytes taken renew it at the minimum rate, up to
- * a few windows. So whoever takes less than the minimum rate is cut off in the end, and a stalled client within a few
- * windows.
+ * A response starts with a patience of one window. Time uses it up; bytes taken renew it at the minimum rate, up to a
+ * few windows. So a client below the minimum rate is eventually cut off, and a stalled client within a few windows.
  */
 export function createDrainWatch({ clock, minimumBytesPerSecond, windowMs }: DrainWatchOptions): DrainWatch {
   const watched = new Set<Watched>();
@@ -56,7 +55,7 @@ export function createDrainWatch({ clock, minimumBytesPerSecond, windowMs }: Dra
       const { socket } = item.response;
       const passed = now - item.checkedAt;
       item.checkedAt = now;
-      // Without a socket it waits for its turn behind another answer on the same connection; that one is watched.
+      // Without a socket the response waits behind another one on the same connection, and that one is watched.
       if (socket === null) continue;
       const taken = takenBytes(socket);
       const earned = ((taken - item.taken) * 1000) / minimumBytesPerSecond;
@@ -75,7 +74,7 @@ export function createDrainWatch({ clock, minimumBytesPerSecond, windowMs }: Dra
         check();
       }
     } catch (error) {
-      // The only way out of the loop but the last response: the watch was closed.
+      // Closing the watch also ends the loop, by aborting the sleep.
       if (!stopped.signal.aborted) throw error;
     } finally {
       running = false;

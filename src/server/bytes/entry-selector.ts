@@ -6,22 +6,22 @@ import type { ServedRelease, Serving, ServingState } from '../serving/serving.ts
 import { notDistributable } from './cdn-problems.ts';
 import { parseCdnTarget, pendingRelease, selectRelease, type CdnSelection } from './cdn-target.ts';
 
-/** What a target names, at one generation of what is served. */
+/** The entry that a target names, at one generation of the serving state. */
 export interface SelectedEntry extends CdnSelection {
   readonly generation: number;
   readonly entry: ManifestEntry;
   readonly representation: Representation;
 }
 
-/** Finds what requests ask for. */
+/** Finds the entries that requests name. */
 export interface EntrySelector {
   /**
-   * Finds what a request target names.
+   * Finds the entry that a request target names.
    *
-   * @throws ServiceError: whatever is to be answered when nothing may leave
+   * @throws ServiceError with the answer when nothing may be sent
    */
   select(target: string): SelectedEntry;
-  /** @throws ServiceError `not_distributable` when the bytes of this release must not leave now */
+  /** @throws ServiceError `not_distributable` when the bytes of this release must not be sent now */
   requireServable(release: ServedRelease): void;
 }
 
@@ -29,7 +29,7 @@ export interface EntrySelectorDeps {
   readonly serving: Serving;
   /** `/{cdn_host}/`. */
   readonly prefix: string;
-  /** The channel behind paths that name no release. */
+  /** The channel for paths that name no release. */
   readonly defaultChannel: Channel;
   /** Seconds after which a client may try again while a release is not distributable. */
   readonly retryAfterSeconds: number;
@@ -38,7 +38,7 @@ export interface EntrySelectorDeps {
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 const REVALIDATE = 'no-cache';
 
-/** Makes the selector: target, then release, then its verdict, then the entry in its manifest. */
+/** Makes the selector. It checks the target, then the release, its verdict, and the entry in its manifest. */
 export function createEntrySelector(deps: EntrySelectorDeps): EntrySelector {
   const { serving, prefix, defaultChannel, retryAfterSeconds } = deps;
 
@@ -63,7 +63,7 @@ export function createEntrySelector(deps: EntrySelectorDeps): EntrySelector {
       const state = serving.state();
       const pending = path.kind === 'path' ? pendingRelease(path.path, state) : null;
       if (pending !== null) {
-        // A client may have learned of the release from another replica that is a moment ahead.
+        // A client may know the release from another replica that is a moment ahead.
         const detail = `Release ${pending} is being read and checked.`;
         throw notDistributable(detail, 'SnapshotLoading', retryAfterSeconds);
       }
@@ -106,7 +106,7 @@ function representationOf(
   };
 }
 
-/** Whether the modification date of a release tells it from every other release served beside it. */
+/** Whether the modification date of a release differs from that of every other served release. */
 function isOnlyOfItsDate(release: ServedRelease, state: ServingState): boolean {
   for (const other of state.byReleaseId.values()) {
     if (other.releaseId !== release.releaseId && other.attested.created_at === release.attested.created_at) {

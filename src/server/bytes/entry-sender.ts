@@ -22,14 +22,14 @@ export interface EntrySenderDependencies {
   readonly clock: Clock;
 }
 
-/** Sends planned responses. The full server and the fast path both use it. */
+/** Sends planned responses, for the full server and for the fast path. */
 export interface EntrySender {
   /**
-   * Sends a 200, 206 or 304 and counts it. Bytes of one block that is in memory are written before this returns.
+   * Sends a 200, 206 or 304 and counts it. Bytes of one block in memory are written before it returns.
    *
    * @param entry selected in the same turn of the event loop
    * @param onStalled called when the volume does not answer, or when the client takes too little for too long
-   * @throws ByteFault or ServiceError; nothing was sent unless `response.headersSent`, and then the connection must be cut
+   * @throws ByteFault or ServiceError. Nothing was sent unless `response.headersSent`; then the connection must be cut
    */
   send(
     response: ByteResponse,
@@ -113,7 +113,7 @@ export function createEntrySender(dependencies: EntrySenderDependencies): EntryS
   };
 }
 
-/** The bytes of a plan when one block in memory holds all of them and the budget has room, else `null`. */
+/** The bytes of a plan if one block in memory holds all of them and the budget has room, else `null`. */
 function takeFromMemory(
   { entry }: SelectedEntry,
   { parts }: ByteResponsePlan,
@@ -131,7 +131,7 @@ function takeFromMemory(
   if (part.end > span.end) return null;
   const bytes = cache.get(entry.blake3, block, part.start - span.start, part.end - span.start);
   if (bytes === undefined) return null;
-  // The view keeps its whole block in memory, also after the cache has evicted it.
+  // The view keeps its whole block in memory, even after the cache has evicted it.
   const held = bytes.buffer.byteLength;
   const granted = budget.take(held);
   if (granted === held || held <= SLICE_BYTES) {

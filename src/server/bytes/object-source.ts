@@ -17,16 +17,16 @@ export interface ObjectSource {
   open(entry: ManifestEntry): Promise<OpenObject>;
   /** The block list of an entry that has one, verified. */
   blockList(entry: ManifestEntry): Promise<Uint8Array>;
-  /** The identity of the file behind a descriptor, asked for after the call. */
+  /** The identity of the file behind a descriptor, read after the call. */
   identity(fd: number): Promise<FileIdentity>;
   /**
-   * The same without a trip to the thread pool, or `null` where the file system may have to wait. Throws the error of
-   * the file system.
+   * Like {@link identity}, but without a trip to the thread pool; `null` if the file system might block. Throws the
+   * error of the file system.
    *
    * @param device of the file system, from the identity of the open object
    */
   identityNow(fd: number, device: bigint): FileIdentity | null;
-  /** Fills `memory` with the bytes from `start` on and returns it; what could be read when the file ends before. */
+  /** Fills `memory` with the bytes from `start` and returns it; returns a shorter view if the file ends before. */
   read(fd: number, start: number, memory: Buffer): Promise<Buffer>;
 }
 

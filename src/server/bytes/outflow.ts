@@ -3,7 +3,7 @@ import type { InFlightBudget } from './in-flight-budget.ts';
 
 /** The part of a response that the byte path uses; a `ServerResponse` is one. */
 export interface ByteResponse {
-  /** `null` while another response on the same connection comes first. */
+  /** `null` while another response on the same connection is ahead of this one. */
   readonly socket: Socket | null;
   readonly headersSent: boolean;
   readonly closed: boolean;
@@ -17,13 +17,13 @@ export interface ByteResponse {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** Bytes that wait to be written, with what they took from the budget. */
+/** Bytes to write, with their grant from the budget. */
 export interface PendingBytes {
   readonly bytes: Buffer;
   readonly granted: number;
 }
 
-/** Counts what a response has written and the network has not taken, and notices when the client goes away. */
+/** Tracks the bytes that a response has written and the network has not taken, and detects that the client left. */
 export class Outflow {
   readonly #response: ByteResponse;
   readonly #budget: InFlightBudget;
@@ -41,12 +41,12 @@ export class Outflow {
     else response.once('close', () => this.#close());
   }
 
-  /** Whether nothing more can be sent: the client went away, or everything was sent. */
+  /** Whether nothing more can be sent, because the client has disconnected or everything was sent. */
   get closed(): boolean {
     return this.#closed;
   }
 
-  /** How many writes the network has not taken yet. */
+  /** Number of writes that the network has not taken yet. */
   get unflushed(): number {
     return this.#unflushed.length;
   }
@@ -59,10 +59,10 @@ export class Outflow {
     }
     this.#unflushed.push(granted);
     const flushed = (error?: Error | null): void => {
-      // After the close everything was given back already.
+      // On close everything was already given back.
       if (this.#closed) return;
       if (error !== undefined && error !== null) {
-        // The socket is gone; the response says so only later.
+        // The socket is closed; the response reports it only later.
         this.#close();
         return;
       }
@@ -72,7 +72,7 @@ export class Outflow {
       this.#awaken();
     };
     if (isLast) {
-      // The callback of end() waits for the whole answer; the one of the write that it makes is not offered.
+      // The callback of end() waits for the whole answer. Node offers no callback for the write that end() makes.
       this.#response.end(bytes, () => {
         flushed();
       });
@@ -81,7 +81,7 @@ export class Outflow {
     }
   }
 
-  /** Waits until at most `limit` writes are not taken by the network, or the client is gone. */
+  /** Waits until the network has taken all but `limit` writes, or the client has disconnected. */
   async settle(limit: number): Promise<void> {
     while (!this.#closed && this.#unflushed.length > limit) {
       await new Promise<void>((resolve) => {

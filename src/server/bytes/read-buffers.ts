@@ -1,23 +1,23 @@
 import { isSpareSize, SpareBuffers } from '../../platform/memory/spare-buffers.ts';
 
-/** Reads of fewer bytes get a buffer of their own: small ones are cheap, and rounded up they would hold too much. */
+/** Smaller reads get their own buffer: it is cheap, and rounded up it would hold too much memory. */
 const FEWEST_BYTES = 32 * 1024;
 const MOST_BYTES = 1024 * 1024;
 
-/** Memory that is used again, and how many still use it. */
+/** Memory for reuse, and the number of views that still use it. */
 interface UsedMemory {
   readonly buffer: ArrayBuffer;
   views: number;
 }
 
 /**
- * Memory for reads that is used again as soon as the last of those who share it has given it back: a client to whom it
- * is sent, the cache of blocks. Everybody holds a view of his own and gives back that very object. A view that never
- * comes back leaves its memory to the garbage collector, one that comes back twice counts once.
+ * Memory for reads, reused after its last user (a client that receives it, or the block cache) has given it back. Each
+ * user holds its own view and gives back that same object. If a view never comes back, the garbage collector frees its
+ * memory; a view that comes back twice counts once.
  */
 export class ReadBuffers {
   readonly #spare: SpareBuffers;
-  /** By view. Weak: who forgets a view gives it to the garbage collector. */
+  /** By view. Weak, so that the garbage collector can free a view that was never given back. */
   readonly #used = new WeakMap<Buffer, UsedMemory>();
 
   /** @param mostSpareBytes bytes kept while nobody uses them */
@@ -31,22 +31,22 @@ export class ReadBuffers {
   }
 
   /**
-   * A view of memory with undefined content, which may be up to twice as long behind it.
+   * A view of memory with undefined content. The memory behind it may be up to twice as long.
    *
    * @param length bytes, more than 0
    */
   take(length: number): Buffer {
-    // Never of the shared pool of Node, which would stay in memory as long as the slowest client.
+    // Not from the shared pool of Node, which would stay in memory as long as the slowest client.
     if (length < FEWEST_BYTES || length > MOST_BYTES) return Buffer.allocUnsafeSlow(length);
     return this.#view(this.#spare.take(length), length);
   }
 
-  /** Like {@link take}, but never with more memory behind the view: for what is kept for long. */
+  /** Like {@link take}, but without extra memory behind the view: for bytes that are kept for long. */
   takeExactly(length: number): Buffer {
     return isSpareSize(length) ? this.take(length) : Buffer.allocUnsafeSlow(length);
   }
 
-  /** Takes in memory that somebody else has made, so that it is used again; nobody else may use it any more. */
+  /** Takes over memory that was allocated elsewhere, for reuse; the former owner must no longer use it. */
   adopt(bytes: Buffer): void {
     const { buffer, length } = bytes;
     if (buffer instanceof ArrayBuffer && buffer.byteLength === length && isSpareSize(length)) {
@@ -55,11 +55,11 @@ export class ReadBuffers {
   }
 
   /**
-   * Another view of the same memory, for somebody who does not know when the others give theirs back.
+   * Another view of the same memory, for a user that does not know when the other users give theirs back.
    *
    * @param bytes a view that has not been given back
-   * @param start first byte of the new view, counted in `bytes`
-   * @param end one past its last
+   * @param start first byte of the new view, relative to `bytes`
+   * @param end one past its last byte
    */
   share(bytes: Buffer, start = 0, end = bytes.length): Buffer {
     const memory = this.#used.get(bytes);
@@ -72,7 +72,7 @@ export class ReadBuffers {
     return view;
   }
 
-  /** Ends the use of a view. Bytes that did not come from here are left alone. */
+  /** Ends the use of a view. A view that did not come from here is ignored. */
   giveBack(view: Buffer): void {
     const memory = this.#used.get(view);
     if (memory === undefined) return;

@@ -3,13 +3,13 @@ import type { FileIdentity } from '../../snapshot/objects/object-reader.ts';
 
 const DIGEST_BYTES = 32;
 const IDENTITY_WORDS = 5;
-/** Blocks whose marks fit into one number; most objects have no more. */
+/** Number of blocks whose marks fit into one number; few objects have more. */
 const BITS_OF_A_NUMBER = 32;
-/** Rows that an object may take: the digest names the set, and the one used longest ago in it makes room. */
+/** Number of rows in a set. The digest selects the set; its least recently used row is replaced. */
 const WAYS = 8;
 const MAX_TICK = 2 ** 32 - 1;
 
-/** Which blocks of one file in one state were found to match the manifest. */
+/** The blocks of one file, in one state, that were found to match the manifest. */
 export interface VerifiedBlocks {
   readonly identity: FileIdentity;
   has(block: number): boolean;
@@ -17,10 +17,10 @@ export interface VerifiedBlocks {
 }
 
 /**
- * Remembers which blocks of which files were verified, also while the files are closed, for the objects used last.
- * What is remembered holds for exactly one state of one file.
+ * Remembers which blocks of which files were verified, also while the files are closed, for the most recently used
+ * objects. A record holds for exactly one state of one file.
  *
- * A table of plain numbers: 84 bytes an object, where an object of JavaScript with its key would take 300.
+ * It is a table of plain numbers: 84 bytes per object, where a JavaScript object with its key would take 300.
  */
 export class VerifiedMemory {
   readonly #ways: number;
@@ -31,13 +31,13 @@ export class VerifiedMemory {
   readonly #marks: Uint32Array;
   /** The marks of objects with more blocks, by row. */
   readonly #manyMarks = new Map<number, Uint8Array>();
-  /** Grows when a row is given to another object or state, so that who holds the former one sees nothing any more. */
+  /** Increases when a row gets another object or state, so that holders of the former one no longer see its marks. */
   readonly #generations: Uint32Array;
-  /** When a row was used last, counted in uses; 0 for an empty row. */
+  /** Last use of a row, as a count of uses; 0 for an empty row. */
   readonly #usedAt: Uint32Array;
   #tick = 0;
 
-  /** @param limit most objects remembered */
+  /** @param limit maximum number of objects remembered */
   constructor(limit: number) {
     this.#ways = Math.min(WAYS, Math.max(1, limit));
     this.#sets = Math.max(1, Math.floor(limit / this.#ways));
@@ -51,8 +51,8 @@ export class VerifiedMemory {
 
   /**
    * @param identity the state of the file now
-   * @param blocks how many blocks the object has
-   * @returns what is known of the object in that state; nothing when it was another file or has changed since
+   * @param blocks number of blocks of the object
+   * @returns the blocks verified in that state; none if it was another file or has changed since
    */
   recall(blake3: Blake3Hex, identity: FileIdentity, blocks: number): VerifiedBlocks {
     const digest = Buffer.from(blake3, 'hex');
@@ -68,7 +68,7 @@ export class VerifiedMemory {
     return this.#handle(row, identity);
   }
 
-  /** Forgets an object that was found damaged, also for a reader that is in the middle of it: it verifies anew. */
+  /** Forgets a damaged object, also for a reader that is in the middle of it, which verifies its blocks again. */
   forget(blake3: Blake3Hex): void {
     const row = this.#find(Buffer.from(blake3, 'hex'));
     if (row === -1) return;
@@ -138,7 +138,7 @@ export class VerifiedMemory {
     return oldest;
   }
 
-  /** A digest is random already: its beginning is the hash. */
+  /** A digest is already random, so its beginning serves as the hash. */
   #firstRowOf(digest: Buffer): number {
     return (digest.readUInt32LE(0) % this.#sets) * this.#ways;
   }
@@ -153,7 +153,7 @@ export class VerifiedMemory {
   }
 }
 
-/** An identity as unsigned words; times before 1970 wrap around, which tells them apart all the same. */
+/** An identity as unsigned words. Times before 1970 wrap around, but remain distinct. */
 function wordsOf({ dev, ino, size, mtimeNs, ctimeNs }: FileIdentity): readonly bigint[] {
   return [dev, ino, size, BigInt.asUintN(64, mtimeNs), BigInt.asUintN(64, ctimeNs)];
 }

@@ -15,7 +15,7 @@ import type { ObjectSource } from './object-source.ts';
 import type { ReadBuffers } from './read-buffers.ts';
 import type { VerifiedBlocks, VerifiedMemory } from './verified-memory.ts';
 
-/** What the objects of one reader share. */
+/** Collaborators that the objects of one reader share. */
 export interface VerifiedObjectDeps {
   readonly source: ObjectSource;
   readonly pool: Pick<HashPool, 'hashBlock'>;
@@ -28,25 +28,25 @@ export interface VerifiedObjectDeps {
 /** Bytes inside one block. */
 export interface BlockSpan {
   readonly block: number;
-  /** First byte, counted from the beginning of the object. */
+  /** First byte, relative to the object. */
   readonly start: number;
   /** One past the last byte. */
   readonly end: number;
 }
 
-/** A block on its way from the volume, and how many wait for it. */
+/** A block that is being loaded, and the number of readers that wait for it. */
 interface LoadingBlock {
   readonly bytes: Promise<Buffer>;
   readers: number;
 }
 
 /**
- * An open object that gives out verified bytes only.
+ * An open object that returns only verified bytes.
  *
- * The first read of a block hashes it and gives out exactly the bytes that were hashed. That a block was verified
- * counts for as long as the file is in the same state; a later read asks for that state after it has read. A file
- * whose state changed is verified anew: the change may be harmless (its last name was removed, its owner was set), and
- * only the bytes tell.
+ * The first read of a block hashes it and returns exactly the bytes that were hashed. A block stays verified while the
+ * file is in the same state; a later read checks that state after reading. If the state of the file has changed, its
+ * blocks are verified again: the change may be harmless (its last name was removed, or its owner was set), and only the
+ * bytes tell.
  */
 export class VerifiedObject {
   readonly #deps: VerifiedObjectDeps;
@@ -57,7 +57,7 @@ export class VerifiedObject {
   #blockList: Promise<Uint8Array> | null = null;
   #asking: Promise<FileIdentity> | null = null;
 
-  /** @param object open, of the size that the entry states; this takes it over */
+  /** @param object open, with the size that the entry states; this instance takes it over */
   constructor(deps: VerifiedObjectDeps, entry: ManifestEntry, object: OpenObject) {
     this.#deps = deps;
     this.#entry = entry;
@@ -66,12 +66,12 @@ export class VerifiedObject {
   }
 
   /**
-   * Reads verified bytes. The caller must not change them: they may be shared. They lie in memory of the `buffers`, to
-   * which the caller gives them back once nobody reads them any more.
+   * Reads verified bytes. The caller must not change them, because they may be shared. They are in memory of the
+   * `buffers`; the caller gives them back after their last use.
    *
    * @param span inside one block of the object, not empty
    * @param keep whether the whole block should be kept in memory
-   * @throws ByteFault `missing` or `damaged` when the bytes on the volume are not those of the manifest
+   * @throws ByteFault `missing` or `damaged` when the bytes on the volume do not match the manifest
    */
   async read(span: BlockSpan, keep: boolean): Promise<Buffer> {
     const { cache, buffers, metrics } = this.#deps;
@@ -90,7 +90,7 @@ export class VerifiedObject {
     }
     return await this.#load(block, (whole) => {
       if (keep) cache.put(this.#entry.blake3, block, whole);
-      // A view keeps its whole block in memory for as long as the client takes; a small one is worth a copy.
+      // A view keeps its whole block in memory until the client has taken its bytes; a small range is worth a copy.
       return keep || (end - start) * 2 > whole.length
         ? buffers.share(whole, start - offset, end - offset)
         : Buffer.from(whole.subarray(start - offset, end - offset));
@@ -103,15 +103,15 @@ export class VerifiedObject {
   }
 
   /**
-   * Loads one whole verified block; concurrent readers of it share one read.
+   * Loads one whole verified block; concurrent readers of the block share one read.
    *
-   * @param use takes what it needs of the block, whose memory is used again afterwards
+   * @param use takes the bytes that it needs from the block, whose memory is reused afterwards
    */
   async #load<T>(block: number, use: (whole: Buffer) => T): Promise<T> {
     const loading = this.#loading.get(block) ?? { bytes: this.#loadAndForget(block), readers: 0 };
     this.#loading.set(block, loading);
     loading.readers += 1;
-    // Nobody joins any more once it is loaded, so the last reader is known then. When it fails there is nothing to use.
+    // No reader joins after the load, so the last reader is known then. After a failure there is nothing to give back.
     const whole = await loading.bytes;
     const used = use(whole);
     loading.readers -= 1;
@@ -138,7 +138,7 @@ export class VerifiedObject {
     return await this.#hashBlock(block);
   }
 
-  /** Fills `memory` with bytes that were verified before; gives it back when the file has changed since. */
+  /** Fills `memory` with bytes that were verified before; gives it back if the file has changed since. */
   async #readAgain(start: number, memory: Buffer, verified: VerifiedBlocks): Promise<Buffer | null> {
     const bytes = await this.#guard(this.#deps.source.read(this.#object.fd, start, memory));
     if (bytes.length < memory.length) throw this.#endedEarly();
@@ -162,7 +162,7 @@ export class VerifiedObject {
     }
     metrics.verifiedBlocks.add(1);
     metrics.verifiedBytes.add(bytes.length);
-    // The bytes in hand are good in any case; that the next read may trust the file needs the file to be unchanged.
+    // These bytes are good in any case, but the next read may trust the file only if the file is unchanged.
     if (await this.#isUnchanged(verified)) verified.add(block);
     buffers.adopt(bytes);
     return bytes;
@@ -182,7 +182,7 @@ export class VerifiedObject {
     return Buffer.from(list.buffer, list.byteOffset + start, BLOCK_DIGEST_BYTES);
   }
 
-  /** Whether the file is still in the state that `verified` speaks of; when not, what was verified is forgotten. */
+  /** Whether the file is still in the state of `verified`; if not, forgets which blocks were verified. */
   async #isUnchanged(verified: VerifiedBlocks): Promise<boolean> {
     const { memory } = this.#deps;
     const identity = this.#identityNow() ?? (await this.#identityFromNowOn());
@@ -193,7 +193,7 @@ export class VerifiedObject {
         `the size of object ${this.#entry.blake3} changed to ${identity.size} bytes; expected ${this.#entry.size}`,
       );
     }
-    // Another reader may have noticed before and verified blocks of the new state already.
+    // Another reader may have detected the change before and already verified blocks of the new state.
     if (!sameIdentity(identity, this.#verified.identity)) {
       this.#verified = memory.recall(this.#entry.blake3, identity, blockCount(this.#entry.size));
     }
@@ -235,5 +235,5 @@ export class VerifiedObject {
   }
 }
 
-/** Maximum number of bytes of one read: a block. */
+/** Maximum number of bytes of one read: one block. */
 export const READ_BYTES = BLOCK_SIZE;

@@ -7,39 +7,39 @@ import { VerifiedObject, type BlockSpan, type VerifiedObjectDeps } from './verif
 import { byteFaultOf } from './byte-fault.ts';
 import { DescriptorCache } from './descriptor-cache.ts';
 
-/** An entry whose object is open, for one request. */
+/** The open object of an entry, for one request. */
 export interface EntryReader {
   readonly entry: ManifestEntry;
-  /** See {@link VerifiedObject.read}; damage is reported before the fault is thrown. */
+  /** See {@link VerifiedObject.read}; reports damage before it throws the fault. */
   read(span: BlockSpan, keep: boolean): Promise<Buffer>;
   /** Ends the use; further calls do nothing. */
   release(): void;
 }
 
-/** Gives out verified bytes of entries. */
+/** Reads verified bytes of entries. */
 export interface VerifiedReader {
   /**
    * Opens the object of an entry.
    *
    * @param generation of the serving state that the entry comes from
-   * @throws ByteFault; damage is reported before
+   * @throws ByteFault, after it has reported any damage
    */
   open(entry: ManifestEntry, generation: number, channel: Channel): Promise<EntryReader>;
   /**
-   * Forgets what is known of an object: whoever comes next opens the file that is there then and verifies it, and so
-   * does whoever is in the middle of it.
+   * Forgets everything about an object: the next reader opens and verifies the file that is there then, and so does a
+   * reader that is in the middle of the object.
    */
   forget(blake3: Blake3Hex): void;
   /** Descriptors open now. */
   readonly openDescriptors: number;
-  /** Closes what is not in use, and what is when its reader ends. */
+  /** Closes the unused objects now, and the others when their readers release them. */
   close(): void;
 }
 
 export interface VerifiedReaderDeps extends VerifiedObjectDeps {
   readonly reportDamage: (report: DamageReport) => void;
   readonly logger: Logger;
-  /** Maximum number of descriptors kept open while nobody reads. */
+  /** Maximum number of descriptors kept open for objects that are not being read. */
   readonly openDescriptors: number;
 }
 

@@ -9,7 +9,7 @@ const FIRST_SEGMENTS_TAKEN = new Set(['healthz', 'readyz', 'v1', 'api', 'admin',
 
 const port = z.int().min(0).max(65_535);
 
-/** Names the one thing that is wrong with a public base URL, or `null`. */
+/** The first problem of a public base URL, or `null`. */
 function publicBaseUrlProblem(text: string): string | null {
   if (!URL.canParse(text)) return 'is not a URL; give scheme and host, such as https://resources.example.org';
   const url = new URL(text);

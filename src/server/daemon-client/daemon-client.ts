@@ -21,28 +21,28 @@ export const REPORT_MAX_BYTES = 8 * 1024 * 1024;
 /** Largest answer to a control action that is read. */
 const CONTROL_MAX_BYTES = 1024 * 1024;
 
-/** One control action on its way to the daemon. */
+/** Headers and cancellation of one control call. */
 export interface ControlCall {
-  /** Passed on so that a repetition starts nothing new; `null` for none. */
+  /** Passed on so that a repeated call starts nothing new; `null` for none. */
   readonly idempotencyKey: string | null;
   /** Id under which the daemon logs the call. */
   readonly requestId: string;
   readonly signal: AbortSignal;
 }
 
-/** What the daemon says of its attestation. */
+/** The daemon's answer to a question for its attestation. */
 export type AttestationAnswer =
   | { readonly kind: 'envelope'; readonly etag: string | null; readonly envelope: Buffer }
   | { readonly kind: 'unchanged' }
-  /** The daemon is up and has issued none. */
+  /** The daemon is up and has not issued an attestation. */
   | { readonly kind: 'none' };
 
-/** Speaks with the daemon's loopback API; every call ends within its deadline. */
+/** Calls the daemon's loopback API; every call ends within its deadline. */
 export interface DaemonClient {
   /**
    * Asks for the newest attestation.
    *
-   * @param request.etag of the one already held; the daemon then waits up to `waitSeconds` for another
+   * @param request.etag of the attestation already held; the daemon then waits up to `waitSeconds` for another
    * @throws DaemonUnavailable, or the signal's reason
    */
   fetchAttestation(request: {
@@ -63,11 +63,11 @@ export interface DaemonClient {
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, unknown>>>;
   /**
-   * Hands a control action over, once: it is not repeated when it fails, because it may have been done.
+   * Posts a control action once. It never retries a failed call, because the daemon may have carried out the action.
    *
    * @param action a name of the allowlist
    * @param body the whole JSON text of the body
-   * @returns whatever the daemon answered, of any status
+   * @returns the daemon's answer, with any status
    * @throws DaemonUnavailable, or the signal's reason
    */
   postControl(action: ControlAction, body: string, call: ControlCall): Promise<BoundedAnswer>;
@@ -82,13 +82,13 @@ export interface DaemonClient {
   close(): Promise<void>;
 }
 
-/** Where the daemon is, and how it is asked. */
+/** Address of the daemon, token and time limit. */
 export interface DaemonClientOptions {
   /** Origin of the daemon, such as `http://127.0.0.1:8091`. */
   readonly url: string;
   /** Unix socket to use instead of the URL's host. */
   readonly socketPath: string | undefined;
-  /** Returns the token that the daemon asks for, or `null`. */
+  /** Returns the token that the daemon requires, or `null`. */
   readonly readToken: () => Promise<string | null>;
   /** Total milliseconds for an answer, in addition to the wait of a long poll. */
   readonly timeoutMs: number;
@@ -100,7 +100,7 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
     createHttpClient({ connections, keepAlive, socketPath: options.socketPath });
   const polls = open(1, true);
   const reports = open(8, true);
-  // Each action has its own connection. If a kept one closed just then, nobody could tell whether the action was done.
+  // Each action has its own connection: if a kept connection closed, nobody could tell whether the action was done.
   const actions = open(4, false);
   const ask = async (client: HttpClient, path: string, call: DaemonCall): Promise<BoundedAnswer> =>
     await callDaemon(options, client, path, call);
@@ -163,14 +163,14 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
   };
 }
 
-/** One call of the daemon. */
+/** One call to the daemon. */
 interface DaemonCall {
   readonly headers: Record<string, string>;
   /** Milliseconds that the daemon may wait before it answers. */
   readonly waitMs: number;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  /** Makes it a POST. */
+  /** If present, the call is a POST. */
   readonly body?: string;
 }
 
@@ -219,7 +219,7 @@ function requireJson(answer: BoundedAnswer, what: string): void {
 
 const ProblemCode = z.object({ code: z.string().regex(/^[a-z0-9_]{1,64}$/) });
 
-/** The `code` of a problem answer, or `null` when it has none of the catalogue's form. */
+/** The `code` of a problem answer, or `null` when it has none in the form of the catalogue. */
 function problemCode(answer: BoundedAnswer): string | null {
   try {
     const problem = ProblemCode.safeParse(parseJsonAnswer(answer));

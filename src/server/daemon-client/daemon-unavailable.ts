@@ -1,9 +1,9 @@
 import type { HttpFailure, HttpFailureCode } from '../../platform/http/http-client.ts';
 
-/** What kind of failure kept an answer of the daemon from being used. */
+/** The kind of failure that made an answer of the daemon unusable. */
 export type DaemonFailureCode = HttpFailureCode | 'answer_refused' | 'token_unreadable';
 
-/** The daemon could not be reached, or its answer cannot be used. */
+/** The daemon could not be reached, or its answer is not usable. */
 export class DaemonUnavailable extends Error {
   readonly code: DaemonFailureCode;
   /** HTTP status of the answer, `null` when there was none. */
@@ -12,8 +12,8 @@ export class DaemonUnavailable extends Error {
   readonly daemonCode: string | null;
 
   /**
-   * @param code what kind of failure
-   * @param message for the log and for diagnostics: what was asked and what came
+   * @param code the kind of failure
+   * @param message for the log and for diagnostics: the call and its result
    */
   constructor(
     code: DaemonFailureCode,
@@ -40,7 +40,7 @@ const SUBJECTS: Readonly<Record<HttpFailureCode, string>> = {
   answer_invalid: "the daemon's answer cannot be used",
 };
 
-/** The failure that a failed call to the daemon stands for. */
+/** Turns a failed HTTP call to the daemon into the error for callers. */
 export function unavailableOf(failure: HttpFailure): DaemonUnavailable {
   const { code, status, message } = failure;
   return new DaemonUnavailable(code, `${SUBJECTS[code]}: ${message}`, {

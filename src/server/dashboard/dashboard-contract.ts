@@ -29,13 +29,13 @@ export interface DashboardReport {
   readonly schema: FieldsSchema;
 }
 
-/** A JSON Schema of an object whose members are known by name. */
+/** A JSON Schema of an object with a fixed set of members. */
 export interface FieldsSchema {
   readonly required: readonly string[];
   readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
-/** The contract, as far as the page needs it. It contains no data of an installation. */
+/** The part of the contract that the page needs. It contains no data of an installation. */
 export interface DashboardContract {
   readonly actions: Readonly<Record<string, DashboardAction>>;
   readonly reports: readonly DashboardReport[];
@@ -43,11 +43,11 @@ export interface DashboardContract {
   readonly reasons: Readonly<Record<string, string>>;
   /** The meaning of each problem code. */
   readonly problems: Readonly<Record<string, string>>;
-  /** Fields of which only `true` means something. */
+  /** Fields for which only `true` has a meaning. */
   readonly switches: readonly string[];
 }
 
-/** Makes what the page knows of the contract, so that no form and no explanation is written twice. */
+/** Renders the contract for the page, so that no form and no explanation is written twice. */
 export function renderDashboardContract(): DashboardContract {
   const { properties } = renderJsonSchema(ControlBodySchema) as {
     readonly properties: Readonly<Record<ControlField, JsonSchema>>;
@@ -57,7 +57,7 @@ export function renderDashboardContract(): DashboardContract {
       CONTROL_ACTIONS.map((action) => {
         const { summary, mode, destructive, choices, required, used } = actionDefinition(action);
         const fields = new Set<ControlField>([...required, ...used]);
-        // Last, whichever place the action gives them: they are about the call, not about what it does.
+        // Last, wherever the action lists them, because they are about the call and not about its effect.
         for (const field of AUDIT_FIELDS) {
           fields.delete(field);
           fields.add(field);

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { renderDashboardContract } from './dashboard-contract.ts';
 
-/** One file that the dashboard consists of. */
+/** One file of the dashboard. */
 export interface DashboardFile {
   readonly mediaType: string;
   readonly body: Buffer;
@@ -13,10 +13,10 @@ export interface DashboardFile {
   readonly etag: string;
 }
 
-/** Where the page's own files are; they are served byte for byte as they are in the repository. */
+/** Folder of the page's own files; they are served byte for byte as in the repository. */
 const ASSETS = join(import.meta.dirname, 'assets');
 
-/** The served files of that folder by type; the declarations beside them are for the type checker. */
+/** Media types of the served files in that folder; the declaration files are for the type checker. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -24,14 +24,14 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** The name that the page has on disk; it is served under the empty name. */
+/** Name of the page on disk; it is served under the empty name. */
 const PAGE = 'index.html';
 
 /**
- * Reads every file of the dashboard: the page, its scripts and styles, the view library, and the contract that its forms
- * are made from. They are read once, so that a request touches neither disk nor path.
+ * Reads every file of the dashboard: the page, its scripts and styles, the view library, and the contract from which
+ * the forms are made. It reads them once, so that a request touches neither disk nor path.
  *
- * @returns files by their name below `/admin/dashboard/`; the page has the empty name
+ * @returns files by name below `/admin/dashboard/`; the page has the empty name
  */
 export async function readDashboardFiles(): Promise<ReadonlyMap<string, DashboardFile>> {
   const files = new Map<string, DashboardFile>();

@@ -16,7 +16,7 @@ const METHODS = 'GET, HEAD';
 
 /**
  * Headers of every answer. The page may load from this server only, runs no inline script, can never turn text into
- * markup or code (Trusted Types without any policy), sends no form, and stands in nobody's frame.
+ * markup or code (Trusted Types without any policy), sends no form, and cannot be framed.
  *
  * Source: Content Security Policy Level 3 and Trusted Types (W3C); Fetch (WHATWG), Cross-Origin-Resource-Policy.
  */
@@ -40,19 +40,19 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Serves the dashboard's files; open to everybody, because they hold no data. */
+/** Serves the dashboard's files; they are public, because they contain no data. */
 export interface DashboardRoute {
-  /** Answers one request whose path {@link isDashboardPath} knows; never throws. */
+  /** Answers one request for which {@link isDashboardPath} is true; never throws. */
   handle(request: IncomingMessage, response: ServerResponse, context: RequestContext): Promise<void>;
 }
 
-/** Whether a path belongs to the dashboard, also where nothing is under it. */
+/** Whether a path belongs to the dashboard, even if no file has it. */
 export function isDashboardPath(path: string): boolean {
   return path.startsWith(DASHBOARD_PATH) || `${path}/` === DASHBOARD_PATH;
 }
 
 /**
- * Makes the route. The query is ignored, so that no parameter of a link can do anything.
+ * Makes the route. It ignores the query, so that no parameter of a link has an effect.
  *
  * @param files by name below {@link DASHBOARD_PATH}
  */
@@ -67,7 +67,7 @@ export function createDashboardRoute(files: ReadonlyMap<string, DashboardFile>):
     const file = files.get(path.slice(DASHBOARD_PATH.length));
     if (file === undefined) throw new ServiceError('not_found', 'The dashboard has no file of this name.');
     const validators = { etag: file.etag, lastModified: 0, lastModifiedIsStrong: false };
-    // The files have an entity tag only, so the conditions on dates do not apply.
+    // The files have only an entity tag, so conditions on dates do not apply.
     const conditions = { 'if-match': headers['if-match'], 'if-none-match': headers['if-none-match'] };
     const outcome = evaluatePreconditions(method, conditions, validators, 0);
     if (outcome === 'failed') {

@@ -21,7 +21,7 @@ export interface ReadyAnswer {
   readonly bodyBytes: number;
 }
 
-/** The kinds of answer that many requests share: the plain GET, the same for HEAD, and the 304. */
+/** The kinds of answer that many requests share: to a plain GET, to a plain HEAD, and the 304. */
 type Kind = 'get' | 'head' | 'notModified';
 
 export interface FastAnswersDependencies {
@@ -32,7 +32,7 @@ export interface FastAnswersDependencies {
   readonly keepAliveTimeoutMs: number;
 }
 
-/** Finds what requests ask for and keeps the answers of the present second, which all have the same `Date`. */
+/** Finds the entries of requests and keeps the answers of the current second, which all have the same `Date`. */
 export class FastAnswers {
   readonly #dependencies: FastAnswersDependencies;
   readonly #connectionFields: string;
@@ -54,7 +54,7 @@ export class FastAnswers {
     this.#connectionFields = `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}\r\n`;
   }
 
-  /** The entry of a target if it may be served now; otherwise `null`, and the full server has the answer. */
+  /** The entry of a target if it may be served now; otherwise `null`, and the full server must answer. */
   find(target: string): SelectedEntry | null {
     const { serving, cdn } = this.#dependencies;
     const state = serving.state();
@@ -89,7 +89,7 @@ export class FastAnswers {
         method,
         headers: { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch },
         nowSeconds: this.#second,
-        // The head admits one range only.
+        // A head holds one range at most.
         boundary: () => '',
       },
       representation,
@@ -106,7 +106,7 @@ export class FastAnswers {
     if (known !== undefined) return known;
     if (kind === 'notModified') return this.#make(entry, head, null);
     const { size, blake3 } = entry.entry;
-    // Before HEAD or an empty body may be answered the object must be opened; see keep().
+    // The object must be opened before an answer to HEAD or with an empty body; see keep().
     if (kind === 'head' || size === 0 || size > MOST_BODY_BYTES) return null;
     const { cache, buffers } = this.#dependencies.cdn;
     const body = cache.get(blake3, 0);
@@ -116,12 +116,12 @@ export class FastAnswers {
     return made;
   }
 
-  /** Keeps an answer without a body for the rest of this second; call it when the full way has just given it. */
+  /** Keeps an answer without a body for the rest of this second; call it after the entry sender gave that answer. */
   keep(entry: SelectedEntry, head: FastHead): void {
     this.#make(entry, head, null);
   }
 
-  /** @param fields names and values in turn @returns the head of an answer, the empty line included */
+  /** @param fields names and values in turn @returns the head of an answer with the empty line */
   render(status: number, fields: readonly string[]): string {
     this.#tick();
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;

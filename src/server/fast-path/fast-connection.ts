@@ -8,7 +8,7 @@ import type { FastAnswers, ReadyAnswer } from './fast-answers.ts';
 import { FastResponse } from './fast-response.ts';
 import { FAST_HEAD_BYTES, RequestHeadReader, type FastHead } from './request-head.ts';
 
-/** What the connections of one fast path share. */
+/** Settings and collaborators that the connections of one fast path share. */
 export interface FastConnectionOptions {
   readonly answers: FastAnswers;
   readonly cdn: CdnParts;
@@ -24,13 +24,13 @@ export interface FastConnectionOptions {
   readonly onLeave: (connection: FastConnection, socket: Socket | null) => void;
 }
 
-/** One connection for as long as it sends plain requests, one at a time. */
+/** A connection while it sends plain requests, one at a time. */
 export class FastConnection {
   readonly #socket: Socket;
   readonly #options: FastConnectionOptions;
   readonly #reader = new RequestHeadReader();
   #response: FastResponse | null = null;
-  /** The first bytes that came during a response. */
+  /** The first bytes that arrived during a response. */
   #early: Buffer | null = null;
   /** Bytes of the responses that are complete. */
   #completedBytes = 0;
@@ -47,7 +47,7 @@ export class FastConnection {
     socket.on('data', this.#onData);
   }
 
-  /** Closes the connection when it is idle; otherwise it is closed after its response. */
+  /** Closes an idle connection; any other is closed after its response. */
   drain(): void {
     if (this.#response !== null) return;
     if (this.#completedBytes > 0) this.#socket.destroy();
@@ -61,7 +61,7 @@ export class FastConnection {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#response !== null) {
-      // The next request waits for the response to this one, as it would in the full server.
+      // The next request waits for the response to this one, as in the full server.
       this.#early = chunk;
       this.#socket.pause();
       return;
@@ -117,7 +117,7 @@ export class FastConnection {
     const fail = (): void => {
       if (response.closed) return;
       if (response.headersSent) this.#socket.destroy();
-      // Nothing was sent: the full server tries again and reports what is wrong.
+      // Nothing was sent: the full server tries again and reports the problem.
       else this.#handOver(request);
     };
     try {
@@ -169,7 +169,7 @@ export class FastConnection {
     this.#options.onLeave(this, null);
   };
 
-  /** Gives the socket to the full server for good, with the bytes that were read from it last. */
+  /** Gives the socket to the full server for good, with the last bytes read from it. */
   #handOver(chunk: Buffer | null): void {
     if (this.#left) return;
     this.#left = true;

@@ -21,11 +21,11 @@ export interface FastPathOptions {
 
 /** The fast path of one server. */
 export interface FastPath {
-  /** Closes idle connections, and every other one after its response; later requests go to the full server. */
+  /** Closes idle connections now and every other one after its response; later requests go to the full server. */
   drain(): void;
-  /** Closes every connection that the fast path still has. */
+  /** Closes every connection of the fast path. */
   cut(): void;
-  /** Connections that the fast path has now. */
+  /** Number of connections that the fast path holds now. */
   readonly connections: number;
 }
 
@@ -33,7 +33,7 @@ export interface FastPath {
  * Puts the fast path in front of a server (ADR 20). It reads the first bytes of every connection, answers plain GET and
  * HEAD requests for verified bytes, and hands the connection to the server for good at the first other request.
  *
- * @param server not listening yet, its timeouts set; it still counts every connection as its own
+ * @param server not listening yet, with its timeouts set; it still counts every connection as its own
  */
 export function installFastPath(server: Server, options: FastPathOptions): FastPath {
   const { cdn, clock, record, route, createRequestId } = options;

@@ -11,9 +11,9 @@ export class FastResponse implements ByteResponse {
   readonly head: FastHead;
   /** Monotonic milliseconds. */
   readonly begun: number;
-  /** 0 until it is known. */
+  /** 0 until known. */
   status = 0;
-  /** Head and body handed to the socket. */
+  /** Head and body bytes handed to the socket. */
   bytes = 0;
   closed = false;
   /** Called when the network has taken the whole response. */
@@ -60,7 +60,7 @@ export class FastResponse implements ByteResponse {
 
   end(bytes?: Buffer, callback?: () => void): void {
     const flushed = (error?: Error | null): void => {
-      // After an error the socket is closed, and its owner closes this.
+      // After an error the socket is closed, and its owner closes this response.
       if (this.closed || (error !== undefined && error !== null)) return;
       callback?.();
       this.onFlushed();

@@ -1,4 +1,4 @@
-/** What the fast path reads from a request. */
+/** The parts of a request that the fast path uses. */
 export interface FastHead {
   readonly method: 'GET' | 'HEAD';
   /** The path in origin form, as received; it has no query. */
@@ -13,7 +13,7 @@ export interface FastHead {
 export const FAST_HEAD_BYTES = 8 * 1024;
 
 const REQUEST_LINE = /^(GET|HEAD) (\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*) HTTP\/1\.1\r\n/;
-// Sticky: each match begins where the last one ended.
+// Sticky: each match begins at the end of the last one.
 const FIELD_LINE = /([A-Za-z0-9!#$%&'*+.^_`|~-]+):([\t\x20-\x7e]*)\r\n/y;
 const HOST = /^[A-Za-z0-9._:[\]-]+$/;
 
@@ -53,8 +53,8 @@ export class RequestHeadReader {
    * Reads exactly one plain request head.
    *
    * @param text the bytes received, as Latin-1
-   * @returns `null` unless the text is one complete plain head with nothing after it; the full parser must read any other
-   *   text, which may be a valid request
+   * @returns `null` unless the text is one complete plain head with nothing after it; any other text may be a valid
+   *   request, which the full parser must read
    *
    * Source: RFC 9112, sections 2 to 5.
    */
@@ -101,7 +101,7 @@ function parseFields(block: string): Readonly<Record<string, string | undefined>
     if (field === null || FOREIGN.has(name)) return null;
     if (!INTERPRETED.has(name)) continue;
     if (fields[name] !== undefined) return null;
-    // The line has no other white space than spaces and tabs.
+    // The only white space in the line is spaces and tabs.
     fields[name] = (field[2] ?? '').trim();
   }
   return FIELD_LINE.lastIndex === end ? fields : null;

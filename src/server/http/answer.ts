@@ -10,10 +10,10 @@ export interface Answer {
   readonly body: readonly Uint8Array[];
 }
 
-/** For what changes with the verdict or belongs to one moment: nobody may keep it. */
+/** For answers that depend on the verdict or on the time: no cache may store them. */
 export const NO_STORE = 'no-store';
 
-/** For what may be kept but must be asked for again before use. */
+/** For answers that a cache may store but must revalidate before use. */
 export const NO_CACHE = 'no-cache';
 
 /** Headers of a JSON answer of this service. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 
-// The characters of host and port in RFC 3986, sections 3.2.2 and 3.2.3; nothing here depends on what they say.
+// The characters of host and port in RFC 3986, sections 3.2.2 and 3.2.3; nothing here depends on their meaning.
 const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
 
 /**
- * The reason to reject a message that can be parsed, because other hops may have read it differently; `null` if there is
+ * The reason to reject a message that can be parsed but that other hops may have read differently; `null` if there is
  * none.
  *
  * Source: RFC 9112, sections 2.3, 3.2 and 6.1.

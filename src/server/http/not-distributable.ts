@@ -16,7 +16,7 @@ export function notDistributable(verdict: Verdict): ServiceError {
 }
 
 /**
- * The current release of a channel and the verdict that lets it out.
+ * The current release of a channel and the verdict that makes it distributable.
  *
  * @throws ServiceError `not_distributable` (503)
  */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
-/** Which requests leave a line at level info; the others leave one at debug. */
+/** The requests to log at level info; all others are logged at level debug. */
 export type AccessLogMode = 'all' | 'control' | 'none';
 
 /** A finished request, as the metrics count it. */
@@ -42,7 +42,7 @@ export interface FinishedRequest {
   readonly bytes: number;
   readonly seconds: number;
   readonly completed: boolean;
-  /** Asked for only when a line is written. */
+  /** Called only when a line is written. */
   readonly requestId: () => string;
 }
 

@@ -14,12 +14,12 @@ import type { TokenVerifier } from './token-verifier.ts';
 /** Methods of every public route. */
 export const PUBLIC_METHODS = 'GET, HEAD, OPTIONS';
 
-/** One public route: its fixed path and what answers it. */
+/** One public route: its fixed path and its handler. */
 export interface PublicRoute {
   readonly path: string;
-  /** Answered without a token whatever the configuration says. */
+  /** Never requires a token, whatever the configuration says. */
   readonly isOpen: boolean;
-  /** Whether a query that is not valid is answered 400; otherwise what can be read of it counts. */
+  /** Whether an invalid query gets a 400; otherwise its valid parameters count. */
   readonly canRefuse: boolean;
   /** Parses the query and answers; throws ServiceError. */
   readonly answer: (query: URLSearchParams, signal: AbortSignal) => Answer | Promise<Answer>;
@@ -52,23 +52,23 @@ export function publicRoute<Schema extends QuerySchema>(
   };
 }
 
-/** Of a parameter that is repeated only the last one. */
+/** Keeps only the last value of a repeated parameter. */
 function lastOfEach(parameters: URLSearchParams): URLSearchParams {
   return parameters.size < 2 ? parameters : new URLSearchParams(Object.fromEntries(parameters));
 }
 
-/** One request on its way through the server. */
+/** One request and its context. */
 export interface RequestContext {
   readonly requestId: string;
   readonly target: RequestTarget;
-  /** Called with what failed, for the log. */
+  /** Called with the error, for the log. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
  * Answers one request of a public route, whatever its method.
  *
- * @param tokens checks the token, `null` where the public routes are open
+ * @param tokens checks the token; `null` if the public routes are open
  */
 export async function answerPublicRoute(
   route: PublicRoute,
@@ -85,13 +85,13 @@ export async function answerPublicRoute(
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new ServiceError('method_not_allowed', `${route.path} supports ${PUBLIC_METHODS}.`);
     }
-    // A plus sign is a space in a query; it needs no decoding to be judged.
+    // A plus sign is a space in a query; this check does not need it decoded.
     if (route.canRefuse && !isWellEncoded(context.target.query)) throw badEncoding('query');
     const query = new URLSearchParams(context.target.query);
     if (!route.isOpen) await requireToken(tokens, request, query);
     const gone = new AbortController();
     response.once('close', () => {
-      // Making the reason of an abort takes longer than answering a probe.
+      // Creating the reason of an abort takes longer than answering a probe.
       if (!response.writableFinished) gone.abort();
     });
     const answer = await route.answer(query, gone.signal);
@@ -102,7 +102,7 @@ export async function answerPublicRoute(
 }
 
 /**
- * Lets a request through that carries a good token.
+ * Admits a request with a valid token.
  *
  * @throws ServiceError `not_authenticated` (401)
  */
@@ -127,7 +127,7 @@ export function badEncoding(where: 'path' | 'query'): ServiceError {
   return new ServiceError('invalid_request', `The ${where} is not percent-encoded UTF-8.`);
 }
 
-/** Answers with the problem of an error. A client that has gone gets nothing. */
+/** Answers with the problem of an error. A client that has disconnected gets nothing. */
 export function failRequest(
   error: unknown,
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },

@@ -1,8 +1,8 @@
-/** A request target, split; nothing of it is decoded. */
+/** A request target, split but not decoded. */
 export interface RequestTarget {
   /** Begins with `/`, or is `*`. */
   readonly path: string;
-  /** Without the `?`; empty when there is none. */
+  /** Without the `?`; empty if there is no query. */
   readonly query: string;
   /** Path and query. */
   readonly text: string;
@@ -11,7 +11,7 @@ export interface RequestTarget {
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
 /**
- * Splits the target of a request. The authority of the absolute form is dropped: it decides nothing here.
+ * Splits the target of a request. The authority of the absolute form is dropped, because nothing here uses it.
  *
  * @param target as on the request line
  * @returns `null` if it is not a target of an origin server
@@ -40,7 +40,7 @@ export function isWellEncoded(text: string): boolean {
     decodeURIComponent(text);
     return true;
   } catch {
-    // decodeURIComponent has no other way to say no.
+    // decodeURIComponent reports malformed text only by throwing.
     return false;
   }
 }

@@ -4,9 +4,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answer } from './answer.ts';
 
 /**
- * Writes an answer, without its body for HEAD; a slow client is waited for between two pieces.
+ * Writes an answer, without its body for HEAD; between two pieces it waits for a slow client.
  *
- * @param signal aborted when the client has gone
+ * @param signal aborted when the client disconnects
  */
 export async function sendAnswer(
   request: IncomingMessage,
@@ -18,7 +18,7 @@ export async function sendAnswer(
   response.writeHead(status, {
     'x-content-type-options': 'nosniff',
     ...headers,
-    // A 304 has none: clients would treat it as that of the representation (RFC 9110, section 8.6).
+    // A 304 has none, because clients would take it for the length of the representation (RFC 9110, section 8.6).
     ...(status === 204 || status === 304 ? {} : { 'content-length': length }),
   });
   if (request.method === 'HEAD' || length === 0) {

@@ -5,7 +5,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import { followTokenFile, tokenDigest } from '../../platform/files/token-file.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
-/** Time between two looks at the files, milliseconds. */
+/** Time between two checks of the files, milliseconds. */
 const LOOK_AGAIN_AFTER_MS = 1_000;
 
 const SCHEME = 'Bearer';
@@ -29,7 +29,7 @@ export interface Credentials {
 /** Checks credentials against token files. */
 export interface TokenVerifier {
   /**
-   * Looks at `Authorization: Bearer` and at `svc_token`. An `Authorization` field of another scheme does not count:
+   * Checks `Authorization: Bearer` and `svc_token`. An `Authorization` field of another scheme does not count:
    * launchers send one. More than one credential is rejected, even if they are equal.
    */
   verify(credentials: Credentials): Promise<TokenOutcome>;
@@ -37,7 +37,7 @@ export interface TokenVerifier {
 
 /** Settings and collaborators of a token verifier. */
 export interface TokenVerifierOptions {
-  /** One token each; surrounding white space does not count. */
+  /** One token per file; surrounding white space is ignored. */
   readonly files: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -69,7 +69,7 @@ export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptio
       if (token === undefined) return { ok: false, why: 'missing' };
       const digest = tokenDigest(token);
       let found = false;
-      // Every token is compared, so that the time taken does not tell which one was near.
+      // Every token is compared, so that the time does not reveal which one was close.
       for (const known of digests) found = timingSafeEqual(known, digest) || found;
       return found && others.length === 0
         ? { ok: true, tokenId: digest.toString('hex').slice(0, 8) }
@@ -79,7 +79,7 @@ export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptio
 }
 
 function tokensOf({ authorization, query }: Credentials): readonly string[] {
-  // A malformed bearer is a credential too: it matches no token, and must not be passed over for another one.
+  // A malformed bearer is a credential too: it matches no token, and must not be skipped in favour of another one.
   const bearers = authorization
     .filter((value) => BEARER.test(value))
     .map((value) => value.slice(SCHEME.length).trim());

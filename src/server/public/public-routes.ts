@@ -17,7 +17,7 @@ export interface PublicHandlers {
   readonly openApi: Uint8Array;
 }
 
-/** Every public operation but the two of the byte path, bound to its handler. */
+/** Every public operation except the two of the byte path, bound to its handler. */
 export function createPublicRoutes(handlers: PublicHandlers): readonly PublicRoute[] {
   const { health, release, distribution, launcher, serverInfo, openApi } = handlers;
   const operations = PUBLIC_OPERATIONS;

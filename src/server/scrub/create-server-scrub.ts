@@ -13,14 +13,14 @@ export interface ServerScrubDeps {
   readonly serving: Serving;
   readonly pool: HashPool;
   readonly registry: Registry;
-  /** The bytes on their way to clients. */
+  /** Bytes in flight to clients. */
   readonly inFlight: { readonly load: number };
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
 }
 
-/** Puts the scrub of a server together as configured; `null` when it is switched off. */
+/** Makes the scrub of a server as configured; `null` if it is switched off. */
 export function createServerScrub(config: ServerConfiguration, deps: ServerScrubDeps): Scrubber | null {
   const { enabled, bytesPerSecond, share, restSeconds, stateFile } = config.scrub;
   if (!enabled) return null;

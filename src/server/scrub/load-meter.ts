@@ -1,12 +1,12 @@
 import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 import type { Clock } from '../../platform/process/clock.ts';
 
-/** How long one measurement counts, milliseconds. */
+/** Validity of one measurement, milliseconds. */
 const WINDOW_MS = 1_000;
 
 /**
- * Makes the function that says how busy this server is, 0 to 1: how much of the last second its event loop was at work,
- * or how much of the memory for bytes on their way to clients is used, whichever is more.
+ * Makes the function that measures how busy this server is, 0 to 1: the busy share of its event loop in the last
+ * second, or the used share of the budget for bytes in flight, whichever is larger.
  */
 export function createLoadMeter({
   clock,

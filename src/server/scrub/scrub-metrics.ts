@@ -8,7 +8,7 @@ export interface ScrubMetrics {
   readonly bytes: Counter;
   readonly damage: Counter<'kind'>;
   readonly skipped: Counter;
-  /** Shows how far it is. */
+  /** Shows the progress. */
   show(state: ScrubState): void;
 }
 

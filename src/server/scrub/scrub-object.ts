@@ -14,7 +14,7 @@ export interface ScrubObjectDeps {
   readonly root: string;
   readonly pool: Pick<HashPool, 'hashContent'>;
   readonly signal: AbortSignal;
-  /** Called after each read with the bytes it hashed; the next one waits for it. */
+  /** Called after each read with the number of bytes hashed; the next read waits for it. */
   readonly pace: (bytes: number) => Promise<void>;
 }
 
@@ -67,7 +67,7 @@ async function compareBlocks(
   }
 }
 
-/** Whether the object is another file now than the one that was read, or that file has changed since. */
+/** Whether the object was replaced by another file, or its file has changed, since it was read. */
 async function wasReplaced(root: string, { blake3, size }: ScrubObject, read: OpenObject): Promise<boolean> {
   try {
     const now = await openObject({ root, blake3, size });
@@ -76,7 +76,7 @@ async function wasReplaced(root: string, { blake3, size }: ScrubObject, read: Op
       !sameIdentity(now.identity, read.identity) || !sameIdentity(await fileIdentity(read.fd), read.identity)
     );
   } catch {
-    // It cannot even be opened: keep the finding.
+    // The object cannot be opened: keep the finding.
     return false;
   }
 }

@@ -3,28 +3,28 @@ import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { SERVER_INFO_NAME } from '../../snapshot/manifest/check-objects.ts';
 import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 
-/** One object to look at. */
+/** One object to check. */
 export interface ScrubObject {
   readonly blake3: Blake3Hex;
   readonly size: number;
-  /** BLAKE3 of its block list, exactly for large objects. */
+  /** BLAKE3 of its block list; present only for large objects. */
   readonly blocks?: Blake3Hex;
-  /** One destination that has these bytes; made when it is asked for. */
+  /** One destination that has these bytes; computed on request. */
   destination(): string;
   /** The manifest that it comes from. */
   readonly index: ManifestIndex;
 }
 
-/** Objects are taken in the order of their digests, by the first byte at a time. */
+/** Number of steps of a pass: one for each first byte of a digest. */
 export const SCRUB_STEPS = 256;
 
-/** Entries that are looked through before the event loop gets a turn. */
+/** Number of entries to scan before the event loop gets a turn. */
 const SCAN_ENTRIES = 131_072;
 
 /**
  * Lists the distinct objects of some manifests whose digest begins with a byte, in the order of their digests. That
- * order is the same whatever is served: a place in it stays a place when releases come and go, objects that releases
- * share are met once, and neither needs memory for each object.
+ * order does not depend on the served releases: a position stays valid when releases come and go, and objects that
+ * releases share are listed once. Neither needs memory for each object.
  *
  * @param step the first byte, 0 to 255
  * @param after objects up to this digest are left out; empty leaves out none

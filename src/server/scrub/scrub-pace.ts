@@ -1,12 +1,12 @@
-/** How much of the machine the scrub may have. */
+/** The share of the machine that the scrub may use. */
 export interface ScrubShare {
   /** Maximum number of bytes read per second. */
   readonly bytesPerSecond: number;
-  /** Maximum number of of the time that it is at work, 0 to 1. */
+  /** Maximum share of the time that it works, 0 to 1. */
   readonly share: number;
 }
 
-/** However busy the server is, the scrub gets on at this part of its speed: damage must not stay hidden under load. */
+/** Minimum share of its speed at which the scrub runs under any load, so that load does not hide damage. */
 const LEAST_SPEED = 0.05;
 
 /** Shorter pauses are accumulated, because timers are not finer. Milliseconds. */
@@ -33,11 +33,11 @@ export function restAfter(
   return Math.min(MOST_PAUSE_MS, rest);
 }
 
-/** Saves up rests until one is worth a timer. */
+/** Accumulates rests until they are worth a timer. */
 export class ScrubPace {
   #owed = 0;
 
-  /** Adds a rest and says how long to pause now, 0 when it is not worth it yet. */
+  /** Adds a rest; returns how long to pause now, or 0 if it is not worth a timer yet. */
   pauseFor(restMs: number): number {
     this.#owed += restMs;
     if (this.#owed < LEAST_PAUSE_MS) return 0;

@@ -5,13 +5,13 @@ import { SCRUB_STEPS } from './scrub-order.ts';
 import { beginPass, type ScrubState } from './scrub-state.ts';
 import type { ScrubStateStore } from './scrub-state-file.ts';
 
-/** Milliseconds between two saves of the place. */
+/** Milliseconds between two saves of the position. */
 const SAVE_MS = 10_000;
 
-/** The place of the scrub in its pass, kept across restarts. */
+/** The position of the scrub in its pass, kept across restarts. */
 export interface ScrubProgress {
   readonly state: ScrubState;
-  /** Takes up the place that was saved last, where there is one. */
+  /** Restores the position that was saved last, if there is one. */
   load(): Promise<void>;
   save(): Promise<void>;
   countBytes(bytes: number): void;
@@ -24,7 +24,7 @@ export interface ScrubProgress {
   beginPass(): Promise<void>;
 }
 
-/** Makes the progress of a scrub that begins anywhere. */
+/** Makes the progress of a scrub that starts at a random position. */
 export function createScrubProgress(options: {
   readonly store: ScrubStateStore;
   readonly metrics: ScrubMetrics;

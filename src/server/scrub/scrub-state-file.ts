@@ -4,7 +4,7 @@ import { parseScrubState, renderScrubState, type ScrubState } from './scrub-stat
 
 const MAX_BYTES = 4096;
 
-/** Where the scrub keeps its place. Neither call ever fails: a place that is lost costs a part of one pass. */
+/** Stores the position of the scrub. Neither call ever fails: a lost position costs only a part of one pass. */
 export interface ScrubStateStore {
   /** The last saved state; `null` if there is no usable one. */
   load(): Promise<ScrubState | null>;

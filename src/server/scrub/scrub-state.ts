@@ -23,24 +23,24 @@ const schema = z.object({
   completed_at: count.nullable(),
 });
 
-/** How far the scrub is. */
+/** The progress of the scrub. */
 export interface ScrubState {
   /** Number of the pass, from 1. */
   readonly pass: number;
-  /** The step that the pass began with; it ends before it comes there again. */
+  /** The step that the pass began with; the pass ends before it reaches this step again. */
   readonly firstStep: number;
   readonly stepsDone: number;
-  /** Digest of the last object of the present step that was looked at; empty at its beginning. */
+  /** Digest of the last object checked in the current step; empty at its beginning. */
   readonly after: string;
   /** Unix seconds. */
   readonly begunAt: number;
-  /** Looked at in this pass. */
+  /** Checked in this pass. */
   readonly objects: number;
   /** Read in this pass. */
   readonly bytes: number;
   /** Found missing or damaged in this pass. */
   readonly damaged: number;
-  /** When a pass was completed last, Unix seconds. */
+  /** Time when the last pass was completed, Unix seconds. */
   readonly completedAt: number | null;
 }
 
@@ -74,7 +74,7 @@ export function renderScrubState(state: ScrubState): string {
   return `${JSON.stringify(file)}\n`;
 }
 
-/** Parses a state file; `null` if it is invalid. It is only a hint where to continue, so nothing else is checked. */
+/** Parses a state file; `null` if it is invalid. The state is only a hint, so nothing else is checked. */
 export function parseScrubState(text: string): ScrubState | null {
   let value: unknown;
   try {

@@ -13,12 +13,12 @@ import { createScrubProgress, type ScrubProgress } from './scrub-progress.ts';
 import { stepOf } from './scrub-state.ts';
 import type { ScrubStateStore } from './scrub-state-file.ts';
 
-/** Milliseconds between two looks whether anything is served. */
+/** Milliseconds between two checks whether anything is served. */
 const IDLE_MS = 1_000;
-/** Tries for an object that could not be read because the server was busy, and the milliseconds in between. */
+/** Tries for an object that could not be read because the server was busy, and the milliseconds between them. */
 const TRIES = 3;
 const RETRY_MS = 1_000;
-/** Damaged objects of one pass that leave a line each. */
+/** Maximum number of damaged objects of one pass to log one by one. */
 const LOGGED_DAMAGE = 100;
 /** Milliseconds until the scrub retries after an unexpected error. */
 const FAILURE_MS = 60_000;
@@ -26,11 +26,10 @@ const FAILURE_MS = 60_000;
 /** Continuously reads everything that is served. */
 export interface Scrubber {
   start(): void;
-  /** Stops it; resolves when it has closed its file and saved its place. */
+  /** Stops it; resolves when it has closed its file and saved its position. */
   stop(): Promise<void>;
 }
 
-/** Settings and collaborators of {@link createScrubber}. */
 export interface ScrubberOptions {
   readonly serving: Pick<Serving, 'state' | 'reportDamage'>;
   readonly root: string;
@@ -49,9 +48,9 @@ export interface ScrubberOptions {
 }
 
 /**
- * Makes the scrub. Damage in bytes that nobody asks for would wait for the client that does; here it is found first. A
- * pass goes through the digests in order, once around. Where no place was kept it begins anywhere, so that a server that is
- * restarted often still gets everywhere.
+ * Makes the scrub. It finds damage in bytes before a client requests them. A pass goes through the digests in order,
+ * once around. Without a stored position it starts at a random one, so that a server that is restarted often still
+ * reaches every object.
  */
 export function createScrubber(options: ScrubberOptions): Scrubber {
   const { clock, logger } = options;
@@ -124,11 +123,11 @@ function servedIndexes(serving: ScrubberOptions['serving']): ReadonlySet<Manifes
 }
 
 interface ScrubInspection {
-  /** Marks the beginning of work that {@link rest} makes up for. */
+  /** Marks the start of work for which {@link rest} compensates. */
   beginWork(): void;
-  /** Rests as long as the work since then asks for. */
+  /** Rests for as long as the work since then requires. */
   rest(bytes: number): Promise<void>;
-  /** Looks at one object; returns whether it is damaged. */
+  /** Checks one object; returns whether it is damaged. */
   look(object: ScrubObject): Promise<boolean>;
 }
 
@@ -154,12 +153,12 @@ function createScrubInspection(
   };
 
   const report = (object: ScrubObject, { kind, message }: ByteFault & { kind: DamageKind }): boolean => {
-    // A release that is gone may have been cleaned up while its object was looked for.
+    // A release that is no longer served may have been cleaned up while its object was being read.
     if (!servedIndexes(serving).has(object.index)) return false;
     const { blake3 } = object;
     const destination = object.destination();
     metrics.damage.inc({ kind });
-    // A volume that lost half of its files must not fill the log: the pass says how many there were.
+    // A volume that lost half of its files must not fill the log; the line of the pass has the total.
     if (progress.state.damaged < LOGGED_DAMAGE)
       logger.error({ destination, blake3, kind }, `the scrub found damage: ${message}`);
     serving.reportDamage({ destination, blake3, kind, message });

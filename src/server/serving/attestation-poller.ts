@@ -5,12 +5,12 @@ import type { ServingControl } from './serving.ts';
 
 /** Milliseconds between two polls of the daemon. */
 const POLL_INTERVALS = {
-  /** First wait after a failed poll; doubles up to the last one. */
+  /** First wait after a failed poll; each further failure doubles it, up to `failureLast`. */
   failureFirst: 500,
   failureLast: 15_000,
-  /** After an envelope that was refused, or while the daemon has none. */
+  /** After an envelope was refused, or while the daemon has none. */
   nothingNew: 2_000,
-  /** Least time between two polls, for a daemon that does not wait. */
+  /** Minimum between two polls, for a daemon that answers without waiting. */
   least: 250,
 } as const;
 
@@ -18,9 +18,9 @@ const POLL_INTERVALS = {
 export interface RefreshDiagnostics {
   readonly lastAttemptAt: number | null;
   readonly lastSuccessAt: number | null;
-  /** Polls without a usable answer since the last good one; a refused attestation is no usable answer. */
+  /** Polls without a usable answer since the last good one; a refused attestation counts as one. */
   readonly consecutiveFailures: number;
-  /** Code of the last failure since the last success, `null` when there was none. */
+  /** Code of the last failure since the last success; `null` if there was none. */
   readonly lastErrorCode: string | null;
 }
 
@@ -30,18 +30,17 @@ export type RefreshOutcome = 'accepted' | 'unchanged' | 'refused' | 'none' | 'fa
 /** Polls the daemon for attestations. */
 export interface AttestationPoller {
   /**
-   * One poll.
+   * Polls the daemon once.
    *
-   * @param signal ends it without a result
+   * @param signal ends the poll without a result
    * @returns milliseconds to wait before the next one
    */
   poll(signal: AbortSignal): Promise<number>;
-  /** Makes the next poll ask as if nothing had been received. */
+  /** Makes the next poll ask as if no answer had been received. */
   forget(): void;
   diagnostics(): RefreshDiagnostics;
 }
 
-/** Settings and collaborators of {@link createAttestationPoller}. */
 export interface AttestationPollerOptions {
   readonly client: Pick<DaemonClient, 'fetchAttestation'>;
   readonly serving: Pick<ServingControl, 'offerEnvelope' | 'rejection'>;
@@ -52,7 +51,7 @@ export interface AttestationPollerOptions {
   readonly onOutcome: (outcome: RefreshOutcome, error: unknown) => void;
 }
 
-/** Makes a poller that has asked nothing yet. */
+/** Makes a poller that has not polled yet. */
 export function createAttestationPoller(options: AttestationPollerOptions): AttestationPoller {
   const { client, serving, clock, waitSeconds, onOutcome } = options;
   let etag: string | null = null;

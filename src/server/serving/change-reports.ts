@@ -7,11 +7,11 @@ import type { AcceptedEnvelope, DamageChange, ServingControl } from './serving.t
 import type { LoadOutcome } from './snapshot-binder.ts';
 import { firstOf } from './snapshot-trouble.ts';
 
-/** Reports changes of the evidence to those who watch. */
+/** Reports changes of the evidence to the listeners. */
 export interface ChangeReports extends Pick<ServingControl, 'watchDamage' | 'watchAttestation'> {
-  /** Reports everything that two consecutive pieces of evidence differ in. */
+  /** Reports every difference between two consecutive pieces of evidence. */
   report(before: Evidence, event: EvidenceEvent, after: Evidence): void;
-  /** Reports the first few objects that were missing when a snapshot was read. Only the reader can see them. */
+  /** Reports the first few objects that were missing when a snapshot was read. Only the loader detects them. */
   announceMissing(outcome: LoadOutcome): void;
 }
 

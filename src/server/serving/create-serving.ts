@@ -19,7 +19,6 @@ import type { InspectObject } from './object-inspector.ts';
 import type { Servable, ServedRelease, ServingControl } from './serving.ts';
 import { entriesHolding } from './snapshot-trouble.ts';
 
-/** Settings and collaborators of {@link createServing}. */
 export interface ServingOptions extends Pick<EvidenceStoreOptions, 'finder' | 'createBinder' | 'clock'> {
   /** Verifies an envelope with the keys that are trusted now. */
   readonly verify: (envelope: Uint8Array) => Result<VerifiedAttestation, Refusal>;
@@ -31,8 +30,8 @@ export interface ServingOptions extends Pick<EvidenceStoreOptions, 'finder' | 'c
 }
 
 /**
- * Makes the shell around `reduce` and `evaluate`: it turns calls into events and answers from the evidence. It starts with
- * nothing accepted and nothing loaded.
+ * Makes the shell around `reduce` and `evaluate`: it turns calls into events and answers from the evidence. At first no
+ * attestation is accepted and no snapshot is loaded.
  */
 export function createServing(options: ServingOptions): ServingControl {
   const { clock, finder, verify } = options;
@@ -56,7 +55,7 @@ export function createServing(options: ServingOptions): ServingControl {
       type: 'damage-found',
       found: news.map((report) => locate(report, store, finder)),
     });
-    // With more than one, rechecks are under way already.
+    // After the first damage, rechecks are already in progress.
     if (before.damage.size === 0 && store.known().evidence.damage.size > 0) options.onTrouble();
   };
 

@@ -6,19 +6,18 @@ import type { InspectObject } from './object-inspector.ts';
 import type { SnapshotBinder } from './snapshot-binder.ts';
 import { entryHolding, type ObjectEntry } from './snapshot-trouble.ts';
 
-/** Collaborators of {@link createDamageRecheck}. */
 export interface DamageRecheckDependencies {
   readonly evidence: () => Evidence;
   readonly binder: Pick<SnapshotBinder, 'all'>;
   readonly finder: DigestFinder;
   readonly inspect: InspectObject;
-  /** Called when the damage of an object is of another kind now. */
+  /** Called when the kind of an object's damage has changed. */
   readonly onDamaged: (report: DamageReport) => void;
-  /** Called with the digests whose objects are sound, or that nothing served holds. */
+  /** Called with the digests of objects that are sound again or that no served snapshot holds. */
   readonly onMended: (digests: readonly Blake3Hex[]) => void;
 }
 
-/** Makes the function that looks again at every object that was found damaged. */
+/** Makes the function that checks every damaged object again. */
 export function createDamageRecheck(deps: DamageRecheckDependencies): () => Promise<void> {
   const memories = new WeakMap<DamageReport, unknown>();
 
@@ -30,7 +29,7 @@ export function createDamageRecheck(deps: DamageRecheckDependencies): () => Prom
     return null;
   };
 
-  /** Looks at one object; returns whether its damage is over. */
+  /** Checks one object; returns whether its damage is over. */
   const recheck = async (report: DamageReport): Promise<boolean> => {
     const { blake3, destination } = report;
     const entry = entryOf(blake3);
@@ -49,7 +48,7 @@ export function createDamageRecheck(deps: DamageRecheckDependencies): () => Prom
     for (const { report } of deps.evidence().damage.values()) {
       if (await recheck(report)) mended.push(report);
     }
-    // A report that came in during the inspection is younger than what the inspection read.
+    // A report that arrived during the inspection is newer than the bytes that the inspection read.
     const { damage } = deps.evidence();
     const digests = mended
       .filter((report) => damage.get(report.blake3)?.report === report)

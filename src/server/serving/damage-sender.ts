@@ -13,9 +13,9 @@ import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 export const SENDER_OBJECTS_MAX = 10_000;
 /** Milliseconds after which a report is sent again: the daemon may have restarted before it checked the object. */
 export const RESEND_MS = 60_000;
-/** How often a report is sent. The daemon keeps what it found, so more would tell it nothing new. */
+/** How often a report is sent. The daemon keeps its findings, so further reports would tell it nothing new. */
 export const SENDS = 4;
-/** Milliseconds to wait for further changes before a request, so that one request carries many. */
+/** Milliseconds to wait for further changes before a request, so that one request carries several. */
 const BATCH_MS = 50;
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 30_000;
@@ -37,16 +37,16 @@ export interface DamageSenderOptions {
   readonly logger: Logger;
 }
 
-/** A damaged object and how often its report is still to be sent. */
+/** A damaged object and the number of times that its report must still be sent. */
 interface PendingReport {
   readonly report: ReportedObject;
   readonly sendsLeft: number;
 }
 
 /**
- * Creates the sender. It watches from now on and sends after `start`: every change soon, and again once a minute, up to
- * {@link SENDS} times, as long as the object is damaged. While the daemon is away it retries with backoff. No request
- * waits for it.
+ * Makes the sender. It watches for damage from its creation and sends after `start`: each change soon, and again once a
+ * minute, up to {@link SENDS} times, while the object is damaged. While the daemon is unavailable it retries with
+ * backoff. No request waits for it.
  */
 export function createDamageSender(options: DamageSenderOptions): DamageSender {
   const { client, clock, logger } = options;
@@ -68,11 +68,11 @@ export function createDamageSender(options: DamageSenderOptions): DamageSender {
   });
 
   const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
-    // Rejected only by the signal, which says that there is something to do.
+    // Rejects only when the signal is aborted, which means that there is work to do.
     await clock.sleep(ms, signal).catch(() => undefined);
   };
 
-  /** Counts a report as sent, unless it changed while it was on its way. */
+  /** Counts a report as sent, unless it changed while it was being sent. */
   const settle = (blake3: Blake3Hex, sent: PendingReport): void => {
     if (pending.get(blake3) !== sent) return;
     due.delete(blake3);
@@ -95,7 +95,7 @@ export function createDamageSender(options: DamageSenderOptions): DamageSender {
     while (!stopping.signal.aborted) {
       woken = new AbortController();
       if (due.size === 0) await sleep(RESEND_MS, AbortSignal.any([stopping.signal, woken.signal]));
-      // A minute without a change.
+      // No change for a minute.
       if (due.size === 0) for (const blake3 of pending.keys()) due.add(blake3);
       if (due.size > 0) await sleep(BATCH_MS, stopping.signal);
       try {

@@ -1,19 +1,19 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 
-/** Knows where digests are in manifests. */
+/** Finds digests in manifests. */
 export interface DigestFinder {
   /**
-   * Every position whose bytes have this digest, ascending.
+   * Every position whose bytes have this digest, in ascending order.
    *
-   * @param others digests that will be asked for next: they are looked for in the same scan
+   * @param others digests that the caller needs next: the same scan looks for them
    */
   positions(index: ManifestIndex, blake3: Blake3Hex, others?: Iterable<Blake3Hex>): readonly number[];
 }
 
 /**
- * Makes a finder that scans a manifest once for all the digests it is asked for together, and never twice for one: a
- * volume that lost half of its files has thousands of damaged digests, and every verdict asks for all of them.
+ * Makes a finder that scans a manifest once for all digests of a call, and never twice for the same digest. A volume
+ * that lost half of its files has thousands of damaged digests, and every verdict needs all of them.
  */
 export function createDigestFinder(): DigestFinder {
   const known = new WeakMap<ManifestIndex, Map<Blake3Hex, readonly number[]>>();

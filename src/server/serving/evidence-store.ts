@@ -11,42 +11,41 @@ import { nextServingState, NOTHING_SERVED } from './serving-state.ts';
 import type { LoadOutcome, SnapshotBinder, SnapshotBinderOptions } from './snapshot-binder.ts';
 import { entriesHolding, snapshotEvidence } from './snapshot-trouble.ts';
 
-/** The evidence and everything that is derived from it, so that requests only look it up. */
+/** The evidence and everything derived from it, so that requests only look it up. */
 export interface Known {
   readonly evidence: Evidence;
   readonly state: ServingState;
-  /** The wall-clock interval in which time alone changes nothing. */
+  /** The wall-clock interval in which the passing of time alone changes nothing. */
   readonly steady: { readonly from: number; readonly until: number };
-  /** Verdicts on releases that were asked for. */
+  /** Verdicts on the releases looked up so far. */
   readonly servables: WeakMap<ServedRelease, Servable>;
 }
 
 type WithoutInstant<E> = E extends unknown ? Omit<E, 'at'> : never;
 
-/** Holds the one current evidence, and starts the reads of snapshots that it asks for. */
+/** Holds the current evidence, and starts the snapshot reads that it requires. */
 export interface EvidenceStore {
   readonly binder: SnapshotBinder;
   /** As of the last event. */
   known(): Known;
-  /** As of now: where time has changed a verdict since the last event, that is taken in first. */
+  /** As of now: first updates every verdict that time has changed since the last event. */
   current(): Known;
-  /** Takes an event in; returns the evidence before it. */
+  /** Applies an event; returns the evidence before it. */
   dispatch(event: WithoutInstant<EvidenceEvent>): Evidence;
 }
 
-/** Settings and collaborators of {@link createEvidenceStore}. */
 export interface EvidenceStoreOptions {
   readonly finder: DigestFinder;
-  /** Makes the binder; it reports every snapshot that it read to the function that it is given. */
+  /** Makes the binder, which calls `onBound` for every snapshot that it has read. */
   readonly createBinder: (onBound: SnapshotBinderOptions['onBound']) => SnapshotBinder;
   readonly clock: Clock;
   /** Called after every event. */
   readonly onEvent: (before: Evidence, event: EvidenceEvent, after: Evidence) => void;
-  /** Called after a snapshot that was read is taken in. */
+  /** Called after the evidence includes a snapshot that was read. */
   readonly onBound: (outcome: LoadOutcome) => void;
 }
 
-/** Makes a store with nothing accepted and nothing loaded. */
+/** Makes a store without an accepted attestation and without snapshots. */
 export function createEvidenceStore(options: EvidenceStoreOptions): EvidenceStore {
   const { clock, finder } = options;
   let known: Known = {

@@ -1,15 +1,15 @@
 import type { SnapshotId } from '../../domain/release/digest.ts';
 import type { LoadOutcome } from './snapshot-binder.ts';
 
-/** Reads snapshots one at a time: each already uses a core. */
+/** Reads snapshots one at a time, because each read already uses a core. */
 export interface LoadQueue {
-  /** Queues a snapshot unless it waits already. */
+  /** Queues a snapshot unless it is already queued. */
   add(snapshotId: SnapshotId): void;
-  /** Drops all others, also the one being read, and moves those that wait into this order. */
+  /** Drops all other snapshots, including the one being read, and sorts the queue into this order. */
   keepOnly(snapshotIds: ReadonlySet<SnapshotId>): void;
-  /** Ends the read under way without a result. */
+  /** Ends the read in progress without a result. */
   abort(): void;
-  /** Reads everything that waits; resolves when nothing waits any more. */
+  /** Reads everything in the queue; resolves when the queue is empty. */
   run(): Promise<void>;
   /** Ends all reads for good. */
   stop(): Promise<void>;
@@ -51,7 +51,7 @@ export function createLoadQueue({
     try {
       for (const snapshotId of queue) await loadNext(snapshotId);
     } finally {
-      // In the same turn in which the queue was found empty, so that nothing queued after it is overlooked.
+      // In the turn that found the queue empty, so that a snapshot queued later is not overlooked.
       isRunning = false;
     }
   };

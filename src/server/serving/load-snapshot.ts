@@ -4,7 +4,7 @@ import type { SnapshotId } from '../../domain/release/digest.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { LoadOutcome } from './snapshot-binder.ts';
 
-/** Makes the function that reads one manifest in a worker thread and looks whether each of its objects is there. */
+/** Makes the function that reads one manifest in a worker thread and checks whether each of its objects is present. */
 export function createSnapshotLoader(options: {
   readonly root: string;
   readonly logger: Logger;

@@ -3,7 +3,7 @@ import { readBlockList } from '../../snapshot/objects/block-list.ts';
 import { openObject, sameIdentity, type FileIdentity } from '../../snapshot/objects/object-reader.ts';
 import type { ObjectEntry } from './snapshot-trouble.ts';
 
-/** The finding of one look at a damaged object. */
+/** The result of one inspection of a damaged object. */
 export interface Inspection {
   readonly sound: boolean;
   readonly kind: 'missing' | 'damaged';
@@ -13,9 +13,9 @@ export interface Inspection {
 }
 
 /**
- * Looks whether an object is sound.
+ * Checks whether an object is sound.
  *
- * @param memory the `memory` of the last inspection, `null` on the first
+ * @param memory the `memory` of the last inspection; `null` for the first
  */
 export type InspectObject = (entry: ObjectEntry, memory: unknown) => Promise<Inspection>;
 
@@ -25,8 +25,8 @@ interface Memory {
 }
 
 /**
- * Makes the function that finds out whether a damaged object was repaired: a file that is not the one hashed before
- * is hashed in the pool; its block list is checked too, since ranges are verified against that.
+ * Makes the function that checks whether a damaged object was repaired. It hashes a file in the pool, unless the same
+ * file was hashed before. It also checks the block list, because ranges are verified against it.
  */
 export function createObjectInspector({
   root,

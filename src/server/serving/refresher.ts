@@ -10,7 +10,7 @@ import type { TrustedKeyRing } from './trusted-key-ring.ts';
 
 /** Milliseconds between two looks. */
 const LOOK_INTERVALS = {
-  /** At the volume, while something is wrong and while nothing is. */
+  /** At the volume, with trouble and without. */
   trouble: 2_000,
   calm: 10_000,
   /** At the key files. */
@@ -19,15 +19,14 @@ const LOOK_INTERVALS = {
 
 /** Keeps the evidence fresh. */
 export interface Refresher {
-  /** @param first an envelope to judge before the daemon is asked, where there is one */
+  /** @param first an envelope to offer before the daemon is polled; default: none */
   start(first?: Uint8Array | null): void;
-  /** Looks at the volume and at everything in trouble now instead of at the next turn. */
+  /** Checks the volume and everything in trouble now instead of at the next round. */
   wake(): void;
   diagnostics(): RefreshDiagnostics;
   stop(): Promise<void>;
 }
 
-/** Settings and collaborators of {@link createRefresher}. */
 export interface RefresherOptions extends AttestationPollerOptions {
   readonly serving: Pick<
     ServingControl,
@@ -38,8 +37,8 @@ export interface RefresherOptions extends AttestationPollerOptions {
 }
 
 /**
- * Makes the three loops: one polls the daemon, one looks at the volume, the clock and everything in trouble, one at the key
- * files. None waits for another, so a daemon or a disk that hangs delays nothing else.
+ * Makes the three loops. One polls the daemon; one checks the volume, the clock and everything in trouble; one checks
+ * the key files. None waits for another, so a daemon or a disk that hangs delays nothing else.
  */
 export function createRefresher(options: RefresherOptions): Refresher {
   const { serving, volume, trustedKeys, clock } = options;
@@ -119,7 +118,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
   };
 }
 
-/** A signal that ends the present round of a loop; the next round has a new one. */
+/** A signal that ends the current round of a loop; the next round has a new one. */
 function createRestart(): { readonly signal: AbortSignal; restart(): void } {
   let abort = new AbortController();
   return {

@@ -18,16 +18,15 @@ import { createSnapshotBinder } from './snapshot-binder.ts';
 import { createSnapshotVolume, type SnapshotVolume } from './snapshot-volume.ts';
 import type { TrustedKeyRing } from './trusted-key-ring.ts';
 
-/** How long the volume may take to answer before it counts as absent. */
+/** Milliseconds after which a volume that does not answer counts as absent. */
 const VOLUME_TIMEOUT_MS = 5_000;
 
-/** Counts what the serving room does. */
+/** Counters of the serving room. */
 export interface ServingMetrics {
   verdict(verdict: Verdict): void;
   refresh(outcome: RefreshOutcome): void;
 }
 
-/** Settings and collaborators of {@link createServingRoom}. */
 export interface ServingRoomOptions {
   readonly root: string;
   readonly trustedKeys: TrustedKeyRing;
@@ -48,7 +47,7 @@ export interface ServingRoom {
   stop(): Promise<void>;
 }
 
-/** Puts the parts together that decide what is served; nothing runs until the refresher is started. */
+/** Assembles the parts that decide which bytes are served; nothing runs before the refresher is started. */
 export function createServingRoom(options: ServingRoomOptions): ServingRoom {
   const { root, pool, clock, logger, metrics, trustedKeys } = options;
   const serving = createServing({
@@ -106,13 +105,13 @@ function createVolume({
   });
 }
 
-/** Whether the object of an entry is present and of the right size. */
+/** Whether the object of an entry is present and has the right size. */
 async function isUsable(root: string, { blake3, size }: ManifestEntry): Promise<boolean> {
   try {
     await (await openObject({ root, blake3, size })).close();
     return true;
   } catch {
-    // Any fault means that the object is not usable yet; the next look tries again.
+    // After any fault the object is not usable yet; the next check tries again.
     return false;
   }
 }
@@ -125,7 +124,7 @@ function logVerdict(logger: Logger, verdict: Verdict, previous: Verdict | null):
   );
 }
 
-/** Counts every poll, and logs a line only when the outcome is another than before. */
+/** Counts every poll, and logs a line only when the outcome differs from the last one. */
 function createOutcomeLog(
   logger: Logger,
   metrics: Pick<ServingMetrics, 'refresh'>,

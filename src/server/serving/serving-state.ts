@@ -15,8 +15,8 @@ export const NOTHING_SERVED: ServingState = {
 };
 
 /**
- * The state that follows from the evidence: for each channel the release that its attestation names, and the retained
- * ones, as far as their manifests are loaded. The cost grows with the number of releases, not of entries.
+ * The state that follows from the evidence: for each channel, the release that its attestation names and the retained
+ * ones, if their manifests are loaded. The cost grows with the number of releases, not of entries.
  *
  * @returns `state` itself when the same bytes are served under the same names with the same metadata
  */
@@ -45,7 +45,7 @@ export function nextServingState(
   const { effective, newest } = evidence;
   const retained = effective?.statement.retained ?? [];
   const current = { official: serve({ channel: 'official' }), localized: serve({ channel: 'localized' }) };
-  // A release that is current as well as retained is served as the current one.
+  // A release that is both current and retained is served as the current one.
   const served = [
     ...retained.map((release) => serve({ channel: release.channel, release })),
     ...CHANNELS.map((channel) => current[channel]),

@@ -7,7 +7,7 @@ import type { Reason } from '../../domain/verdict/reasons.ts';
 import type { Verdict } from '../../domain/verdict/verdict.ts';
 import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 
-/** One release that is loaded from the volume and named by the accepted attestation. */
+/** A release that is loaded from the volume and named by the accepted attestation. */
 export interface ServedRelease {
   readonly channel: Channel;
   readonly role: 'current' | 'retained';
@@ -19,38 +19,38 @@ export interface ServedRelease {
 
 /** The releases that are served at one instant. Immutable: a switch replaces the whole object. */
 export interface ServingState {
-  /** Grows with every switch. */
+  /** Increases with every switch. */
   readonly generation: number;
   readonly current: Readonly<Record<Channel, ServedRelease | null>>;
   /** Current and retained releases by id. */
   readonly byReleaseId: ReadonlyMap<string, ServedRelease>;
-  /** Releases that the newest attestation authorizes and that are not loaded yet, or cannot be. */
+  /** Releases that the newest attestation authorizes and that are not loaded yet or cannot be loaded. */
   readonly pendingReleaseIds: ReadonlySet<string>;
 }
 
 /** A change of the known damage to the bytes of one digest. */
 export interface DamageChange {
   readonly blake3: Blake3Hex;
-  /** The damage; `null` when the bytes are sound again, or no served release holds them any more. */
+  /** The damage; `null` when the bytes are sound again, or when no served release holds them. */
   readonly report: DamageReport | null;
 }
 
-/** Whether the bytes of one release may leave now. */
+/** Whether the bytes of one release may be sent now. */
 export type Servable =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: Reason; readonly message: string };
 
-/** The one place that knows what this server may serve. Everything else asks it. */
+/** The one place that decides what this server may serve. */
 export interface Serving {
-  /** The state to answer one request from; take it once per request. */
+  /** The state from which to answer a request; read it once per request. */
   state(): ServingState;
   /** The verdict on the current release of a channel as of now. */
   verdict(channel: Channel): Verdict;
   /** The verdict on this release, current or retained, as of now. */
   servable(release: ServedRelease): Servable;
-  /** Marks bytes as damaged for all routes; every served release that holds the digest is affected. */
+  /** Marks bytes as damaged for all routes; this affects every served release that holds the digest. */
   reportDamage(...reports: readonly DamageReport[]): void;
-  /** Calls the listener for every change of the known damage, in the turn in which it becomes known. */
+  /** Calls the listener for every change of the known damage, in the turn in which this server learns of it. */
   watchDamage(listener: (change: DamageChange) => void): void;
 }
 
@@ -64,29 +64,29 @@ export interface AcceptedEnvelope {
 /** The outcome of offering an envelope. */
 export type OfferOutcome = 'accepted' | 'unchanged' | 'refused';
 
-/** The side of {@link Serving} through which evidence comes in. */
+/** {@link Serving} with the calls that supply the evidence. */
 export interface ServingControl extends Serving {
   /** Offers an envelope as received. */
   offerEnvelope(envelope: Uint8Array): OfferOutcome;
   /**
    * Reports the state of the volume.
    *
-   * @returns whether the volume came back or was replaced, so that the daemon must be asked again from the start
+   * @returns whether the volume came back or was replaced; then the daemon must be polled without an entity tag
    */
   observeVolume(volume: VolumeState): boolean;
-  /** Reports that other keys are trusted now: an attestation that only removed keys signed no longer counts. */
+  /** Reports that the trusted keys changed: an attestation signed only by removed keys no longer counts. */
   observeKeys(keyIds: readonly string[]): void;
-  /** Brings verdicts and state up to date with the clock. */
+  /** Updates verdicts and state to the current time. */
   tick(): void;
-  /** Whether anything is wrong that a recheck could find repaired. */
+  /** Whether there is trouble that a recheck could find repaired. */
   hasTrouble(): boolean;
-  /** Looks again at everything in trouble. */
+  /** Checks everything in trouble again. */
   recheck(): Promise<void>;
   /** The newest accepted attestation. */
   attestation(): VerifiedAttestation | null;
-  /** Calls the listener for every attestation that is accepted. */
+  /** Calls the listener for every accepted attestation. */
   watchAttestation(listener: (accepted: AcceptedEnvelope) => void): void;
-  /** Why the newest envelope was refused, or `null` when it was not. */
+  /** Why the newest envelope was refused, or `null` if it was not. */
   rejection(): AttestationRejection | null;
   /** Ends all reads of snapshots for good. */
   stop(): Promise<void>;

@@ -3,10 +3,10 @@ import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 import { createLoadQueue } from './load-queue.ts';
 
-/** Missing entries that are looked at one by one; with more, the whole snapshot is read again in its worker. */
+/** Maximum number of missing entries to check one by one; with more, the worker reads the whole snapshot again. */
 const MAX_SINGLE_PROBES = 1024;
 
-/** Objects looked at at the same time: half of the default thread pool, the byte path needs the rest. */
+/** Number of objects checked at the same time: half of the default thread pool; the byte path needs the rest. */
 const PROBE_CONCURRENCY = 2;
 
 /** The outcome of one attempt to read a snapshot. */
@@ -14,34 +14,33 @@ export type LoadOutcome =
   | {
       readonly ok: true;
       readonly index: ManifestIndex;
-      /** Positions of the entries that had no usable object when last looked at, ascending. */
+      /** Positions of the entries that had no usable object at the last check, ascending. */
       readonly missing: ArrayLike<number>;
     }
   | { readonly ok: false; readonly manifest: 'missing' | 'damaged'; readonly message: string };
 
-/** Keeps the snapshots that the attestations name loaded, and looks again at what was in trouble. */
+/** Keeps the snapshots that the attestations name loaded, and checks the ones in trouble again. */
 export interface SnapshotBinder {
-  /** The last result of reading a snapshot; `null` while it is first read or when it is not wanted. */
+  /** The last result of reading a snapshot; `null` during its first read, or if the snapshot is not wanted. */
   get(snapshotId: SnapshotId): LoadOutcome | null;
   /** The snapshots that were read. */
   all(): Iterable<readonly [SnapshotId, LoadOutcome]>;
-  /** Names the snapshots to hold, most urgent first. Loaded ones are kept, others are dropped and their loads ended. */
+  /** Sets the snapshots to hold, most urgent first. Keeps the loaded ones, drops all others and ends their reads. */
   want(snapshotIds: ReadonlySet<SnapshotId>): void;
-  /** Drops everything read from the volume; wanted snapshots are read again. */
+  /** Drops all data read from the volume; wanted snapshots are read again. */
   invalidate(): void;
-  /** Looks again at everything in trouble; resolves when that is done. */
+  /** Checks everything in trouble again; resolves when that is done. */
   recheck(): Promise<void>;
   /** Ends all loads for good. */
   stop(): Promise<void>;
 }
 
-/** Settings and collaborators of {@link createSnapshotBinder}. */
 export interface SnapshotBinderOptions {
   /** Reads and checks one snapshot off the event loop; throws only when the signal is aborted. */
   readonly load: (snapshotId: SnapshotId, signal: AbortSignal) => Promise<LoadOutcome>;
-  /** Whether the object of an entry is present and of the right size. */
+  /** Whether the object of an entry is present and has the right size. */
   readonly probe: (entry: ManifestEntry) => Promise<boolean>;
-  /** Called whenever a wanted snapshot was read, or some of its missing objects came back. */
+  /** Called after a wanted snapshot was read, or after some of its missing objects came back. */
   readonly onBound: (snapshotId: SnapshotId, outcome: LoadOutcome) => void;
 }
 

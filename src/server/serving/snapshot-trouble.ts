@@ -10,10 +10,10 @@ import { SERVER_INFO_NAME } from '../../snapshot/manifest/check-objects.ts';
 import type { DigestFinder } from './digest-finder.ts';
 import type { LoadOutcome } from './snapshot-binder.ts';
 
-/** A snapshot whose manifest was read. */
+/** A snapshot whose manifest could be read. */
 type ReadSnapshot = LoadOutcome & { readonly ok: true };
 
-/** The part of a manifest entry that is needed to look at its object. */
+/** The part of a manifest entry that a check of its object needs. */
 export type ObjectEntry = Pick<ManifestEntry, 'blake3' | 'size' | 'blocks'>;
 
 /** Renders the result of reading a snapshot as evidence. */
@@ -43,8 +43,8 @@ export function firstOf(positions: ArrayLike<number>): readonly number[] {
 /**
  * The entries of a snapshot, and its server-info document, that hold these bytes and were not missing when it was read.
  *
- * @param others digests that will be asked for next
- * @returns `null` when the snapshot holds no such bytes
+ * @param others digests that the caller needs next
+ * @returns `null` when the snapshot does not hold these bytes
  */
 export function entriesHolding(
   { index, missing }: ReadSnapshot,
@@ -78,7 +78,7 @@ export function entryHolding(
   return document?.blake3 === blake3 ? document : null;
 }
 
-/** Whether an ascending list has this number. */
+/** Whether an ascending list contains this number. */
 function includesSorted(sorted: ArrayLike<number>, wanted: number): boolean {
   let low = 0;
   let high = sorted.length - 1;

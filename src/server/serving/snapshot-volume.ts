@@ -1,25 +1,24 @@
 import type { VolumeState } from '../../domain/verdict/evidence.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 
-/** Looks at the root of the snapshot volume. */
+/** Checks the root of the snapshot volume. */
 export interface SnapshotVolume {
-  /** Reads FORMAT; never throws and never takes longer than the limit, also when the mount hangs. */
+  /** Reads FORMAT; never throws and never takes longer than the time limit, even when the mount hangs. */
   look(): Promise<VolumeState>;
 }
 
-/** Settings and collaborators of {@link createSnapshotVolume}. */
 export interface SnapshotVolumeOptions {
   readonly root: string;
   /** Reads and checks FORMAT; returns the store id. */
   readonly readStoreId: (root: string) => Promise<string>;
   readonly clock: Clock;
-  /** Called with the error behind every change from readable to unreadable, for the log. */
+  /** Called with the error when the volume becomes unreadable, for the log. */
   readonly onFailure: (error: unknown) => void;
   /** Milliseconds after which a mount that does not answer counts as absent. */
   readonly timeoutMs: number;
 }
 
-/** Makes the observer of one volume. While a read hangs, no second one is started: they would fill the thread pool. */
+/** Makes the observer of one volume. During a read that hangs it starts no other, which would fill the thread pool. */
 export function createSnapshotVolume({
   root,
   readStoreId,
@@ -56,7 +55,7 @@ export function createSnapshotVolume({
           ok: false,
           message: `the snapshot volume did not answer within ${timeoutMs} ms`,
         }),
-        // Aborted because the read won the race; the value is not used.
+        // Aborted because the read finished first; the value is not used.
         (): VolumeState => ({ ok: false, message: '' }),
       );
       const state = await Promise.race([pending, hung]);
@@ -66,7 +65,7 @@ export function createSnapshotVolume({
   };
 }
 
-/** The message reaches probe bodies, so it carries a code and no path. */
+/** The message reaches probe bodies, so it contains a code and no path. */
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? error.code

@@ -2,28 +2,26 @@ import type { TrustedKey } from '../../attestation/keys.ts';
 import type { Result } from '../../domain/result.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
-/** The public keys whose signatures count now. */
+/** The public keys that are trusted now. */
 export interface TrustedKeyRing {
   current(): readonly TrustedKey[];
   /**
-   * Reads the key files again. Files that cannot be used change nothing: the last good keys go on counting, and the
-   * problem is logged once.
+   * Reads the key files again. If they are not usable, the last good keys stay trusted and the problem is logged once.
    *
-   * @returns whether other keys count now
+   * @returns whether the trusted keys changed
    */
   refresh(): Promise<boolean>;
 }
 
-/** Settings and collaborators of {@link createTrustedKeyRing}. */
 export interface TrustedKeyRingOptions {
-  /** The keys that were read at the start. */
+  /** The keys that were read at startup. */
   readonly first: readonly TrustedKey[];
-  /** Reads them all, or gives every problem. */
+  /** Reads all keys, or returns every problem. */
   readonly load: () => Promise<Result<readonly TrustedKey[], readonly string[]>>;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
-/** Makes a ring that reads its keys again whenever it is told to, so that keys rotate without a restart. */
+/** Makes a ring that reads its keys again on every `refresh`, so that keys rotate without a restart. */
 export function createTrustedKeyRing({ first, load, logger }: TrustedKeyRingOptions): TrustedKeyRing {
   let keys = first;
   let trouble = '';

@@ -2,7 +2,7 @@ import type { MetricObject } from 'prom-client';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
-/** How long a worker may take to answer, milliseconds; one that hangs must not hide the others. */
+/** Time limit of a worker for its answer, milliseconds: one that hangs must not hide the others. */
 const ANSWER_MS = 2_000;
 
 interface Collection {
@@ -21,7 +21,7 @@ export class MetricsCollection {
     this.#clock = clock;
   }
 
-  /** Asks them all; resolves with the answers when the last is there, or without those that take too long. */
+  /** Asks all workers; resolves with the answers that arrive within the time limit. */
   async collect(workers: readonly WorkerProcess[]): Promise<readonly (readonly MetricObject[])[]> {
     this.#lastId += 1;
     const id = this.#lastId;
@@ -38,7 +38,7 @@ export class MetricsCollection {
     return collection.answers;
   }
 
-  /** Takes an answer. */
+  /** Records an answer. */
   take(worker: WorkerProcess, id: number, metrics: readonly MetricObject[]): void {
     const collection = this.#open.get(id);
     if (collection?.waiting.delete(worker) !== true) return;
@@ -46,7 +46,7 @@ export class MetricsCollection {
     if (collection.waiting.size === 0) collection.done();
   }
 
-  /** Waits no longer for a worker that ended. */
+  /** Stops waiting for a worker that ended. */
   forget(worker: WorkerProcess): void {
     for (const collection of this.#open.values()) {
       if (collection.waiting.delete(worker) && collection.waiting.size === 0) collection.done();

@@ -7,18 +7,18 @@ export interface SharedServingParts {
     ServingControl,
     'reportDamage' | 'watchDamage' | 'offerEnvelope' | 'watchAttestation'
   >;
-  /** Looks at the volume and at everything in trouble now. */
+  /** Checks the volume and everything in trouble now. */
   wake(): void;
   readonly registry: Registry;
 }
 
 /** The differences for a process that shares its port with others. */
 export interface SharedServing {
-  /** How many there are. */
+  /** Number of processes. */
   readonly processes: number;
-  /** Whether this is the one that runs the scrub. */
+  /** Whether this process runs the scrub. */
   readonly scrubs: boolean;
-  /** Milliseconds to wait for the first verdict that will last before clients are let in; others serve them meanwhile. */
+  /** Milliseconds to wait for the first settled verdict before clients are accepted; others serve them meanwhile. */
   readonly settleMs: number;
   /** The attestation that the others accepted last. */
   readonly firstEnvelope: Uint8Array | null;

@@ -72,7 +72,7 @@ function forkWorker(): WorkerProcess {
         listener({ code, signal });
       });
       worker.once('error', () => {
-        // A process that could not be started never ends.
+        // A process that could not be started emits no exit.
         if (worker.process.pid === undefined) listener({ code: null, signal: null });
       });
     },

@@ -7,7 +7,6 @@ import { MetricsCollection } from './metrics-collection.ts';
 import type { PrimaryMessage, WorkerMessage } from './worker-messages.ts';
 import type { WorkerExit, WorkerProcess } from './worker-process.ts';
 
-/** Settings and collaborators of {@link createSupervisor}. */
 export interface SupervisorOptions {
   readonly config: ServerConfiguration;
   readonly fork: () => WorkerProcess;
@@ -37,16 +36,16 @@ export interface Supervisor {
    * @throws WorkersFailedError
    */
   start(): Promise<{ readonly url: string; readonly hashing: string }>;
-  /** Workers that accept clients now. */
+  /** Number of workers that accept clients now. */
   readonly running: number;
-  /** Workers that were started again. */
+  /** Number of times that a worker was started again. */
   readonly restarts: number;
-  /** The metrics of every worker that answers soon. */
+  /** The metrics of every worker that answers within the time limit. */
   collectMetrics(): ReturnType<MetricsCollection['collect']>;
   /**
    * Stops all of them cleanly, and waits for their end.
    *
-   * @param signal when aborted, those still there are killed
+   * @param signal when aborted, the remaining workers are killed
    * @throws Error when one did not stop cleanly
    */
   stop(reason: string, signal: AbortSignal): Promise<void>;
@@ -54,9 +53,9 @@ export interface Supervisor {
 
 /** Waits before a worker that died is started again. */
 const RESTART = { baseMs: 500, capMs: 30_000 } as const;
-/** Milliseconds that a worker must have lived for its end not to count with those before it. */
+/** Milliseconds that a worker must live so that its end does not count as a failure in a row. */
 const STEADY_MS = 60_000;
-/** Milliseconds between two questions whether a worker is alive, and how many it may leave unanswered. */
+/** Milliseconds between two liveness checks of a worker, and how many it may leave unanswered. */
 const PING_MS = 5_000;
 const MAX_UNANSWERED = 6;
 /** Exit code for a worker that was killed before it could listen. */
@@ -77,8 +76,8 @@ function emptySlot(number: number): Slot {
 
 /**
  * Creates the supervisor of the worker processes. It serves nothing itself. Each worker has its own evidence, like a
- * replica would; damage that one finds and the attestation that one accepted go to all others, also to those that start
- * later.
+ * replica would; the damage that one finds and the attestation that one accepts go to all others, including those that
+ * start later.
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { config, clock, logger } = options;
@@ -232,9 +231,9 @@ function createStartup(
   };
 }
 
-/** The orderly end of all workers. */
+/** The clean shutdown of all workers. */
 function createEnd(): {
-  /** Aborted as soon as the end has begun. */
+  /** Aborted when the shutdown begins. */
   readonly signal: AbortSignal;
   onExit(how: WorkerExit): void;
   stop(slots: readonly Slot[], reason: string, signal: AbortSignal): Promise<void>;
@@ -268,7 +267,7 @@ function createEnd(): {
   };
 }
 
-/** Kills workers whose event loop stands still: they keep their clients waiting, and all that are handed to them. */
+/** Kills workers whose event loop is blocked: all clients that are handed to them would wait. */
 async function killHanging(
   slots: readonly Slot[],
   { clock, logger }: Pick<SupervisorOptions, 'clock' | 'logger'>,

@@ -17,17 +17,17 @@ export interface WorkerStart {
   readonly shared: SharedServing;
 }
 
-/** The worker's side of the conversation with the first process. */
+/** The worker's side of the channel to the first process. */
 export interface WorkerLink {
   /** The instructions; `null` when the worker is stopped before it starts. */
   start(): Promise<WorkerStart | null>;
   /** Reports that clients are accepted. */
   listening(server: { readonly url: string; readonly hashing: string }): void;
-  /** Calls the listener when the worker must stop, also when that was requested before. */
+  /** Calls the listener when the worker must stop, even if that was requested before. */
   onStop(listener: (reason: string) => void): void;
 }
 
-/** How long a worker that replaces another may prepare before it gets clients, milliseconds. */
+/** Time limit for a replacement worker to prepare before it gets clients, milliseconds. */
 const SETTLE_MS = 30_000;
 
 /** The end of the channel in this process. */
@@ -45,7 +45,7 @@ export function createWorkerLink(channel: WorkerChannel): WorkerLink {
   const stopListeners: ((reason: string) => void)[] = [];
   let stopReason: string | null = null;
   const send: Send = (message) => {
-    // Without a channel the first process is gone, and this one ends in a moment.
+    // Without a channel the first process has ended, and this one ends soon.
     channel.send?.(message);
   };
   const shared = createSharedEvidence(send);
@@ -121,7 +121,7 @@ interface SharedEvidence {
 
 /** Passes evidence between the serving of this process and the other processes. */
 function createSharedEvidence(send: Send): SharedEvidence {
-  // Damage that others found before this process was ready to take it.
+  // Damage that others found before this process was ready to receive it.
   const early = new Map<string, DamageReport>();
   let parts: SharedServingParts | null = null;
   let isFromOthers = false;
@@ -136,7 +136,7 @@ function createSharedEvidence(send: Send): SharedEvidence {
     join: (joined) => {
       parts = joined;
       joined.serving.watchDamage((change) => {
-        // Damage that the others reported does not go back to them.
+        // Damage that the others reported is not sent back to them.
         if (!isFromOthers) send({ kind: 'slipway:damage', change });
       });
       joined.serving.watchAttestation(({ envelope, storeId, version }) => {
@@ -150,14 +150,14 @@ function createSharedEvidence(send: Send): SharedEvidence {
         if (change.report === null) early.delete(change.blake3);
         else early.set(change.blake3, change.report);
       } else if (change.report === null) {
-        // Another process found the bytes sound; check whether they are here too.
+        // Another process found the bytes sound; check whether they are sound here too.
         parts.wake();
       } else {
         report(parts.serving, [change.report]);
       }
     },
     takeEnvelope: ({ envelope }) => {
-      // Verified here as if the daemon had sent it; a known one changes nothing.
+      // Verified here as if it came from the daemon; a known attestation changes nothing.
       parts?.serving.offerEnvelope(Buffer.from(envelope, 'base64'));
     },
     metrics: async () => (await parts?.registry.getMetricsAsJSON()) ?? [],

@@ -7,14 +7,14 @@ import type { DamageChange } from '../serving/serving.ts';
 export type PrimaryMessage =
   | {
       readonly kind: 'slipway:start';
-      /** Its number, from 0; that of a worker that died goes to the one that replaces it. */
+      /** Number of the worker, from 0; a replacement gets the number of the worker that died. */
       readonly slot: number;
       readonly config: ServerConfiguration;
-      /** Damage that the others know. */
+      /** Damage that the other processes know. */
       readonly damage: readonly DamageReport[];
       /** The attestation that the others accepted last; verified like any other. */
       readonly attestation: SharedEnvelope | null;
-      /** Whether it takes the place of one that died, so that others serve meanwhile. */
+      /** Whether it replaces a worker that died; then the others serve meanwhile. */
       readonly isReplacement: boolean;
     }
   | { readonly kind: 'slipway:attestation'; readonly attestation: SharedEnvelope }
@@ -32,7 +32,7 @@ export type WorkerMessage =
   | { readonly kind: 'slipway:attestation'; readonly attestation: SharedEnvelope }
   | { readonly kind: 'slipway:metrics'; readonly id: number; readonly metrics: readonly MetricObject[] };
 
-/** An attestation on its way from one process to another. */
+/** An attestation sent from one process to another. */
 export interface SharedEnvelope {
   readonly storeId: string;
   readonly version: number;
@@ -46,7 +46,7 @@ const KINDS: ReadonlySet<unknown> = new Set(
   ),
 );
 
-/** Whether a message between the processes is one of these; Node and libraries send others. */
+/** Whether a message is a {@link WorkerMessage}; Node and libraries send others. */
 export function isWorkerMessage(message: unknown): message is WorkerMessage {
   return typeof message === 'object' && message !== null && 'kind' in message && KINDS.has(message.kind);
 }

@@ -9,10 +9,10 @@ export interface WorkerExit {
 /** A worker process as the supervisor sees it. */
 export interface WorkerProcess {
   readonly pid: number | undefined;
-  /** Does nothing when the process is gone. */
+  /** Does nothing if the process has ended. */
   send(message: PrimaryMessage): void;
   kill(): void;
   onMessage(listener: (message: WorkerMessage) => void): void;
-  /** Called once; also when the process could not be started. */
+  /** Called once, even if the process could not be started. */
   onExit(listener: (how: WorkerExit) => void): void;
 }

@@ -71,7 +71,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the dashboard', () => {
     await page.goto(system.dashboardUrl);
     await page.getByLabel('Admin token').fill('wrong');
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Asking' }).waitFor();
+    await page.getByRole('button', { name: 'Checking the token' }).waitFor();
     await page.clock.runFor(5000);
     expect(await page.locator('.verdict').count()).toBe(0);
     release?.();

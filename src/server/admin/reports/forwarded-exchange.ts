@@ -1,18 +1,18 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 
-/** What the proxy is given instead of the client's request and response. */
+/** The request and the response that the proxy gets instead of the client's. */
 export interface ForwardedExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Makes the proxy let go of the exchange; a connection whose answer is not complete is cut. */
+  /** Makes the proxy release the exchange; it cuts a connection whose answer is not complete. */
   readonly release: () => void;
 }
 
 /**
- * Makes a request without a body that holds nothing but what is given here, so that no header, cookie, credential or
- * upgrade of a client can reach the daemon, and a response that no answer is written to: the proxy cuts the response of
- * an answer that ends too early, and the client is to get a 503 instead.
+ * Makes a request without a body that contains only the given values, so that no header, cookie, credential or upgrade
+ * of a client can reach the daemon. Also makes a response to which no answer is written: the proxy cuts the response of
+ * an answer that ends too early, and the client must get a 503 instead.
  *
  * @param path path and query, from constants and validated values
  * @param headers lower-case names
@@ -28,7 +28,7 @@ export function createForwardedExchange(
   request.httpVersionMajor = 1;
   request.httpVersionMinor = 1;
   request.headers = { ...headers };
-  // Else its end counts as that of a client that broke off, which makes an error with its stack.
+  // Otherwise the proxy takes its end for a client that disconnected, and makes an error with its stack.
   request.complete = true;
   request.push(null);
   const response = new ServerResponse(request);
@@ -36,7 +36,7 @@ export function createForwardedExchange(
     request,
     response,
     release: () => {
-      // It has no socket that could say so.
+      // The response has no socket that could emit this.
       response.emit('close');
     },
   };

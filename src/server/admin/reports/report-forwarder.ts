@@ -9,10 +9,10 @@ import { DaemonUnavailable, unavailableOf } from '../../daemon-client/daemon-una
 import { readJsonObject } from '../../daemon-client/json-answer.ts';
 import { createForwardedExchange } from './forwarded-exchange.ts';
 
-/** Connections to the daemon at the same time, and so answers in memory. */
+/** Maximum number of connections to the daemon, and so of answers in memory. */
 const MAX_CONNECTIONS = 8;
 
-/** One read on its way to the daemon. */
+/** One read to forward to the daemon. */
 export interface ForwardedRead {
   readonly report: ReportName;
   /** Validated parameters only. */
@@ -20,36 +20,36 @@ export interface ForwardedRead {
   readonly requestId: string;
   /** The `Via` header to send. */
   readonly via: string;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
 /** Forwards admin reads to the daemon. */
 export interface ReportForwarder {
   /**
-   * Asks the daemon for a report and reads the whole answer before anything of it is sent on.
+   * Asks the daemon for a report and reads the whole answer before any part of it is sent on.
    *
-   * @returns what the daemon answered, of any status; one of 200 holds one JSON object
+   * @returns the daemon's answer, with any status; an answer with status 200 holds one JSON object
    * @throws DaemonUnavailable, or the signal's reason
    */
   forward(read: ForwardedRead): Promise<BoundedAnswer>;
-  /** Closes the connections; reads under way fail. */
+  /** Closes the connections; reads in progress fail. */
   close(): Promise<void>;
 }
 
 /** Settings and collaborators of a report forwarder. */
 export interface ReportForwarderOptions {
-  /** Origin of the daemon; the only one that is ever connected to. */
+  /** Origin of the daemon; the forwarder connects to no other. */
   readonly url: string;
   /** Unix socket to use instead of the URL's host. */
   readonly socketPath: string | undefined;
-  /** Returns the token that the daemon asks for, or `null`. */
+  /** Returns the token that the daemon requires, or `null`. */
   readonly readToken: () => Promise<string | null>;
   /** Total milliseconds for an answer. */
   readonly timeoutMs: number;
 }
 
-/** Makes the forwarder: one proxy with a fixed target and connections of its own. */
+/** Makes the forwarder: one proxy with a fixed target and its own connections. */
 export function createReportForwarder(options: ReportForwarderOptions): ReportForwarder {
   const { url, socketPath, timeoutMs } = options;
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS, maxFreeSockets: MAX_CONNECTIONS });
@@ -154,7 +154,7 @@ function createProxySender(
   };
 }
 
-/** A time limit. Unlike `AbortSignal.timeout` it leaves no timer behind once it is cleared. */
+/** A time limit. Unlike `AbortSignal.timeout`, it leaves no timer behind after `clear`. */
 function startDeadline(timeoutMs: number): { readonly signal: AbortSignal; readonly clear: () => void } {
   const over = new AbortController();
   const timer = setTimeout(() => {

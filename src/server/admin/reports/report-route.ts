@@ -8,7 +8,7 @@ import { backendUnavailable, reportBodyOf } from '../daemon-answers.ts';
 import type { ReportForwarder } from './report-forwarder.ts';
 import { shareReads } from './shared-reads.ts';
 
-/** Longest `Via` field of a client that is added to; a longer one is dropped. */
+/** Longest `Via` field of a client to which this server appends; a longer one is dropped. */
 const MAX_VIA_LENGTH = 512;
 
 export interface ReportRouteOptions {
@@ -19,12 +19,12 @@ export interface ReportRouteOptions {
 
 /** One admitted and parsed read. */
 export interface ReportRead {
-  /** `Via` field that came with it. */
+  /** `Via` field of the request. */
   readonly via: string | undefined;
   /** Such as `1.1`. */
   readonly httpVersion: string;
   readonly report: ReportName;
-  /** What `parseQuery` gave. */
+  /** Result of `parseQuery`. */
   readonly query: Readonly<Record<string, unknown>>;
   readonly requestId: string;
   readonly signal: AbortSignal;

@@ -4,14 +4,14 @@ import { DaemonUnavailable } from '../../daemon-client/daemon-unavailable.ts';
 import type { ReportForwarder } from './report-forwarder.ts';
 import type { ReportCalls, ReportOutcome, ReportThreadOptions } from './report-worker.ts';
 
-/** Reads that may be forwarded or wait for a connection to the daemon at the same time. A waiting read holds no answer. */
+/** Maximum number of reads in progress or waiting for a connection to the daemon. A waiting read holds no answer. */
 const MAX_IN_FLIGHT = 512;
 
-/** MiB. The largest report that is allowed, parsed, fits. */
+/** MiB; enough for the largest allowed report after parsing. */
 const HEAP_LIMITS = { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: 256 };
 
 /**
- * Makes a forwarder that works in a thread of its own, so that reading a report of megabytes does not delay resource
+ * Makes a forwarder that works in its own thread, so that reading a report of several megabytes does not delay resource
  * bytes.
  *
  * @param limits of the thread's heap, MiB

@@ -10,7 +10,7 @@ export interface ReportThreadOptions {
   readonly url: string;
   /** Unix socket to use instead of the URL's host. */
   readonly socketPath: string | undefined;
-  /** File with the token that the daemon asks for. */
+  /** File with the token that the daemon requires. */
   readonly tokenFile: string | undefined;
   /** Total milliseconds for an answer. */
   readonly timeoutMs: number;
@@ -25,7 +25,7 @@ export interface ReportJob {
   readonly via: string;
 }
 
-/** The result of a {@link ReportJob}; a daemon that cannot be used is a result, not an error. */
+/** The result of a {@link ReportJob}; an unusable daemon is a result, not an error. */
 export type ReportOutcome =
   | {
       readonly kind: 'answer';
@@ -58,7 +58,7 @@ export function createCalls({ tokenFile, ...daemon }: ReportThreadOptions): Repo
       try {
         const read = { ...job, query: new URLSearchParams(query), signal };
         const { body: received, ...answer } = await forwarder.forward(read);
-        // Received bytes may be a part of a larger buffer, which cannot be moved.
+        // The received bytes may be part of a larger buffer, which cannot be transferred.
         const body = new Uint8Array(received);
         transfer(body.buffer);
         return { kind: 'answer', ...answer, body };

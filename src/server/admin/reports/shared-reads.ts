@@ -14,14 +14,14 @@ interface SharedRead {
 /** The reads of one report with one query. */
 interface ReadLine {
   running: SharedRead;
-  /** Starts when the running one has ended. */
+  /** Starts when the current read has ended. */
   next: SharedRead | null;
 }
 
 /**
- * Lets callers that ask for the same report share one read of the daemon. One read for each report and query runs at a
- * time. A caller that arrives while one is running joins the next one, so no caller gets data older than its request.
- * The daemon sees the request id of the first caller.
+ * Lets callers that ask for the same report share one read of the daemon. For each report and query, one read runs at a
+ * time. A caller that arrives during a read joins the next one, so no caller gets data older than its request. The
+ * daemon sees the request id of the first caller.
  *
  * @param forward asks the daemon; its signal is aborted when all callers of a read have left
  */

@@ -7,7 +7,7 @@ import { failureOf, isActive, progress, taskBadge } from './task-parts.js';
 /** @import { Accepted, Task } from './wire.d.ts' */
 
 /**
- * What came of an action: the daemon's 202, and its task as far as it has come by now.
+ * The answer to an action: the daemon's 202, and the current state of its task.
  *
  * @param {App} app
  * @param {Accepted} accepted

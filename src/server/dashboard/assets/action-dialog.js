@@ -1,4 +1,4 @@
-/** One control action: its form, the confirmation where it takes something away, and what came of it. */
+/** One control action: its form, a confirmation if it is destructive, and its result. */
 
 import { actionAnswer } from './action-answer.js';
 import { ApiFailure } from './api-client.js';
@@ -18,9 +18,9 @@ import { suggestionsFor } from './suggestions.js';
 /**
  * @typedef {object} ActionRequest
  * @property {string} action
- * @property {Values} [fixed] what it is about: shown, sent, and not to be changed
- * @property {Values} [initial] what stands in the form at first
- * @property {boolean} [changesOnly] whether fields that still hold what they held at first are left out
+ * @property {Values} [fixed] parameters that are shown and sent, and that the reader cannot change
+ * @property {Values} [initial] initial values of the form
+ * @property {boolean} [changesOnly] whether to leave out fields that still have their initial value
  *
  * @typedef {object} DialogProps
  * @property {App} app
@@ -42,7 +42,7 @@ const CHOICE_RULES = {
   exclusive: 'Give at most one of',
 };
 const FORM_ID = 'action';
-/** A longer list of fields helps nobody. */
+/** A message that lists more fields than this would not help. */
 const NAMED_FIELDS = 6;
 
 /** @extends {Component<DialogProps, DialogState>} */
@@ -57,7 +57,7 @@ export class ActionDialog extends Component {
     this.fields = fieldsOf(this.action.schema, app.contract.switches);
     /** @type {HTMLDialogElement | null} */
     this.dialog = null;
-    /** Stays the same while the body does, so that sending again after a lost answer does nothing twice. */
+    /** The same for the same body, so that sending again after a lost answer does nothing twice. */
     this.idempotencyKey = { body: '', key: '' };
     /** @type {DialogState} */
     this.state = {
@@ -90,7 +90,7 @@ export class ActionDialog extends Component {
     }
   }
 
-  /** @param {readonly string[]} selectors the first one that there is gets the focus */
+  /** @param {readonly string[]} selectors the first element found gets the focus */
   focus(...selectors) {
     const found = selectors.map((selector) => this.dialog?.querySelector(selector)).find(Boolean);
     if (found instanceof HTMLElement) found.focus();
@@ -249,7 +249,7 @@ function choiceText(rule, fields) {
 }
 
 /**
- * Whether nobody knows what became of the call.
+ * Whether the result of the call is unknown.
  *
  * @param {ApiFailure} failure
  */
@@ -257,7 +257,7 @@ function isLost({ isOffline, problem }) {
   return isOffline || problem.code === 'daemon_unreachable';
 }
 
-/** `crypto.randomUUID` is for secure origins only; a laptop's is none. */
+/** `crypto.randomUUID` exists only in secure origins, and plain HTTP to another host is not one. */
 function randomKey() {
   return [...crypto.getRandomValues(new Uint8Array(16))]
     .map((byte) => byte.toString(16).padStart(2, '0'))

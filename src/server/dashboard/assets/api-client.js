@@ -1,14 +1,14 @@
-/** Asks the server. The token travels in the `Authorization` header, never in a URL. */
+/** Sends requests to the server. The token travels in the `Authorization` header, never in a URL. */
 
 import { parseExact } from './exact-json.js';
 
 /** @import { Problem } from './wire.d.ts' */
 /** @import { TokenVault } from './token-vault.js' */
 
-/** The server gives up on the daemon long before this, milliseconds. */
+/** The server's own time limit for the daemon is much shorter, milliseconds. */
 const TIMEOUT_MS = 30_000;
 
-/** A question that was not answered with what was asked for. */
+/** A request that got no answer, or an answer of another kind than requested. */
 export class ApiFailure extends Error {
   /**
    * @param {string} message
@@ -17,14 +17,14 @@ export class ApiFailure extends Error {
   constructor(message, { status = 0, problem = {}, retryAfter = null } = {}) {
     super(message);
     this.name = 'ApiFailure';
-    /** 0 when there was no answer at all. */
+    /** 0 when there was no answer. */
     this.status = status;
     this.problem = problem;
-    /** Seconds, as the server asked. */
+    /** Seconds that the server asks the client to wait. */
     this.retryAfter = retryAfter;
   }
 
-  /** Whether nobody answered. */
+  /** Whether there was no answer. */
   get isOffline() {
     return this.status === 0;
   }
@@ -37,7 +37,7 @@ export class ApiFailure extends Error {
  *
  * @typedef {object} ReadOptions
  * @property {Readonly<Record<string, string>>} [query]
- * @property {readonly number[]} [accept] statuses that are answers; default 200
+ * @property {readonly number[]} [accept] statuses that do not count as failures; default 200
  * @property {AbortSignal} [signal]
  */
 
@@ -46,7 +46,7 @@ export class ApiFailure extends Error {
  * @param {typeof globalThis.fetch} parts.fetch
  * @param {Pick<TokenVault, 'get'>} parts.vault
  * @param {() => void} parts.onUnauthorized called when the server refuses the token
- * @param {(date: string) => void} [parts.onDate] gets the server's `Date` of every answer
+ * @param {(date: string) => void} [parts.onDate] gets the `Date` of every answer of the server
  * @returns {ApiClient}
  */
 export function createApiClient({ fetch, vault, onUnauthorized, onDate }) {
@@ -128,7 +128,7 @@ async function exchange(fetch, path, init) {
 /**
  * @param {string} contentType
  * @param {string} text
- * @returns {unknown} `null` for what is no JSON: something else than the server has answered
+ * @returns {unknown} `null` for a text that is not JSON, which another program than the server has sent
  */
 function jsonOf(contentType, text) {
   if (!contentType.includes('json')) return null;

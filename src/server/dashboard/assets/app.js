@@ -19,7 +19,7 @@ import { viewOf } from './views.js';
 /** @import { AdminIndex, Report } from './wire.d.ts' */
 
 /**
- * @typedef {object} Settings what the reader has chosen; forgotten with the page
+ * @typedef {object} Settings the reader's choices; forgotten with the page
  * @property {string} taskStatus
  * @property {number} taskRows
  * @property {string} releaseChannel
@@ -29,23 +29,23 @@ import { viewOf } from './views.js';
  *
  * @typedef {{ readonly view: string, readonly argument: string | null }} Route
  *
- * @typedef {object} App what views may use
+ * @typedef {object} App the state and functions that views may use
  * @property {DashboardContract} contract
  * @property {ApiClient} api
  * @property {FeedPool} pool
  * @property {Route} route
  * @property {Settings} settings
- * @property {() => number} now the server's clock as far as it is known, Unix seconds
+ * @property {() => number} now the server's clock, estimated from its answers, Unix seconds
  * @property {() => AdminIndex | null} index
  * @property {() => boolean} canControl
  * @property {(change: Partial<Settings>) => void} set
  * @property {(request: ActionRequest) => void} openAction
- * @property {(id: string) => void} watchTask keeps asking for it while the dialog is open
- * @property {(about: string, text: string) => void} announce tells those who do not see the page; once a text
+ * @property {(id: string) => void} watchTask requests the task repeatedly while the dialog is open
+ * @property {(about: string, text: string) => void} announce tells screen readers a text, once
  * @property {() => void} forgetToken
  */
 
-/** A smaller difference is the time an answer takes, and the second that `Date` is rounded to. */
+/** A smaller difference may come from the time that an answer takes, and from `Date`, which has whole seconds. */
 const CLOCK_TOLERANCE_MS = 3000;
 const INDEX_EVERY_MS = 60_000;
 
@@ -68,7 +68,7 @@ export function startApp({ window, root, vault, contract }) {
   let watched = null;
   /** @type {string | null} */
   let loginMessage = null;
-  /** Whether the views are on show, and not the question for the token. */
+  /** Whether the views are shown, and not the login form. */
   let isOpen = vault.get() !== null;
   let announcement = '';
   let news = 0;
@@ -126,7 +126,7 @@ export function startApp({ window, root, vault, contract }) {
     forgetToken: () => leave(null),
   };
 
-  /** Says which feeds are needed now, and draws. */
+  /** Sets the feeds that are needed now, and draws. */
   function want() {
     if (isOpen) {
       pool.want([
@@ -236,7 +236,7 @@ export function startApp({ window, root, vault, contract }) {
     pool.setAwake(!document.hidden);
     draw();
   });
-  // What is shown as "12 s ago" grows old without any news.
+  // Ages such as "12 s ago" grow even when no data arrives.
   window.setInterval(() => {
     if (!document.hidden) draw();
   }, 1000);
@@ -263,7 +263,7 @@ function decode(text) {
 }
 
 /**
- * Progress in quarters, so that a screen reader is not talked to all the time.
+ * Progress in quarters, so that a screen reader does not speak all the time.
  *
  * @param {Report<'task.status'>['task']} task
  */

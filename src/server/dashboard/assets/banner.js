@@ -1,4 +1,4 @@
-/** The verdict, before everything else. */
+/** The verdict, at the top of the page. */
 
 import { badge, facts, prose, time } from './elements.js';
 import { h } from './preact.js';
@@ -50,7 +50,7 @@ export function currentVerdict(app) {
 
 /**
  * @param {App} app
- * @param {{ readonly brief: boolean }} options `brief`: what is well takes less room
+ * @param {{ readonly brief: boolean }} options `brief`: a good verdict takes less room
  */
 export function banner(app, { brief }) {
   const { tone, title, why, todo, since, until } = currentVerdict(app);
@@ -87,9 +87,7 @@ export function banner(app, { brief }) {
   );
 }
 
-/**
- * @param {boolean} distributable
- */
+/** @param {boolean} distributable */
 export function servedBadge(distributable) {
   return distributable ? badge('good', 'Served') : badge('bad', 'Not served');
 }

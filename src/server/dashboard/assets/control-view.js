@@ -9,7 +9,7 @@ import { actionButton } from './view.js';
 
 /** @typedef {AdminIndex['actions'][number]} IndexedAction */
 
-/** By the beginning of the name; what begins otherwise is about the daemon and its releases. */
+/** By the beginning of the name; all other actions are about the daemon and its releases. */
 const GROUPS = /** @type {const} */ ([
   ['Schedules', 'schedule-'],
   ['Tasks', 'task-'],

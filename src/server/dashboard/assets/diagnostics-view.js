@@ -60,7 +60,7 @@ function server(app) {
       ['Version', health.version],
       ['Running for', duration(health.uptime_seconds)],
       ['Last answer of the daemon', time(app, health.refresh.last_success_at, 'never')],
-      ['Failures in a row', String(health.refresh.consecutive_failures)],
+      ['Consecutive failures', String(health.refresh.consecutive_failures)],
       ['Last failure', health.refresh.last_error_code],
       ['Attestation', health.attestation === null ? 'none' : `version ${health.attestation.version}`],
       ['Issued', time(app, health.attestation?.issued_at)],

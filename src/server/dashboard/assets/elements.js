@@ -1,4 +1,4 @@
-/** The small parts that every view is made of. Text goes into text nodes only; nothing here makes markup of it. */
+/** The small parts of every view. Text goes into text nodes only; nothing here turns it into markup. */
 
 import { absolute, duration, relative, utc } from './format.js';
 import { h } from './preact.js';
@@ -19,11 +19,11 @@ export function badge(tone, text) {
 }
 
 /**
- * An instant, as seen from now and by the clock.
+ * An instant, relative to now and by the clock.
  *
  * @param {App} app
  * @param {number | null | undefined} at Unix seconds
- * @param {string} [otherwise] where there is none
+ * @param {string} [otherwise] shown when there is none
  */
 export function time(app, at, otherwise = '–') {
   if (at === null || at === undefined) return h('span', { class: 'faint' }, otherwise);
@@ -46,7 +46,7 @@ export function code(children, attributes = {}) {
 }
 
 /**
- * A sentence of the contract: what stands in backticks there is code here.
+ * A sentence of the contract; text in backticks becomes code.
  *
  * @param {string} text
  * @returns {ComponentChildren}
@@ -56,8 +56,7 @@ export function prose(text) {
 }
 
 /**
- * @param {ReadonlyArray<readonly [string, ComponentChildren]>} rows terms and what they are; a row without a value is
- * left out
+ * @param {ReadonlyArray<readonly [string, ComponentChildren]>} rows terms and values; a row without a value is left out
  */
 export function facts(rows) {
   return h(
@@ -72,8 +71,8 @@ export function facts(rows) {
 /**
  * @param {string} label
  * @param {() => void} onClick
- * @param {{ readonly class?: string, readonly about?: string, readonly disabled?: boolean }} [options] `about`: what it
- * acts on, for those who hear the button without its row
+ * @param {{ readonly class?: string, readonly about?: string, readonly disabled?: boolean }} [options] `about`: the
+ * object that it acts on, for screen readers, which read the button without its row
  */
 export function button(label, onClick, { class: name = '', about, disabled = false } = {}) {
   return h(
@@ -105,14 +104,14 @@ export function failureText(app, failure) {
 }
 
 /**
- * A titled part of a view that shows one feed: what is loading, what failed and what is old is said in one way.
+ * A titled part of a view that shows one feed. Every panel shows loading, failures and old data in the same way.
  *
  * @template T
  * @param {App} app
  * @param {object} options
  * @param {string} options.title
  * @param {FeedState<T>} options.feed
- * @param {ComponentChildren} [options.tools] beside the title
+ * @param {ComponentChildren} [options.tools] next to the title
  * @param {(value: T) => ComponentChildren} render
  */
 export function panel(app, { title, feed, tools }, render) {
@@ -159,12 +158,12 @@ function failureNote(app, { failure, loadedAt, nextAt }) {
  */
 
 /**
- * A table that becomes a list of cards on a narrow screen; the roles are written out because that layout takes the
- * native ones away in some browsers.
+ * A table that becomes a list of cards on a narrow screen. The roles are explicit because that layout removes the
+ * native ones in some browsers.
  *
  * @template R
  * @param {object} options
- * @param {string} options.caption for those who cannot see what stands above it
+ * @param {string} options.caption for readers who cannot see the heading above it
  * @param {ReadonlyArray<Column<R>>} options.columns the first one names the row
  * @param {readonly R[]} options.rows
  * @param {(row: R) => string} options.keyOf
@@ -201,7 +200,7 @@ export function table({ caption, columns, rows, keyOf }) {
                 'data-head': head,
                 ...(index === 0 ? { role: 'rowheader', scope: 'row' } : { role: 'cell' }),
               },
-              // One box, whatever is in it, so that the cards of narrow screens have two columns.
+              // One box around any content, so that the cards of narrow screens have two columns.
               h('div', null, cell(row)),
             ),
           ),
@@ -214,7 +213,7 @@ export function table({ caption, columns, rows, keyOf }) {
 /**
  * @param {string} label
  * @param {string} value
- * @param {ReadonlyArray<readonly [string, string]>} options values and what they are called
+ * @param {ReadonlyArray<readonly [string, string]>} options values and their labels
  * @param {(value: string) => void} onChange
  * @returns {VNode}
  */

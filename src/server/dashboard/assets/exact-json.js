@@ -1,5 +1,5 @@
 /**
- * JSON without losing a digit: ids of 64 bits do not fit a number.
+ * JSON without loss of digits: 64-bit ids do not fit into a number.
  *
  * Source: the `JSON.parse` source text access proposal (ECMA-262, 2025).
  */
@@ -11,7 +11,7 @@
 
 const EXACT = /** @type {ExactJson} */ (/** @type {unknown} */ (JSON));
 
-/** Whether this browser can do it; those from 2025 on can. */
+/** Whether this browser supports it; browsers from 2025 on do. */
 export const hasExactJson = 'rawJSON' in JSON;
 
 /**

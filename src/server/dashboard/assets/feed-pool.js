@@ -1,4 +1,4 @@
-/** The feeds that the page on show needs; the others rest, and all of them do while nobody looks. */
+/** The feeds of the page that is shown. All other feeds pause, and every feed pauses while the page is hidden. */
 
 import { createFeed, EMPTY_FEED } from './live-feed.js';
 
@@ -8,12 +8,12 @@ import { createFeed, EMPTY_FEED } from './live-feed.js';
  * @typedef {object} FeedRequest
  * @property {string} key names the feed; one with a colon is forgotten when it is no longer wanted
  * @property {(signal: AbortSignal) => Promise<unknown>} load
- * @property {(value: any) => number} pauseAfter milliseconds; a pool holds feeds of every kind
+ * @property {(value: any) => number} pauseAfter milliseconds; `any` because a pool holds feeds of every kind
  *
  * @typedef {object} FeedPool
- * @property {(requests: readonly FeedRequest[]) => void} want keeps exactly these going
+ * @property {(requests: readonly FeedRequest[]) => void} want runs exactly these feeds
  * @property {(key: string) => FeedState<any>} state
- * @property {() => void} refresh asks for all of them at once
+ * @property {() => void} refresh requests all of them now
  * @property {(awake: boolean) => void} setAwake
  * @property {() => void} clear forgets everything
  */

@@ -1,4 +1,4 @@
-/** From the JSON Schema of an action to the fields of its form, and from what is typed there to the body; pure. */
+/** Turns the JSON Schema of an action into the fields of its form, and the typed values into the body; pure. */
 
 import { parseExact } from './exact-json.js';
 
@@ -18,7 +18,7 @@ import { parseExact } from './exact-json.js';
  * @property {bigint | null} minimum
  * @property {bigint | null} maximum
  *
- * @typedef {Readonly<Record<string, string | boolean>>} Values what is typed, by path
+ * @typedef {Readonly<Record<string, string | boolean>>} Values typed values, by path
  * @typedef {{ readonly path: string, readonly message: string }} FieldProblem
  *
  * @typedef {object} FieldSchema the part of JSON Schema that the contract uses
@@ -34,12 +34,12 @@ import { parseExact } from './exact-json.js';
  * @property {unknown} [additionalProperties]
  */
 
-/** Longer texts are written in a box of several lines. */
+/** Longer texts get a box of several lines. */
 const LONG_TEXT = 8192;
 
 /**
  * @param {FieldsSchema} schema
- * @param {readonly string[]} [switches] booleans of which only `true` means something
+ * @param {readonly string[]} [switches] booleans for which only `true` has a meaning
  * @param {string} [prefix]
  * @returns {Field[]} in the order of the schema
  */
@@ -98,11 +98,11 @@ function groupMembers(schema) {
 }
 
 /**
- * Reads a form. Only what is wrong with the text itself is found here; the server judges the rest and names the fields.
+ * Reads a form. It finds only errors in the text itself; the server checks everything else and names the fields.
  *
  * @param {readonly Field[]} fields
  * @param {Values} values
- * @param {Values} [unchanged] what stood there at first: optional fields that still do are left out
+ * @param {Values} [unchanged] initial values: optional fields that still have them are left out
  * @returns {{ body: Record<string, unknown>, problems: FieldProblem[] }} integers beyond 2^53 are bigint
  */
 export function readFields(fields, values, unchanged = {}) {
@@ -138,7 +138,7 @@ function readField(field, values) {
   if (kind === 'group') return readGroup(field, values);
   const typed = values[path];
   if (kind === 'switch') return typed === true ? { value: true, problems: [] } : { problems: [] };
-  // Spaces around a text are part of it; around anything else they are an accident.
+  // Spaces around a text are part of it; around any other value they are a mistake.
   const isText = kind === 'text' || kind === 'prose';
   const text = isText ? String(typed ?? '') : String(typed ?? '').trim();
   if (text === '') return { problems: [] };
@@ -210,11 +210,11 @@ function readJson(text) {
 }
 
 /**
- * Finds the field that an error of the server is about: the deepest one on the way to it.
+ * Finds the field that an error of the server is about: the deepest field on the path to the error.
  *
  * @param {string} pointer JSON pointer into the body, or the name of a parameter
  * @param {readonly Field[]} fields
- * @returns {string | null} its path; `null` when the error is about the whole
+ * @returns {string | null} its path; `null` when the error is about the whole body
  */
 export function fieldAt(pointer, fields) {
   const segments = pointer.split('/').filter((segment) => segment !== '');
@@ -229,7 +229,7 @@ export function fieldAt(pointer, fields) {
 }
 
 /**
- * What a value of the wire looks like in a field.
+ * A value of the contract as text in a field.
  *
  * @param {string | number | bigint | readonly string[] | null} value
  * @returns {string}

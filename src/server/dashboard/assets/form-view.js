@@ -12,12 +12,12 @@ import { h } from './preact.js';
  * @property {string} id
  * @property {Values} values
  * @property {readonly FieldProblem[]} problems
- * @property {ReadonlySet<string>} fixed paths that are shown and cannot be changed
+ * @property {ReadonlySet<string>} fixed paths that are shown and that the reader cannot change
  * @property {(path: string, value: string | boolean) => void} onChange
- * @property {(name: string) => readonly string[]} suggest what could be meant, by the name of a field
+ * @property {(name: string) => readonly string[]} suggest possible values, by the name of a field
  */
 
-/** What helps to fill in a field and no schema says. */
+/** Hints that help to fill in a field and that no schema contains. */
 const HINTS = /** @type {Readonly<Record<string, string>>} */ ({
   args: 'One key=value per line, such as channel=official.',
   scope: 'One key=value per line.',
@@ -156,7 +156,7 @@ function textInput(form, { name, path, kind }, attributes) {
 }
 
 /**
- * Unix seconds are written by hand by nobody.
+ * Nobody types Unix seconds by hand.
  *
  * @param {Form} form
  * @param {string} path
@@ -176,7 +176,7 @@ function instantPicker(form, path, name) {
 }
 
 /**
- * What a number of seconds means.
+ * The meaning of a number of seconds.
  *
  * @param {Form} form
  * @param {Field} field

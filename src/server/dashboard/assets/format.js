@@ -10,7 +10,7 @@ const STEPS = /** @type {const} */ ([
 const COUNT = new Intl.NumberFormat('en');
 
 /**
- * A length of time by its two largest units: `1 h 12 min`, `45 s`.
+ * A duration in its two largest units: `1 h 12 min`, `45 s`.
  *
  * @param {number} seconds
  * @returns {string}
@@ -29,7 +29,7 @@ export function duration(seconds) {
 }
 
 /**
- * How far an instant is from now: `12 s ago`, `in 3 h`, `now`.
+ * The distance of an instant from now: `12 s ago`, `in 3 h`, `now`.
  *
  * @param {number} at Unix seconds
  * @param {number} now Unix seconds
@@ -38,13 +38,13 @@ export function duration(seconds) {
 export function relative(at, now) {
   const distance = Math.round(now - at);
   if (Math.abs(distance) < 2) return 'now';
-  // One unit is enough for a glance; the absolute time stands beside it.
+  // One unit is enough at a glance; the absolute time is next to it.
   const [text = ''] = /^\d+ \w+/.exec(duration(Math.abs(distance))) ?? [];
   return distance > 0 ? `${text} ago` : `in ${text}`;
 }
 
 /**
- * An instant on the reader's clock: the time today, the date with it on other days.
+ * An instant on the reader's clock: only the time for today, with the date for other days.
  *
  * @param {number} at Unix seconds
  * @param {number} now Unix seconds
@@ -59,7 +59,7 @@ export function absolute(at, now) {
 
 /**
  * @param {number} at Unix seconds
- * @returns {string} the instant in UTC, as RFC 3339 writes it
+ * @returns {string} the instant in UTC, in the format of RFC 3339
  */
 export function utc(at) {
   const date = new Date(at * 1000);
@@ -68,14 +68,14 @@ export function utc(at) {
 
 /**
  * @param {number} value
- * @returns {string} with thousands apart
+ * @returns {string} with separated thousands
  */
 export function count(value) {
   return COUNT.format(value);
 }
 
 /**
- * A size in the largest binary unit it has at least one of: `6.0 GiB`.
+ * A size in the largest binary unit of which it has at least one: `6.0 GiB`.
  *
  * @param {number} size
  * @returns {string}

@@ -3,12 +3,13 @@ import { Component, h } from './preact.js';
 /** @import { ComponentChildren } from './preact.js' */
 
 /**
- * @typedef {{ readonly news: number, readonly children?: ComponentChildren }} GuardProps `news`: tries again when it changes
+ * @typedef {{ readonly news: number, readonly children?: ComponentChildren }} GuardProps `news`: a change makes the
+ * guard try again
  * @typedef {{ readonly news: number, readonly error: string | null }} GuardState
  */
 
 /**
- * Keeps a view that cannot show what it was given from taking the page with it.
+ * Prevents a view that cannot show its data from breaking the whole page.
  *
  * @extends {Component<GuardProps, GuardState>}
  */

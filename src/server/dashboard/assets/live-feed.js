@@ -1,17 +1,17 @@
-/** Asks for one thing again and again: at its pace while it is answered, ever more slowly while it is not. */
+/** Requests one report repeatedly: at a fixed pace while it is answered, more and more slowly while it fails. */
 
 import { ApiFailure } from './api-client.js';
 
-/** Longest pause between two tries, milliseconds. */
+/** Longest pause between two requests, milliseconds. */
 const MAX_PAUSE_MS = 30_000;
 
 /**
  * @template T
  * @typedef {object} FeedState
- * @property {T | null} value what was last answered; it stays when a later try fails
- * @property {number | null} loadedAt when it was answered, milliseconds
- * @property {ApiFailure | null} failure of the last try, `null` when that went well
- * @property {number | null} nextAt when the next try is due, milliseconds; `null` while one is under way or none will be
+ * @property {T | null} value the last answer; a later failure does not clear it
+ * @property {number | null} loadedAt time of that answer, milliseconds
+ * @property {ApiFailure | null} failure of the last request, `null` if it succeeded
+ * @property {number | null} nextAt time of the next request, milliseconds; `null` during one or if none will follow
  */
 
 /**
@@ -20,7 +20,7 @@ const MAX_PAUSE_MS = 30_000;
  * @property {FeedState<T>} state
  * @property {() => void} start
  * @property {() => void} stop
- * @property {() => void} refresh asks at once
+ * @property {() => void} refresh sends a request now
  */
 
 /** @type {FeedState<never>} */
@@ -30,7 +30,7 @@ export const EMPTY_FEED = { value: null, loadedAt: null, failure: null, nextAt: 
  * @template T
  * @param {object} parts
  * @param {(signal: AbortSignal) => Promise<T>} parts.load throws ApiFailure
- * @param {(value: T) => number} parts.pauseAfter milliseconds until the next try after a good one
+ * @param {(value: T) => number} parts.pauseAfter milliseconds until the next request after a success
  * @param {() => void} parts.onChange called after every change of the state
  * @param {Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>} [parts.timers]
  * @param {() => number} [parts.now] milliseconds
@@ -88,7 +88,7 @@ export function createFeed({ load, pauseAfter, onChange, timers = globalThis, no
 }
 
 /**
- * Doubles from one second on; the server's own wish goes before.
+ * Doubles from one second; a `Retry-After` of the server takes precedence.
  *
  * @param {number} failures in a row, at least 1
  * @param {number | null} retryAfter seconds

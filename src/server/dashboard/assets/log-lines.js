@@ -4,7 +4,7 @@ import { Component, h } from './preact.js';
 
 /** @import { App } from './app.js' */
 
-/** How near to the end counts as there, pixels. */
+/** The reader counts as at the end within this distance of it, pixels. */
 const NEAR_END = 8;
 
 /**
@@ -25,7 +25,7 @@ const NEAR_END = 8;
  */
 
 /**
- * A log in a box that stays at its end as long as the reader does.
+ * A log in a box that stays scrolled to its end until the reader scrolls up.
  *
  * @extends {Component<LogProps>}
  */
@@ -44,7 +44,7 @@ export class LogLines extends Component {
 
   /**
    * @override
-   * @returns {boolean} whether the reader was at the end before the new lines came
+   * @returns {boolean} whether the reader was at the end before the new lines arrived
    */
   getSnapshotBeforeUpdate() {
     return (

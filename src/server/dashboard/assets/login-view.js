@@ -2,15 +2,15 @@ import { Component, h } from './preact.js';
 
 /**
  * @typedef {object} LoginProps
- * @property {string | null} message why one is asked
- * @property {(token: string, keep: boolean) => Promise<string | null>} onLogin resolves with what is wrong, or `null`
+ * @property {string | null} message why the page asks for a token
+ * @property {(token: string, keep: boolean) => Promise<string | null>} onLogin resolves with the problem, or `null`
  *
  * @typedef {object} LoginState
  * @property {string | null} problem
  * @property {boolean} busy
  */
 
-/** What a header can carry. */
+/** The characters that a header can carry. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
 /** @extends {Component<LoginProps, LoginState>} */
@@ -94,7 +94,7 @@ export class LoginView extends Component {
         h(
           'button',
           { type: 'submit', class: 'primary', disabled: busy },
-          busy ? 'Asking …' : 'Open the dashboard',
+          busy ? 'Checking the token …' : 'Open the dashboard',
         ),
       ),
       h(

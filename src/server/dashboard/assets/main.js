@@ -1,4 +1,4 @@
-/** Where the page begins. */
+/** The entry point of the page. */
 
 import { startApp } from './app.js';
 import { hasExactJson } from './exact-json.js';
@@ -11,7 +11,7 @@ const root = /** @type {HTMLElement} */ (document.getElementById('app'));
 try {
   if (!hasExactJson)
     throw new Error('This browser is too old for the dashboard. Use one from 2025 or later.');
-  // A token in the address would stay in the history; the header is the only way it travels.
+  // A token in the address would stay in the history; it may travel only in the header.
   if (location.search !== '') history.replaceState(null, '', location.pathname + location.hash);
   const response = await fetch('contract.json', { credentials: 'omit' });
   if (!response.ok)

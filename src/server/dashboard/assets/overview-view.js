@@ -19,7 +19,7 @@ const RELATIONS = {
   no_localized: 'No localized release is published.',
   none: null,
 };
-/** Reasons of a verdict that say that the release on the volume is not whole. */
+/** Reasons of a verdict for a release that is not complete and sound on the volume. */
 const DAMAGE_REASONS = new Set(['SnapshotMissing', 'ManifestDamaged', 'EntryMissing', 'EntryDamaged']);
 /** Schedules that the overview shows. */
 const NEXT_RUNS = 4;
@@ -94,7 +94,7 @@ function channel(app, name, report) {
 }
 
 /**
- * The integrity of a release. The server's verdict may know of damage that the daemon is still checking.
+ * The integrity of a release. The server's verdict may include damage that the daemon is still checking.
  *
  * @param {NonNullable<Report<'release.status'>['official']>} release
  * @param {string | null} [reason] of the verdict

@@ -1,2 +1,2 @@
-// The server sends the library under this name; its types are those of the package.
+// The server sends the library under this name; its types come from the package.
 export * from 'preact';

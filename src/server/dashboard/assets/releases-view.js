@@ -115,7 +115,7 @@ function rowActions(app, { release_id: id, channel, state }) {
     canReturn
       ? actionButton(
           app,
-          'Roll back to it',
+          'Roll back to this release',
           { action: 'localized-rollback', fixed: { localized_release_id: id } },
           { about: id },
         )

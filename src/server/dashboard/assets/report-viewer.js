@@ -23,7 +23,7 @@ import { Component, h } from './preact.js';
  */
 
 /**
- * Any report by its form and as it is: every digit, every field.
+ * Shows any report by its form, with every digit and every field.
  *
  * @extends {Component<ViewerProps, ViewerState>}
  */

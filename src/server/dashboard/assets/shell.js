@@ -8,14 +8,14 @@ import { viewOf, VIEWS } from './views.js';
 /** @import { View } from './view.js' */
 
 /**
- * What stands around every view.
+ * The frame around every view.
  *
  * @param {App} app
  * @param {object} parts
  * @param {ComponentChildren} parts.banner
  * @param {ComponentChildren} parts.dialog
  * @param {string} parts.announcement
- * @param {number} parts.news changes with everything that is heard of
+ * @param {number} parts.news changes with every answer
  */
 export function shell(app, { banner, dialog, announcement, news }) {
   const view = viewOf(app.route);

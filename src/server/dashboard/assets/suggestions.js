@@ -1,4 +1,4 @@
-/** What the fields of a form could hold, from the reports that were read already. */
+/** Suggested values for the fields of a form, from the reports that are already loaded. */
 
 import { isActive } from './task-parts.js';
 

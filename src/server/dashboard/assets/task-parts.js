@@ -1,4 +1,4 @@
-/** How a task is shown, wherever it is. */
+/** The parts that show a task, in every view. */
 
 import { badge, code } from './elements.js';
 import { bytes, count, words } from './format.js';
@@ -43,7 +43,7 @@ export function progress({ kind, progress: at }) {
     { class: 'progress' },
     h('progress', {
       'aria-label': `Progress of ${kind}`,
-      // An empty task is as good as done; without a total the bar only says that something moves.
+      // An empty task counts as done; without a total the bar shows only that the task is running.
       ...(at.total === null ? {} : { max: at.total || 1, value: at.total === 0 ? 1 : at.done }),
     }),
     h(
@@ -58,7 +58,7 @@ export function progress({ kind, progress: at }) {
 }
 
 /**
- * Why a task failed; `null` when it did not.
+ * Why a task failed; `null` if it did not.
  *
  * @param {Pick<Task, 'failure_code' | 'failure_reason'>} task
  */

@@ -12,7 +12,7 @@ import { actionButton, reportFeed } from './view.js';
 /** @import { View } from './view.js' */
 /** @import { Report, Task } from './wire.d.ts' */
 
-/** Rows on the page before one asks for more. */
+/** Rows on the page before the reader asks for more. */
 const FIRST_ROWS = 50;
 /** Members of a result that a row of the list shows. */
 const SHOWN_RESULTS = 4;
@@ -118,7 +118,7 @@ function list(app) {
 /** @param {Task} task */
 function outcome(task) {
   if (isActive(task)) return progress(task) ?? '–';
-  // A few members of the result tell more at a glance than its JSON.
+  // At a glance, a few members of the result say more than its JSON.
   const members = Object.entries(task.result ?? {})
     .map(resultText)
     .filter((text) => text !== null);
@@ -159,7 +159,7 @@ function detail(app, id) {
     panel(app, { title: 'Log of the task', feed: logs }, ({ lines, truncated }) => [
       truncated ? badge('warn', 'The oldest lines were dropped') : null,
       lines.length === 0
-        ? empty('The task has written nothing.')
+        ? empty('The task has written no log lines.')
         : h(LogLines, { app, label: 'Lines of the task', lines }),
     ]),
   ];

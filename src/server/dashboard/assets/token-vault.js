@@ -1,16 +1,16 @@
-/** The one place where the admin token is: in memory, and in the tab's session storage where the user says so. */
+/** The one place for the admin token: in memory, and in the tab's session storage if the user chooses so. */
 
 const KEY = 'slipway.admin-token';
 
 /**
  * @typedef {object} TokenVault
  * @property {() => string | null} get
- * @property {(token: string, keep: boolean) => void} set `keep`: survive a reload of this tab
+ * @property {(token: string, keep: boolean) => void} set `keep`: the token survives a reload of this tab
  * @property {() => void} forget
  */
 
 /**
- * @param {() => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>} session throws where storage is switched off
+ * @param {() => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>} session throws if storage is switched off
  * @returns {TokenVault}
  */
 export function createTokenVault(session) {
@@ -38,7 +38,7 @@ function attempt(use) {
   try {
     return use();
   } catch {
-    // Without storage the token lives in memory only, which is all that is promised.
+    // Without storage the token is in memory only, and the page promises no more.
     return undefined;
   }
 }

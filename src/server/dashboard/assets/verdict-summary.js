@@ -1,4 +1,4 @@
-/** What the banner says, made from what the server said; pure. */
+/** Turns the verdict of the server into the text of the banner; pure. */
 
 /** @import { Health, Readiness } from './wire.d.ts' */
 /** @import { ApiFailure } from './api-client.js' */
@@ -10,18 +10,18 @@
  *
  * @typedef {object} VerdictSummary
  * @property {'good' | 'warn' | 'bad' | 'unknown'} tone
- * @property {string} title whether it is served
+ * @property {string} title whether the release is served
  * @property {string} why
  * @property {string | null} todo
  * @property {number | null} since Unix seconds
- * @property {number | null} until Unix seconds: how long it is served if nothing else happens
+ * @property {number | null} until Unix seconds: until when it is served if nothing else happens
  */
 
 /**
  * @param {object} known
- * @param {Verdict | null} known.verdict the last one that was answered
- * @param {ApiFailure | null} known.failure of the last try
- * @param {Readonly<Record<string, string>>} known.reasons what each reason means and what to do
+ * @param {Verdict | null} known.verdict the last one received
+ * @param {ApiFailure | null} known.failure of the last request
+ * @param {Readonly<Record<string, string>>} known.reasons the meaning of each reason, and what to do
  * @returns {VerdictSummary}
  */
 export function summarizeVerdict({ verdict, failure, reasons }) {

@@ -1,4 +1,4 @@
-/** What a view is, and what views share. */
+/** The type of a view, and the parts that views share. */
 
 import { button } from './elements.js';
 
@@ -12,7 +12,7 @@ import { button } from './elements.js';
  * @typedef {object} View
  * @property {string} id the first segment of its address
  * @property {string} title
- * @property {(app: App) => readonly FeedRequest[]} feeds what must be asked for while it is on show
+ * @property {(app: App) => readonly FeedRequest[]} feeds requests to repeat while it is shown
  * @property {(app: App) => ComponentChildren} render
  */
 
@@ -22,7 +22,8 @@ import { button } from './elements.js';
  * @param {object} [options]
  * @param {string} [options.key] default the name of the report
  * @param {Readonly<Record<string, string>>} [options.query]
- * @param {number | ((value: any) => number)} [options.everyMs] milliseconds, also told by the report, which can be any of them
+ * @param {number | ((value: any) => number)} [options.everyMs] milliseconds, or a function of the report, which can be
+ * any of them
  * @returns {FeedRequest}
  */
 export function reportFeed(app, name, { key = name, query = {}, everyMs = 10_000 } = {}) {
@@ -35,7 +36,7 @@ export function reportFeed(app, name, { key = name, query = {}, everyMs = 10_000
 }
 
 /**
- * A button that opens the form of an action; nothing where this server forwards no actions.
+ * A button that opens the form of an action; nothing if this server does not forward actions.
  *
  * @param {App} app
  * @param {string} label

@@ -1,4 +1,4 @@
-/** Every view, in the order of the menu. A new one is a row here. */
+/** Every view, in the order of the menu. Add a row here for a new one. */
 
 import { controlView } from './control-view.js';
 import { diagnosticsView } from './diagnostics-view.js';
@@ -24,7 +24,7 @@ export const VIEWS = [
 
 /**
  * @param {Route} route
- * @returns {View} the overview for an address that names nothing
+ * @returns {View} the overview if the address names no view
  */
 export function viewOf({ view }) {
   return VIEWS.find(({ id }) => id === view) ?? overviewView;

@@ -1,4 +1,4 @@
-// What the browser reads, in the words of the contract; types only, nothing of this is served.
+// The contract's types of the data that the browser reads. Types only: this file is not served.
 import type { z } from 'zod';
 import type { ProblemSchema } from '../../../contract/problems/problem-schema.ts';
 import type { REPORTS, ReportName } from '../../../contract/reports/reports.ts';
@@ -8,7 +8,7 @@ import type { ReadinessAnswer } from '../../../contract/schemas/answers/verdict.
 
 export type { ReportName };
 
-/** The whole answer of one report. */
+/** The complete answer of one report. */
 export type Report<N extends ReportName> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
 
 export type Health = z.infer<typeof HealthAnswer.schema>;

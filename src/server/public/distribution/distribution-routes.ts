@@ -12,7 +12,6 @@ import type { ServedRelease, Serving } from '../../serving/serving.ts';
 import { cutPage } from './resource-page.ts';
 import type { Revalidator } from './revalidator.ts';
 
-/** Settings and collaborators of {@link createDistributionRoutes}. */
 export interface DistributionRoutesOptions {
   readonly serving: Serving;
   readonly history: ReleaseHistory;
@@ -101,7 +100,7 @@ async function selectRelease(
   );
 }
 
-/** Reads the object of one entry again, whatever was verified before. */
+/** Reads the object of one entry again, even if it was verified before. */
 async function revalidateEntry(
   { serving, revalidator, clock }: DistributionRoutesOptions,
   release: ServedRelease,

@@ -4,7 +4,7 @@ import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { ObjectFault } from '../../../snapshot/objects/object-fault.ts';
 import { openObject, type OpenObject } from '../../../snapshot/objects/object-reader.ts';
 
-/** Requests that may wait for a hash at the same time; more are refused. */
+/** Maximum number of requests that wait for a hash; more are rejected. */
 const MAX_WAITING = 256;
 
 /** The result of reading the bytes again. */
@@ -15,10 +15,10 @@ export type Revalidation =
 /** Reads and hashes the bytes of entries again, off the event loop. */
 export interface Revalidator {
   /**
-   * Opens the object afresh, reads all its bytes and compares size and BLAKE3 with the manifest entry. Requests for
-   * the same file at the same time share one reading.
+   * Opens the object again, reads all its bytes and compares size and BLAKE3 with the manifest entry. Concurrent
+   * requests for the same file share one read.
    *
-   * @throws ServiceError `overloaded` when too many wait or the process is out of descriptors
+   * @throws ServiceError `overloaded` when too many requests wait or the process is out of descriptors
    */
   revalidate(entry: ManifestEntry): Promise<Revalidation>;
 }
@@ -49,7 +49,7 @@ export function createRevalidator({ root, pool, concurrency }: RevalidatorOption
       return await work();
     } finally {
       const next = waiting.shift();
-      // The slot goes to the next in line without being free in between.
+      // The slot passes to the next waiting request without becoming free in between.
       if (next === undefined) running -= 1;
       else next();
     }

@@ -12,8 +12,8 @@ const MAX_CACHED_BYTES = 256 * 1024 * 1024;
 /** The rendered `file` arrays of launcher bootstraps. */
 export interface LauncherFileLists {
   /**
-   * The members of the `file` array of a snapshot as JSON text without the brackets, in pieces. Rendered once for a
-   * snapshot, also when several ask at the same time.
+   * The members of the `file` array of a snapshot as JSON text without the brackets, in pieces. Concurrent requests
+   * for a snapshot share one rendering.
    */
   render(index: ManifestIndex): Promise<readonly Uint8Array[]>;
 }

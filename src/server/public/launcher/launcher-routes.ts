@@ -15,13 +15,13 @@ export interface LauncherRoutesOptions {
 }
 
 /**
- * The launcher-compatible answers. Launchers send an `Authorization` header with JSON in it and query parameters of
- * their own; neither is looked at.
+ * The launcher-compatible answers. Launchers send an `Authorization` header that contains JSON, and their own query
+ * parameters; both are ignored.
  */
 export interface LauncherRoutes {
   /** `/v1/launcher/bootstrap`; throws ServiceError `not_distributable`. */
   bootstrap(): Promise<Answer>;
-  /** `/api/launcher/game/config`: while nothing is distributable it names version 0.0.0, which makes nobody update. */
+  /** `/api/launcher/game/config`: if nothing is distributable it names version 0.0.0, so that no launcher updates. */
   gameConfig(): Answer;
   /** `/api/launcher/game/config/json`. */
   gameConfigJson(): Answer;
@@ -58,7 +58,7 @@ export function createLauncherRoutes({
       const { distributable } = serving.verdict('official');
       return envelope(gameConfig(distributable ? serving.state().current.official : null, launcher));
     },
-    // Launchers append "?nocache=..." as text, so the URL must have no query of its own.
+    // Launchers append "?nocache=..." as text, so the URL must not have a query.
     gameConfigJson: () => envelope({ url: urls.route('/v1/launcher/bootstrap') }),
     // Launchers drop or overwrite any path of these, so they are scheme, host and port only.
     downloadCdn: () => envelope({ back_up_cdn: urls.base, primary_cdn: urls.base }),

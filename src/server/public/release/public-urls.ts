@@ -1,10 +1,10 @@
-/** Every URL that the service hands out. They come from the configuration alone, never from a request. */
+/** All URLs in the answers of the service. They come only from the configuration, never from a request. */
 export interface PublicUrls {
   /** Scheme, host and port. */
   readonly base: string;
   /** The fixed first segment of resource paths. */
   readonly cdnHost: string;
-  /** Below which the immutable bytes of a release lie; no trailing slash. */
+  /** Root of the immutable bytes of a release; no trailing slash. */
   releaseRoot(releaseId: string): string;
   /** The same without scheme and host. */
   releasePath(releaseId: string): string;

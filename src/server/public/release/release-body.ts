@@ -34,7 +34,7 @@ export function renderHealthBrief(verdict: Verdict): Health['verdicts']['officia
 /**
  * Renders the summary of a served release.
  *
- * @param attestation what speaks for the release, from the verdict on its channel
+ * @param attestation that authorizes the release, from the verdict on its channel
  */
 export function renderRelease(
   { channel, attested, index }: ServedRelease,

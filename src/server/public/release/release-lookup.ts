@@ -8,13 +8,13 @@ import { RETRY_AFTER_SECONDS } from '../../http/not-distributable.ts';
 /** The daemon's release history. */
 export interface ReleaseHistory {
   /**
-   * The report `release.list`, whole.
+   * The complete report `release.list`.
    *
    * @throws ServiceError `backend_unavailable` (503)
    */
   list(channel: Channel | undefined, signal: AbortSignal): Promise<ReleasesBody>;
   /**
-   * The state of one release of the history, `null` when the daemon knows no such release.
+   * The state of one release of the history, `null` if the daemon does not know the release.
    *
    * @throws ServiceError `backend_unavailable` (503)
    */

@@ -18,7 +18,7 @@ export interface ReleaseRoutesOptions {
 export interface ReleaseRoutes {
   /** `/v1/bootstrap`; throws ServiceError `not_distributable`. */
   bootstrap(): Answer;
-  /** `/v1/release`: answers 200 also while nothing is distributable, the health says so. */
+  /** `/v1/release`: answers 200 even while nothing is distributable; the health in the body says so. */
   release(): Answer;
   /** `/v1/releases`; throws ServiceError `backend_unavailable`. */
   releases(query: { readonly channel?: Channel | undefined }, signal: AbortSignal): Promise<Answer>;

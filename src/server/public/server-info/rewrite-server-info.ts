@@ -11,11 +11,11 @@ const OVERRIDES_MEMBER = 'OverrideConnectionGroups';
 /** Deepest nesting that is read; the parser recurses. */
 const MAX_DEPTH = 64;
 
-/** What to write, and what to leave alone. */
+/** The new value, and the groups to leave unchanged. */
 export interface ServerInfoRewrite {
   /** The new value, without trailing slash. */
   readonly root: string;
-  /** Names of override groups that keep the root upstream wrote. */
+  /** Names of override groups that keep the root from upstream. */
   readonly keepOverrides: readonly string[];
 }
 
@@ -74,7 +74,7 @@ function isKeptOverride(node: Node, keep: ReadonlySet<string>): boolean {
   return names.some(({ children }) => keep.has(String(children?.[1]?.value)));
 }
 
-/** Depth of brackets outside of strings; counts at least as deep as any parser would go. */
+/** Depth of brackets outside of strings; never less than the depth that a parser reaches. */
 function nestingOf(json: string): number {
   let depth = 0;
   let deepest = 0;

@@ -19,7 +19,7 @@ export interface ServerInfoRouteOptions {
 
 /**
  * Makes the handler of `/v1/server-info`. It throws ServiceError `not_distributable` (503) while the selected release
- * or its document must not leave, `no_server_info` (404) when the release carries no document.
+ * or its document must not be served, `no_server_info` (404) when the release has no document.
  */
 export function createServerInfoRoute({
   serving,

@@ -8,15 +8,15 @@ import { openObject } from '../../../snapshot/objects/object-reader.ts';
 /** Largest document that is read: one block, so that the bytes read and the bytes hashed are the same. */
 export const DOCUMENT_MAX_BYTES = 1024 * 1024;
 
-/** Reads a small text object of the store and lets it out only when its bytes have the digest it is named by. */
+/** Reads a small text object of the store and returns it only if its bytes match the digest in its name. */
 export type VerifiedDocumentReader = (document: {
   readonly blake3: Blake3Hex;
   readonly size: number;
 }) => Promise<Result<string, { readonly kind: 'missing' | 'damaged'; readonly message: string }>>;
 
 /**
- * Makes a reader of one volume. It throws ServiceError `internal_error` for documents that are too large or no UTF-8:
- * the bytes are as attested, they only cannot be used.
+ * Makes a reader of one volume. It throws ServiceError `internal_error` for documents that are too large or not UTF-8:
+ * their bytes are as attested, but not usable.
  */
 export function createVerifiedDocumentReader(options: {
   readonly root: string;
