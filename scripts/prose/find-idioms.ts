@@ -6,7 +6,6 @@ export interface Finding {
   readonly line: number;
   readonly words: string;
   readonly hint: string;
-  readonly isComment: boolean;
 }
 
 /** Finds the idioms of {@link IDIOMS} in the text for people of a file, in the order of the lines. */
@@ -17,7 +16,6 @@ export function findIdioms(path: string, text: string): Finding[] {
         line: passage.line + passage.text.slice(0, match.index).split('\n').length - 1,
         words: match[0].replaceAll(/\s+/g, ' ').trim(),
         hint,
-        isComment: passage.isComment,
       })),
     ),
   );

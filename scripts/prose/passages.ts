@@ -6,7 +6,6 @@ export interface Passage {
   /** Line of its first character in the file, from 1. */
   readonly line: number;
   readonly text: string;
-  readonly isComment: boolean;
 }
 
 /** The passages of a file: comments and strings of code, paragraphs of everything else. */
@@ -32,10 +31,10 @@ function passagesOfCode(path: string, text: string): Passage[] {
     ) {
       found[found.length - 1] = { ...previous, text: `${previous.text}\n${value.trim()}` };
     } else {
-      found.push({ line, text: value.replaceAll(/^[ \t]*\*?[ \t]*/gm, ''), isComment: true });
+      found.push({ line, text: value.replaceAll(/^[ \t]*\*?[ \t]*/gm, '') });
     }
   }
-  collectStrings(program, (start, value) => found.push({ line: at(start), text: value, isComment: false }));
+  collectStrings(program, (start, value) => found.push({ line: at(start), text: value }));
   return found;
 }
 
@@ -62,7 +61,7 @@ function paragraphs(text: string): Passage[] {
   const found: Passage[] = [];
   let line = 1;
   for (const part of text.split(/(\n\s*\n)/)) {
-    if (part.trim() !== '') found.push({ line, text: part, isComment: false });
+    if (part.trim() !== '') found.push({ line, text: part });
     line += part.split('\n').length - 1;
   }
   return found;
