@@ -18,7 +18,7 @@ export interface TestPage {
   readonly troubles: readonly string[];
   /** Writes a screenshot where `SLIPWAY_SCREENSHOTS` says, or into a folder that is removed afterwards. */
   readonly screenshot: (name: string, options?: { readonly fullPage?: boolean }) => Promise<void>;
-  /** What axe-core finds, as `rule: element` lines. */
+  /** Findings of axe-core, as `rule: element` lines. */
   readonly violations: () => Promise<readonly string[]>;
 }
 
