@@ -98,9 +98,12 @@ describe.skipIf(programs === null)('the rendered chart', () => {
     expectConforming(render(values));
   });
 
-  it.each(['manifests/install.yaml', 'manifests/samples/releasechannels.yaml'])('%s conforms, too', (file) => {
-    expectConforming(readFileSync(join(ROOT, file), 'utf8'));
-  });
+  it.each(['manifests/install.yaml', 'manifests/samples/releasechannels.yaml'])(
+    '%s conforms, too',
+    (file) => {
+      expectConforming(readFileSync(join(ROOT, file), 'utf8'));
+    },
+  );
 
   it.each([
     ['a field that nobody knows', 'replicas:', 'replicaz:', 'replicaz'],

@@ -155,17 +155,14 @@ const REFUSED: ReadonlyArray<readonly [string, string, (forged: Forge) => Buffer
 describe('an attestation', () => {
   const reused = reusedFixture(forge);
 
-  it.each(REFUSED)(
-    '%s is refused, and the accepted one stays in force',
-    async (_name, reason, make) => {
-      const forged = await reused();
-      forged.present(make(forged));
-      await expect.poll(async () => await lastError(forged.system), { timeout: 60_000 }).toBe(reason);
-      expect((await fetch(`${forged.system.serverUrl}/readyz`)).status).toBe(200);
-      expect((await fetch(forged.system.cdn('empty.bytes'))).status).toBe(200);
-      await forged.restore();
-    },
-  );
+  it.each(REFUSED)('%s is refused, and the accepted one stays in force', async (_name, reason, make) => {
+    const forged = await reused();
+    forged.present(make(forged));
+    await expect.poll(async () => await lastError(forged.system), { timeout: 60_000 }).toBe(reason);
+    expect((await fetch(`${forged.system.serverUrl}/readyz`)).status).toBe(200);
+    expect((await fetch(forged.system.cdn('empty.bytes'))).status).toBe(200);
+    await forged.restore();
+  });
 
   it.each(REFUSED.filter(([name]) => !name.includes('version')))(
     '%s is refused by a server without an attestation, which serves nothing',

@@ -115,24 +115,21 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     const isMissing = cache !== null && !hasTool('nginx');
     const route = sharedFixture(async (atEnd) => await startRoute(fastPath, isMissing ? null : cache, atEnd));
 
-    it.skipIf(isMissing || !hasTool('curl'))(
-      'curl -z downloads only newer files',
-      async () => {
-        const { served, near } = route();
-        const file = join(await temporaryDirectory(), 'file');
-        const url = `http://127.0.0.1:${near.port}${served.target(NEWER, 'r1')}`;
-        const fetchInto = async (modified: number): Promise<string> => {
-          await utimes(file, modified, modified);
-          const args = ['-sS', '-z', file, '-o', file, '-w', '%{http_code}', url];
-          return (await run('curl', args)).stdout;
-        };
-        await writeFile(file, 'what was there before');
-        expect(await fetchInto(served.release.created_at)).toBe('304');
-        expect(await fetchInto(served.release.created_at - 60)).toBe('200');
-        expect((await readFile(file)).equals(FILES[NEWER]!)).toBe(true);
-        expect(await fetchInto(served.release.created_at + 60)).toBe('304');
-      },
-    );
+    it.skipIf(isMissing || !hasTool('curl'))('curl -z downloads only newer files', async () => {
+      const { served, near } = route();
+      const file = join(await temporaryDirectory(), 'file');
+      const url = `http://127.0.0.1:${near.port}${served.target(NEWER, 'r1')}`;
+      const fetchInto = async (modified: number): Promise<string> => {
+        await utimes(file, modified, modified);
+        const args = ['-sS', '-z', file, '-o', file, '-w', '%{http_code}', url];
+        return (await run('curl', args)).stdout;
+      };
+      await writeFile(file, 'what was there before');
+      expect(await fetchInto(served.release.created_at)).toBe('304');
+      expect(await fetchInto(served.release.created_at - 60)).toBe('200');
+      expect((await readFile(file)).equals(FILES[NEWER]!)).toBe(true);
+      expect(await fetchInto(served.release.created_at + 60)).toBe('304');
+    });
 
     describe.skipIf(isMissing)('a file whose transfer is cut repeatedly is complete in the end', () => {
       for (const [index, client] of DOWNLOAD_CLIENTS.entries()) {

@@ -147,9 +147,7 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       connection.destroy();
     });
 
-    it('that another route found damage refuses even bytes in memory', async ({
-      onTestFinished,
-    }) => {
+    it('that another route found damage refuses even bytes in memory', async ({ onTestFinished }) => {
       const served = await serve(fastPath, onTestFinished);
       served.daemon.setReport('release.list', { total: 0, releases: [] });
       for (let turn = 0; turn < 4; turn += 1) expect((await get(served, SMALL)).status).toBe(200);
@@ -211,7 +209,9 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       expect((await download.finish()).body.equals(huge)).toBe(true);
     });
 
-    it('another release takes over: old and complete, or cut; never a mixture', async ({ onTestFinished }) => {
+    it('another release takes over: old and complete, or cut; never a mixture', async ({
+      onTestFinished,
+    }) => {
       const served = await serve(fastPath, onTestFinished, HUGE_FILES);
       const next = await served.store.addRelease({
         releaseId: 'r2',

@@ -168,17 +168,20 @@ describe('an upstream that fails', () => {
     await expectNextServed();
   });
 
-  it.each(PERMANENT)('with %s fails the sync, and the old release stays served', async (_name, code, change) => {
-    const { system, publish, expectOldServed, expectNextServed } = servedBy(await running());
-    publish(change);
-    const task = await system.run('sync');
-    expect([task.status, task.failure_code]).toEqual(['failed', code]);
-    expect(task.failure_reason?.length).toBeGreaterThan(10);
-    await expectOldServed();
-    publish();
-    expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
-    await expectNextServed();
-  });
+  it.each(PERMANENT)(
+    'with %s fails the sync, and the old release stays served',
+    async (_name, code, change) => {
+      const { system, publish, expectOldServed, expectNextServed } = servedBy(await running());
+      publish(change);
+      const task = await system.run('sync');
+      expect([task.status, task.failure_code]).toEqual(['failed', code]);
+      expect(task.failure_reason?.length).toBeGreaterThan(10);
+      await expectOldServed();
+      publish();
+      expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+      await expectNextServed();
+    },
+  );
 
   it('altogether fails the sync, and the old release stays served', async () => {
     const { system, upstream, expectOldServed } = servedBy(await start(onTestFinished));

@@ -142,10 +142,7 @@ describe('answers', () => {
     ),
   );
 
-  it.each(bodies)(
-    '$name has an example that its schema accepts, without unknown fields',
-    ({ answer }) => {
-      expect(answer.schema.parse(answer.example)).toEqual(answer.example);
-    },
-  );
+  it.each(bodies)('$name has an example that its schema accepts, without unknown fields', ({ answer }) => {
+    expect(answer.schema.parse(answer.example)).toEqual(answer.example);
+  });
 });

@@ -283,33 +283,34 @@ describe('progress and log', () => {
     expect(written()).toBe(1002);
   });
 
-  it('keeps the newest 10,000 lines and says that earlier ones were dropped', { timeout: 60_000 }, async () => {
-    const { engine, sync, submit } = await fixture();
-    const id = submit();
-    await settle();
-    const { context } = sync.runs[0]!;
-    context.log('info', 'with a token', { token: 'canary', nested: { apiKey: 'canary', fine: 2n ** 60n } });
-    expect(engine.logs(id)).toMatchObject({
-      truncated: false,
-      lines: [
-        { seq: 1, message: 'sync started' },
-        {
-          seq: 2,
-          level: 'info',
-          fields: { token: '[redacted]', nested: { apiKey: '[redacted]', fine: 2n ** 60n } },
-        },
-      ],
-    });
-    for (let line = 3; line <= 10_010; line += 1) context.log('debug', `line ${line}`);
-    const log = engine.logs(id);
-    expect([log?.lines.length, log?.truncated, log?.lines[0]?.message, log?.lines.at(-1)?.message]).toEqual([
-      10_000,
-      true,
-      'line 11',
-      'line 10010',
-    ]);
-    expect(engine.logs('01NOPE')).toBeNull();
-  });
+  it(
+    'keeps the newest 10,000 lines and says that earlier ones were dropped',
+    { timeout: 60_000 },
+    async () => {
+      const { engine, sync, submit } = await fixture();
+      const id = submit();
+      await settle();
+      const { context } = sync.runs[0]!;
+      context.log('info', 'with a token', { token: 'canary', nested: { apiKey: 'canary', fine: 2n ** 60n } });
+      expect(engine.logs(id)).toMatchObject({
+        truncated: false,
+        lines: [
+          { seq: 1, message: 'sync started' },
+          {
+            seq: 2,
+            level: 'info',
+            fields: { token: '[redacted]', nested: { apiKey: '[redacted]', fine: 2n ** 60n } },
+          },
+        ],
+      });
+      for (let line = 3; line <= 10_010; line += 1) context.log('debug', `line ${line}`);
+      const log = engine.logs(id);
+      expect([log?.lines.length, log?.truncated, log?.lines[0]?.message, log?.lines.at(-1)?.message]).toEqual(
+        [10_000, true, 'line 11', 'line 10010'],
+      );
+      expect(engine.logs('01NOPE')).toBeNull();
+    },
+  );
 });
 
 describe('retention', () => {

@@ -45,12 +45,15 @@ describe('createMetricsServer', () => {
     expect(await response.json()).toMatchObject({ code: 'not_found', status: 404 });
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('refuses %s and names the allowed methods', async (method) => {
-    const { url } = await start();
-    const response = await fetch(`${url}/metrics`, { method });
-    expect(response.status).toBe(405);
-    expect(response.headers.get('allow')).toBe('GET, HEAD');
-  });
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])(
+    'refuses %s and names the allowed methods',
+    async (method) => {
+      const { url } = await start();
+      const response = await fetch(`${url}/metrics`, { method });
+      expect(response.status).toBe(405);
+      expect(response.headers.get('allow')).toBe('GET, HEAD');
+    },
+  );
 
   it('answers 500 without internals when a collector fails', async () => {
     const { registry, url } = await start();

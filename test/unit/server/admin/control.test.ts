@@ -112,18 +112,21 @@ describe('control actions', () => {
     ['a bound', 'translation-worker-run', '{"provider":"x","concurrency":257}', ['/concurrency']],
     ['a fraction', 'translation-worker-run', '{"provider":"x","max_tasks":1.5}', ['/max_tasks']],
     ['depth', 'sync', `{"scope":${'['.repeat(20)}${']'.repeat(20)}}`, ['']],
-  ])('refuse %s with 400 and pointers, without a request to the daemon', async (_what, action, body, pointers) => {
-    const server = await startAdminServer();
-    const response = await server.control(action, body);
-    const problem = ProblemSchema.parse(await response.json());
-    expect([response.status, problem.code, problem.errors?.map(({ pointer }) => pointer)]).toEqual([
-      400,
-      'invalid_request',
-      pointers,
-    ]);
-    expect(server.daemon.requests).toEqual([]);
-    expect(Object.keys(Object.prototype)).toEqual([]);
-  });
+  ])(
+    'refuse %s with 400 and pointers, without a request to the daemon',
+    async (_what, action, body, pointers) => {
+      const server = await startAdminServer();
+      const response = await server.control(action, body);
+      const problem = ProblemSchema.parse(await response.json());
+      expect([response.status, problem.code, problem.errors?.map(({ pointer }) => pointer)]).toEqual([
+        400,
+        'invalid_request',
+        pointers,
+      ]);
+      expect(server.daemon.requests).toEqual([]);
+      expect(Object.keys(Object.prototype)).toEqual([]);
+    },
+  );
 
   it('refuse bodies that are too large, of another type, or coded', async () => {
     const server = await startAdminServer();

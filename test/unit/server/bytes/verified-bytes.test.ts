@@ -319,30 +319,27 @@ test('bytes that change between hashing and the next read never leave', async ()
 test.each([
   ['without a cache', 0],
   ['with a cache that has to let go all the time', 2.5 * MIB],
-])(
-  'reused memory is never overwritten before its bytes are sent, %s',
-  async (_name, cacheBytes) => {
-    const cdn = await startWithFiles({ limits: { blockCacheBytes: cacheBytes } });
-    const fileSize = large.length;
-    const request = async (order: number): Promise<void> => {
-      if (order % 4 === 3) {
-        // The client disconnects in the middle: its buffers must not be returned while the network may still read them.
-        const socket = await openSocket(cdn.port);
-        socket.write(`GET /${CDN_HOST}/large.bin HTTP/1.1\r\nHost: a\r\n\r\n`);
-        await once(socket, 'data');
-        socket.destroy();
-        return;
-      }
-      const start = order % 4 === 0 ? 0 : (order * 97_003) % (fileSize - 70_000);
-      const end = order % 4 === 0 ? fileSize : start + 65_536;
-      const { body } = await cdn.request('GET', 'large.bin', { range: `bytes=${start}-${end - 1}` });
-      expect(body.equals(large.subarray(start, end))).toBe(true);
-    };
-    for (let round = 0; round < 4; round += 1) {
-      await Promise.all(Array.from({ length: 24 }, async (_, order) => await request(order + 24 * round)));
+])('reused memory is never overwritten before its bytes are sent, %s', async (_name, cacheBytes) => {
+  const cdn = await startWithFiles({ limits: { blockCacheBytes: cacheBytes } });
+  const fileSize = large.length;
+  const request = async (order: number): Promise<void> => {
+    if (order % 4 === 3) {
+      // The client disconnects in the middle: its buffers must not be returned while the network may still read them.
+      const socket = await openSocket(cdn.port);
+      socket.write(`GET /${CDN_HOST}/large.bin HTTP/1.1\r\nHost: a\r\n\r\n`);
+      await once(socket, 'data');
+      socket.destroy();
+      return;
     }
-  },
-);
+    const start = order % 4 === 0 ? 0 : (order * 97_003) % (fileSize - 70_000);
+    const end = order % 4 === 0 ? fileSize : start + 65_536;
+    const { body } = await cdn.request('GET', 'large.bin', { range: `bytes=${start}-${end - 1}` });
+    expect(body.equals(large.subarray(start, end))).toBe(true);
+  };
+  for (let round = 0; round < 4; round += 1) {
+    await Promise.all(Array.from({ length: 24 }, async (_, order) => await request(order + 24 * round)));
+  }
+});
 
 test('popular blocks come from memory, from their second request', async () => {
   const cdn = await startWithFiles();

@@ -66,10 +66,13 @@ describe('the dashboard', () => {
     ]);
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('refuses %s and names the allowed methods', async (method) => {
-    const response = await ask('/admin/dashboard/', { method });
-    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-  });
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])(
+    'refuses %s and names the allowed methods',
+    async (method) => {
+      const response = await ask('/admin/dashboard/', { method });
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    },
+  );
 
   it('answers HEAD with only the head', async () => {
     const response = await ask('/admin/dashboard/main.js', { method: 'HEAD' });
