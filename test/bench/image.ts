@@ -33,7 +33,7 @@ interface Pair {
   readonly without: readonly [number, number];
 }
 
-/** What the image adds to its base image, and what its compile cache saves. */
+/** The size that the image adds to its base image, and the time that its compile cache saves. */
 export async function run({ rounds, workDirectory }: BenchOptions): Promise<BenchRow[]> {
   const docker = await startDocker();
   if (docker === null) return [];

@@ -275,7 +275,7 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('keeps key and token over upgrade, rollback, uninstall and a new installation, and also keeps claims and CRD', async () => {
+  it('keeps key, token, claims and CRD over upgrade, rollback, uninstall and a new installation', async () => {
     const set = ['--set', `publicBaseUrl=${PUBLIC_BASE_URL}`];
     release('install', 'kept', CHART, ...set);
     const before = [await secret('kept-slipway-signing'), await secret('kept-slipway-admin')];

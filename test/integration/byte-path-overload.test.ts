@@ -215,7 +215,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     await until(async () => (await descriptorsOf(served)) <= before.descriptors + DESCRIPTOR_SLACK);
   });
 
-  it('SIGTERM turns readiness first, serves during the delay, finishes transfers in progress, and exits with 0', async () => {
+  it('SIGTERM turns readiness, serves during the delay, finishes transfers, and exits with 0', async () => {
     const served = await serve(fastPath, { shutdown: { propagationDelaySeconds: 4, drainSeconds: 60 } });
     const idle = await HttpConnection.open(served.port);
     idle.send(renderRequest('GET', served.target(SMALL)));

@@ -121,7 +121,7 @@ describe('a change of settings without a restart', () => {
     expect((await fetch(system.cdn('empty.bytes'))).status).toBe(200);
   });
 
-  it('moves to another upstream, another log level and a token, and names the settings that need a restart', async () => {
+  it('applies a new upstream, log level and token, and names the settings that need a restart', async () => {
     const system = await servedSystem();
     const other = await temporaryDirectory();
     await writeReleaseTree(other, { id: 'r91_two', files: sampleFiles() });

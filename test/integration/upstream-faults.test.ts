@@ -138,7 +138,11 @@ const PERMANENT: ReadonlyArray<readonly [string, string, (tree: Map<string, Buff
     'upstream_truncated',
     (tree) => tree.set('release.json', tree.get('release.json')!.subarray(0, 200)),
   ],
-  ['a catalog that is no JSON', 'catalog_invalid', (tree) => tree.set('release.json', Buffer.from('<html>'))],
+  [
+    'a catalog that is not JSON',
+    'catalog_invalid',
+    (tree) => tree.set('release.json', Buffer.from('<html>')),
+  ],
 ];
 
 describe('an upstream that fails', () => {

@@ -116,7 +116,7 @@ describe('a server of two workers', () => {
     expect(await statuses(served, served.target(SMALL, 'r90_one'), 10)).toEqual(Array(10).fill(200));
   });
 
-  it('withdraws the release in all workers when one finds damage, also in one that starts later, until the repair', async () => {
+  it('withdraws a damaged release in all workers, also in one that starts later, until the repair', async () => {
     const served = await startWorkers();
     const path = served.store.pathOf(FILES[ROTTEN]);
     const file = await open(path, 'r+');

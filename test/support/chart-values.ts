@@ -26,7 +26,7 @@ export const CHART_VALUES: Readonly<Record<string, object>> = {
     autoscaling: { enabled: true, maxReplicas: 20 },
     podDisruptionBudget: { maxUnavailable: '25%' },
   },
-  'claims, keys and tokens that are there already': {
+  'claims, keys and tokens that already exist': {
     storage: { snapshot: { existingClaim: 'my-snapshot' }, data: { existingClaim: 'my-data' } },
     signing: {
       existingSecret: 'my-keys',

@@ -43,7 +43,7 @@ describe('new lines in a window on a log', () => {
     ['some more', [1, 2], [1, 2, 3, 4], [3, 4]],
     ['a window that moved', [1, 2, 3], [2, 3, 4], [4]],
     ['equal lines', [1, 1, 1], [1, 1, 1, 1], [1]],
-    ['equal lines in a full window: fewest are told', [7, 7], [7, 7], []],
+    ['equal lines in a full window: as few as possible', [7, 7], [7, 7], []],
     ['no overlap', [1, 2], [5, 6], [5, 6]],
     ['a shorter log, after a restart', [1, 2, 3], [9], [9]],
     ['the first lines', [], [1], [1]],

@@ -134,7 +134,7 @@ describe('slipway verify', () => {
     ],
     ['a manifest that is gone', async () => await rm(join(root, 'manifests', manifestName()))],
     [
-      'a record that is no record',
+      'a record that is invalid',
       async () => await truncateWritable(join(root, 'releases/official/r1.json'), 9),
     ],
     ['a FORMAT that is gone', async () => await rm(join(root, 'FORMAT'))],

@@ -32,7 +32,7 @@ async function refused(world: World, action: string, body: Record<string, unknow
 }
 
 describe('release-cleanup', () => {
-  test('releases that clients may still download stay, unless forced; then they leave the attestation first', async () => {
+  test('releases in use stay, unless forced; then they leave the attestation first', async () => {
     const world = await withReleases(4);
     expect(world.attested().retained.map((release) => release.release_id)).toEqual(['3.0', '2.0']);
     const gentle = await world.act('release-cleanup', { count: 1n });
@@ -187,7 +187,7 @@ describe('a localized release', () => {
     return world.attested().localized;
   }
 
-  test('is withdrawn when the official one is replaced, retained, and restored when the official one goes back', async () => {
+  test('is withdrawn and retained when its base is replaced, and restored with its base', async () => {
     const world = await withReleases(1);
     expect(await publishLocalized(world)).toMatchObject({
       release_id: '1.0-l1',

@@ -45,7 +45,7 @@ describe('the next slot', () => {
     );
   });
 
-  it('property: any delays between runs give at most one run per slot, and every slot on time if nothing is late', () => {
+  it('property: delays give at most one run per slot; without delays every slot is on time', () => {
     assert(
       property(every, array(integer({ min: 0, max: 500 }), { maxLength: 50 }), (interval, lags) => {
         let state = schedule({ next_run_unix_seconds: 1000, every_seconds: interval });

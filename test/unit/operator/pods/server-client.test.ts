@@ -27,7 +27,7 @@ describe('a call of the operator to a server', () => {
     expect(fake.actions[0]?.key).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('fails as what it is: refused, silent, or answered by another program', async () => {
+  it('fails with its cause: refused, silent, or answered by another program', async () => {
     const fake = await startFakeSlipway();
     const origin = `http://127.0.0.1:${fake.port}`;
     await expect(client.releaseStatus(origin, 'wrong')).rejects.toMatchObject({

@@ -34,7 +34,7 @@ describe('the credentials of the admin surface', () => {
     ['no scheme', '/admin/', { authorization: ADMIN_TOKEN }, 401],
     ['an empty bearer', '/admin/', { authorization: 'Bearer ' }, 401],
     ['a wrong token', '/admin/', { authorization: 'Bearer wrong' }, 401],
-    ['a token that goes on', '/admin/', { authorization: `Bearer ${ADMIN_TOKEN}x` }, 401],
+    ['a token with a suffix', '/admin/', { authorization: `Bearer ${ADMIN_TOKEN}x` }, 401],
     ['two words', '/admin/', { authorization: `Bearer ${ADMIN_TOKEN} x` }, 401],
     ['an empty parameter', '/admin/?svc_token=', {}, 401],
     ['both, equal', `/admin/?svc_token=${ADMIN_TOKEN}`, GOOD, 401],
@@ -64,7 +64,7 @@ describe('the credentials of the admin surface', () => {
     expect(answer.status).toBe(401);
   });
 
-  it('rotate without a restart: two are valid together, and the old one becomes invalid when its file is deleted', async () => {
+  it('rotate without a restart: two are valid together, and the old one until its file is deleted', async () => {
     const clock = new FakeClock();
     const server = await startAdminServer({ clock });
     const status = async (token: string): Promise<number> =>

@@ -184,7 +184,7 @@ test.each([31, 32, 33, 1000])(
   },
 );
 
-test('property: every remembered block was verified of this very state, and the most recently used is remembered', () => {
+test('property: remembered blocks were verified in this state, and the latest one is remembered', () => {
   const operation = fc.record({
     object: fc.nat(30),
     state: fc.nat(2),

@@ -302,7 +302,7 @@ test('current, retained and localized releases have their own bytes', async () =
   expect((await cdn.request('GET', 'x')).status).toBe(200);
 });
 
-test('a release that must not leave is 503 with reason and Retry-After, also for entries that it does not hold', async () => {
+test('a refused release is 503 with reason and Retry-After, also for entries that it does not hold', async () => {
   const cdn = await startWithFiles();
   cdn.serving.refused.set('r1', 'AttestationExpired');
   for (const path of ['a/small.bin', 'r1/a/small.bin', 'nothing']) {

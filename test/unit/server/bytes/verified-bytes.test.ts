@@ -165,7 +165,7 @@ describe.each([
     await expectRefused(cdn, 'small.bin', 'EntryDamaged');
   });
 
-  test('a file whose name is removed or replaced is served from the open descriptor, in its verified bytes', async () => {
+  test('a removed or replaced file is served from the open descriptor, in its verified bytes', async () => {
     const cdn = await startWithFiles({ ...options, limits: { blockCacheBytes: 0 } });
     await cdn.request('GET', 'small.bin');
     await writeFile(`${cdn.smallPath}.new`, patternBytes(5000, 99));
@@ -438,7 +438,7 @@ describe('clients that disconnect or stall', () => {
     expect(cdn.serving.reports).toEqual([]);
   });
 
-  test('a client that pauses in the middle gets the right bytes, whatever was read and released meanwhile', async () => {
+  test('a client that pauses gets the right bytes, whatever was read and released meanwhile', async () => {
     const cdn = await startCdn({ limits: { blockCacheBytes: 4 * MIB } });
     const entry = await storeObject(cdn.root, 'huge.bin', huge);
     cdn.serving.serve([fakeRelease({ releaseId: 'r1', entries: [entry] })]);

@@ -110,7 +110,7 @@ test('a cached body that the budget has no room for is sent in slices', async ()
 });
 
 test.each([
-  ['a path that is no resource', GET.replace(`/${CDN_HOST}/a.bin`, '/healthz'), '404'],
+  ['a path other than a resource', GET.replace(`/${CDN_HOST}/a.bin`, '/healthz'), '404'],
   ['an Authorization field', GET.replace('Host', 'Authorization: Basic eDp5\r\nHost'), '200'],
   ['a cookie', GET.replace('Host', 'Cookie: a=b\r\nHost'), '200'],
   ['a token in the query', GET.replace('a.bin', 'a.bin?svc_token=x'), '200'],

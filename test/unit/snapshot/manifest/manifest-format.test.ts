@@ -59,7 +59,7 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['a media type with a line break', line.replace('application/octet-stream', 'a/b\\nX: y')],
   ['blocks on a small entry', renderManifestEntry({ ...small, blocks: sampleDigest('x') })],
   ['no blocks on a large entry', line.replace('1048576', '1048577')],
-  ['blocks that are no digest', renderManifestEntry(large).replace(large.blocks ?? '', 'x')],
+  ['blocks that are not a digest', renderManifestEntry(large).replace(large.blocks ?? '', 'x')],
 ];
 
 /** Entries that are valid in odd ways. */

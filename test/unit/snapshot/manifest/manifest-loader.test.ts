@@ -88,7 +88,7 @@ describe('loadManifest', () => {
       'with a control character',
       Buffer.from(manifestText([sampleEntry('aXb', { size: 1 })]).replace('aXb', 'a\u0000b'), 'latin1'),
     ],
-    ['with bytes that are no UTF-8', Buffer.from(manifestText([sampleEntry('aéb', { size: 1 })]), 'latin1')],
+    ['with bytes that are not UTF-8', Buffer.from(manifestText([sampleEntry('aéb', { size: 1 })]), 'latin1')],
   ])('refuses a manifest %s as damaged, although its digest is right', async (_, bytes) => {
     const root = await temporaryDirectory();
     const snapshotId = await putManifest(root, bytes);

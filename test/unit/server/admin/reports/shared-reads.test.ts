@@ -50,7 +50,7 @@ const quiet = async (): Promise<void> => {
   }
 };
 
-test('callers that arrive while a read is running share the next one, and no caller gets data older than its request', async () => {
+test('callers during a read share the next one, and no caller gets data older than its request', async () => {
   const { ask, forwarded, settle } = shared();
   const first = ask(read());
   const next: Array<Promise<BoundedAnswer>> = [];
