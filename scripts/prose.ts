@@ -41,6 +41,20 @@ const CHECKED: readonly string[] = [
   'src/server/scrub',
   'src/server/workers',
   'src/snapshot',
+  'test/arch',
+  'test/bench',
+  'test/cluster',
+  'test/e2e/cluster',
+  'test/e2e/container',
+  'test/fakes',
+  'test/support',
+  'test/unit/attestation',
+  'test/unit/cli',
+  'test/unit/contract',
+  'test/unit/domain',
+  'test/unit/operator',
+  'test/unit/server',
+  'test/unit/snapshot',
 ];
 /** Folders of which only strings are checked, not comments. */
 const MESSAGES: readonly string[] = ['src/daemon', 'src/server'];

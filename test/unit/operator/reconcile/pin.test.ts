@@ -50,7 +50,7 @@ describe('a pin', () => {
     });
   });
 
-  it('of an official release waits for it, and never replaces a release', () => {
+  it('of an official release waits for it, and does not roll back to an old one', () => {
     expect(plan('official', 'next')).toMatchObject({
       kind: 'stalled',
       holdSync: false,

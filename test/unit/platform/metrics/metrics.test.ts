@@ -38,7 +38,7 @@ describe('createMetricsServer', () => {
     expect(await response.text()).toBe('');
   });
 
-  it.each(['/', '/metrics/', '/metricsx', '/admin/metrics', '/debug'])('rejects %s', async (path) => {
+  it.each(['/', '/metrics/', '/metricsx', '/admin/metrics', '/debug'])('does not serve %s', async (path) => {
     const { url } = await start();
     const response = await fetch(`${url}${path}`);
     expect(response.status).toBe(404);

@@ -64,7 +64,7 @@ describe('the credentials of the admin surface', () => {
     expect(answer.status).toBe(401);
   });
 
-  it('rotate without a restart: two are valid together, and the old one until its file is deleted', async () => {
+  it('rotate without a restart, and are refused when their file is deleted', async () => {
     const clock = new FakeClock();
     const server = await startAdminServer({ clock });
     const status = async (token: string): Promise<number> =>

@@ -46,7 +46,7 @@ describe('admin reads', () => {
     expect(server.daemon.requests).toEqual([]);
   });
 
-  it('compare Accept with the type even of bytes that are already validated', async () => {
+  it('check status and type even of bytes that were valid before', async () => {
     const server = await startAdminServer({ daemonTimeoutMs: 10_000 });
     const answer = async (headers: Record<string, string>, status = 200): Promise<number> => {
       server.daemon.setAnswer('/v1/reports/task.list', { status, body: '{"a":1}', headers });
