@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** What each layer of `src` may import from. The arrows point one way. */
+/** The layers that each layer of `src` may import. The arrows point one way. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   contract: ['domain'],
@@ -19,7 +19,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The rooms of each layer, from the bottom to the top. A room imports only from rooms that stand before it, so no circle is
+ * The rooms of each layer, from the bottom to the top. A room imports only rooms that stand before it, so no cycle is
  * possible. A name without a slash is the files in the layer's own folder. Rooms within a listed room belong to it.
  */
 const ROOMS: readonly string[] = `

@@ -16,7 +16,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const REFERENCE = join(ROOT, 'docs/reference');
 
 describe('the reference', () => {
-  it('is what the contract says', () => {
+  it('matches the contract', () => {
     const run = spawnSync(process.execPath, ['scripts/reference-docs.ts', '--check'], {
       cwd: ROOT,
       encoding: 'utf8',
@@ -25,7 +25,7 @@ describe('the reference', () => {
     expect(run.status).toBe(0);
   });
 
-  it('holds the document that the server serves', () => {
+  it('contains the document that the server serves', () => {
     const written: unknown = parse(readFileSync(join(REFERENCE, 'openapi.yaml'), 'utf8'));
     expect(written).toEqual(JSON.parse(JSON.stringify(buildOpenApi())));
   });

@@ -17,7 +17,7 @@ const manifest = JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8'))
   readonly devDependencies: Readonly<Record<string, string>>;
 };
 
-/** Oldest version of a package that may be locked, because of what was fixed in it. */
+/** The oldest version of a package that may be locked, because later versions fixed a vulnerability or bug. */
 const FLOORS: Readonly<Record<string, string>> = {
   'http-proxy-middleware': '4.1.1',
   httpxy: '0.5.5',

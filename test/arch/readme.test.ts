@@ -23,7 +23,7 @@ function tableAfter(text: string, line: string): string {
   return after.trimStart().split(/\n\n/)[0] ?? '';
 }
 
-/** A path with its parameters made anonymous, so that only its shape counts. */
+/** A path with anonymous parameters, so that only its shape counts. */
 function shapeOf(path: string): string {
   return path.replace(/\?.*$/, '').replaceAll(/\{[^}]*\}/g, '{}');
 }
@@ -68,7 +68,7 @@ describe('the routes of the README', () => {
   });
 
   it('are operations of the contract', () => {
-    // A resource path is one parameter in the contract: a release id in front of a destination is part of it.
+    // A resource path is one parameter in the contract; it includes a release id in front of a destination.
     const [resource = ''] = PUBLIC_OPERATIONS.getResource.path.split('{path}');
     const unknown = routes.filter((route) => {
       if (route.startsWith(resource)) return route.length === resource.length;

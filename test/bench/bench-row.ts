@@ -1,38 +1,38 @@
-/** How a bench is run. */
+/** Options of a bench run. */
 export interface BenchOptions {
   /** Measurements of each case; the median counts. */
   readonly rounds: number;
-  /** Small inputs: proves that the bench works, its numbers mean nothing. */
+  /** Small inputs: proves that the bench works; its numbers mean nothing. */
   readonly quick: boolean;
-  /** An empty directory for what the bench writes; the caller removes it. */
+  /** An empty directory for the files of the bench; the caller removes it. */
   readonly workDirectory: string;
 }
 
-/** What one side of a comparison did, medians of the rounds. */
+/** The medians of one side of a comparison. */
 export interface BenchPeer {
   readonly peer: string;
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** What one case gave. */
+/** The result of one case. */
 export interface BenchRow {
   readonly case: string;
   /** Median of the rounds. */
   readonly value: number;
   readonly unit: string;
-  /** What it is held against, for people. */
+  /** The bound that the value must meet, for readers. */
   readonly target: string;
   /** `null` when the case cannot be judged on this machine. */
   readonly pass: boolean | null;
   readonly rounds: readonly number[];
   readonly note: string;
-  /** Rounds that stayed noisy after repeats; absent where rounds are not watched one by one. */
+  /** Rounds that stayed noisy after repeats; absent where single rounds are not watched. */
   readonly noisyRounds?: number;
-  /** All sides, for machines. */
+  /** The medians of all sides, for programs. */
   readonly peers?: readonly BenchPeer[];
 }
 
-/** What every bench file exports. */
+/** The export of every bench file. */
 export interface BenchModule {
   run(options: BenchOptions): Promise<BenchRow[]>;
 }

@@ -13,7 +13,7 @@ import { startSlipwaySite } from './bytes/slipway-site.ts';
 import { verifyPeer } from './bytes/verify-peer.ts';
 import { runPairedRounds } from './paired-rounds.ts';
 
-/** Rounds and seconds of what is only reported. */
+/** Rounds and seconds of measurements that are only reported. */
 const OTHER_ROUNDS = 3;
 const OTHER_SECONDS = 1;
 
@@ -26,7 +26,10 @@ interface Bench {
   readonly others: readonly Peer[];
 }
 
-/** Resource bytes of the real server, metrics and verification on and no access log, against nginx with one worker. */
+/**
+ * Resource bytes of the real server, with metrics and verification and without access log, against nginx with one
+ * worker.
+ */
 export async function run(options: BenchOptions): Promise<BenchRow[]> {
   const missing = ['nginx', 'wrk', 'taskset'].filter((tool) => !hasTool(tool));
   const placement = missing.length === 0 ? findPlacement() : null;

@@ -18,25 +18,28 @@ import { largest, median } from './statistics.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const IDLE_CONNECTIONS = 5_000;
-/** They are opened in as many steps: the first ones live in memory that the process has left over from its start. */
+/**
+ * The connections are opened in this many steps. The first ones use memory that is left over from the start of the
+ * process.
+ */
 const IDLE_STEPS = 5;
 const STALLED_DOWNLOADS = 500;
 const WARM_CONNECTIONS = 10;
 const HALF_HEADS = 20;
-/** Processes begin with memory of their own: each of them is a round. */
+/** Processes start with different amounts of memory, so each process is a round. */
 const MOST_PROCESSES = 3;
-/** Memory counts as settled when it moves by less than this in a step; MiB and milliseconds. */
+/** Memory counts as settled when it changes by less than this in a step; MiB and milliseconds. */
 const SETTLED_MIB = 1;
 const SETTLE_STEP_MS = 500;
 const MOST_SETTLE_STEPS = 30;
 
-/** How many of each are held. */
+/** How many connections of each kind are held. */
 export interface HeldCounts {
   readonly idle: number;
   readonly stalled: number;
 }
 
-/** What connections cost the real server, and what the latency of others becomes while it is at something else. */
+/** The cost of connections on the real server, and the latency of other requests while it does other work. */
 export async function run(options: BenchOptions): Promise<BenchRow[]> {
   const placement = hasTool('taskset') ? findPlacement() : null;
   if (placement === null) {
@@ -101,9 +104,9 @@ async function measureIdle(site: SlipwaySite, options: BenchOptions, count: numb
 
 async function measureStalled(site: SlipwaySite, options: BenchOptions, count: number): Promise<BenchRow> {
   const url = (server: SlipwayServer): string => server.url('100m.bin');
-  // What the cache keeps would be counted otherwise, and what is in it costs a download nothing.
+  // Without the cache: its content would be counted too.
   const mebibytes = await inFreshServers(site, options, { cache: { blockBytes: 0 } }, async (server) => {
-    // Whatever happens only once is not what connections cost: verifying, compiling, making tables.
+    // One-time work is not a cost of connections: verifying, compiling, building tables.
     await (await fetch(url(server))).bytes();
     await (await holdStalled(url(server), WARM_CONNECTIONS)).close();
     const before = await settledBytes(server);

@@ -11,8 +11,9 @@ const MIB = 1024 * 1024;
 const FILE_BYTES = 64 * MIB;
 
 /**
- * BLAKE3 of files by the hash pool against b3sum, with the files in the page cache. The threads of the pool run already, as
- * they do in a daemon and a server; what their start adds is in the note. The order of the two changes from round to round.
+ * BLAKE3 of files by the hash pool against b3sum, with the files in the page cache. The threads of the pool already
+ * run, as in a daemon and a server; the note reports the cost of their start. The order of the two sides changes from
+ * round to round.
  */
 export async function run({ rounds, quick, workDirectory }: BenchOptions): Promise<BenchRow[]> {
   const paths = await writeFiles(workDirectory, quick ? 2 : 16);
@@ -29,9 +30,9 @@ export async function run({ rounds, quick, workDirectory }: BenchOptions): Promi
     const pool = createHashPool({ threads });
     const startedAt = performance.now();
     await Promise.all(paths.slice(0, threads).map(async (path) => await poolDigests(pool, [path])));
-    // The first file of each thread: its start and that file together, less what the file takes later.
+    // The first file of each thread: the start of the thread and that file together, minus the time of a later file.
     const first = (performance.now() - startedAt) / 1000;
-    // One round to warm the page cache and to see that both give the same.
+    // One round warms the page cache and checks that both sides agree.
     const expected = hasPeer ? peerDigests(peer, paths).digests : null;
     const found = (await poolDigests(pool, paths)).digests;
     if (expected !== null && expected.join() !== found.join()) throw new Error('b3sum gives other digests');

@@ -8,7 +8,7 @@ const MEBIBYTE = 1024 * 1024;
 const BASE = 'slipway-bench-base:1';
 const IMAGE = 'slipway-bench:1';
 
-/** In the container: loads the server with and without the compile cache of the image, in turns. */
+/** Runs in the container: loads the server with and without the compile cache of the image, in turns. */
 const STARTS = `
 import { spawnSync } from 'node:child_process';
 const start = (cache) => {
@@ -33,7 +33,7 @@ interface Pair {
   readonly without: readonly [number, number];
 }
 
-/** What the image adds to its base, and what its compile cache is worth. */
+/** The size that the image adds to its base image, and the time that its compile cache saves. */
 export async function run({ rounds, workDirectory }: BenchOptions): Promise<BenchRow[]> {
   const docker = await startDocker();
   if (docker === null) return [];

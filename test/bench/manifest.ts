@@ -20,7 +20,10 @@ const PAGE = 1000;
 const PAGE_REPEATS = 100;
 const LINE_FEED = 0x0a;
 
-/** A manifest of a million entries: what loading costs, what it keeps, and whether a page costs the same everywhere. */
+/**
+ * A manifest of a million entries: the cost of loading, the retained memory, and whether a page costs the same
+ * everywhere.
+ */
 export async function run({ rounds, quick, workDirectory }: BenchOptions): Promise<BenchRow[]> {
   const count = quick ? 20_000 : 1_000_000;
   const root = join(workDirectory, 'manifest');
@@ -63,7 +66,7 @@ export async function run({ rounds, quick, workDirectory }: BenchOptions): Promi
 
 interface Measurement {
   readonly seconds: number;
-  /** What `JSON.parse` of every line of the same file takes, on the main thread. */
+  /** Time of `JSON.parse` of every line of the same file, on the main thread. */
   readonly parseSeconds: number;
   readonly rss: number;
   readonly columns: number;
@@ -91,7 +94,7 @@ async function measure(root: string, snapshotId: SnapshotId): Promise<Measuremen
   };
 }
 
-/** Seconds to read the manifest file and parse each of its lines as JSON, which is the simplest loader there could be. */
+/** Seconds to read the manifest file and parse each line as JSON: the simplest possible loader. */
 function timeJsonParse(root: string, snapshotId: SnapshotId): number {
   const digest = manifestDigestOf(snapshotId);
   if (digest === null) throw new Error(`not a snapshot id: ${snapshotId}`);
@@ -105,7 +108,10 @@ function timeJsonParse(root: string, snapshotId: SnapshotId): number {
   return (performance.now() - started) / 1000;
 }
 
-/** The time of a page far in over the time of the first page; each the median of many, taken in turns. */
+/**
+ * The time of a page far into the list divided by the time of the first page. Each is the median of many, measured in
+ * turns.
+ */
 function pageRatio(index: ManifestIndex): number {
   const far = Math.floor(index.length * 0.9);
   const near: number[] = [];
@@ -140,7 +146,7 @@ async function writeManifest(root: string, count: number): Promise<SnapshotId> {
 function* entries(count: number): Generator<ManifestEntry> {
   for (let i = 0; i < count; i += 1) {
     const number = String(i).padStart(7, '0');
-    // Spread like digests, but without the time that a million digests take.
+    // Spread like digests, without the cost of a million real digests.
     const digest = BigInt.asUintN(64, BigInt(i + 1) * 0x9e37_79b9_7f4a_7c15n)
       .toString(16)
       .padStart(16, '0')

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { machineTime, ownProcessorSeconds } from './processor-time.ts';
 
-/** More than this makes a round a noisy one; shares of what all processors could do. */
+/** Above this a round is noisy; shares of the capacity of all processors. */
 const MOST_STEAL = 0.12;
 const MOST_FOREIGN = 0.2;
 
-/** Watches how much of the machine others used while a bench ran. */
+/** Watches how much of the machine other programs used during a bench. */
 export interface NoiseWatch {
   /** For example `steal 0.4 %`. */
   summary(): string;
 }
 
-/** Begins to watch. Reads `/proc/stat`, so it says nothing where there is none. */
+/** Starts watching. Reads `/proc/stat`; without that file the summary is empty. */
 export function watchNoise(): NoiseWatch {
   if (process.platform !== 'linux') return { summary: () => 'unknown on this system' };
   const round = beginRound();
@@ -30,7 +30,7 @@ export interface Noise {
   readonly foreign: number;
 }
 
-/** Begins a round; its end says what others used meanwhile. Linux only. */
+/** Starts a round; its end returns what others used meanwhile. Linux only. */
 export function beginRound(): { end(): Noise } {
   const before = machineTime();
   const ownBefore = ownProcessorSeconds();
@@ -47,7 +47,7 @@ export function beginRound(): { end(): Noise } {
   };
 }
 
-/** Whether a round says little because others were at work. */
+/** Whether a round is unreliable because others used the machine. */
 export function isNoisy({ steal, foreign }: Noise): boolean {
   return steal > MOST_STEAL || foreign > MOST_FOREIGN;
 }

@@ -8,7 +8,7 @@ import { quantile } from './statistics.ts';
 
 const PATIENCE_MS = 300_000;
 const AT_REST_MS = 60_000;
-/** As the operator is configured by default. */
+/** The default settings of the operator. */
 const DEFAULTS = [
   '--reconcile.intervalSeconds=30',
   '--pods.timeoutMs=5000',
@@ -16,7 +16,10 @@ const DEFAULTS = [
   '--log.level=info',
 ];
 
-/** Memory of the operator at rest, time until many objects are Ready, and time from a change to the status that says so. */
+/**
+ * Memory of the operator at rest, time until many objects are Ready, and time from a change to the status that reports
+ * it.
+ */
 export async function run(options: BenchOptions): Promise<BenchRow[]> {
   const ends: Array<() => Promise<void> | void> = [];
   const atEnd = (end: () => Promise<void> | void): void => {

@@ -1,9 +1,9 @@
 import { beginRound, isNoisy } from './noise.ts';
 import { median } from './statistics.ts';
 
-/** Fewer rounds than this without noise decide nothing. */
+/** With fewer clean rounds than this there is no verdict. */
 const FEWEST_CLEAN = 5;
-/** Noisy rounds are made again at most this often in one case, so that a run ends. */
+/** Noisy rounds are repeated at most this often per case, so that a run ends. */
 const MOST_REPEATS = 3;
 
 /** One round: both sides measured one after the other. */
@@ -14,7 +14,7 @@ export interface Pair<T> {
 
 /** All rounds of one case. */
 export interface PairedRounds<T> {
-  /** Those that count: the clean ones, or all of them when too few are clean. */
+  /** The rounds that count: the clean ones, or all of them when too few are clean. */
   readonly pairs: readonly Pair<T>[];
   /** How many stayed noisy after the repeats. */
   readonly noisyRounds: number;
@@ -22,16 +22,19 @@ export interface PairedRounds<T> {
   readonly isConclusive: boolean;
 }
 
-/** What {@link runPairedRounds} needs. */
+/** Options of paired rounds. */
 export interface PairedRoundsOptions<T> {
   readonly rounds: number;
-  /** Proves that the case works: no warm-up, no repeats, and nothing is conclusive. */
+  /** Proves that the case works: no warm-up, no repeats, and no conclusive result. */
   readonly quick: boolean;
   readonly ours: () => Promise<T>;
   readonly theirs: () => Promise<T>;
 }
 
-/** Measures two sides in turn, in the other order in every second round, and repeats rounds in which others were at work. */
+/**
+ * Measures two sides in turn, in reverse order in every second round, and repeats rounds in which others used the
+ * machine.
+ */
 export async function runPairedRounds<T>(options: PairedRoundsOptions<T>): Promise<PairedRounds<T>> {
   const { rounds, quick } = options;
   const clean: Pair<T>[] = [];
@@ -54,7 +57,7 @@ export async function runPairedRounds<T>(options: PairedRoundsOptions<T>): Promi
   };
 }
 
-/** The median of what each side was, by one of its figures. */
+/** The median of one figure of each side. */
 export function medianOf<T>(
   pairs: readonly Pair<T>[],
   side: keyof Pair<T>,

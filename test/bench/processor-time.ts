@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 
-/** USER_HZ, in which Linux shows processor time: 100 on every architecture that Node runs on. */
+/** USER_HZ, the unit in which Linux reports processor time: 100 on every architecture that Node runs on. */
 const TICKS_A_SECOND = 100;
 
-/** Where the fields that are read here stand in `/proc/PID/stat`, counted behind the name of the program; see proc(5). */
+/**
+ * Positions of the fields in `/proc/PID/stat` that are read here, counted after the name of the program; see proc(5).
+ */
 const PARENT = 1;
 const USER_AND_SYSTEM = [11, 12] as const;
 const OF_ENDED_CHILDREN = [13, 14] as const;
@@ -16,14 +18,14 @@ export function processorSeconds(pids: readonly number[]): number {
   return ticks / TICKS_A_SECOND;
 }
 
-/** Seconds of processor time of this process and of all that it started, ended ones included. */
+/** Seconds of processor time of this process and of all its children, including ended ones. */
 export function ownProcessorSeconds(): number {
   const family = familyOf([process.pid]);
   const self = family.get(process.pid) ?? [];
   return processorSeconds([process.pid]) + sum(self, OF_ENDED_CHILDREN) / TICKS_A_SECOND;
 }
 
-/** Bytes in memory of some running processes and their running children; pages that they share count for each. */
+/** Resident bytes of some running processes and their running children. Shared pages count for each process. */
 export function residentBytes(pids: readonly number[]): number {
   let bytes = 0;
   for (const pid of familyOf(pids).keys()) {
@@ -37,7 +39,7 @@ export function residentBytes(pids: readonly number[]): number {
 /** Seconds of processor time that the machine has spent, all processors together. */
 export interface MachineTime {
   readonly total: number;
-  /** In programs and in the system on their behalf; interrupts are nobody's. */
+  /** In programs and in the system on their behalf, without interrupts. */
   readonly programs: number;
   /** Taken by other guests of the same host. */
   readonly steal: number;
@@ -55,12 +57,12 @@ export function machineTime(): MachineTime {
   return { total: programs + idle + wait + hard + soft + steal, programs, steal };
 }
 
-/** A running process and all below it. */
+/** A running process and all its descendants. */
 export function processFamily(pid: number): readonly number[] {
   return [...familyOf([pid]).keys()];
 }
 
-/** The stat fields of some processes and of all below them. */
+/** The stat fields of some processes and of all their descendants. */
 function familyOf(pids: readonly number[]): Map<number, readonly string[]> {
   const all = new Map<number, readonly string[]>();
   for (const name of readdirSync('/proc')) {
@@ -82,7 +84,7 @@ function familyOf(pids: readonly number[]): Map<number, readonly string[]> {
 function statFields(pid: number): readonly string[] | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program is in parentheses and may hold anything.
+    // The name of the program is in parentheses and may contain anything.
     return text.slice(text.lastIndexOf(')') + 2).split(' ');
   } catch {
     // It ended after it was listed.

@@ -12,11 +12,11 @@ import { largest, quantile } from './statistics.ts';
 
 const MIB = 1024 * 1024;
 const CDN_HOST = 'cdn.bench.invalid';
-/** The budget of the server's block cache, MiB, and what fills it. */
+/** The budget of the server's block cache, MiB, and the data that fills it. */
 const CACHE_MIB = 256;
 const FILM_MIB = 300;
 
-/** Memory of both processes and the longest stall of a request, at a release of 200,000 entries and its successor. */
+/** Memory of both processes and the longest stall of a request, with a release of 200,000 entries and its successor. */
 export async function run(options: BenchOptions): Promise<BenchRow[]> {
   const entryCount = options.quick ? 10_000 : 200_000;
   const upstream = await startLargeUpstream(entryCount, FILM_MIB);
@@ -113,7 +113,7 @@ async function startPair(
       shutdown: { propagationDelaySeconds: 0 },
       log: { level: 'warn' },
     }),
-    // The log line with the address is written at info; the level above is for requests only.
+    // The log line with the address is at level info. The level above is only for requests.
   );
   const server = await startSlipway('server', ['--config', serverFile, '--log.level=info']);
   return { daemon, server };
@@ -142,7 +142,7 @@ async function syncAndWait(
   }
 }
 
-/** Downloads more than the cache holds, often enough that it keeps what it can. */
+/** Downloads more than the cache holds, often enough to fill it. */
 async function fillCache(server: SlipwayProcess): Promise<void> {
   for (let download = 0; download < 3; download += 1) {
     const answer = await fetch(`${server.url}/${CDN_HOST}/scale-1/${LARGE_UPSTREAM_FILM}`);
@@ -156,7 +156,7 @@ async function fillCache(server: SlipwayProcess): Promise<void> {
 interface Latencies {
   readonly p99: number;
   readonly longest: number;
-  /** Longest request within two seconds before the switch was seen. */
+  /** Longest request within two seconds before the switch was noticed. */
   readonly longestSwitch: number;
 }
 

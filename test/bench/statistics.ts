@@ -1,4 +1,4 @@
-/** The median of some numbers; the mean of the middle two when their count is even. */
+/** The median of some numbers; with an even count, the mean of the middle two. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
@@ -12,7 +12,7 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
-/** The largest of some numbers, none of them negative; there may be more than a call takes arguments. */
+/** The largest of some non-negative numbers. There may be more of them than a call takes arguments. */
 export function largest(values: readonly number[]): number {
   return values.reduce((most, value) => Math.max(most, value), 0);
 }

@@ -16,7 +16,7 @@ import { median } from './statistics.ts';
 
 const execute = promisify(execFile);
 const PARALLEL = 8;
-/** How long nginx may take to come up. */
+/** How long nginx may take to start. */
 const START_MS = 10_000;
 
 interface Corpus {
@@ -25,7 +25,7 @@ interface Corpus {
   stop(): void;
 }
 
-/** Sync of a `manifest` upstream against `curl --parallel` of the same files and `b3sum` of what it wrote. */
+/** Sync of a `manifest` upstream against `curl --parallel` of the same files and `b3sum` of the result. */
 export async function run(options: BenchOptions): Promise<BenchRow[]> {
   const fileCount = options.quick ? 500 : 5000;
   const corpus = await makeCorpus(
@@ -83,7 +83,7 @@ async function makeCorpus(directory: string, count: number, totalBytes: number):
   const average = totalBytes / count;
   for (let i = 0; i < count; i += 1) {
     const name = `f${String(i).padStart(5, '0')}.bin`;
-    // From a tenth to nearly twice the average: the mean stays.
+    // From a tenth to nearly twice the average, so the mean stays.
     const bytes = random.bytes(Math.floor(average * (0.1 + (1.8 * random.below(1000)) / 999)));
     await writeFile(join(files, name), bytes);
     names.push(name);
@@ -112,7 +112,7 @@ http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
   return { url, names, stop: () => nginx.kill('SIGTERM') };
 }
 
-/** Started by root, nginx would serve as `nobody`, who may not read the working directory. */
+/** When root starts nginx, it would run as `nobody`, which may not read the working directory. */
 function userLine(): string {
   return process.getuid?.() === 0 ? 'user root; ' : '';
 }

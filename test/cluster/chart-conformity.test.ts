@@ -26,7 +26,7 @@ const programs = kubeTools(
   'servicemonitors.yaml',
 );
 
-/** What kube-score dislikes and we want, each with the reason. */
+/** The complaints of kube-score that we accept, each with the reason. */
 const ACCEPTED: Readonly<Record<string, string>> = {
   'container-image-pull-policy':
     'releases are pinned by tag or digest, and a node must start a pod without the registry',
@@ -36,7 +36,7 @@ const ACCEPTED: Readonly<Record<string, string>> = {
   'pod-networkpolicy': 'the pod of helm test lives for seconds and is not reachable',
 };
 
-/** What kubeconform says of one object. */
+/** The verdict of kubeconform on one object. */
 interface Conformity {
   readonly kind: string;
   readonly name: string;
@@ -44,7 +44,7 @@ interface Conformity {
   readonly msg: string;
 }
 
-describe.skipIf(programs === null)('what the chart renders', () => {
+describe.skipIf(programs === null)('the rendered chart', () => {
   let home = '';
   let schemas = '';
 
@@ -58,7 +58,7 @@ describe.skipIf(programs === null)('what the chart renders', () => {
   const conformityOf = (objects: string): Conformity[] => {
     const { stdout, stderr } = runKubeconform(programs?.kubeconform ?? '', schemas, objects);
     expect(stderr).toBe('');
-    // A document that holds a comment alone has no kind.
+    // A document that consists of a comment has no kind.
     return (JSON.parse(stdout) as { resources: Conformity[] }).resources.filter(({ kind }) => kind !== '');
   };
   const expectConforming = (objects: string): void => {
@@ -98,15 +98,18 @@ describe.skipIf(programs === null)('what the chart renders', () => {
     expectConforming(render(values));
   });
 
-  it.each(['manifests/install.yaml', 'manifests/samples/releasechannels.yaml'])('so does %s', (file) => {
-    expectConforming(readFileSync(join(ROOT, file), 'utf8'));
-  });
+  it.each(['manifests/install.yaml', 'manifests/samples/releasechannels.yaml'])(
+    '%s conforms, too',
+    (file) => {
+      expectConforming(readFileSync(join(ROOT, file), 'utf8'));
+    },
+  );
 
   it.each([
     ['a field that nobody knows', 'replicas:', 'replicaz:', 'replicaz'],
     ['a text for a number', /replicas: \d+/, 'replicas: many', 'replicas'],
     ['a kind that nobody knows', 'kind: Deployment', 'kind: Deploiment', 'could not find schema'],
-  ])('%s is found', (_, wanted, broken, message) => {
+  ])('is rejected with %s', (_, wanted, broken, message) => {
     const rendered = render({});
     const objects = rendered.replace(wanted, broken);
     expect(objects).not.toBe(rendered);
@@ -115,7 +118,7 @@ describe.skipIf(programs === null)('what the chart renders', () => {
     expect(found[0]?.msg).toContain(message);
   });
 
-  it('has nothing that kube-score dislikes but what we accepted', () => {
+  it('has only the complaints of kube-score that we accepted', () => {
     const found = new Set<string>();
     for (const values of Object.values(CHART_VALUES)) {
       const run = spawnSync(programs?.['kube-score'] ?? '', ['score', '--output-format', 'json', '-'], {

@@ -118,7 +118,7 @@ describe.skipIf(programs === null)('the chart', () => {
       const objects = objectsOf(values);
       const templates = objects.filter(({ kind }) => kind === 'Deployment');
       expect(templates.length).toBeGreaterThan(0);
-      // Pod security refuses pods, not what makes them.
+      // Pod security rejects pods, not the objects that create them.
       const pods = templates.map(({ metadata, spec }) => ({
         apiVersion: 'v1',
         kind: 'Pod',
@@ -194,7 +194,7 @@ describe.skipIf(programs === null)('the chart', () => {
     ]);
     expect(writable(initContainers[0]?.volumeMounts ?? [])).toEqual(['snapshot', 'data', 'tmp']);
     expect(writable(containers[0]?.volumeMounts ?? [])).toEqual(['state']);
-    // The private key and the databases are not even there.
+    // The private key and the databases are not mounted.
     expect(containers[0]?.volumeMounts.map(({ name }) => name)).toEqual([
       'config',
       'trusted',
@@ -212,7 +212,7 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(grace({ propagationDelaySeconds: 7.5, drainSeconds: 120 })).toBe(183);
   });
 
-  it('lets the operator do what it needs and no more, where it is told to', () => {
+  it('gives the operator exactly the permissions it needs, in its configured namespaces', () => {
     const rolesOf = (operator: object): Array<readonly [string, string | undefined, unknown]> =>
       objectsOf({ admin: { exposeControl: true }, operator: { enabled: true, ...operator } })
         .filter(({ kind }) => kind.endsWith('Role'))
@@ -231,7 +231,7 @@ describe.skipIf(programs === null)('the chart', () => {
     ]);
   });
 
-  it('gives a token of Kubernetes to the operator alone', () => {
+  it('gives a Kubernetes token to the operator alone', () => {
     const pods = objectsOf({ admin: { exposeControl: true }, operator: { enabled: true } }).flatMap(
       ({ kind, metadata, spec }) =>
         kind === 'Deployment' || kind === 'Pod'
@@ -245,7 +245,7 @@ describe.skipIf(programs === null)('the chart', () => {
     ]);
   });
 
-  it('names no image and no address but those that are set', () => {
+  it('names only the configured images and addresses', () => {
     const text = render({ image: { repository: 'registry.internal/slipway', tag: '1' } }).stdout;
     const images = [...text.matchAll(/image: (\S+)/g)].map(([, image]) => image);
     expect(new Set(images)).toEqual(new Set(['registry.internal/slipway:1']));
@@ -275,7 +275,7 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('keeps key and token over upgrade, rollback, uninstall and a new installation; claims and CRD stay too', async () => {
+  it('keeps key, token, claims and CRD over upgrade, rollback, uninstall and a new installation', async () => {
     const set = ['--set', `publicBaseUrl=${PUBLIC_BASE_URL}`];
     release('install', 'kept', CHART, ...set);
     const before = [await secret('kept-slipway-signing'), await secret('kept-slipway-admin')];
@@ -312,20 +312,20 @@ describe.skipIf(programs === null)('the chart', () => {
     release('uninstall', 'kept');
   });
 
-  it.each(['scripts/chart.ts', 'scripts/manifests.ts'])('is what %s writes', (script) => {
+  it.each(['scripts/chart.ts', 'scripts/manifests.ts'])('is the output of %s', (script) => {
     const run = spawnSync(process.execPath, [script, '--check'], { cwd: ROOT, encoding: 'utf8' });
     expect(run.stderr).toBe('');
     expect(run.status).toBe(0);
   });
 
   it.each(globSync('manifests/samples/values-*.yaml', { cwd: ROOT }))('installs with %s', (file) => {
-    // Claims stay, so each has a name of its own.
+    // Claims stay, so each has its own name.
     const name = basename(file, '.yaml');
     release('install', name, CHART, '--values', file);
     release('uninstall', name);
   });
 
-  it('leaves the CRD to the installation that brought it', () => {
+  it('leaves the CRD to the installation that created it', () => {
     const set = ['--set', `publicBaseUrl=${PUBLIC_BASE_URL}`];
     release('install', 'kept', CHART, ...set);
     expect(release('install', 'second', CHART, ...set)).toContain(
@@ -349,7 +349,7 @@ describe.skipIf(programs === null)('the chart', () => {
     const channels = apply('manifests/samples/releasechannels.yaml');
     expect(channels.stderr).toBe('');
     expect(String(channels.stdout).trim().split('\n')).toHaveLength(2);
-    // Nothing in it says that Helm looks after it.
+    // Nothing in it says that Helm manages it.
     const [, ...objects] = readFileSync(join(ROOT, 'manifests/install.yaml'), 'utf8').split('---\n');
     expect(objects.join('')).not.toMatch(/helm/i);
   });

@@ -7,7 +7,7 @@ import { sharedFixture } from '../support/shared-fixture.ts';
 import { until } from '../support/until.ts';
 
 const missing = kubeTools('etcd', 'kube-apiserver') === null;
-/** Shorter than the defaults, so that the tests are; long enough for a busy machine to renew in time. */
+/** Shorter than the defaults, to keep the tests short; long enough to renew in time on a busy machine. */
 const FAST = ['--election.leaseSeconds=6', '--election.renewSeconds=4', '--election.retrySeconds=0.5'];
 
 describe.skipIf(missing)('of two operators', () => {
@@ -83,14 +83,14 @@ describe.skipIf(missing)('of two operators', () => {
     expect(fake.actions.map(({ action }) => action)).toEqual(['schedule-add', 'sync', 'sync']);
   });
 
-  it('one that ends in order gives the lease up, so that the other need not wait', async () => {
+  it('one that stops cleanly releases the lease, so that the other need not wait', async () => {
     const { namespace, leader, standby } = await scene();
     const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/slipway-operator`;
     expect(await leader.stop()).toBe(0);
     expect(leader.lines.join('\n')).toContain('the lease is released');
     await until(() => leads(standby), PATIENCE_MS);
     await request(namespace, 'afterwards');
-    // Once more without anybody: the lease on the API server says so itself.
+    // Again without a standby: the lease on the API server itself is released.
     expect(await standby.stop()).toBe(0);
     const { body } = await world().plane.request('GET', path);
     expect(body).toMatchObject({ spec: { holderIdentity: '', leaseDurationSeconds: 1 } });

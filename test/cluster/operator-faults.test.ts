@@ -15,7 +15,7 @@ import { sharedFixture } from '../support/shared-fixture.ts';
 import { until } from '../support/until.ts';
 
 const missing = kubeTools('etcd', 'kube-apiserver') === null;
-/** Looks at everything this seldom, so that only a watch can bring news in time. */
+/** Such a long interval that only a watch can bring changes in time. */
 const SELDOM = '--reconcile.intervalSeconds=3600';
 const CHANNELS = 'releasechannels';
 
@@ -29,7 +29,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
     readonly operator: SlipwayProcess;
   }
 
-  /** A Ready channel, an operator behind a proxy, and watches that bring all news. */
+  /** A Ready channel, an operator behind a proxy, and watches that deliver all changes. */
   async function scene(args: readonly string[] = []): Promise<Scene> {
     const namespace = await world().createNamespace();
     const [fake] = await startFakes(1);
@@ -42,7 +42,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
     return { namespace, fake: fake!, proxy, operator };
   }
 
-  /** The objects of other tests have no operator any more that would let them go. */
+  /** Removes the finalizers of other tests' objects, because their operators have ended. */
   async function forsakeOthers(namespace: string): Promise<void> {
     const root = '/apis/slipway.dev/v1alpha1';
     const { body } = await world().plane.request('GET', `${root}/${CHANNELS}`);
@@ -68,7 +68,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
     await until(() => Number(fake.schedules.get(id)?.every_seconds) === seconds, PATIENCE_MS);
   }
 
-  it('drops the watches is watched again from where it was, without a list', async () => {
+  it('drops the watches is watched again from the same version, without a list', async () => {
     const all = await scene();
     const before = lists(all.proxy, CHANNELS);
     all.proxy.cutWatches();
@@ -101,7 +101,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
     await seesChange(all, 63);
   });
 
-  it('is overloaded is asked less often, and not before it says', async () => {
+  it('is overloaded gets fewer requests, and none before the delay it asks for', async () => {
     const all = await scene();
     all.proxy.setFault(() => ({
       status: 429,
@@ -140,7 +140,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
     await until(async () => (await fetch(`${operator.url}/readyz`)).ok, PATIENCE_MS);
   });
 
-  it('gives no permission is named once a kind, and /readyz says what is missing', async () => {
+  it('gives no permission is named once per kind, and /readyz says which permission is missing', async () => {
     const namespace = await world().createNamespace();
     const role = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles/operator`;
     const { body } = await world().plane.request('GET', role);
@@ -164,7 +164,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
     expect((await fetch(`${operator.url}/livez`)).status).toBe(200);
   });
 
-  it('does not let it read Secrets is said in the status and at /readyz, until it does', async () => {
+  it('denies access to Secrets is named in the status and at /readyz, until it allows it', async () => {
     const namespace = await world().createNamespace();
     const role = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles/operator`;
     const { body } = await world().plane.request('GET', role);
@@ -189,12 +189,12 @@ describe.skipIf(missing)('an operator whose API server', () => {
     expect(said).toHaveLength(1);
   });
 
-  it('loses the definition, and gets it again, is followed again', async () => {
+  it('loses the definition and gets it back is followed again', async () => {
     const all = await scene();
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/releasechannels.slipway.dev';
     await forsakeOthers(all.namespace);
     await world().plane.request('DELETE', path);
-    // The objects go first, and each of them waits for its schedules to be removed.
+    // The objects are deleted first, and each of them waits for its schedules to be removed.
     await until(() => all.fake.schedules.size === 0, PATIENCE_MS);
     await until(async () => (await world().plane.request('GET', path)).status === 404, PATIENCE_MS);
     await until(async () => (await fetch(`${all.operator.url}/readyz`)).status === 503, PATIENCE_MS);
@@ -204,12 +204,12 @@ describe.skipIf(missing)('an operator whose API server', () => {
     await until(async () => (await fetch(`${all.operator.url}/readyz`)).ok, PATIENCE_MS);
   });
 
-  it('is stopped for a while and started again is found again, and serving never depended on it', async () => {
+  it('is stopped for a while and started again is followed again, and serving never depended on it', async () => {
     const namespace = await world().createNamespace();
     const [fake] = await startFakes(1);
     await world().expose(namespace, 'slipway', [fake!]);
     await world().apply(namespace, 'official', { sync: { interval: '1h' } });
-    // Longer than the stop, which would otherwise end the leadership and with it the process.
+    // Longer than the stop. Otherwise the leadership would end, and with it the process.
     const args = ['--election.leaseSeconds=120', '--election.renewSeconds=110'];
     const operator = await world().startOperator(namespace, { args });
     await world().untilCondition(namespace, 'official', 'Ready', 'True');

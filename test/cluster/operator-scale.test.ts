@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 const missing = kubeTools('etcd', 'kube-apiserver') === null;
 const COUNT = 1_000;
 const MANY_MS = 240_000;
-/** Well beyond what is reached, so that it fails for a leak and not for a busy machine. */
+/** Well above the usual value, so that it fails for a leak and not for a busy machine. */
 const RESIDENT_MAX_MIB = 260;
 
 describe.skipIf(missing)('a thousand ReleaseChannels', () => {

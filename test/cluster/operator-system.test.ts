@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 
 const missing = kubeTools('etcd', 'kube-apiserver') === null;
 
-/** A real daemon and a real server whose admin surface takes the token of the fakes. */
+/** A real daemon and a real server whose admin surface accepts the token of the fakes. */
 async function realSystem(): Promise<TestSystem> {
   const upstream = await temporaryDirectory();
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
@@ -48,7 +48,7 @@ describe.skipIf(missing)('an operator with a real server and its daemon', () => 
       async () => (await world().get(namespace, 'official'))?.status?.lastHandledReconcileAt === 'first',
       PATIENCE_MS,
     );
-    // The daemon cannot publish localized releases yet or has nothing to publish: either is said in its words.
+    // The daemon cannot publish localized releases yet or has nothing to publish. The status quotes its error.
     await world().untilCondition(namespace, 'localized', 'Stalled', 'True');
 
     const schedules = async (): Promise<string[]> => {

@@ -8,7 +8,7 @@ const missing = kubeTools('etcd', 'kube-apiserver') === null;
 describe.skipIf(missing)('the definition of ReleaseChannel', () => {
   const world = sharedFixture(requireOperatorWorld);
 
-  /** What the API server says to a spec; empty when it takes it. */
+  /** The error of the API server for a spec; empty when it accepts the spec. */
   async function refusal(spec: object, name = 'refused'): Promise<string> {
     const { status, body } = await world().apply('default', name, spec);
     return status < 300 ? '' : (body as { message: string }).message;
@@ -26,12 +26,12 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
       { channel: 'localized', retention: { keep: 2 } },
       'retention counts for both channels of a server: set it on the official ReleaseChannel',
     ],
-    ['an interval that is no duration', { sync: { interval: '15 minutes' } }, 'spec.sync.interval'],
+    ['an interval that is not a duration', { sync: { interval: '15 minutes' } }, 'spec.sync.interval'],
     ['an interval of nothing', { sync: { interval: '' } }, 'spec.sync.interval'],
     ['an interval that is too short', { sync: { interval: '29s' } }, 'must be from 30s to 8760h'],
     ['an interval that is too long', { verify: { interval: '8761h' } }, 'must be from 1m to 8760h'],
     ['to keep nothing', { retention: { keep: 0 } }, 'spec.retention.keep'],
-    ['a release that is no release id', { release: '../r1' }, 'spec.release'],
+    ['an invalid release id', { release: '../r1' }, 'spec.release'],
     ['a port that does not exist', { serverRef: { name: 'slipway', port: 70_000 } }, 'spec.serverRef.port'],
     [
       'a Service of another namespace',
@@ -49,7 +49,7 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
     expect(await refusal({}, 'n'.repeat(50))).toBe('');
   });
 
-  it('refuses to change what an object stands for', async () => {
+  it('refuses to change the identity of an object', async () => {
     expect(await refusal({}, 'fixed')).toBe('');
     const message = 'cannot be changed: create another ReleaseChannel';
     expect(await refusal({ channel: 'localized' }, 'fixed')).toContain(
@@ -61,7 +61,7 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
     expect(await refusal({ serverRef: { name: 'slipway', port: 81 } }, 'fixed')).toBe('');
   });
 
-  it('drops what it does not know, and fills in the default', async () => {
+  it('drops unknown fields, and fills in the default', async () => {
     expect(await refusal({ unknown: 1, verify: { interval: '1h30m' } }, 'filled')).toContain('unknown');
     const path = '/apis/slipway.dev/v1alpha1/namespaces/default/releasechannels';
     const { status, body } = await world().plane.request('POST', path, {
@@ -107,7 +107,7 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
     expect(status.acceptedNames.shortNames).toEqual(['relch']);
   });
 
-  it('shows what is served, whether it is sound, and since when, as kubectl asks for it', async () => {
+  it('shows the served release, its verdict and since when, in the columns of kubectl', async () => {
     expect(await refusal({}, 'shown')).toBe('');
     const path = '/apis/slipway.dev/v1alpha1/namespaces/default/releasechannels/shown';
     const condition = {

@@ -18,7 +18,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     readonly operator: SlipwayProcess;
   }
 
-  /** A namespace with a server of some pods, and an operator that looks after it. */
+  /** A namespace with a server of some pods, and an operator that watches it. */
   async function scene(pods = 1): Promise<Scene> {
     const namespace = await world().createNamespace();
     const fakes = await startFakes(pods);
@@ -69,7 +69,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     ['ReleaseNotAuthorized', { Attested: 'False', SnapshotBound: 'Unknown', Represented: 'Unknown' }],
     ['ManifestDamaged', { Attested: 'True', SnapshotBound: 'False', Represented: 'Unknown' }],
     ['EntryDamaged', { Attested: 'True', SnapshotBound: 'True', Represented: 'False' }],
-  ] as const)('takes %s of a verdict over unchanged, at its stage, and recovers', async (reason, stages) => {
+  ] as const)('copies %s of a verdict unchanged, at its stage, and recovers', async (reason, stages) => {
     const { namespace, first } = await scene();
     first.setVerdict('official', reason);
     await world().apply(namespace, 'official');
@@ -81,7 +81,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
   });
 
-  it('says what each pod serves, and is Ready only when all serve the same', async () => {
+  it('says which release each pod serves, and is Ready only when all serve the same', async () => {
     const { namespace, fakes } = await scene(3);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
@@ -102,7 +102,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(status.pods[2]).toMatchObject({ name: 'slipway-pod-2', serving: 'Unknown' });
   });
 
-  it('does not believe old evidence: without an answer everything becomes Unknown', async () => {
+  it('does not trust old evidence: without an answer everything becomes Unknown', async () => {
     const { namespace, first } = await scene();
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
@@ -131,7 +131,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(status.pods.map(({ name }) => name)).toEqual(['slipway-pod-7']);
   });
 
-  it('stalls with the reason, without a hot loop, and goes on when it is put right', async () => {
+  it('stalls with the reason, without a hot loop, and recovers when the cause is fixed', async () => {
     const { namespace, first, operator } = await scene();
     const secrets = `/api/v1/namespaces/${namespace}/secrets`;
     await world().apply(namespace, 'official', { serverRef: { name: 'slipway', port: 81 } });
@@ -153,7 +153,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await until(() => first.requests.length > before, PATIENCE_MS);
     const [begin, count] = [performance.now(), first.requests.length];
     await until(() => first.requests.length > count + 6, PATIENCE_MS);
-    // At one look a second, with two requests each; a hot loop makes thousands.
+    // One check a second makes two requests each; a hot loop makes thousands.
     expect(performance.now() - begin).toBeGreaterThan(1_000);
     await world().plane.request('PATCH', `${secrets}/admin`, {
       contentType: 'application/merge-patch+json',
@@ -193,7 +193,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await world().untilCondition(namespace, 'official', 'Reconciling', 'False', 'UpToDate');
   });
 
-  it('keeps its schedules equal to the spec, whoever changes them, and leaves others alone', async () => {
+  it('keeps its schedules equal to the spec, despite changes by others, and leaves other schedules alone', async () => {
     const { namespace, first } = await scene();
     await world().apply(namespace, 'official', {
       sync: { interval: '15m' },
@@ -271,7 +271,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(first.schedules.get(sync)?.enabled).toBe(false);
   });
 
-  it('is reconciled, and synced once, when the annotation asks for it', async () => {
+  it('is reconciled, and synced once, when the annotation requests it', async () => {
     const { namespace, first } = await scene();
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
@@ -309,7 +309,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     );
   });
 
-  it('tells of a change once, and of no change never', async () => {
+  it('reports a change exactly once', async () => {
     const { namespace, first } = await scene();
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
@@ -332,7 +332,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
   });
 
   describe('that is deleted', () => {
-    it('takes its schedules along', async () => {
+    it('deletes its schedules too', async () => {
       const { namespace, first } = await scene();
       await world().apply(namespace, 'official', { sync: { interval: '15m' }, verify: { interval: '24h' } });
       await world().untilCondition(namespace, 'official', 'Ready', 'True');
@@ -341,7 +341,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       expect(ids(first)).toEqual([]);
     });
 
-    it('goes at once when its Service is gone', async () => {
+    it('is removed immediately when its Service is gone', async () => {
       const { namespace } = await scene();
       await world().apply(namespace, 'official', { sync: { interval: '15m' } });
       await world().untilCondition(namespace, 'official', 'Ready', 'True');
@@ -351,7 +351,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       await until(async () => (await world().get(namespace, 'official')) === null, PATIENCE_MS);
     });
 
-    it('goes after a bounded time when its server does not answer, and says what is left there', async () => {
+    it('is removed after a bounded time when its server does not answer, and says what is left there', async () => {
       const namespace = await world().createNamespace();
       const [fake] = await startFakes(1);
       await world().expose(namespace, 'slipway', [fake!]);

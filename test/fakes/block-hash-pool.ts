@@ -2,7 +2,7 @@ import { readSync } from 'node:fs';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import type { HashPool } from '../../src/platform/hashing/digests.ts';
 
-/** The part of a hash pool that readers of blocks use, without threads; its digests are real. */
+/** The part of a hash pool that readers of blocks use, without threads. Its digests are real. */
 export function createBlockHashPool(): Pick<HashPool, 'hashBlock'> {
   return {
     hashBlock: async (fd, start, end) => {

@@ -52,7 +52,7 @@ export class FakeClock implements Clock {
     });
   }
 
-  /** Moves both clocks forward and wakes every sleeper on the way in order, also those that sleep again meanwhile. */
+  /** Moves both clocks forward and wakes every sleeper on the way in order, including those that sleep again. */
   async advance(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
     await settle();
@@ -66,7 +66,7 @@ export class FakeClock implements Clock {
     this.#moveTo(end);
   }
 
-  /** Moves both clocks forward at once, serving nobody on the way: what a process sees that stood still. */
+  /** Moves both clocks forward in one step and wakes nobody on the way, as for a process that stood still. */
   jumpAhead(ms: number): void {
     this.#moveTo(this.#monotonic + ms);
   }

@@ -68,20 +68,20 @@ export function fakeManifestIndex(
   };
 }
 
-/** Text that is known to be a destination. */
+/** Brands a text that is known to be a destination. */
 export function destinationOf(text: string): Destination {
   const destination = parseDestination(text);
   if (!destination.ok) throw new Error(destination.error);
   return destination.value;
 }
 
-/** A serving that a test arranges, and that writes down what is reported. */
+/** A serving that a test controls. It records the reports. */
 export class FakeServing implements Serving {
   readonly reports: DamageReport[] = [];
   readonly #damageListeners: ((change: DamageChange) => void)[] = [];
-  /** Releases that must not leave, with the reason. */
+  /** Releases that must not leave the server, with the reason. */
   readonly refused = new Map<string, Reason>();
-  /** As the real one: a release with reported damage must not leave. */
+  /** As in the real serving: a release with reported damage must not leave. */
   refuseDamaged = true;
   #state: ServingState = {
     generation: 1,
@@ -146,13 +146,13 @@ export class FakeServing implements Serving {
     this.#damageListeners.push(listener);
   }
 
-  /** As if somebody else had found it. */
+  /** Notifies the listeners as if another part had found the damage. */
   tellDamage(change: DamageChange): void {
     for (const listener of this.#damageListeners) listener(change);
   }
 }
 
-/** A release that is served, over a plain manifest. */
+/** A served release over a plain manifest. */
 export function fakeRelease(options: {
   readonly releaseId: string;
   readonly channel?: Channel;

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 const ADMIN_TOKEN = 'canary-admin-9d2b';
 const DAEMON_TOKEN = 'canary-daemon-51c7';
 
-/** A system whose admin surface is open, over a release that is not synced yet. */
+/** A system with an open admin surface, over a release that is not synced yet. */
 async function adminSystem(): Promise<TestSystem> {
   const upstream = await temporaryDirectory();
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
@@ -31,7 +31,7 @@ async function adminSystem(): Promise<TestSystem> {
   return system;
 }
 
-/** Asks the admin surface and holds a 200 to the contract of its operation. */
+/** Requests an admin operation and checks a 200 against its contract. */
 async function read(system: TestSystem, operation: keyof typeof OPERATIONS, query = ''): Promise<unknown> {
   const definition: OperationDefinition = OPERATIONS[operation];
   const response = await fetch(`${system.serverUrl}${definition.path}${query}`, {
@@ -58,7 +58,7 @@ async function refused(response: Response): Promise<[number, string]> {
 }
 
 describe('the admin surface in front of a real daemon', () => {
-  it('runs a sync, shows the task, its log and the release, and says what is not there', async () => {
+  it('runs a sync, shows the task, its log and the release, and reports missing ones', async () => {
     const system = await adminSystem();
     const response = await post(system, 'sync', { reason: 'canary-reason' });
     expect(response.status).toBe(202);

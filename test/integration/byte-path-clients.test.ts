@@ -19,7 +19,7 @@ import { hasTool } from '../support/tools.ts';
 
 const run = promisify(execFile);
 const MIB = 1024 * 1024;
-/** Two ways through the server, three to it, five clients: 240 cuts in all. */
+/** Two paths through the server, three routes to it, five clients: 240 cuts in all. */
 const CUTS_EACH = 8;
 const SEED = Number(process.env['SLIPWAY_FUZZ_SEED'] ?? '210');
 const MOST_ATTEMPTS = 3 * CUTS_EACH;
@@ -29,7 +29,7 @@ const ROUTES = [
   ['through nginx that caches slices', 'slices'],
 ] as const;
 
-/** How one client reaches the server: over a chopper, perhaps a cache, perhaps another chopper. */
+/** A client's route to the server: over a chopper, perhaps a cache, perhaps a second chopper. */
 interface Route {
   readonly served: ServedProcess;
   readonly near: Chopper;
@@ -40,7 +40,7 @@ interface Route {
 const NEWER = 'TableBundles/newer.hash';
 const FILES: Readonly<Record<string, Buffer>> = files();
 
-/** Each client has a file of its own, so that a cache knows nothing of it. */
+/** Each client has its own file, so that a cache does not hold it yet. */
 function files(): Record<string, Buffer> {
   const random = createRandom(SEED);
   const sizes = DOWNLOAD_CLIENTS.map(({ tool }) => (tool === 'aria2c' ? 16 : 2) * MIB + 4321);
@@ -62,18 +62,18 @@ async function startRoute(fastPath: boolean, cache: NginxCache | null, atEnd: At
   return { served, near: await startChopper(nginx.port, atEnd), far };
 }
 
-/** Cuts whose bytes together are fewer than the file has, so that each of them is made. */
+/** Cuts whose bytes together are fewer than the file has, so that every cut happens. */
 function planCuts(random: Random, count: number, size: number): readonly Cut[] {
   const most = Math.floor(Math.min(size, 2 * MIB) / (2 * CUTS_EACH));
   return Array.from({ length: count }, () =>
     random.below(4) === 0
-      ? // Into the head of the answer, or right behind it. A head that ends in good order is a whole one to some clients.
+      ? // Inside the head of the answer, or right after it. Some clients accept a head that ends cleanly as complete.
         { afterBytes: 1 + random.below(600), kind: 'reset' }
       : { afterBytes: 1 + random.below(most), kind: random.pick(['end', 'reset', 'silence'] as const) },
   );
 }
 
-/** Lets a client try until it says that it is done; a silent connection gets it killed. */
+/** Lets a client retry until it reports success. A silent connection kills the client. */
 async function downloadAll(
   client: DownloadClient,
   { near, far }: Route,
@@ -92,7 +92,7 @@ async function downloadAll(
 }
 
 describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
-  it.skipIf(!hasTool('nginx'))('a cache that asks slice by slice never mixes two releases', async () => {
+  it.skipIf(!hasTool('nginx'))('a cache that requests slice by slice never mixes two releases', async () => {
     const old = createRandom(SEED + 1).bytes(20 * MIB);
     const served = await startServedProcess({
       fastPath,
@@ -115,26 +115,23 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     const isMissing = cache !== null && !hasTool('nginx');
     const route = sharedFixture(async (atEnd) => await startRoute(fastPath, isMissing ? null : cache, atEnd));
 
-    it.skipIf(isMissing || !hasTool('curl'))(
-      'curl -z downloads what is newer, and nothing else',
-      async () => {
-        const { served, near } = route();
-        const file = join(await temporaryDirectory(), 'file');
-        const url = `http://127.0.0.1:${near.port}${served.target(NEWER, 'r1')}`;
-        const fetchInto = async (modified: number): Promise<string> => {
-          await utimes(file, modified, modified);
-          const args = ['-sS', '-z', file, '-o', file, '-w', '%{http_code}', url];
-          return (await run('curl', args)).stdout;
-        };
-        await writeFile(file, 'what was there before');
-        expect(await fetchInto(served.release.created_at)).toBe('304');
-        expect(await fetchInto(served.release.created_at - 60)).toBe('200');
-        expect((await readFile(file)).equals(FILES[NEWER]!)).toBe(true);
-        expect(await fetchInto(served.release.created_at + 60)).toBe('304');
-      },
-    );
+    it.skipIf(isMissing || !hasTool('curl'))('curl -z downloads only newer files', async () => {
+      const { served, near } = route();
+      const file = join(await temporaryDirectory(), 'file');
+      const url = `http://127.0.0.1:${near.port}${served.target(NEWER, 'r1')}`;
+      const fetchInto = async (modified: number): Promise<string> => {
+        await utimes(file, modified, modified);
+        const args = ['-sS', '-z', file, '-o', file, '-w', '%{http_code}', url];
+        return (await run('curl', args)).stdout;
+      };
+      await writeFile(file, 'what was there before');
+      expect(await fetchInto(served.release.created_at)).toBe('304');
+      expect(await fetchInto(served.release.created_at - 60)).toBe('200');
+      expect((await readFile(file)).equals(FILES[NEWER]!)).toBe(true);
+      expect(await fetchInto(served.release.created_at + 60)).toBe('304');
+    });
 
-    describe.skipIf(isMissing)('a file that is cut off again and again is whole in the end', () => {
+    describe.skipIf(isMissing)('a file whose transfer is cut repeatedly is complete in the end', () => {
       for (const [index, client] of DOWNLOAD_CLIENTS.entries()) {
         const isThere = client.tool === null || hasTool(client.tool);
         it.skipIf(!isThere)(`with ${client.name}`, async () => {
@@ -153,7 +150,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
           expect(received.length).toBe(bytes.length);
           expect(await crc64Decimal(received)).toBe(await crc64Decimal(bytes));
           expect(received.equals(bytes)).toBe(true);
-          // One may have come too late: for a piece that was smaller than what it would have let through.
+          // One cut may not have happened, because the rest of the file was smaller than its limit.
           expect(near.cuts + (far?.cuts ?? 0) - before).toBeGreaterThanOrEqual(CUTS_EACH - 1);
         });
       }

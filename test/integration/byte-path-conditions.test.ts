@@ -16,7 +16,7 @@ describeBytePaths((served) => {
     await ask(served().port, method, served().target(destination), fields);
   const statusOf = async (...fields: RequestFields): Promise<number> => (await get(SMALL, fields)).status;
 
-  it('R12: If-None-Match compares weakly, takes lists and *, and wins over If-Modified-Since', async () => {
+  it('R12: If-None-Match compares weakly, accepts lists and *, and wins over If-Modified-Since', async () => {
     for (const value of [ETAG, `W/${ETAG}`, '*', `"a", W/"b" , ${ETAG}`, `,, ${ETAG},`]) {
       expect([value, await statusOf(['If-None-Match', value])]).toEqual([value, 304]);
     }
@@ -39,7 +39,7 @@ describeBytePaths((served) => {
     expect(await statusOf(['If-Match', '"x"'], ['If-Unmodified-Since', LATER])).toBe(412);
   });
 
-  it('R14: a date that is none, or a list of dates, is ignored', async () => {
+  it('R14: an invalid date, or a list of dates, is ignored', async () => {
     expect(await statusOf(['If-Modified-Since', MODIFIED])).toBe(304);
     expect(await statusOf(['If-Modified-Since', EARLIER])).toBe(200);
     expect(await statusOf(['If-Unmodified-Since', EARLIER])).toBe(412);
@@ -52,7 +52,7 @@ describeBytePaths((served) => {
     }
   });
 
-  it('R15: preconditions decide nothing where the plain answer is an error', async () => {
+  it('R15: preconditions have no effect where the plain answer is an error', async () => {
     for (const field of [
       ['If-Match', '"x"'],
       ['If-None-Match', '*'],
@@ -81,7 +81,7 @@ describeBytePaths((served) => {
     expect(unchanged.headers['content-type']).toBeUndefined();
   });
 
-  it('R26: OPTIONS looks at no precondition', async () => {
+  it('R26: OPTIONS ignores preconditions', async () => {
     const fields: RequestFields = [
       ['If-Match', '"x"'],
       ['If-None-Match', '*'],

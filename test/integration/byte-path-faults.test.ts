@@ -19,14 +19,14 @@ const HUGE = 'MediaResources/huge.mp4';
 const random = createRandom(24);
 const small = random.bytes(5000);
 const large = random.bytes(9 * MIB + 5);
-/** More than the system takes for a client that does not read. */
+/** More than the system buffers for a client that does not read. */
 const huge = random.bytes(20 * MIB + 5);
 const hugeNext = random.bytes(huge.length);
 const FILES = { [SMALL]: small, [LARGE]: large };
 const HUGE_FILES = { [SMALL]: small, [HUGE]: huge };
 const canTrace = canInjectFaults();
 
-/** Its tests run side by side, so each says where its end is. */
+/** The tests run concurrently, so each one registers its own cleanup. */
 async function serve(
   fastPath: boolean,
   atEnd: AtEnd,
@@ -39,7 +39,7 @@ async function get(served: ServedProcess, name: string): Promise<RawAnswer> {
   return await ask(served.port, 'GET', served.target(name));
 }
 
-/** Waits until the server serves again by itself, and checks what it serves. */
+/** Waits until the server serves again by itself, and checks the bytes. */
 async function expectRecovery(
   served: ServedProcess,
   files: Readonly<Record<string, Buffer>> = FILES,
@@ -73,7 +73,7 @@ async function flip(path: string, position: number): Promise<void> {
   }
 }
 
-/** Puts the right bytes back, as a repair does. */
+/** Restores the right bytes, as a repair does. */
 async function repair(path: string, bytes: Buffer): Promise<void> {
   await writeFile(`${path}.repaired`, bytes);
   await rm(path, { recursive: true, force: true });
@@ -98,7 +98,7 @@ const REPLACEMENTS: ReadonlyArray<readonly [string, (path: string, bytes: Buffer
     async (path, bytes) => await writeFile(path, flipped(bytes, 4000)),
   ],
 ];
-/** One file each, so that nothing is known of it before. */
+/** One file each, so that the server has no state of it yet. */
 const REPLACED = Object.fromEntries(REPLACEMENTS.map(([what]) => [what, random.bytes(5000)]));
 
 function flipped(bytes: Buffer, position: number): Buffer {
@@ -109,7 +109,7 @@ function flipped(bytes: Buffer, position: number): Buffer {
 
 describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
   describe('the evidence', () => {
-    it('that expires ends the serving on connections that are open, in memory or not', async ({
+    it('that expires stops the serving on open connections, from memory and from disk', async ({
       onTestFinished,
     }) => {
       const served = await serve(fastPath, onTestFinished);
@@ -131,7 +131,7 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       connection.destroy();
     });
 
-    it('that expired while the process was suspended is not served by', async ({ onTestFinished }) => {
+    it('that expired while the process was suspended is not used', async ({ onTestFinished }) => {
       const served = await serve(fastPath, onTestFinished);
       expect((await get(served, SMALL)).status).toBe(200);
       const lifetime = 6;
@@ -147,9 +147,7 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       connection.destroy();
     });
 
-    it('that damage was found by another route refuses what is still in memory', async ({
-      onTestFinished,
-    }) => {
+    it('that another route found damage refuses even bytes in memory', async ({ onTestFinished }) => {
       const served = await serve(fastPath, onTestFinished);
       served.daemon.setReport('release.list', { total: 0, releases: [] });
       for (let turn = 0; turn < 4; turn += 1) expect((await get(served, SMALL)).status).toBe(200);
@@ -165,7 +163,7 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
 
   describe('a file that is', () => {
     it.for(REPLACEMENTS)(
-      '%s is refused before the head, and served again once it is repaired',
+      '%s is refused before the head, and served again after the repair',
       async ([what, replace], { onTestFinished }) => {
         const served = await serve(fastPath, onTestFinished, REPLACED);
         const bytes = REPLACED[what]!;
@@ -186,7 +184,7 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       ['it is truncated', async (path: string) => await truncate(path, 16 * MIB)],
       ['a bit of it is flipped', async (path: string) => await flip(path, 19 * MIB)],
     ])(
-      '%s: the connection is cut, and all that came is right',
+      '%s: the connection is cut, and all bytes sent are right',
       async ([_what, damage], { onTestFinished }) => {
         const served = await serve(fastPath, onTestFinished, HUGE_FILES);
         const path = served.store.pathOf(huge);
@@ -211,7 +209,9 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       expect((await download.finish()).body.equals(huge)).toBe(true);
     });
 
-    it('another release takes over: old and whole, or cut; never a mixture', async ({ onTestFinished }) => {
+    it('another release takes over: old and complete, or cut; never a mixture', async ({
+      onTestFinished,
+    }) => {
       const served = await serve(fastPath, onTestFinished, HUGE_FILES);
       const next = await served.store.addRelease({
         releaseId: 'r2',
@@ -231,7 +231,7 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
         expect(body.equals(old.subarray(0, body.length))).toBe(true);
         expect(wasCut || body.length === old.length).toBe(true);
       }
-      // Who goes on with the old bytes gets the new whole, or a condition that fails.
+      // A client that resumes with the old bytes gets the whole new file, or a failed condition.
       const rest = [['Range', 'bytes=1000-1999']] as const;
       const goneOn = await ask(served.port, 'GET', current, [...rest, ['If-Range', etagOf(huge)]]);
       expect([goneOn.status, goneOn.headers['etag']]).toEqual([200, etagOf(hugeNext)]);
@@ -243,7 +243,7 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       expect((await ask(served.port, 'GET', served.target(HUGE, 'r1'), rest)).status).toBe(404);
     });
 
-    it('another release takes over: the old one can be finished under its own path while it is retained', async ({
+    it('another release takes over: the old one can be completed under its own path while it is retained', async ({
       onTestFinished,
     }) => {
       const served = await serve(fastPath, onTestFinished, HUGE_FILES);
@@ -268,7 +268,7 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
   });
 
   describe.skipIf(!canTrace)('a disk that', () => {
-    it('fails to read is refused before the head, and used again once it works', async ({
+    it('fails to read is refused before the head, and used again when it works', async ({
       onTestFinished,
     }) => {
       const served = await serve(fastPath, onTestFinished);
@@ -300,7 +300,7 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     });
 
     it.for(['EMFILE', 'ENFILE', 'ENOMEM'])(
-      'cannot open for %s is this server overloaded, not damage',
+      'cannot open for %s means that this server is overloaded, not damage',
       async (error, { onTestFinished }) => {
         const served = await serve(fastPath, onTestFinished);
         const path = served.store.pathOf(small);
@@ -310,14 +310,14 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
         );
         expectRefused(await get(served, SMALL), 'overloaded');
         expect(faults.injected).toBeGreaterThan(0);
-        // Nothing is known to be wrong with the release.
+        // The release itself is not affected.
         expect((await fetch(`${served.url}/readyz`)).status).toBe(200);
         await faults.end();
         expect((await get(served, SMALL)).body.equals(small)).toBe(true);
       },
     );
 
-    it('denies access to a file is that entry missing', async ({ onTestFinished }) => {
+    it('denies access to a file means that this entry is missing', async ({ onTestFinished }) => {
       const served = await serve(fastPath, onTestFinished);
       const path = served.store.pathOf(small);
       const faults = await injectFaults(
@@ -330,7 +330,7 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       await expectRecovery(served);
     });
 
-    it('is slow delays who asked for it, and nobody else', async ({ onTestFinished }) => {
+    it('is slow delays only the client that reads from it', async ({ onTestFinished }) => {
       const served = await serve(fastPath, onTestFinished);
       expect((await get(served, SMALL)).status).toBe(200);
       const path = served.store.pathOf(large);

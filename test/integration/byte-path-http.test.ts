@@ -21,7 +21,7 @@ describeBytePaths((served) => {
   const get = async (destination: string, fields: RequestFields = [], method = 'GET'): Promise<RawAnswer> =>
     await ask(served().port, method, served().target(destination), fields);
 
-  it('R1: HEAD has every field of GET and no content, whatever is asked for', async () => {
+  it('R1: HEAD has every field of GET and no content, for every request', async () => {
     for (const target of [
       ...Object.keys(BYTE_FILES).flatMap((name) => [served().target(name), served().target(name, 'r1')]),
       served().target('no such entry'),
@@ -38,7 +38,7 @@ describeBytePaths((served) => {
     }
   });
 
-  it('R18: the entity tag is strong and that of the bytes, which are never coded', async () => {
+  it('R18: the entity tag is strong and belongs to the bytes, which are never content-coded', async () => {
     for (const [name, bytes] of Object.entries(BYTE_FILES)) {
       const answer = await get(name, [['Accept-Encoding', 'gzip, br, zstd, *;q=0.1']]);
       expect(answer.headers['etag']).toBe(etagOf(bytes));
@@ -47,7 +47,7 @@ describeBytePaths((served) => {
     }
   });
 
-  it('R20: every answer has the moment of its making', async () => {
+  it('R20: every answer has its date', async () => {
     const answers = await Promise.all([
       get(SMALL),
       get(SMALL, [['Range', 'bytes=0-1']]),
@@ -63,14 +63,14 @@ describeBytePaths((served) => {
     for (const { headers } of answers) expect(Date.parse(headers['date'] ?? '')).not.toBeNaN();
   });
 
-  it('R21: another method is 405 and told which ones there are', async () => {
+  it('R21: another method gets 405 and the list of allowed methods', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'PURGE']) {
       const answer = await get(SMALL, [], method);
       expect([method, answer.status, answer.headers['allow']]).toEqual([method, 405, 'GET, HEAD, OPTIONS']);
     }
   });
 
-  it('R23: a head that is too large is 431, and its connection ends', async () => {
+  it('R23: a head that is too large gets 431, and its connection ends', async () => {
     const target = served().target(SMALL);
     for (const request of [
       renderRequest('GET', target, [['X-Large', 'x'.repeat(20_000)]]),
@@ -90,8 +90,8 @@ describeBytePaths((served) => {
     }
   });
 
-  it('R25: Content-Length is what is sent, and absent where nothing can be', async () => {
-    // That no byte is missing or left over is seen by every request of this file.
+  it('R25: Content-Length equals the bytes sent, and is absent where no content is allowed', async () => {
+    // Every request of this file also checks that no byte is missing or left over.
     for (const [name, bytes] of Object.entries(BYTE_FILES)) {
       const { headers, body } = await get(name);
       expect([headers['content-length'], body.length]).toEqual([String(bytes.length), bytes.length]);
@@ -162,9 +162,9 @@ async function startWithToken(
   });
 }
 
-/** The fields of an answer that two answers to the same request must share. */
+/** The fields that two answers to the same request must share. */
 function withoutMoment({ headers }: RawAnswer): Readonly<Record<string, string>> {
   const { date: _date, 'x-request-id': _id, ...rest } = headers;
-  // A problem body names its request, by an id of always the same length.
+  // A problem body contains its request id, which always has the same length.
   return rest;
 }

@@ -8,10 +8,10 @@ const small = BYTE_FILES[SMALL]!;
 const large = BYTE_FILES[LARGE]!;
 const PATH = `/${CDN_HOST}/${SMALL}`;
 const CLOSE = [['Connection', 'close']] as const;
-/** What an attacker wants to see answered. */
+/** The request that an attacker wants answered. */
 const SMUGGLED = renderRequest('GET', `/${CDN_HOST}/${encodeURIComponent('empty.bytes')}`);
 
-/** A head with a body behind it. */
+/** A head followed by a body. */
 function message(fields: string, body = ''): string {
   return `GET ${PATH} HTTP/1.1\r\nHost: x\r\n${fields}\r\n\r\n${body}`;
 }
@@ -69,7 +69,7 @@ const AMBIGUOUS: ReadonlyArray<readonly [string, string]> = [
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
 ];
 
-/** Chunked bodies with something wrong in them. The head is fine, so the answer may be on its way already. */
+/** Malformed chunked bodies. The head is valid, so the answer may already have begun. */
 const BROKEN_BODIES: ReadonlyArray<readonly [string, string]> = [
   ['a line feed in a chunk extension', '5;a\nb\r\nhello\r\n0\r\n\r\n'],
   ['bare line feeds', '5\nhello\n0\n\n'],
@@ -80,7 +80,7 @@ const BROKEN_BODIES: ReadonlyArray<readonly [string, string]> = [
   ['a space before the size', ' 5\r\nhello\r\n0\r\n\r\n'],
 ];
 
-/** Paths that lead out of the release, or would, decoded once more or joined to a folder. */
+/** Paths that lead out of the release, or would after another decoding or when joined to a folder. */
 const OUTSIDE = [
   '..',
   '../attest/current.json',
@@ -118,7 +118,7 @@ const OUTSIDE = [
 describeBytePaths((served) => {
   const open = async (): Promise<HttpConnection> => await HttpConnection.open(served().port);
 
-  /** Everything that comes back until the connection ends. */
+  /** Everything that arrives until the connection ends. */
   const answersTo = async (bytes: string): Promise<readonly RawAnswer[]> => {
     const connection = await open();
     connection.send(bytes);
@@ -145,7 +145,7 @@ describeBytePaths((served) => {
     }
   });
 
-  it('a body that is framed well is read over, on GET too', async () => {
+  it('a well-framed body is skipped, on GET too', async () => {
     for (const [fields, body] of [
       ['Content-Length: 5', 'hello'],
       ['Content-Length: 0', ''],
@@ -158,7 +158,7 @@ describeBytePaths((served) => {
     }
   });
 
-  it('a body that looks like a request is not one', async () => {
+  it('a body that looks like a request is not treated as one', async () => {
     const answers = await answersTo(
       message(`Content-Length: ${SMUGGLED.length}`, SMUGGLED) + renderRequest('HEAD', '/healthz', CLOSE),
     );
@@ -168,7 +168,7 @@ describeBytePaths((served) => {
     ]);
   });
 
-  it.each(OUTSIDE)('the path "%s" gives nothing from outside the manifest', async (path) => {
+  it.each(OUTSIDE)('the path "%s" returns nothing from outside the manifest', async (path) => {
     for (const prefix of [`/${CDN_HOST}/`, `/${CDN_HOST}/r1/`]) {
       if (prefix + path === `/${CDN_HOST}/r1/r1/`) continue;
       const answer = await ask(served().port, 'GET', prefix + path);
@@ -195,7 +195,7 @@ describeBytePaths((served) => {
     }
   });
 
-  it('requests in one segment are answered one after the other', async () => {
+  it('requests in one segment are answered in order', async () => {
     const connection = await open();
     const ranges = [
       [0, 1],
@@ -231,7 +231,7 @@ describeBytePaths((served) => {
     connection.destroy();
   });
 
-  it('a request that comes byte by byte is one request', async () => {
+  it('a request that arrives byte by byte is one request', async () => {
     const connection = await open();
     for (const byte of renderRequest('GET', PATH, [['Range', 'bytes=1-3']])) {
       connection.send(byte);
@@ -243,19 +243,19 @@ describeBytePaths((served) => {
     connection.destroy();
   });
 
-  it('garbage behind a request whose answer has begun cuts the connection and adds nothing to the answer', async () => {
+  it('garbage after a request whose answer has begun cuts the connection and adds nothing to the answer', async () => {
     const connection = await open();
     connection.send(renderRequest('GET', `/${CDN_HOST}/${LARGE}`));
     await new Promise((resolve) => connection.socket.once('data', resolve));
     connection.send('GARBAGE\r\n\r\n');
     const answer = await connection.answer();
     const { rest } = await connection.closed();
-    // Whatever came is a prefix of the truth; a refusal may follow a whole answer only.
+    // The bytes received are a prefix of the truth. A refusal may follow only a complete answer.
     expect(answer.body.equals(large.subarray(0, answer.body.length))).toBe(true);
     if (answer.wasCut) expect(rest.length).toBe(0);
   });
 
-  it('what comes behind a last request changes nothing of its answer', async () => {
+  it('bytes after a last request do not change its answer', async () => {
     for (const name of [SMALL, LARGE]) {
       const connection = await open();
       // In one packet: bytes that arrive while a large response waits for the client stay unread, and closing a socket
@@ -266,8 +266,8 @@ describeBytePaths((served) => {
     }
   });
 
-  it('a client that half-closes gets the truth as far as it gets anything', async () => {
-    // Node ends a connection whose client will send no more; what was at hand by then is sent before.
+  it('a client that half-closes gets only true bytes', async () => {
+    // Node ends a connection whose client will send no more; bytes that are ready by then are sent first.
     for (const name of Object.keys(BYTE_FILES)) {
       const connection = await open();
       connection.socket.allowHalfOpen = true;
@@ -290,7 +290,7 @@ describeBytePaths((served) => {
     expect((await ask(served().port, 'GET', PATH)).status).toBe(200);
   });
 
-  it('Expect: 100-continue is answered before the body comes; another expectation is not met', async () => {
+  it('Expect: 100-continue is answered before the body arrives; another expectation fails', async () => {
     const connection = await open();
     connection.send(message('Expect: 100-continue\r\nContent-Length: 3'));
     expect((await connection.answer()).status).toBe(100);
@@ -301,7 +301,7 @@ describeBytePaths((served) => {
     connection.destroy();
   });
 
-  it('a request to change the protocol is answered as it is, and ends the connection', async () => {
+  it('a request to change the protocol gets a normal answer, and ends the connection', async () => {
     for (const fields of [
       'Connection: Upgrade\r\nUpgrade: websocket',
       'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk',
@@ -314,11 +314,11 @@ describeBytePaths((served) => {
 
   it('a tunnel is refused', async () => {
     const answers = await answersTo(renderRequest('CONNECT', 'evil.invalid:443') + SMUGGLED);
-    // What a tunnel would lead to has no methods here.
+    // The target of the tunnel has no methods here.
     expect(answers.map(({ status, headers }) => [status, headers['allow']])).toEqual([[405, '']]);
   });
 
-  it('HTTP/1.0 is answered and closed, or kept alive when asked for', async () => {
+  it('HTTP/1.0 is answered and closed, or kept alive on request', async () => {
     const closed = await answersTo(`GET ${PATH} HTTP/1.0\r\n\r\n`);
     expect(closed.map(({ status }) => status)).toEqual([200]);
     expect(closed[0]?.body.equals(small)).toBe(true);

@@ -18,15 +18,15 @@ const HUGE = 'MediaResources/huge.mp4';
 const random = createRandom(16);
 const small = random.bytes(5000);
 const block = random.bytes(MIB);
-/** More than the system takes for a client that does not read. */
+/** More than the system buffers for a client that does not read. */
 const huge = random.bytes(20 * MIB + 5);
 
 const ABORTS = campaignSize(2000, 10_000);
 const ABORTS_AT_ONCE = 32;
 const STALLED = 150;
-/** What a process that serves may hold beyond what it held before: buffers on their way, and what is not collected yet. */
+/** The extra memory that a serving process may hold: buffers in flight, and garbage that is not collected yet. */
 const MEMORY_SLACK = 160 * MIB;
-/** Connections of the test's own questions, kept alive, and of polls. */
+/** Connections of the test's own requests, kept alive, and of polls. */
 const DESCRIPTOR_SLACK = 12;
 
 async function serve(
@@ -42,7 +42,7 @@ async function serve(
   });
 }
 
-/** Connects and keeps the connection until it is closed, or the test ends. */
+/** Connects and keeps the connection open until the test ends. */
 async function hold(port: number): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port });
   socket.on('error', () => undefined);
@@ -66,7 +66,7 @@ async function descriptorsOf({ process }: ServedProcess): Promise<number> {
   return (await processFigures(process.pid)).descriptors;
 }
 
-/** Asks for something and goes away: at once, after the first bytes, politely or not. */
+/** Sends a request and disconnects: immediately, or after the first bytes, cleanly or not. */
 async function abort(port: number, target: string, manner: number): Promise<void> {
   const socket = await openSocket(port);
   socket.on('error', () => undefined);
@@ -91,7 +91,7 @@ async function abortStorm(served: ServedProcess, count: number): Promise<void> {
 }
 
 describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
-  it('thousands of clients that go away leave nothing behind', async () => {
+  it('thousands of clients that disconnect leave nothing behind', async () => {
     const served = await serve(fastPath);
     await abortStorm(served, 500);
     await expectServing(served);
@@ -104,7 +104,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     expect(residentBytes).toBeLessThan(before.residentBytes + MEMORY_SLACK);
   });
 
-  it('clients that do not read cost little, and hold up nobody', async () => {
+  it('clients that do not read cost little, and delay nobody', async () => {
     const served = await serve(fastPath);
     await expectServing(served);
     const before = await processFigures(served.process.pid);
@@ -121,7 +121,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     await expectServing(served);
   });
 
-  it('half a head, no head and half a body are not waited for', async () => {
+  it('half a head, no head and half a body time out', async () => {
     const served = await serve(fastPath, { limits: { headersTimeoutMs: 1000, requestTimeoutMs: 1500 } });
     const begun = renderRequest('GET', served.target(SMALL)).slice(0, -2);
     const closings = ['', 'G', begun, `${begun}X-Slow: `].map(async (bytes) => {
@@ -136,7 +136,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     halfBody.send(renderRequest('POST', served.target(SMALL), [['Content-Length', '10']]));
     expect((await halfBody.answer('POST')).status).toBe(405);
     await Promise.all([...closings, halfBody.closed()]);
-    // A head that goes on and on, byte by byte, is late all the same.
+    // A head that arrives endlessly, byte by byte, also times out.
     const drip = await HttpConnection.open(served.port);
     drip.send(begun);
     const timer = setInterval(() => {
@@ -147,7 +147,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     await expectServing(served);
   });
 
-  it('no more connections are held than are allowed, and those beyond are turned away', async () => {
+  it('only the allowed number of connections is held, and further ones are turned away', async () => {
     const served = await serve(fastPath, { limits: { maxConnections: 40 } });
     const before = await descriptorsOf(served);
     const sockets = await Promise.all(Array.from({ length: 200 }, async () => await hold(served.port)));
@@ -160,7 +160,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
   });
 
   it.skipIf(!hasTool('prlimit'))(
-    'without descriptors it goes on for those it has, and for all once there are some again',
+    'without descriptors it keeps serving open connections, and accepts new ones when descriptors are free again',
     async () => {
       const served = await serve(fastPath, {}, ['prlimit', '--nofile=100:100']);
       const early = await HttpConnection.open(served.port);
@@ -179,7 +179,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     },
   );
 
-  it('clients that are refused are let go, also when they stay', async () => {
+  it('clients that are refused are disconnected, even if they stay', async () => {
     const served = await serve(fastPath);
     await expectServing(served);
     const before = await descriptorsOf(served);
@@ -215,7 +215,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     await until(async () => (await descriptorsOf(served)) <= before.descriptors + DESCRIPTOR_SLACK);
   });
 
-  it('SIGTERM turns readiness first, serves on for the delay, finishes what is under way, and exits with 0', async () => {
+  it('SIGTERM turns readiness, serves during the delay, finishes transfers, and exits with 0', async () => {
     const served = await serve(fastPath, { shutdown: { propagationDelaySeconds: 4, drainSeconds: 60 } });
     const idle = await HttpConnection.open(served.port);
     idle.send(renderRequest('GET', served.target(SMALL)));
@@ -241,7 +241,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     expect(await served.process.exited).toBe(0);
   });
 
-  it('SIGTERM cuts what does not end in time, and exits with 0', async () => {
+  it('SIGTERM cuts transfers that do not end in time, and exits with 0', async () => {
     const served = await serve(fastPath, { shutdown: { propagationDelaySeconds: 0, drainSeconds: 1 } });
     const download = await startSlowDownload(served.port, served.target(HUGE));
     served.process.signal('SIGTERM');

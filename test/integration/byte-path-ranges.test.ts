@@ -36,7 +36,7 @@ describeBytePaths((served) => {
     }
   });
 
-  it('R3: a range unit that is not known is ignored', async () => {
+  it('R3: an unknown range unit is ignored', async () => {
     for (const range of ['items=0-1', 'seconds=1-2', 'bytes 0-1', '=0-1']) {
       expectWhole(await get(SMALL, [['Range', range]]), small);
     }
@@ -52,7 +52,7 @@ describeBytePaths((served) => {
     ['bytes=5-2500000', 5, 2_500_001],
     ['BYTES=7-8', 7, 9],
     ['bytes=, ,3-4,', 3, 5],
-    // Two asked for, one of them outside: what is left is one.
+    // Two ranges, one of them outside: one is left.
     ['bytes=10-19,99999999-', 10, 20],
   ])('R4: one range is one part: %s', async (range, start, end) => {
     const answer = await get(LARGE, [['Range', range]]);
@@ -63,7 +63,7 @@ describeBytePaths((served) => {
     expect(answer.body.equals(large.subarray(start, end))).toBe(true);
   });
 
-  it('R5: several ranges are multipart/byteranges, in the order in which they were asked for', async () => {
+  it('R5: several ranges are multipart/byteranges, in the requested order', async () => {
     const wanted = [
       [2 * MIB - 10, 2 * MIB + 10],
       [0, 1],
@@ -86,7 +86,7 @@ describeBytePaths((served) => {
     });
   });
 
-  it('R6: a 206 carries what a 200 would', async () => {
+  it('R6: a 206 carries the fields of a 200', async () => {
     const whole = await get(LARGE);
     for (const range of ['bytes=1-2', 'bytes=1-2,5-6']) {
       const part = await get(LARGE, [['Range', range]]);
@@ -124,7 +124,7 @@ describeBytePaths((served) => {
     }
   });
 
-  it('R9: malformed and wasteful ranges are answered with the whole', async () => {
+  it('R9: malformed and wasteful ranges get the whole file', async () => {
     const many = Array.from({ length: 17 }, (_, i) => `${i * 10}-${i * 10}`).join(',');
     for (const range of [
       'bytes=',
@@ -142,7 +142,7 @@ describeBytePaths((served) => {
     ]) {
       expectWhole(await get(SMALL, [['Range', range]]), small);
     }
-    // Repeated, the field is a list with a malformed element.
+    // When repeated, the field is a list with a malformed element.
     expectWhole(
       await get(SMALL, [
         ['Range', 'bytes=0-1'],
@@ -163,7 +163,7 @@ describeBytePaths((served) => {
     ]);
   });
 
-  it('R9: no Range field whatever gives wrong bytes', async () => {
+  it('R9: no Range field leads to wrong bytes', async () => {
     const random = createRandom(9110);
     const position = (): string => random.pick(['', '', String(random.below(large.length + 1000))]);
     for (let turn = 0; turn < 120; turn += 1) {
@@ -181,7 +181,7 @@ describeBytePaths((served) => {
     }
   });
 
-  it('R11: If-Range lets a range through only for exactly these bytes', async () => {
+  it('R11: If-Range allows a range only for exactly these bytes', async () => {
     const answered = async (ifRange: string): Promise<number> =>
       await statusOf(['Range', 'bytes=0-1'], ['If-Range', ifRange]);
     expect(await answered(ETAG)).toBe(206);

@@ -10,17 +10,17 @@ import { writeTokenFile } from '../support/token-file.ts';
 
 const TOKEN = 'admin-token-of-the-test';
 const ROOT = resolve(import.meta.dirname, '../..');
-/** What Node says of a module that has to be compiled; a thread that strips types keeps some 17 MiB for it. */
+/** Node's message for a module that must be compiled. A thread that strips types needs about 17 MiB for it. */
 const NOT_COMPILED = /(?:reading cache from .* for \S+ (\S+)\.\.\. ?no such file|for \S+ (\S+) was rejected)/;
 
-it('compiles beforehand whatever a daemon, a server and their threads load', async () => {
+it('compiles in advance all modules that a daemon, a server and their threads load', async () => {
   const directory = await temporaryDirectory();
   const cache = join(directory, 'cache');
   const files = join(directory, 'upstream');
   await mkdir(files);
   await writeFile(join(files, 'table.bytes'), 'the bytes of a table');
   const env = { ...process.env, NODE_COMPILE_CACHE: cache, NODE_OPTIONS: IMAGE_NODE_OPTIONS };
-  // As the image is built.
+  // As in the build of the image.
   for (const program of ['daemon', 'operator', 'server']) {
     execFileSync(process.execPath, [`cmd/${program}.ts`, '--help'], { cwd: ROOT, env });
   }

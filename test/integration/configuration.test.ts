@@ -20,7 +20,7 @@ async function failedStart(program: 'daemon' | 'operator' | 'server', text: stri
 }
 
 describe('a wrong configuration', () => {
-  it('of the server gives every problem at once and exit code 78', async () => {
+  it('of the server reports every problem together and exits with 78', async () => {
     const { failed } = await failedStart(
       'server',
       `
@@ -41,7 +41,7 @@ attestation: { publicKeyFiles: [/dev/null] }
     expect(text).not.toContain('    at ');
   });
 
-  it('of the daemon gives every problem at once and exit code 78', async () => {
+  it('of the daemon reports every problem together and exits with 78', async () => {
     const { failed } = await failedStart(
       'daemon',
       `
@@ -65,7 +65,7 @@ snapshot: {}
     }
   });
 
-  it('of the operator gives every problem at once and exit code 78, also without a cluster', async () => {
+  it('of the operator reports every problem together and exits with 78, also without a cluster', async () => {
     const { failed } = await failedStart(
       'operator',
       `

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const ROUNDS = campaignSize(12, 300);
 
-/** Release number `generation`: most files stay, a tenth change, so that every sync has work to do. */
+/** Release number `generation`. Most files stay and a tenth change, so that every sync has work to do. */
 function releaseFiles(generation: number): Map<string, Buffer> {
   const files = new Map<string, Buffer>();
   for (let i = 0; i < 120; i += 1) {
@@ -43,7 +43,7 @@ describe('both processes killed at random during a sync', () => {
         const generation = Number((ready.release_id ?? '').replace(/^r(\d+).*$/, '$1'));
         expect(generation).toBeGreaterThanOrEqual(acknowledged);
         acknowledged = generation;
-        // The task that was accepted is still known, whatever became of it.
+        // The accepted task is still known, whatever its result.
         const known = await fetch(`${system.daemon.url}/v1/reports/task.status?task_id=${task_id}`);
         expect(known.status).toBe(200);
         const name = `data/${String(random.below(120)).padStart(3, '0')}.bin`;
@@ -67,7 +67,7 @@ describe('both processes killed at random during a sync', () => {
   );
 });
 
-/** Lets real time pass: the point in the sync at which the kill falls is what the test varies. */
+/** Lets real time pass: the test varies the point in the sync at which the kill falls. */
 async function spin(milliseconds: number): Promise<void> {
   const end = performance.now() + milliseconds;
   while (performance.now() < end) {

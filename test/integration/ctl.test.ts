@@ -62,7 +62,7 @@ function portOf(system: TestSystem): number {
 }
 
 describe('slipway ctl in front of a real service', () => {
-  it('syncs a release, follows its log and shows what is served', async () => {
+  it('syncs a release, follows its log and shows the served release', async () => {
     const system = await operatedSystem();
     const env = { SLIPWAY_CTL_URL: system.serverUrl, SLIPWAY_CTL_TOKEN_FILE: system.tokenFile };
     const ctl = async (...argv: string[]): Promise<Ended> => await run('slipway', ['ctl', ...argv], env);
@@ -80,7 +80,7 @@ describe('slipway ctl in front of a real service', () => {
     expect((await ctl('releases')).out).toMatch(/official +r90_one +current/);
     expect((await ctl('tasks')).out).toContain(task.task_id);
     expect((await ctl('task', 'show', task.task_id)).out).toMatch(/status: +succeeded/);
-    // It ends with the task, which has ended.
+    // It ends because the task has ended.
     expect(await ctl('logs', '-f', '--task', task.task_id)).toMatchObject({ code: 0 });
     expect((await ctl('doctor')).code).toBe(0);
 
@@ -110,7 +110,7 @@ describe('slipway ctl in front of a real service', () => {
     expect((await ctl('tasks')).code).toBe(3);
   });
 
-  it('as a plugin of kubectl goes through the API server, and takes the token from a Secret', async () => {
+  it('as a plugin of kubectl connects through the API server, and takes the token from a Secret', async () => {
     const system = await operatedSystem();
     const cluster = await startFakeCluster({ secret: ADMIN_TOKEN, forwardTo: portOf(system) });
     const plugin = async (...argv: string[]): Promise<Ended> =>

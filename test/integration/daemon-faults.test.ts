@@ -21,7 +21,7 @@ async function servedSystem(ttlSeconds: number, atEnd: AtEnd = onTestFinished): 
   return system;
 }
 
-/** How often in a row the server has failed to read the attestation. */
+/** How many consecutive times the server has failed to read the attestation. */
 async function refreshFailures({ serverUrl }: TestSystem): Promise<number> {
   const health = (await (await fetch(`${serverUrl}/healthz`)).json()) as {
     refresh: { consecutive_failures: number };
@@ -72,7 +72,7 @@ const NONSENSE: ReadonlyArray<readonly [string, RequestListener]> = [
 ];
 
 describe('a daemon that fails', () => {
-  it('killed: bytes are served until the attestation expires, then not, and come back with it', async () => {
+  it('killed: bytes are served until the attestation expires, and again when the daemon is back', async () => {
     const system = await servedSystem(10);
     await system.daemon.kill();
     const url = system.cdn('TableBundles/Excel.zip');
@@ -87,7 +87,7 @@ describe('a daemon that fails', () => {
     await system.untilReady(true);
   });
 
-  it('hung: readiness answers from what is known, and reports fail fast', async () => {
+  it('hung: readiness answers from known state, and reports fail fast', async () => {
     const system = await servedSystem(600);
     system.daemon.signal('SIGSTOP');
     const started = performance.now();
@@ -108,7 +108,7 @@ describe('a daemon that fails', () => {
   const running = reusedFixture(async (atEnd) => await servedSystem(600, atEnd));
 
   it.each(NONSENSE)(
-    'answering %s changes nothing that is served and costs little memory',
+    'answering %s does not affect serving and costs little memory',
     async (_name, listener) => {
       const system = await running();
       await system.daemon.kill();

@@ -31,7 +31,7 @@ function has(lines: readonly string[], text: string): boolean {
 }
 
 describe('the daemon as a process', () => {
-  it('has its data folder to itself', async () => {
+  it('has exclusive use of its data folder', async () => {
     const system = await daemonSystem();
     const daemon = await system.startDaemon();
     const second = await startWith(system).then(
@@ -45,7 +45,7 @@ describe('the daemon as a process', () => {
     expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
   });
 
-  it('ends with 0 on SIGTERM, also in the middle of a sync, and goes on with it afterwards', async () => {
+  it('ends with 0 on SIGTERM, also in the middle of a sync, and resumes the sync later', async () => {
     const system = await daemonSystem();
     const first = await system.startDaemon();
     const { task_id } = await system.control('sync');
@@ -58,7 +58,7 @@ describe('the daemon as a process', () => {
     await expect.poll(status, { timeout: 60_000 }).toBe('succeeded');
   });
 
-  it('restarts when it is asked to and somebody starts it again', async () => {
+  it('restarts on request, when a supervisor starts it again', async () => {
     const system = await daemonSystem();
     const daemon = await startWith(system, '--supervised=true');
     const answer = await fetch(`${daemon.url}/v1/control/restart`, { method: 'POST' });
@@ -94,7 +94,7 @@ describe('the daemon as a process', () => {
     ]).toEqual([200, 401, 200]);
   });
 
-  it('tells every unusable signing key with exit code 78', async () => {
+  it('reports every unusable signing key with exit code 78', async () => {
     const system = await daemonSystem();
     await writeFile(join(system.directory, 'keys', 'signing.key'), 'no key');
     const error = await startWith(system).catch((failure: unknown) => failure);
@@ -104,7 +104,7 @@ describe('the daemon as a process', () => {
     expect(has(failed.lines, 'signing.key')).toBe(true);
   });
 
-  it('refuses a damaged database and leaves it as it is', async () => {
+  it('refuses a damaged database and leaves it unchanged', async () => {
     const system = await daemonSystem();
     await (await system.startDaemon()).stop();
     const path = join(system.directory, 'data', 'main.db');
@@ -117,7 +117,7 @@ describe('the daemon as a process', () => {
     expect((await readFile(path)).equals(bytes)).toBe(true);
   });
 
-  it('answers the reports of its own as the contract has them', async () => {
+  it('answers its own reports as the contract says', async () => {
     const system = await daemonSystem();
     const daemon = await system.startDaemon();
     await system.run('sync');

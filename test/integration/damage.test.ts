@@ -53,7 +53,7 @@ interface Doctor {
 const verification = async (system: TestSystem): Promise<unknown> =>
   (await report<Doctor>(system, 'daemon.doctor')).checks.find(({ id }) => id === 'verification');
 
-it('is found by a request of the server, and daemon, attestation and reports tell the same until the repair', async () => {
+it('is found by a request to the server, and daemon, attestation and reports agree until the repair', async () => {
   const system = await servedSystem();
   const before = await statement(system);
   const url = system.cdn(BAD);
@@ -84,7 +84,7 @@ it('is found by a request of the server, and daemon, attestation and reports tel
   expect(await report(system, 'release.list')).toMatchObject({
     releases: [{ state: 'damaged', artifact_integrity: { ok: false, damaged: 1, damaged_examples: [BAD] } }],
   });
-  // The server took the new attestation: the release is still damaged, not merely unauthorized.
+  // The server accepted the new attestation: the release is still damaged, not merely unauthorized.
   await until(async () => (await system.untilReady(false)).attestation?.version === failed.version);
   expect(await system.untilReady(false)).toMatchObject({ reason: 'EntryDamaged' });
   expect((await fetch(url)).status).toBe(503);

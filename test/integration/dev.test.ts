@@ -48,7 +48,7 @@ async function startDev({ directory, env }: Checkout, data: string): Promise<Dev
   return { summary, output: () => output, stop };
 }
 
-/** Runs every line that the output offers, as a user pastes it; each must succeed and say something. */
+/** Runs every command line of the output, as a user pastes it. Each must succeed and print something. */
 async function pasteLines({ directory, env }: Checkout, output: string): Promise<string[]> {
   const [, after = ''] = output.split('\nTry:\n');
   const lines = [...after.matchAll(/^ {2}(\S.*)$/gm)].map(([, line = '']) => line);
@@ -67,7 +67,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 describe('slipway dev', () => {
-  it('serves the demo release, a second start serves at once, and Ctrl-C ends both processes', async () => {
+  it('serves the demo release, serves immediately at a second start, and ends both processes on Ctrl-C', async () => {
     const checkout = await makeCheckout({ prepared: true, sources: 'copied' });
     const data = join(await temporaryDirectory(), "the user's data");
     const first = await startDev(checkout, data);

@@ -85,7 +85,7 @@ describe('from upstream to client', () => {
     expect(JSON.stringify(system.server.lines)).not.toContain('game_tag');
   });
 
-  it('rewrites the catalog root of server-info and nothing else', async () => {
+  it('rewrites only the catalog root of server-info', async () => {
     const { system } = served();
     const text = await (await fetch(`${system.serverUrl}/v1/server-info`)).text();
     const root = `${system.serverUrl}/${CDN_HOST}/r90_one`;
@@ -175,7 +175,7 @@ describe('from upstream to client', () => {
     }
   });
 
-  it('keeps the old release reachable under its path when upstream moves on', async () => {
+  it('keeps the old release reachable under its path when upstream has a new one', async () => {
     const { system, files, upstream } = await serveSample();
     const old = system.cdn('TableBundles/Excel.zip');
     const next = new Map(files).set('TableBundles/Excel.zip', Buffer.from('new bytes'));
@@ -188,7 +188,7 @@ describe('from upstream to client', () => {
     expect(Buffer.from(await retained.arrayBuffer()).equals(files.get('TableBundles/Excel.zip')!)).toBe(true);
   });
 
-  it('serves the same release at once after a restart of both, and survives a silent daemon', async () => {
+  it('serves the same release immediately after a restart of both, and survives a silent daemon', async () => {
     const { system } = await serveSample();
     const before = await system.untilReady(true);
     await system.daemon.kill();

@@ -13,12 +13,12 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeTokenFile } from '../support/token-file.ts';
 
 const TOKEN = 'canary-fuzz-token-58';
-/** The same cases in every run; another number tries others. */
+/** Every run has the same cases; another seed tries others. */
 const SEED = process.env['FUZZ_SEED'] ?? '1';
 const EXAMPLES = campaignSize(5, 50);
-/** Some three thousand requests in the short campaign: twenty seconds on an idle machine, minutes on a busy one. */
+/** About three thousand requests in the short campaign: twenty seconds on an idle machine, minutes on a busy one. */
 const DEADLINE_MS = campaignSize(600_000, 3_600_000);
-/** Of its output when it fails; a body that it tells of may be a mebibyte. */
+/** Largest output to show on failure. A body that it quotes may be a mebibyte. */
 const MAX_SHOWN = 20_000;
 
 /**
@@ -29,14 +29,14 @@ const UNFIT_CHECKS = ['not_a_server_error', 'positive_data_acceptance', 'ignored
 
 /** The configuration of Schemathesis: every other check is on. */
 function configuration(): string {
-  // Probes and launchers are answered whatever they send.
+  // Probes and launchers get an answer to every request.
   const open = listOperations().filter(
     ({ auth, tolerateUnknownQuery }) => auth === 'none' && tolerateUnknownQuery,
   );
   return [
     `[auth.openapi.bearerToken]\nbearer = "${TOKEN}"`,
     ['[checks]', ...UNFIT_CHECKS.map((check) => `${check}.enabled = false`)].join('\n'),
-    // A body that breaks a bound may be larger than the largest body, and what may not be asked is not looked at.
+    // A body that breaks a bound may exceed the size limit, and forbidden requests are not validated.
     '[checks.negative_data_rejection]\nexpected-statuses = [400, 401, 403, 404, 405, 413, 415, 416]',
     ...open.map(({ id }) =>
       [
@@ -50,9 +50,9 @@ function configuration(): string {
 
 const program = schemathesisProgram();
 
-describe.skipIf(program === null)('the whole interface, from the document that is served', () => {
+describe.skipIf(program === null)('the whole interface, according to the served document', () => {
   it(
-    'answers whatever is sent as it says it does',
+    'answers every request as documented',
     async () => {
       const upstream = await temporaryDirectory();
       await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
@@ -92,9 +92,9 @@ describe.skipIf(program === null)('the whole interface, from the document that i
         }),
       );
       expect(code, output.slice(0, MAX_SHOWN)).toBe(0);
-      // All but the one that gave the document.
+      // All operations except the one that served the document.
       expect(output).toContain(`Tested: ${listOperations().length - 1}`);
-      // What came through is what left the service in order.
+      // The service still works after all requests.
       expect((await fetch(`${system.serverUrl}/healthz`)).status).toBe(200);
       const written = [...system.server.lines, ...system.daemon.lines].join('\n');
       expect(written).not.toContain(TOKEN);

@@ -36,7 +36,7 @@ it(
       const response = await fetch(system.cdn(largeUpstreamDestination(index)));
       expect(await response.text()).toBe(largeUpstreamEntry(index, 2));
     }
-    // The bench states the figures; this holds the order of magnitude on any machine.
+    // The bench reports the figures; this test checks the order of magnitude on any machine.
     expect(await peakMemory(system.daemon.pid)).toBeLessThan(300 * MIB);
     expect(await peakMemory(system.server.pid)).toBeLessThan(300 * MIB);
   },

@@ -69,7 +69,7 @@ describe('bin/slipway', () => {
       2,
       'slipway: no command "no such command"',
     ]);
-    // A change of the lock file asks for setup again.
+    // A change of the lock file requires setup again.
     await utimes(join(checkout.directory, 'package-lock.json'), 2_000_000_000, 2_000_000_000);
     expect(await run(checkout, slipway, ['--help'])).toMatchObject({ code: 1, stderr: 'setup\n' });
   });
@@ -124,7 +124,7 @@ describe('bin/slipway', () => {
       checkout,
       join(checkout.directory, 'bin/slipway'),
       ['--help'],
-      // The permissions of a folder do not bind root.
+      // File permissions do not restrict root.
       process.getuid?.() === 0 ? { uid: NOBODY } : {},
     );
     for (const folder of [dirname(checkout.directory), checkout.directory]) await chmod(folder, 0o755);
@@ -135,7 +135,7 @@ describe('bin/slipway', () => {
   });
 });
 
-/** A PATH with the programs of the checkout and what a shell script needs, but without Node and npm. */
+/** A PATH with the programs of the checkout and those that a shell script needs, but without Node and npm. */
 async function pathWithoutNode(checkout: Checkout): Promise<string> {
   const folder = await temporaryDirectory();
   for (const name of ['cat', 'cut', 'dirname', 'ln', 'mkdir', 'mv', 'readlink', 'sed', 'sh', 'tr', 'uname']) {

@@ -12,17 +12,17 @@ import {
 } from '../support/operation-status-cases.ts';
 import { startWorld, type RunningWorld } from '../support/status-worlds.ts';
 
-/** Cases that are asked at once; the proxy answers 503 beyond 64. */
+/** Number of concurrent cases. The proxy answers 503 beyond 64. */
 const AT_ONCE = 16;
 
-/** Asks once; says what is not as declared, or nothing. */
+/** Sends one request; returns the differences from the declaration. */
 async function tryCase(world: RunningWorld, each: StatusCase): Promise<string[]> {
   const name = `${each.operation} ${each.status} ${each.how}`.trim();
   const response = await fetch(`${world.url}${each.target.replace(TASK_PLACEHOLDER, world.taskId)}`, {
     method: each.method,
     headers: { ...(each.token ? { authorization: `Bearer ${world.token}` } : {}), ...each.headers },
     body: each.body,
-    // What is sent is what the status belongs to, not where it leads.
+    // The status belongs to this request, not to the target of a redirect.
     redirect: 'manual',
   });
   const body = Buffer.from(await response.arrayBuffer());
@@ -35,7 +35,7 @@ async function tryCase(world: RunningWorld, each: StatusCase): Promise<string[]>
   return problemsOf(declared, each, response.headers, body).map((problem) => `${name}: ${problem}`);
 }
 
-/** Holds an answer to what the table declares of it, from which the OpenAPI document is made. */
+/** Checks an answer against the declaration of its operation, from which the OpenAPI document is generated. */
 function problemsOf(declared: AnswerDefinition, each: StatusCase, headers: Headers, body: Buffer): string[] {
   const type = headers.get('content-type') ?? '';
   switch (declared.kind) {
@@ -64,8 +64,8 @@ function problemsOf(declared: AnswerDefinition, each: StatusCase, headers: Heade
   }
 }
 
-describe('every operation with every status of it', () => {
-  it('has a case for each declared status, and none for another', () => {
+describe('every operation with each of its statuses', () => {
+  it('has a case for each declared status, and only for those', () => {
     const declared = listOperations().flatMap(({ id, answers }) =>
       Object.keys(answers).map((status) => `${id} ${status}`),
     );

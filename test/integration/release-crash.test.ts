@@ -21,7 +21,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const CHILD = resolve(import.meta.dirname, '../support/release-daemon-child.ts');
 
-/** The store's own places are killed at in another test; these are the ones that the daemon's database takes part in. */
+/** Another test kills at the store's own failpoints. These are the failpoints that involve the daemon's database. */
 const PLACES: readonly (readonly [string, 'recovery' | 'sync'])[] = [
   ...[...RELEASE_FAILPOINTS, ...EVENT_FAILPOINTS].map((name) => [name, 'sync'] as const),
   ...SNAPSHOT_FAILPOINTS.filter((name) => /record\.renamed|history\.renamed|attestation\./.test(name)).map(

@@ -64,7 +64,7 @@ async function readyz({
 }
 
 describe('a change of settings without a restart', () => {
-  it('rotates the signing key on both sides, and is ready all the time', async () => {
+  it('rotates the signing key on both sides, and stays ready', async () => {
     const system = await servedSystem();
     const next = await system.keygen();
     const first = join(system.directory, 'keys/signing.key');
@@ -106,7 +106,7 @@ describe('a change of settings without a restart', () => {
     await untilVersion((last.body['result'] as { attestation_version: number }).attestation_version);
   });
 
-  it('takes back the trust in a leaked key at once, and serves again with the next one', async () => {
+  it('revokes the trust in a leaked key immediately, and serves again with the next key', async () => {
     const system = await servedSystem();
     const next = await system.keygen();
     await copyFile(join(next, 'signing.pub'), join(system.trusted, 'second.pub'));
@@ -121,7 +121,7 @@ describe('a change of settings without a restart', () => {
     expect((await fetch(system.cdn('empty.bytes'))).status).toBe(200);
   });
 
-  it('moves to another upstream, another log level and a token, and names what needs a restart', async () => {
+  it('applies a new upstream, log level and token, and names the settings that need a restart', async () => {
     const system = await servedSystem();
     const other = await temporaryDirectory();
     await writeReleaseTree(other, { id: 'r91_two', files: sampleFiles() });
@@ -162,7 +162,7 @@ describe('a change of settings without a restart', () => {
     expect((await system.reload()).status).toBe(401);
   });
 
-  it('that is wrong changes nothing, and says every problem', async () => {
+  it('that is wrong changes nothing, and reports every problem', async () => {
     const system = await servedSystem();
     const good = await readFile(system.daemonConfiguration, 'utf8');
     const before = (await readyz(system)).attestation?.version;

@@ -35,7 +35,7 @@ async function scheduleOf(system: TestSystem, id: string): Promise<Schedule> {
   return schedule;
 }
 
-/** What the database holds while no daemon has it: runs counted, and the tasks there are of them. */
+/** Content of the database while no daemon runs: the counted runs and their tasks. */
 function stored(system: TestSystem, id: string): { readonly runs: number; readonly tasks: number } {
   const database = openDatabase(join(system.directory, 'data', 'main.db'));
   try {
@@ -53,7 +53,7 @@ function stored(system: TestSystem, id: string): { readonly runs: number; readon
 
 describe('a schedule of a real daemon', () => {
   it(
-    `runs every second, and no run is lost or made twice over ${KILLS} kills`,
+    `runs every second, and no run is lost or repeated over ${KILLS} kills`,
     { timeout: KILLS * 60_000 },
     async () => {
       const system = await scheduledSystem();

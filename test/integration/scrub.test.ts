@@ -40,7 +40,7 @@ async function flipBit(system: TestSystem, destination: string, position: number
 }
 
 describe('the scrub', () => {
-  it('finds damage in a file that nobody asks for, turns every route, and they turn back after the repair', async () => {
+  it('finds damage in a file that nobody requests and turns every route until the repair', async () => {
     const system = await scrubbedSystem();
     await until(async () => (await metric(system, 'slipway_scrub_completed_timestamp_seconds')) > 0, 60_000);
     expect(await metric(system, 'slipway_scrub_damage_total')).toBe(0);
@@ -59,7 +59,7 @@ describe('the scrub', () => {
     expect((await fetch(system.cdn(LARGE))).status).toBe(200);
   });
 
-  it('goes on where it was after a restart', async () => {
+  it('resumes at its old position after a restart', async () => {
     const system = await scrubbedSystem();
     await until(async () => (await metric(system, 'slipway_scrub_pass ')) >= 3, 60_000);
     expect(await system.server.stop()).toBe(0);

@@ -42,7 +42,7 @@ async function flipBit(path: string, position: number): Promise<void> {
   await writeFile(path, bytes);
 }
 
-/** What each fault does to the object behind the damaged entry. */
+/** How each fault changes the object behind the damaged entry. */
 const FAULTS: ReadonlyArray<readonly [string, (path: string) => Promise<void>]> = [
   ['a flipped bit', async (path) => await flipBit(path, 3_000_000)],
   [
@@ -102,7 +102,7 @@ describe('damage on the volume', () => {
 
       const { status, received } = await download(url);
       const original = VICTIMS.get(victim)!;
-      // Either refused before the headers or cut in mid-stream; what did arrive is a prefix of the true bytes.
+      // Either refused before the headers or cut in mid-stream. The received bytes are a prefix of the true bytes.
       expect(status === 503 || received.length < original.length).toBe(true);
       if (status === 200) expect(original.subarray(0, received.length).equals(received)).toBe(true);
 
@@ -180,7 +180,7 @@ async function download(url: string): Promise<{ status: number; received: Buffer
   try {
     for await (const chunk of response.body ?? []) chunks.push(chunk);
   } catch (error) {
-    // A connection that is cut in mid-stream is one of the right answers.
+    // A connection that is cut in mid-stream is a correct result.
     if (!(error instanceof TypeError)) throw error;
   }
   return {

@@ -7,7 +7,7 @@ import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-/** Mounting needs root and the capability; elsewhere the tests are skipped, loudly. */
+/** Mounting needs root and the capability. Elsewhere the tests are skipped, and the reason is printed. */
 function canMount(): boolean {
   try {
     execFileSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt'], { stdio: 'ignore' });
@@ -44,7 +44,7 @@ async function systemOnTmpfs(
 }
 
 describe.skipIf(!canMount())('the volume', () => {
-  it('full: the sync fails with the reason and what was served stays served', async () => {
+  it('full: the sync fails with the reason and the old release stays served', async () => {
     const { system, upstream, files } = await systemOnTmpfs('24m');
     const before = await system.untilReady(true);
     const next = new Map(files).set('Windows_PatchPack/huge.bundle', Buffer.alloc(40 * 1024 * 1024, 1));
@@ -54,10 +54,10 @@ describe.skipIf(!canMount())('the volume', () => {
     expect((await fetch(system.cdn('TableBundles/Excel.zip'))).status).toBe(200);
   });
 
-  it('full although it looked free enough: the same', async () => {
+  it('full although it seemed to have enough space: the same', async () => {
     const { system, upstream, files } = await systemOnTmpfs('24m');
     const before = await system.untilReady(true);
-    // Other files on the same volume eat the rest, also the inodes' share of it.
+    // Other files on the same volume use up the rest, including the inodes.
     try {
       writeFileSync(join(system.snapshotRoot, 'filler'), Buffer.alloc(32 * 1024 * 1024));
     } catch (error) {
@@ -71,7 +71,7 @@ describe.skipIf(!canMount())('the volume', () => {
     expect((await system.untilReady(true)).snapshot_id).toBe(before.snapshot_id);
   });
 
-  it('read-only: the daemon says so, the server goes on, and both recover', async () => {
+  it('read-only: the daemon reports it, the server keeps serving, and both recover', async () => {
     const { system, upstream, files } = await systemOnTmpfs('64m');
     await system.untilReady(true);
     execFileSync('mount', ['-o', 'remount,ro', system.snapshotRoot]);

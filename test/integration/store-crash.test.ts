@@ -21,7 +21,7 @@ interface Published {
   readonly version: number;
 }
 
-/** Publishes a release in a process of its own, which dies at the failpoint; gives the signal that ended it. */
+/** Publishes a release in its own process, which dies at the failpoint. Returns the signal that ended it. */
 async function publish(root: string, version: number, failpoint?: string): Promise<NodeJS.Signals | null> {
   const args = [CHILD, root, `r${version}`, String(version), ...(failpoint === undefined ? [] : [failpoint])];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
@@ -30,7 +30,7 @@ async function publish(root: string, version: number, failpoint?: string): Promi
   return signal;
 }
 
-/** Every object and block list is exactly what its name says. */
+/** Checks that every object and block list matches its name. */
 async function checkObjects(root: string): Promise<void> {
   for (const shard of await readdir(join(root, 'objects'))) {
     for (const name of await readdir(join(root, 'objects', shard))) {
@@ -50,7 +50,7 @@ async function checkObjects(root: string): Promise<void> {
   }
 }
 
-/** What readers are told, after checking that all of it is there. */
+/** Returns the state that readers see, after checking that all of it exists. */
 async function checkStore(root: string): Promise<Published> {
   await checkObjects(root);
   for (const id of await listReleaseIds(root, 'official')) {

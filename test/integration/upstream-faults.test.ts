@@ -5,7 +5,7 @@ import { startSystem, type TestSystem } from '../support/system.ts';
 import type { UpstreamFault } from '../support/upstream-faults.ts';
 import { startUpstreamServer, type UpstreamServer } from '../support/upstream-server.ts';
 
-/** The release number `generation` of an upstream: each has other bytes under the same names. */
+/** Release number `generation` of an upstream: each has other bytes under the same names. */
 function releaseOf(generation: number): GeneratedRelease {
   const releaseId = `r${generation}`;
   return generateRelease({
@@ -21,13 +21,13 @@ const VICTIM = [...releaseOf(1).files.keys()].at(-1) ?? '';
 interface Running {
   readonly system: TestSystem;
   readonly upstream: UpstreamServer;
-  /** The generation that is served; the next test begins with it. */
+  /** The served generation; the next test begins with it. */
   generation: number;
 }
 
 /** A served release, and a next one that the test publishes. */
 interface Served extends Running {
-  /** Puts the next release upstream, changed as the test wants. */
+  /** Publishes the next release upstream, with the changes of the test. */
   readonly publish: (change?: (tree: Map<string, Buffer>) => void) => void;
   readonly expectOldServed: () => Promise<void>;
   readonly expectNextServed: () => Promise<void>;
@@ -138,13 +138,17 @@ const PERMANENT: ReadonlyArray<readonly [string, string, (tree: Map<string, Buff
     'upstream_truncated',
     (tree) => tree.set('release.json', tree.get('release.json')!.subarray(0, 200)),
   ],
-  ['a catalog that is no JSON', 'catalog_invalid', (tree) => tree.set('release.json', Buffer.from('<html>'))],
+  [
+    'a catalog that is not JSON',
+    'catalog_invalid',
+    (tree) => tree.set('release.json', Buffer.from('<html>')),
+  ],
 ];
 
 describe('an upstream that fails', () => {
   const running = reusedFixture(start);
 
-  it.each(TRANSIENT)('with %s is asked again, and the sync succeeds', async (_name, fault) => {
+  it.each(TRANSIENT)('with %s is retried, and the sync succeeds', async (_name, fault) => {
     const { system, upstream, publish, expectNextServed } = servedBy(await running());
     const before = upstream.requestsOf(VICTIM).length;
     publish();
@@ -168,19 +172,22 @@ describe('an upstream that fails', () => {
     await expectNextServed();
   });
 
-  it.each(PERMANENT)('with %s fails the sync, and what is served stays', async (_name, code, change) => {
-    const { system, publish, expectOldServed, expectNextServed } = servedBy(await running());
-    publish(change);
-    const task = await system.run('sync');
-    expect([task.status, task.failure_code]).toEqual(['failed', code]);
-    expect(task.failure_reason?.length).toBeGreaterThan(10);
-    await expectOldServed();
-    publish();
-    expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
-    await expectNextServed();
-  });
+  it.each(PERMANENT)(
+    'with %s fails the sync, and the old release stays served',
+    async (_name, code, change) => {
+      const { system, publish, expectOldServed, expectNextServed } = servedBy(await running());
+      publish(change);
+      const task = await system.run('sync');
+      expect([task.status, task.failure_code]).toEqual(['failed', code]);
+      expect(task.failure_reason?.length).toBeGreaterThan(10);
+      await expectOldServed();
+      publish();
+      expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+      await expectNextServed();
+    },
+  );
 
-  it('altogether fails the sync, and what is served stays', async () => {
+  it('altogether fails the sync, and the old release stays served', async () => {
     const { system, upstream, expectOldServed } = servedBy(await start(onTestFinished));
     await upstream.close();
     expect(await system.run('sync')).toMatchObject({
@@ -194,7 +201,7 @@ describe('an upstream that fails', () => {
     const { system, upstream, publish } = servedBy(await start(onTestFinished));
     publish();
     const third = generateRelease({ releaseId: 'r3', seed: 3 }).manifestTree();
-    // The catalog that the second look sees is another one than the first look saw.
+    // The second request for the catalog gets another catalog than the first.
     upstream.addFaults(
       'release.json',
       { kind: 'drip', bytes: 1_000_000, intervalMs: 1 },

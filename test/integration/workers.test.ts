@@ -30,12 +30,12 @@ async function startWorkers(
   return served;
 }
 
-/** A connection of its own: these go to the workers in turn. */
+/** Each request uses a new connection, because connections go to the workers in turn. */
 async function get(served: ServedProcess, target: string): Promise<Response> {
   return await fetch(`${served.url}${target}`, { headers: { connection: 'close' } });
 }
 
-/** What `/readyz` says on some connections. */
+/** The answers of `/readyz` on some connections. */
 async function readiness(
   served: ServedProcess,
   count: number,
@@ -61,7 +61,7 @@ async function statuses(served: ServedProcess, target: string, count: number): P
   return answers;
 }
 
-/** The process ids of the workers that were started so far. */
+/** The process ids of all workers started so far. */
 function workerPids(served: ServedProcess): number[] {
   return served.process.lines
     .filter((line) => line.includes('"worker started"'))
@@ -91,7 +91,7 @@ describe('a server of two workers', () => {
       expect(await statuses(served, served.target(SMALL, 'r90_one'), 10)).toEqual(Array(10).fill(200));
       expect(await served.metric('slipway_cdn_responses_total')).toBe(10);
       expect(await served.metric('slipway_workers')).toBe(2);
-      // Both verified the object for themselves: that is how one sees that both served.
+      // Each worker verified the object itself, which proves that both served it.
       expect(await served.metric('slipway_cdn_verified_blocks_total')).toBe(2);
       expect(await served.metric('slipway_verdict{channel="official",reason="none"}')).toBe(1);
       expect(await served.metric('slipway_attestation_expires_in_seconds')).toBeLessThanOrEqual(3600);
@@ -99,9 +99,9 @@ describe('a server of two workers', () => {
     },
   );
 
-  it('goes on with one of them when the other is killed, and starts it again without a refused client', async () => {
+  it('keeps serving with one worker when the other is killed, and restarts it without a refused client', async () => {
     const served = await startWorkers();
-    // The daemon is away too: the new worker has what the other holds, and verifies it.
+    // The daemon is away too: the new worker receives the state of the other and verifies it.
     served.daemon.setFault('reset');
     const [first = 0] = workerPids(served);
     await killWorker(served, first);
@@ -116,13 +116,13 @@ describe('a server of two workers', () => {
     expect(await statuses(served, served.target(SMALL, 'r90_one'), 10)).toEqual(Array(10).fill(200));
   });
 
-  it('takes the release from all of them when one finds damage, also from one that starts later, until the repair', async () => {
+  it('withdraws a damaged release in all workers, also in one that starts later, until the repair', async () => {
     const served = await startWorkers();
     const path = served.store.pathOf(FILES[ROTTEN]);
     const file = await open(path, 'r+');
     await file.write('X', 3);
     await file.close();
-    // One request, so one of them finds it; the other is told.
+    // One request: one worker finds the damage, and the other is notified.
     expect((await get(served, served.target(ROTTEN, 'r90_one'))).status).toBe(503);
     await until(async () =>
       (await readiness(served, 6)).every(({ status, reason }) => status === 503 && reason === 'EntryDamaged'),
@@ -143,7 +143,7 @@ describe('a server of two workers', () => {
     expect(await statuses(served, served.target(ROTTEN, 'r90_one'), 6)).toEqual(Array(6).fill(200));
   });
 
-  it('ends in order: unready on all of them first, downloads finished, then exit code 0', async () => {
+  it('stops cleanly: unready on all of them first, downloads finished, then exit code 0', async () => {
     const served = await startWorkers({ shutdown: { propagationDelaySeconds: 10, drainSeconds: 60 } });
     const download = await get(served, served.target(LARGE, 'r90_one'));
     const reader = download.body!.getReader();
@@ -159,7 +159,7 @@ describe('a server of two workers', () => {
     expect(workerPids(served).filter(isAlive)).toEqual([]);
   });
 
-  it('turns away the connections beyond the limit of all of them together', async () => {
+  it('turns away the connections beyond the limit of all workers together', async () => {
     const served = await startWorkers({ limits: { maxConnections: 6 } });
     let closed = 0;
     const sockets = Array.from({ length: 12 }, () => {
@@ -185,7 +185,7 @@ describe('a server of two workers', () => {
     await until(() => !workerPids(served).some(isAlive));
   });
 
-  it('does not start with a wrong key or on a taken port, and ends with the exit code that says so', async () => {
+  it('does not start with a wrong key or on a taken port, and ends with the matching exit code', async () => {
     const keyless = startServedProcess({
       fastPath: false,
       release: { releaseId: 'r90_one', files: FILES },

@@ -5,11 +5,11 @@ import { writeTokenFile } from './token-file.ts';
 /** The token of {@link startAdminServer}. */
 export const ADMIN_TOKEN = 'canary-4f1d0c-admin-token';
 
-/** A test server with an admin token, and what asks it. */
+/** A test server with an admin token, and functions that send requests to it. */
 export interface AdminServer extends TestServer {
   /** The token file; its content is the token. */
   readonly tokenFile: string;
-  /** Asks with the token, unless the fields say otherwise. */
+  /** Requests a path with the token, unless the fields say otherwise. */
   readonly ask: (path: string, init?: RequestInit) => Promise<Response>;
   /** Posts a control action with the token; `body` is sent as JSON text. */
   readonly control: (action: string, body?: string, headers?: Record<string, string>) => Promise<Response>;

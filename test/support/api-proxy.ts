@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { KubeControlPlane } from './kube-control-plane.ts';
 
-/** A request as it passes by. */
+/** A request that passes through. */
 export interface PassingRequest {
   readonly method: string;
   readonly path: string;
@@ -21,7 +21,7 @@ export interface ProxyFault {
   readonly body: object;
 }
 
-/** Stands between an operator and an API server, and does to their talk what a test says. */
+/** A proxy between an operator and an API server that injects the faults of a test. */
 export interface ApiProxy {
   /** Plain HTTP. */
   readonly url: string;
@@ -31,7 +31,7 @@ export interface ApiProxy {
   setFault(fault: ((request: PassingRequest) => ProxyFault | null) | null): void;
   /** Ends every open watch, as a load balancer does. */
   cutWatches(): void;
-  /** Delivers nothing more on the watches that are open now, and keeps them open. */
+  /** Stops delivering on the open watches, and keeps them open. */
   freezeWatches(): void;
   /** Watches that are open now. */
   readonly openWatches: number;
@@ -120,7 +120,7 @@ export async function startApiProxy(plane: Pick<KubeControlPlane, 'url' | 'ca'>)
   };
 }
 
-/** A Status object, as the API server refuses with. */
+/** A Status object, as in a refusal of the API server. */
 export function statusObject(code: number, reason: string): object {
   return {
     kind: 'Status',

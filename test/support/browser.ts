@@ -8,34 +8,34 @@ import { chromium, type Browser, type BrowserContext, type Page, type Request } 
 import { afterAll, onTestFinished } from 'vitest';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-/** A page in a browser of its own, and everything it did that a test may ask about. */
+/** A page in its own browser, and a record of everything it did. */
 export interface TestPage {
   readonly page: Page;
   readonly context: BrowserContext;
   /** Every request so far. */
   readonly requests: readonly Request[];
-  /** Console errors, uncaught errors, dialogs and CSP reports, in words; what a sound page never causes. */
+  /** Console errors, uncaught errors, dialogs and CSP reports as text. A correct page causes none. */
   readonly troubles: readonly string[];
   /** Writes a screenshot where `SLIPWAY_SCREENSHOTS` says, or into a folder that is removed afterwards. */
   readonly screenshot: (name: string, options?: { readonly fullPage?: boolean }) => Promise<void>;
-  /** What axe-core finds, as `rule: element` lines. */
+  /** Findings of axe-core, as `rule: element` lines. */
   readonly violations: () => Promise<readonly string[]>;
 }
 
-/** How the page is looked at. */
+/** Viewport and preferences with which the page is opened. */
 export interface Look {
   readonly colorScheme?: 'light' | 'dark';
   readonly viewport?: { readonly width: number; readonly height: number };
 }
 
-/** A common desktop, and the narrowest phone that is cared for. */
+/** A common desktop, and the narrowest supported phone. */
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 360, height: 740 };
 
-/** How long an element is waited for: a loaded machine is slow, not wrong. */
+/** How long to wait for an element. The machine may be busy. */
 const PATIENCE_MS = 90_000;
 
-/** Nothing that the browser does by itself may reach the network or outlive the test. */
+/** Stops everything that the browser does by itself and that would reach the network or outlive the test. */
 const ARGUMENTS = [
   '--disable-gpu',
   '--disable-quic',
@@ -45,7 +45,7 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
-/** One browser a test file; its profile is a fresh folder of its own. */
+/** One browser per test file, with a fresh profile folder. */
 let launched: Promise<Browser> | null = null;
 
 afterAll(async () => {
@@ -56,13 +56,13 @@ async function launch(): Promise<Browser> {
   return await chromium.launch({
     executablePath: execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim(),
     headless: true,
-    // The containers that tests run in have no user namespaces for it.
+    // The containers in which tests run lack user namespaces.
     chromiumSandbox: false,
     args: ARGUMENTS,
   });
 }
 
-/** Opens an empty page in a real headless Chromium, with storage of its own; it is closed with the running test. */
+/** Opens an empty page in a real headless Chromium, with its own storage. It closes with the running test. */
 export async function openPage(look: Look = {}): Promise<TestPage> {
   launched ??= launch();
   const browser = await launched;
@@ -87,7 +87,7 @@ export async function openPage(look: Look = {}): Promise<TestPage> {
     void dialog.dismiss();
   });
   page.on('console', (message) => {
-    // The browser itself notes every answer of 400 and above, and every connection refused.
+    // The browser itself logs every answer of 400 and above, and every refused connection.
     const isAnswer = message.text().startsWith('Failed to load resource');
     if (message.type() === 'error' && !isAnswer) troubles.push(`console: ${message.text()}`);
   });
@@ -111,14 +111,13 @@ export async function openPage(look: Look = {}): Promise<TestPage> {
   };
 }
 
-/** What the page's policy has stopped so far. */
+/** Everything that the page's policy has blocked so far. */
 export async function cspReports(page: Page): Promise<readonly string[]> {
   return (await page.evaluate('globalThis.cspReports')) as string[];
 }
 
 /**
- * Runs axe-core with all of its rules. It comes in through the debugger, which the page's policy does not govern, and
- * makes no markup of its own.
+ * Runs axe-core with all of its rules. The debugger injects it, so the page's policy does not apply; it adds no markup.
  */
 async function runAxe(page: Page): Promise<readonly string[]> {
   await page.evaluate(`${AXE_SOURCE}; undefined`);
@@ -130,7 +129,7 @@ async function runAxe(page: Page): Promise<readonly string[]> {
 
 const AXE_SOURCE = readFileSync(fileURLToPath(import.meta.resolve('axe-core')), 'utf8');
 
-/** The part of the answer of axe-core that is used. */
+/** The part of the axe-core result that is used. */
 interface AxeResults {
   readonly violations: ReadonlyArray<{
     readonly id: string;

@@ -7,7 +7,10 @@ import { sharedFixture } from './shared-fixture.ts';
 
 const MIB = 1024 * 1024;
 
-/** Sizes around what decides how bytes are sent: nothing, one write, a block and its neighbours, several blocks. */
+/**
+ * Sizes around the limits that decide how bytes are sent: nothing, one write, a block and its neighbours, several
+ * blocks.
+ */
 export const BYTE_FILES: Readonly<Record<string, Buffer>> = byteFiles();
 
 function byteFiles(): Record<string, Buffer> {
@@ -35,16 +38,16 @@ export function etagOf(bytes: Buffer): string {
   return `"${blake3Hex(bytes)}"`;
 }
 
-/** Both ways a byte can take through the server. */
+/** Both paths that bytes can take through the server. */
 export const BYTE_PATHS = [
   ['full server', false],
   ['fast path', true],
 ] as const;
 
 /**
- * Registers a group of tests once for each way of a byte, each with one server process that all its tests share.
+ * Registers a group of tests once for each byte path. All tests of a group share one server process.
  *
- * @param tests gets a function that gives the process, inside the tests
+ * @param tests gets a function that returns the process, inside the tests
  */
 export function describeBytePaths(
   tests: (served: () => ServedProcess) => void,

@@ -50,7 +50,7 @@ export function patternBytes(size: number, seed = 1): Buffer {
   return bytes;
 }
 
-/** Writes the object of some bytes, and its block list where it has one, and gives its manifest entry. */
+/** Writes the object of some bytes, and its block list if it has one. Returns its manifest entry. */
 export async function storeObject(
   root: string,
   destination: string,
@@ -80,7 +80,7 @@ export async function storeObject(
   return { ...entry, blocks: blake3Hex(list) };
 }
 
-/** Starts a byte path that serves nothing yet; everything ends with the running test. */
+/** Starts a byte path that serves nothing yet. Everything stops with the running test. */
 export async function startCdn(
   options: {
     readonly limits?: Partial<CdnLimits>;

@@ -1,4 +1,4 @@
-/** Values that users choose between, each of which must give objects that a cluster accepts. */
+/** Values that users choose between. Each must render objects that a cluster accepts. */
 export const CHART_VALUES: Readonly<Record<string, object>> = {
   'the defaults': {},
   'an upstream over HTTP and every setting of size': {
@@ -26,7 +26,7 @@ export const CHART_VALUES: Readonly<Record<string, object>> = {
     autoscaling: { enabled: true, maxReplicas: 20 },
     podDisruptionBudget: { maxUnavailable: '25%' },
   },
-  'claims, keys and tokens that are there already': {
+  'claims, keys and tokens that already exist': {
     storage: { snapshot: { existingClaim: 'my-snapshot' }, data: { existingClaim: 'my-data' } },
     signing: {
       existingSecret: 'my-keys',
@@ -89,7 +89,7 @@ export const CHART_VALUES: Readonly<Record<string, object>> = {
   },
 };
 
-/** Values that contradict each other or do not exist, and what the user is told. */
+/** Values that contradict each other or do not exist, and the message that the user gets. */
 export const REFUSED_VALUES: ReadonlyArray<readonly [string, object, RegExp]> = [
   ['no public base URL', { publicBaseUrl: '' }, /publicBaseUrl is missing: set the scheme and host/],
   ['a public base URL with a path', { publicBaseUrl: 'https://a.example.org/x' }, /publicBaseUrl/],

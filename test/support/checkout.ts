@@ -9,20 +9,20 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const COPIED = ['bin', 'scripts/setup.sh', 'package.json', 'package-lock.json'];
 const SOURCES = ['cmd', 'docs', 'src'];
 
-/** A copy of this repository in which `scripts/setup.sh` may change what it likes. */
+/** A copy of this repository that `scripts/setup.sh` may change. */
 export interface Checkout {
   readonly directory: string;
-  /** A folder that is first in the PATH of {@link env}: programs in it hide those of the machine. */
+  /** The first folder in the PATH of {@link env}: its programs hide those of the machine. */
   readonly programs: string;
   /** The environment of a user whose Node is too old, if this machine has such a Node. */
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** What the copy holds. */
+/** The content of the copy. */
 export interface CheckoutOptions {
-  /** Whether Node and packages are there, as after `scripts/setup.sh`. */
+  /** Whether Node and packages are installed, as after `scripts/setup.sh`. */
   readonly prepared: boolean;
-  /** Links are quicker, but a program then takes the linked folder for its own. */
+  /** Links are quicker, but a program then treats the linked folder as its own. */
   readonly sources: 'copied' | 'linked';
 }
 
@@ -57,7 +57,7 @@ export async function writeProgram(folder: string, name: string, script: string)
   await writeFile(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
 
-/** Where `scripts/setup.sh` puts a Node of its own. */
+/** Where `scripts/setup.sh` installs its own Node. */
 const TOOLS = join(ROOT, '.tools/node');
 
 function lockChecksum(): string {
@@ -67,7 +67,7 @@ function lockChecksum(): string {
   return checksum;
 }
 
-/** The PATH as it was before the project's Node came first; all of it when the machine's own Node is new enough. */
+/** The PATH without the project's Node in front; the whole PATH when the machine's own Node is new enough. */
 function foldersWithoutThisNode(): string[] {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   if (!existsSync(TOOLS)) return folders;

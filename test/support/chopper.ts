@@ -7,23 +7,23 @@ export type CutKind = 'end' | 'reset' | 'silence';
 
 /** Where one connection is cut. */
 export interface Cut {
-  /** After so many bytes of answers. */
+  /** After this many bytes of answers. */
   readonly afterBytes: number;
-  /** In good order, by RST, or not at all: nothing comes any more until the other side gives up. */
+  /** By FIN, by RST, or by silence: nothing more arrives until the other side gives up. */
   readonly kind: CutKind;
 }
 
-/** A TCP proxy that cuts connections where it is told to. */
+/** A TCP proxy that cuts connections where a test says. */
 export interface Chopper {
   readonly port: number;
   /** Cuts made so far. */
   readonly cuts: number;
   /**
-   * Plans cuts for what the next connections are asked for, one each; what comes after them is left alone. A cut that
-   * its connection ended before is made on a later one.
+   * Plans cuts for the answers on the next connections, one each; later connections are not cut. When a connection ends
+   * before its cut, the cut moves to a later one.
    */
   plan(cuts: readonly Cut[]): void;
-  /** Told of every cut from now on. */
+  /** Called for every cut from now on. */
   onCut: (cut: Cut) => void;
 }
 
@@ -34,7 +34,7 @@ export async function startChopper(targetPort: number, atEnd: AtEnd): Promise<Ch
   let cuts = 0;
   const track = (socket: Socket): Socket => {
     sockets.add(socket);
-    // A side that breaks ends the other, by its close.
+    // When one side breaks, its close ends the other.
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
     return socket;
@@ -75,7 +75,7 @@ export async function startChopper(targetPort: number, atEnd: AtEnd): Promise<Ch
       origin.removeAllListeners('close');
       origin.removeAllListeners('end');
       origin.destroy();
-      // What was passed on arrives, whatever comes behind it.
+      // The bytes that were passed on arrive, whatever follows them.
       const made = cut;
       client.write('', () => {
         if (made.kind === 'end') client.end();

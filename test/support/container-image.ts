@@ -26,14 +26,14 @@ const APPLETS = [
   'sha256sum',
 ];
 
-/** Where in the base image the packages lie that npm installed outside. */
+/** Where the base image keeps the packages that npm installed outside. */
 const PACKAGES = '/opt/node_modules.tar';
 
 /**
- * Makes the base image for NODE_IMAGE from this machine, for nothing can be pulled: busybox, this Node with the libraries
- * it needs, and an npm that only unpacks what the real npm installed outside from the same lock file.
+ * Makes the base image for NODE_IMAGE from this machine, because nothing can be pulled: busybox, this Node with its
+ * libraries, and an npm that only unpacks what the real npm installed outside from the same lock file.
  *
- * @param directory a folder of its own for the tree
+ * @param directory an empty folder for the tree
  */
 export async function makeBaseImage(docker: Docker, name: string, directory: string): Promise<void> {
   const tree = join(directory, 'base');
@@ -80,7 +80,7 @@ async function packPackages(directory: string, archive: string): Promise<void> {
   for (const file of ['package.json', 'package-lock.json', '.npmrc']) {
     await cp(join(ROOT, file), join(directory, file));
   }
-  // From npm's cache, which has them since this repository was set up.
+  // From npm's cache, which has held them since this repository was set up.
   output(
     'npm',
     ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'],

@@ -15,9 +15,9 @@ const START_MS = 120_000;
 export function useDocker({ env, hasBridge }: Docker): void {
   const host = env['DOCKER_HOST'];
   if (host !== undefined) process.env['DOCKER_HOST'] = host;
-  // Its helper container would have to be pulled; the tests remove their containers themselves.
+  // Its helper container would have to be pulled. The tests remove their containers themselves.
   process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
-  // Otherwise it looks for the address of the network "bridge".
+  // Otherwise testcontainers looks for the address of the network "bridge".
   if (!hasBridge) process.env['TESTCONTAINERS_HOST_OVERRIDE'] = '127.0.0.1';
 }
 
@@ -39,7 +39,7 @@ export class RestrictedContainer extends GenericContainer {
       });
   }
 
-  /** As usual; the error of a container that does not become ready has its log. */
+  /** Starts as usual. When the container does not become ready, the error holds its log. */
   override async start(): Promise<StartedTestContainer> {
     try {
       return await super.start();
@@ -53,10 +53,10 @@ export class RestrictedContainer extends GenericContainer {
 }
 
 /**
- * Runs a shell command in a container of its own, without network.
+ * Runs a shell command in its own container, without network.
  *
  * @returns what it wrote to both outputs, trimmed
- * @throws Error with its output when it does not end with 0
+ * @throws Error with its output when the exit code is not 0
  */
 export async function runInContainer(container: GenericContainer, command: string): Promise<string> {
   const ended = await container
@@ -86,7 +86,7 @@ export async function isRunning(container: StartedTestContainer): Promise<boolea
   return (await client.container.getById(container.getId()).inspect()).State.Running;
 }
 
-/** Waits until a container has ended; gives its exit code. */
+/** Waits until a container has ended; returns its exit code. */
 export async function exitCodeOf(container: StartedTestContainer): Promise<number> {
   const client = await getContainerRuntimeClient();
   const { StatusCode } = (await client.container.getById(container.getId()).wait()) as { StatusCode: number };

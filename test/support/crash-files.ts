@@ -2,7 +2,7 @@ import { createRandom } from '../../src/cli/dev/seeded-random.ts';
 
 const MIB = 1024 * 1024;
 
-/** The files of one version of a small release: some shared by all versions, some of several blocks. */
+/** The files of one version of a small release. Some are shared by all versions, some have several blocks. */
 export function crashFiles(version: number): Map<string, Buffer> {
   return new Map([
     ['shared/small', Buffer.from('the same in every version')],

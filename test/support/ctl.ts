@@ -2,14 +2,14 @@ import { Readable } from 'node:stream';
 import { runCtl, type CtlProgram } from '../../src/cli/ctl/ctl.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 
-/** What `slipway ctl` did. */
+/** The result of a run of `slipway ctl`. */
 export interface CtlRun {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
-/** What a run of `slipway ctl` may be given. */
+/** Options of a run of `slipway ctl`. */
 export interface CtlRunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;

@@ -17,21 +17,21 @@ export interface RawAnswer {
   json(): Record<string, unknown>;
 }
 
-/** What a request may carry. */
+/** The optional parts of a request. */
 export interface RawRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
 }
 
-/** A daemon API that listens, and a way to ask it. */
+/** A listening daemon API, and a function that sends requests to it. */
 export interface TestApi {
   readonly listening: Listening;
   ask(path: string, request?: RawRequest): Promise<RawAnswer>;
   close(): Promise<void>;
 }
 
-/** Reports that answer what a test says, whatever the contract expects of their bodies. */
+/** Reports that return the answers of a test, whatever the contract expects of their bodies. */
 export function stubReports(
   handlers: Partial<Record<ReportName, (query: unknown) => unknown>>,
 ): ReadonlyMap<string, DefinedReport> {
@@ -39,7 +39,7 @@ export function stubReports(
   return byName(names.map((name) => defineReport(name, handlers[name] as never)));
 }
 
-/** Starts an API on a free port; what is not given answers nothing. */
+/** Starts an API on a free port. Parts that are not given answer nothing. */
 export async function startTestApi(overrides: Partial<DaemonApiOptions> = {}): Promise<TestApi> {
   let ids = 0;
   const api = createDaemonApi({
@@ -73,7 +73,7 @@ async function ask(
   { method = 'GET', headers = {}, body }: RawRequest,
 ): Promise<RawAnswer> {
   return await new Promise<RawAnswer>((resolve, reject) => {
-    // `path` goes out as it is: no client tidies it up.
+    // `path` is sent as it is: no client normalizes it.
     const request = httpRequest(
       { host: '127.0.0.1', port, path, method, headers, agent: false },
       (response) => {

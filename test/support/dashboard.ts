@@ -5,7 +5,7 @@ import { sampleFiles, writeReleaseTree } from './release-tree.ts';
 import { startSystem, type SystemOptions, type TestSystem } from './system.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-/** The admin token of the systems here; nothing else looks like it. */
+/** The admin token of these systems. No other text looks like it. */
 export const DASHBOARD_TOKEN = 'canary-7b1e90-dashboard-token';
 
 /** A real system with an admin token and exposed control, and the address of its dashboard. */

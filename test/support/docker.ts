@@ -13,18 +13,20 @@ const START_MS = 60_000;
 export interface Docker {
   /** Runs the client. @throws Error with what it printed when it fails */
   readonly run: (...args: readonly string[]) => string;
-  /** Runs the client and returns how it ended, also when it failed. */
+  /** Runs the client and returns its exit code and output, also when it failed. */
   readonly tryRun: (...args: readonly string[]) => { readonly code: number | null; readonly output: string };
   /** Environment for a client that is started in another way. */
   readonly env: NodeJS.ProcessEnv;
-  /** Whether containers can have addresses and mapped ports of their own; else they share the network of this machine. */
+  /**
+   * Whether containers can have their own addresses and mapped ports; otherwise they share the network of this machine.
+   */
   readonly hasBridge: boolean;
   readonly stop: () => Promise<void>;
 }
 
 /**
- * The Docker daemon of this machine. If none answers and this is root, starts one that ends with the tests; it has no
- * bridge, because nothing is pulled.
+ * The Docker daemon of this machine. If none answers and this user is root, starts one that ends with the tests. It has
+ * no bridge, because nothing is pulled.
  *
  * @returns `null` when there is none and none can be started; in CI that is an error
  */
@@ -47,7 +49,7 @@ export async function startDocker(): Promise<Docker | null> {
     'sh',
     [
       '-c',
-      // The daemon ends when its input is closed, also by a test that is killed.
+      // The daemon ends when its input is closed, also when the test is killed.
       '"$@" & cat >/dev/null; kill $!; wait',
       'sh',
       'dockerd',
@@ -85,7 +87,7 @@ export async function startDocker(): Promise<Docker | null> {
 }
 
 function client(env: NodeJS.ProcessEnv): Omit<Docker, 'hasBridge' | 'stop'> {
-  // Every Docker daemon has this builder; the other one is a plug-in that may be missing.
+  // Every Docker daemon has this builder. The other one is a plug-in that may be missing.
   const environment = { ...env, DOCKER_BUILDKIT: '0' };
   const tryRun: Docker['tryRun'] = (...args) => {
     const run = spawnSync('docker', args, {

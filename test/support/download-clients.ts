@@ -7,27 +7,27 @@ import { basename, dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseByteRanges } from './multipart.ts';
 
-/** One attempt of a client to bring a file to its end. */
+/** One attempt of a client to complete a file. */
 export interface Attempt {
   readonly url: string;
-  /** What earlier attempts left is there. */
+  /** Holds the bytes of earlier attempts. */
   readonly file: string;
   /** Bytes of the whole file, as a launcher knows them from its manifest. */
   readonly size: number;
-  /** Aborted when the client shall be killed, as a user or the system would. */
+  /** Aborted to kill the client, as a user or the system would. */
   readonly killed: AbortSignal;
 }
 
-/** A program, or a way to use one, that downloads files and goes on where it was interrupted. */
+/** A program, or a way to use one, that downloads files and resumes interrupted downloads. */
 export interface DownloadClient {
   readonly name: string;
-  /** Of the program; `null` when it is part of the tests. */
+  /** The program's name; `null` when the client is part of the tests. */
   readonly tool: string | null;
-  /** @returns whether it says that the file is whole */
+  /** @returns whether the client reports that the file is complete */
   readonly attempt: (attempt: Attempt) => Promise<boolean>;
 }
 
-/** The clients that a release is downloaded with. */
+/** The clients that download a release. */
 export const DOWNLOAD_CLIENTS: readonly DownloadClient[] = [
   {
     name: 'curl -C -',
@@ -78,7 +78,7 @@ async function run(command: string, args: readonly string[], killed: AbortSignal
   return code === 0;
 }
 
-/** Asks for the file as one list of ranges that cover it out of order, and puts it together. */
+/** Requests the file as one list of ranges in a shuffled order, and assembles it. */
 async function rangeList({ url, file, size, killed }: Attempt): Promise<boolean> {
   const head = `${file}.head`;
   const parts = `${file}.parts`;
@@ -92,7 +92,7 @@ async function rangeList({ url, file, size, killed }: Attempt): Promise<boolean>
   const body = await readFile(parts);
   const bytes = Buffer.alloc(size);
   const type = /^content-type: (multipart\/byteranges.*)\r$/im.exec(fields)?.[1];
-  // A cache that keeps slices gives the whole instead, which is as good.
+  // A cache that keeps slices sends the whole file instead, which is as good.
   if (type === undefined) body.copy(bytes);
   else for (const part of parseByteRanges(type, withoutPreamble(body))) part.body.copy(bytes, part.start);
   await pipeline([bytes], createWriteStream(file));
@@ -105,8 +105,8 @@ function withoutPreamble(body: Buffer): Buffer {
 }
 
 /**
- * What launchers do: with a part file, ask for the rest of it, and append whatever comes with a 2xx. Whether that was
- * the rest, nobody looks; a wrong answer spoils the file for good.
+ * The way launchers download: if a part file exists, request the rest and append the body of any 2xx. The launcher does
+ * not check that the body is the rest, so a wrong answer spoils the file for good.
  */
 async function launch({ url, file, size, killed }: Attempt): Promise<boolean> {
   const have = await stat(file).then(
@@ -128,7 +128,7 @@ async function launch({ url, file, size, killed }: Attempt): Promise<boolean> {
     }
     await pipeline(response, createWriteStream(file, { flags: 'a' }));
   } catch {
-    // However it failed, the part file is what the next attempt begins with.
+    // Whatever the failure, the next attempt starts from the part file.
     return false;
   }
   return (await stat(file)).size >= size;

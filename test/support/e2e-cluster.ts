@@ -10,17 +10,19 @@ import { PAUSE_COMMAND, startKubeNode } from './kube-node.ts';
 import { kubeTools } from './kube-tools.ts';
 import { hasTool } from './tools.ts';
 
-/** A cluster that really runs pods, and the image in it. */
+/** A cluster that really runs pods, with the image loaded. */
 export interface E2eCluster {
   /** Values that name the image. */
   readonly image: { readonly repository: string; readonly tag: string; readonly pullPolicy: string };
   /** Runs kubectl. @throws Error with what it printed when it fails */
   readonly kubectl: (args: readonly string[], input?: string) => string;
-  /** Starts kubectl with its input and output at hand. */
+  /** Starts kubectl with its input and output connected. */
   readonly startKubectl: (args: readonly string[]) => ChildProcessWithoutNullStreams;
   /** Runs Helm; with values, on the chart. */
   readonly helm: (args: readonly string[], values?: object) => string;
-  /** The words that bring a program of this machine into the cluster's network; `null` for a cluster elsewhere. */
+  /**
+   * The command prefix that runs a program of this machine in the cluster's network; `null` for a cluster elsewhere.
+   */
   readonly enter: readonly string[] | null;
   readonly directory: string;
   readonly logs: () => Promise<string>;
@@ -28,10 +30,10 @@ export interface E2eCluster {
 }
 
 /**
- * The cluster of `E2E_KUBECONFIG` with the image `E2E_IMAGE` in it (repository:tag), else one of our own on this machine with
- * an image that is built now.
+ * The cluster of `E2E_KUBECONFIG` with the image `E2E_IMAGE` (repository:tag), or else a cluster that is started on
+ * this machine with an image that is built now.
  *
- * @returns `null` when neither can be had
+ * @returns `null` when neither is available
  */
 export async function startE2eCluster(): Promise<E2eCluster | null> {
   const { E2E_KUBECONFIG: kubeconfig, E2E_IMAGE: image } = process.env;

@@ -10,7 +10,7 @@ export interface IngressRule {
   readonly http: { readonly paths: ReadonlyArray<{ readonly path: string; readonly pathType: string }> };
 }
 
-/** An nginx that does what ingress-nginx makes of these paths and of the annotations of the chart. */
+/** An nginx that behaves as ingress-nginx does for these paths and for the annotations of the chart. */
 export async function startIngress(
   { enter, directory }: E2eCluster,
   paths: IngressRule['http']['paths'],

@@ -1,6 +1,6 @@
 import type { E2eCluster } from './e2e-cluster.ts';
 
-/** A pod that is a client, and the upstream of every installation, each under a path of its own. */
+/** A pod that is both the client and the upstream of every installation, with one path for each. */
 const OUTSIDE_SCRIPT = `
 import http from 'node:http';
 import { createHash } from 'node:crypto';
@@ -22,7 +22,7 @@ http.createServer((request, response) => {
 process.on('SIGTERM', () => process.exit(0));
 `;
 
-/** Asks again and again on new connections until its input ends, and counts what went wrong. */
+/** Sends requests on new connections until its input ends, and counts the failures. */
 export const LOAD_SCRIPT = `
 import http from 'node:http';
 const url = process.argv[1];

@@ -16,7 +16,7 @@ import {
 /** The instant at which {@link goodEvidence} is good, Unix seconds. */
 export const GOOD_AT = 1_800_000_000;
 
-/** Text that is known to be a release id. */
+/** Brands a text that is known to be a release id. */
 export function releaseIdOf(text: string): ReleaseId {
   const id = parseReleaseId(text);
   if (!id.ok) throw new Error(id.error);

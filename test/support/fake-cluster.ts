@@ -8,13 +8,13 @@ import { stringify } from 'yaml';
 import { listen } from '../../src/platform/http/listen.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-/** An API server with one Service, its pods and a Secret, whose port-forward leads to a port of this machine. */
+/** An API server with one Service, its pods and a Secret. Its port-forward leads to a port of this machine. */
 export interface FakeCluster {
   /** Environment with the kubeconfig, whose context names the namespace `team`. */
   readonly env: Readonly<Record<string, string>>;
   /** Requests in order, as `GET /path`. */
   readonly calls: string[];
-  /** Connections that are forwarded now. */
+  /** Connections that are currently forwarded. */
   readonly forwarded: number;
 }
 
@@ -44,7 +44,7 @@ function objects(secret: string): Readonly<Record<string, object>> {
 }
 
 /**
- * Starts an API server; it ends with the running test.
+ * Starts an API server. It stops with the running test.
  *
  * @param options.forwardTo port of this machine; `null` refuses to forward
  */

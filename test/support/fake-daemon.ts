@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import type { AtEnd } from './shared-fixture.ts';
 
-/** What is wrong with the daemon. */
+/** A fault of the daemon. */
 export type DaemonFault =
   | 'hang'
   | 'drip'
@@ -29,29 +29,29 @@ export interface ReceivedRequest {
 /** An answer that the test prescribes. */
 export interface FakeAnswer {
   readonly status: number;
-  /** An object is sent as JSON, text as it is. */
+  /** An object is sent as JSON, a text as it is. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A daemon that serves what the test puts in, over real HTTP. */
+/** A daemon that serves the content that a test sets, over real HTTP. */
 export interface FakeDaemon {
   readonly url: string;
   /** Method and target of every request received. */
   readonly requests: string[];
   /** Every request received, whole. */
   readonly received: ReceivedRequest[];
-  /** Connections accepted so far, and the most that were open at once. */
+  /** Connections accepted so far, and the most that were open concurrently. */
   readonly connections: () => { readonly accepted: number; readonly most: number };
-  /** Prescribes the answer to a path, such as `/v1/control/sync`; it goes before reports. */
+  /** Sets the answer to a path, such as `/v1/control/sync`. It takes precedence over reports. */
   setAnswer(path: string, answer: FakeAnswer): void;
-  /** The newest envelope; a change answers the polls that wait. */
+  /** The newest envelope. A change answers the waiting polls. */
   setEnvelope(envelope: Buffer | null): void;
   setReport(name: string, body: unknown): void;
   setFault(fault: DaemonFault): void;
 }
 
-/** Starts a fake daemon; it ends with the running test, unless told otherwise. */
+/** Starts a fake daemon. By default it stops with the running test. */
 export async function startFakeDaemon(atEnd: AtEnd = onTestFinished): Promise<FakeDaemon> {
   let envelope: Buffer | null = null;
   let version = 0;
@@ -162,7 +162,7 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   response.end(JSON.stringify(body));
 }
 
-/** Does what the fault says; `false` when there is none. */
+/** Acts out the fault; returns `false` when there is none. */
 function misbehave(fault: DaemonFault, response: ServerResponse): boolean {
   const json = { 'content-type': 'application/json' };
   switch (fault) {

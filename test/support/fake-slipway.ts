@@ -8,7 +8,7 @@ import type { ReleaseRow, ReleaseStatus, ReportedSchedule } from '../../src/oper
 import type { Reason } from '../../src/domain/verdict/reasons.ts';
 import type { AtEnd } from './shared-fixture.ts';
 
-/** The token that a fake server takes at first. */
+/** The token that a fake server accepts at first. */
 export const FAKE_TOKEN = 'fake-admin-token';
 
 /** A control action as it arrived. */
@@ -22,17 +22,17 @@ export interface ReceivedAction {
 export interface Refusal {
   readonly status: number;
   readonly code: string;
-  /** Code of the daemon, where it was the one that refused. */
+  /** Status and code of the daemon, if the daemon refused. */
   readonly daemon?: { readonly status: number; readonly code: string };
 }
 
-/** The part of a slipway-server that the operator speaks with, over real HTTP, in the state that a test puts it in. */
+/** The part of a slipway-server that the operator talks to, over real HTTP, in the state that a test sets. */
 export interface FakeSlipway {
   readonly port: number;
-  /** Tokens that are taken. */
+  /** Accepted tokens. */
   readonly tokens: Set<string>;
   readonly schedules: Map<string, ReportedSchedule>;
-  /** Actions that were done, in order; repetitions under one key count once. */
+  /** Completed actions, in order. Repetitions under one key count once. */
   readonly actions: ReceivedAction[];
   /** Requests received, of any kind. */
   readonly requests: string[];
@@ -41,20 +41,20 @@ export interface FakeSlipway {
   readonly history: ReleaseRow[];
   /** Why a channel is not distributable; `null` when it is. */
   setVerdict(channel: 'official' | 'localized', reason: Reason | null, releaseId?: string): void;
-  /** Answers this to every admin request, or to one action; `null` ends it. */
+  /** Answers this to every admin request, or to one action; `null` ends the refusal. */
   refuse(refusal: Refusal | null, action?: string): void;
-  /** What becomes of a release action; default: it succeeds and makes the release current. */
+  /** The result of a release action. By default it succeeds and makes the release current. */
   taskStatus: 'queued' | 'succeeded' | 'failed';
-  /** Answers nothing any more, or again. */
+  /** Stops answering, or answers again. */
   setSilent(silent: boolean): void;
-  /** Ends it now. */
+  /** Stops it now. */
   close(): Promise<void>;
 }
 
 const NOW = 1_780_000_000;
 const DAEMON = { version: '0.1.0', boot_id: 'fake' };
 
-/** Starts a fake server; it ends with the running test unless told otherwise. */
+/** Starts a fake server. By default it stops with the running test. */
 export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<FakeSlipway> {
   const tokens = new Set([FAKE_TOKEN]);
   const schedules = new Map<string, ReportedSchedule>();
@@ -228,7 +228,7 @@ export function releaseRow(
   };
 }
 
-/** Does what a schedule action asks for; gives the daemon's refusal when it cannot. */
+/** Applies a schedule action; returns the daemon's refusal when it cannot. */
 function applySchedule(
   schedules: Map<string, ReportedSchedule>,
   action: string,

@@ -13,13 +13,13 @@ export interface FrontedServer {
   readonly port: number;
   readonly server: Server;
   readonly fastPath: FastPath | null;
-  /** What the fast path answered, in order. */
+  /** The answers of the fast path, in order. */
   readonly fast: FinishedRequest[];
   /** How many requests reached the full server. */
   fullRequests(): number;
 }
 
-/** Starts a server over the byte path of a fixture; it ends with the running test. */
+/** Starts a server over the byte path of a fixture. It stops with the running test. */
 export async function startFronted(
   cdn: CdnFixture,
   options: {

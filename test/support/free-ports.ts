@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { randomInt } from 'node:crypto';
 
-/** Below the ephemeral range of Linux (32768 to 60999), from which connections of other tests take their ports. */
+/** Below the ephemeral range of Linux (32768 to 60999), from which the connections of other tests take their ports. */
 const RANGE = [10_000, 32_000] as const;
 
 /**
  * Finds loopback ports that are free now and that no outgoing connection takes later.
  *
- * @param count how many; all are different
+ * @param count how many ports; all are different
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 
-/** What to generate. */
+/** Options of a generated release. */
 export interface GeneratedReleaseOptions {
   readonly releaseId: string;
   readonly seed: number;
@@ -14,11 +14,11 @@ export interface GeneratedReleaseOptions {
   readonly serverInfoRoot?: string;
 }
 
-/** A release in memory, in the forms the upstream kinds want. */
+/** A release in memory, in the forms that the kinds of upstream need. */
 export interface GeneratedRelease {
   /** By destination. */
   readonly files: ReadonlyMap<string, Buffer>;
-  /** What a `manifest` upstream serves: the files, `release.json`, and `server-info.json` if asked for. */
+  /** The tree of a `manifest` upstream: the files, `release.json`, and `server-info.json` if requested. */
   manifestTree(): Map<string, Buffer>;
   /** Writes the tree of a `directory` upstream. */
   writeDirectory(path: string): Promise<void>;
@@ -46,7 +46,7 @@ const FOLDERS = [
   'Media Resources/音声',
 ];
 
-/** Generates a small release with content that depends on nothing but the options. */
+/** Generates a small release whose content depends only on the options. */
 export function generateRelease(options: GeneratedReleaseOptions): GeneratedRelease {
   const sizes = options.sizes ?? DEFAULT_SIZES;
   const files = new Map(
@@ -100,7 +100,7 @@ export function manifestEntry(destination: string, bytes: Buffer): object {
   };
 }
 
-/** A server-info document in the usual shape, whose last override group has this catalog root. */
+/** A server-info document in the usual form, whose last override group has this catalog root. */
 export function serverInfoDocument(root: string): string {
   return JSON.stringify({
     ConnectionGroups: [

@@ -8,14 +8,14 @@ const ROOT = resolve(import.meta.dirname, '../..');
 /** The chart of this repository. */
 export const CHART = join(ROOT, 'charts/slipway');
 
-/** What a program printed, and how it ended. */
+/** Output and exit code of a program. */
 export interface ProgramRun {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** One object of Kubernetes, as far as tests look into it. */
+/** A Kubernetes object, with the fields that tests read. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -31,7 +31,7 @@ export interface KubeObject {
   readonly spec?: any;
 }
 
-/** Runs Helm with folders and, when given, a cluster of its own. */
+/** Runs Helm with its own folders and, when given, a cluster. */
 export function runHelm(
   helm: string,
   args: readonly string[],
@@ -48,7 +48,7 @@ export function runHelm(
       HELM_CACHE_HOME: join(home, 'cache'),
       HELM_CONFIG_HOME: join(home, 'config'),
       HELM_DATA_HOME: join(home, 'data'),
-      // Never the cluster of whoever runs the tests.
+      // Never use the cluster of the developer.
       KUBECONFIG: kubeconfig ?? '/dev/null',
     },
   });

@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net';
 import { openSocket, parseAnswer, type RawAnswer } from './raw-http.ts';
 
-/** How a connection ended, and what came after the last answer that was read from it. */
+/** How a connection ended, and the bytes after the last answer that was read from it. */
 export interface ConnectionEnd {
   readonly wasCut: boolean;
   readonly rest: Buffer;
 }
 
 /**
- * A connection that is written to byte by byte and read answer by answer, framed strictly by what each answer says of
- * itself, so that a byte too many or too few shows.
+ * A connection to which bytes are written as given and from which answers are read one by one. Each answer's own
+ * framing is applied strictly, so one byte too many or too few is noticed.
  */
 export class HttpConnection {
   readonly socket: Socket;
@@ -27,7 +27,7 @@ export class HttpConnection {
     socket.on('data', (chunk: Buffer) => {
       this.#chunks.push(chunk);
       this.#waitingFor -= chunk.length;
-      // A large answer is looked at once it is whole, not at each of its chunks.
+      // A large answer is parsed when it is complete, not after each of its chunks.
       if (this.#waitingFor <= 0) this.#wake();
     });
     socket.on('error', () => {
@@ -53,8 +53,8 @@ export class HttpConnection {
   }
 
   /**
-   * Reads the next answer, interim ones included. When the connection ends before the answer does, what came of it is
-   * returned with `wasCut`.
+   * Reads the next answer, including interim ones. If the connection ends before the answer does, returns the partial
+   * answer with `wasCut`.
    *
    * @param method of the request that it answers
    */
@@ -94,7 +94,7 @@ export class HttpConnection {
   }
 }
 
-/** The fields of a request, in order; several of one name are sent as they are. */
+/** The fields of a request, in order. Repeated names are sent as they are. */
 export type RequestFields = readonly (readonly [name: string, value: string])[];
 
 /** The bytes of a request without a body. */
@@ -104,8 +104,8 @@ export function renderRequest(method: string, target: string, fields: RequestFie
 }
 
 /**
- * Sends one request on a connection that is kept alive, reads its answer, and then makes sure by a second request that
- * nothing but that answer was sent.
+ * Sends one request on a keep-alive connection and reads its answer. Then proves by a second request that only that
+ * answer was sent.
  */
 export async function ask(
   port: number,
@@ -128,7 +128,7 @@ export async function ask(
   return answer;
 }
 
-/** How many bytes the first answer takes up, as its head says; `null` while the head is not complete. */
+/** The length of the first answer in bytes, according to its head; `null` while the head is incomplete. */
 function answerLength(bytes: Buffer, method: string): number | null {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return null;
@@ -137,7 +137,7 @@ function answerLength(bytes: Buffer, method: string): number | null {
   if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return head;
   const length = headers['content-length'];
   if (headers['transfer-encoding'] !== undefined || length === undefined || !/^[0-9]+$/.test(length)) {
-    // Only an answer that ends its connection may leave its length open.
+    // Only an answer that ends its connection may omit its length.
     if (headers['connection'] === 'close') return head;
     throw new Error(`the answer does not say where it ends: ${bytes.toString('latin1', 0, end)}`);
   }

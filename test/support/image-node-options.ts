@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** The value of NODE_OPTIONS in the image, so that tests run programs with the heap settings that users get. */
+/** The value of NODE_OPTIONS in the image, so that tests run programs with the heap settings of users. */
 export const IMAGE_NODE_OPTIONS = readOptions();
 
 function readOptions(): string {

@@ -8,7 +8,7 @@ import { freePorts } from './free-ports.ts';
 import { makeKeys } from './make-keys.ts';
 import { CDN_HOST } from './system.ts';
 
-/** Where the programs listen in a network of their own. */
+/** The ports of the programs in their own network. */
 const POD_PORTS = [8081, 8080, 9090] as const;
 
 /** Daemon and server in two containers that share a network and volumes, as in the chart's pod. */
@@ -19,21 +19,21 @@ export interface ImagePod {
   readonly url: string;
 }
 
-/** What a pod is made of. */
+/** The parts of a pod. */
 export interface ImagePodOptions {
   readonly docker: Docker;
   readonly image: string;
-  /** A folder of its own, readable for all users. */
+  /** An empty folder, readable for all users. */
   readonly directory: string;
   /** The folder that the daemon syncs from. */
   readonly upstream: string;
-  /** Named volumes; whoever calls makes and removes them. */
+  /** Named volumes; the caller creates and removes them. */
   readonly volumes: { readonly snapshot: string; readonly data: string };
 }
 
 /**
- * Starts the pod and waits until it is ready. On a daemon with a bridge the containers have a network of their own and a
- * mapped port; else they share the network of this machine.
+ * Starts the pod and waits until it is ready. On a daemon with a bridge the containers have their own network and a
+ * mapped port; otherwise they share the network of this machine.
  *
  * @throws Error with the log of the container that did not become ready
  */
@@ -56,7 +56,7 @@ export async function startImagePod(options: ImagePodOptions): Promise<ImagePod>
       { source: volumes.data, target: '/var/lib/slipway/data', mode: 'rw' },
     ])
     .withWaitStrategy(Wait.forLogMessage('daemon listening'));
-  // The daemon holds the network, because the server ends first.
+  // The daemon owns the network, because the server ends first.
   const daemon = await (
     hasBridge ? daemonContainer.withExposedPorts(port) : daemonContainer.withNetworkMode('host')
   ).start();

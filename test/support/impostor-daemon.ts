@@ -7,9 +7,9 @@ import type { AtEnd } from './shared-fixture.ts';
 import type { TestSystem } from './system.ts';
 
 /**
- * Puts a server of the test's own where the system's daemon listened; the daemon must have been killed before.
+ * Starts a test's server on the port of the system's daemon. The daemon must have been killed before.
  *
- * @returns ends it, so that the daemon can start again; the end of the test does so too
+ * @returns a function that stops it, so that the daemon can start again; the end of the test does so too
  */
 export async function startImpostorDaemon(
   system: TestSystem,

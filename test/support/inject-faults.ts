@@ -20,16 +20,16 @@ export function canInjectFaults(): boolean {
   return false;
 }
 
-/** Faults that a running process meets in its calls of the system. */
+/** Faults injected into the system calls of a running process. */
 export interface InjectedFaults {
-  /** Calls that were made to fail or wait so far. */
+  /** How many calls failed or waited so far. */
   readonly injected: number;
-  /** Ends them; the process goes on as if they had never been. */
+  /** Ends the faults; the process continues normally. */
   end(): Promise<void>;
 }
 
 /**
- * Makes calls of a running process fail or wait, from the return of this function on.
+ * Makes system calls of a running process fail or wait, starting when this function returns.
  *
  * @param target.path only calls on this file
  * @param faults of `strace`'s `-e inject=`, such as `pread64:error=EIO`

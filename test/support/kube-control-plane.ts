@@ -24,9 +24,9 @@ export interface KubeControlPlane {
   readonly ca: string;
   /** A kubeconfig file for {@link token}. */
   readonly kubeconfig: string;
-  /** A folder of its own, removed at the end. */
+  /** An empty folder, removed at the end. */
   readonly directory: string;
-  /** Asks the API server; a body is sent as JSON unless it is text. */
+  /** Sends a request to the API server. A body is sent as JSON unless it is text. */
   request(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     path: string,
@@ -37,9 +37,9 @@ export interface KubeControlPlane {
       readonly token?: string;
     },
   ): Promise<KubeAnswer>;
-  /** Signal to the API server alone, such as SIGSTOP. */
+  /** Sends a signal to the API server alone, such as SIGSTOP. */
   signal(name: NodeJS.Signals): void;
-  /** Ends the API server alone; what it has stored stays. */
+  /** Stops the API server alone; its stored data stays. */
   stopApiServer(): Promise<void>;
   /** Starts it again, on the same port, and waits until it answers. */
   startApiServer(): Promise<void>;
@@ -52,7 +52,7 @@ export interface KubeAnswer {
   readonly body: unknown;
 }
 
-/** What a test may set differently. */
+/** Options of a control plane. */
 export interface ControlPlaneOptions {
   /** Further tokens: token to user and groups, for tests of RBAC. */
   readonly users?: Readonly<Record<string, { readonly name: string; readonly groups: readonly string[] }>>;
@@ -116,13 +116,13 @@ async function start(
     `--service-account-key-file=${join(directory, 'service-account.pub')}`,
     `--service-account-signing-key-file=${join(directory, 'service-account.key')}`,
     '--allow-privileged=true',
-    // Nothing makes a ServiceAccount for a namespace here.
+    // Nothing creates the ServiceAccount of a namespace here.
     '--disable-admission-plugins=ServiceAccount',
     `--cert-dir=${certificates}`,
   ];
   let apiServer = run(directory, programs['kube-apiserver'], apiServerArguments);
   const stop = async (): Promise<void> => {
-    // Without its etcd the API server never ends by itself.
+    // Without etcd the API server never ends by itself.
     await end(apiServer);
     await end(etcd);
     await rm(directory, { recursive: true, force: true });
@@ -156,7 +156,7 @@ async function start(
       await until(async () => {
         if (etcd.ended() || apiServer.ended()) return true;
         if ((await ask('GET', '/readyz')).status !== 200) return false;
-        // Made by the API server shortly after it says that it is ready.
+        // The API server creates it shortly after it reports ready.
         return (await ask('GET', '/api/v1/namespaces/default')).status === 200;
       }, START_MS);
       if (etcd.ended() || apiServer.ended()) {
@@ -197,7 +197,7 @@ async function start(
 interface RunningProgram {
   readonly child: ChildProcess;
   ended(): boolean;
-  /** The end of what it wrote. */
+  /** The end of its output. */
   output(): string;
 }
 

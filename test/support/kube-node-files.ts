@@ -6,7 +6,7 @@ export const NODE_IP = '10.244.0.1';
 /** Name of the node. */
 export const NODE_NAME = 'node1';
 
-/** Makes an authority, and with it the certificates of the API server and of its client to the kubelet. */
+/** Makes a certificate authority, and with it the certificates of the API server and of its client to the kubelet. */
 export const CERTIFICATE_SCRIPT = `set -e
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout ca.key -out ca.crt -subj /CN=test-ca
 openssl req -newkey rsa:2048 -nodes -keyout api.key -out api.csr -subj /CN=kube-apiserver
@@ -31,7 +31,7 @@ export function renderKubeconfig(user: string, token: string, ca: string): strin
   });
 }
 
-/** containerd, as a kubelet wants it. */
+/** The configuration of containerd that a kubelet needs. */
 export function renderContainerdConfiguration(directory: string): string {
   return `version = 3
 root = "${join(directory, 'containerd')}"
@@ -76,7 +76,7 @@ export function renderPodNetwork(directory: string): string {
   });
 }
 
-/** The kubelet. */
+/** The configuration of the kubelet. */
 export function renderKubeletConfiguration(directory: string): string {
   return stringify({
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -102,13 +102,13 @@ export function renderKubeletConfiguration(directory: string): string {
   });
 }
 
-/** kube-proxy. */
+/** The configuration of kube-proxy. */
 export function renderKubeProxyConfiguration(directory: string): string {
   return stringify({
     apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
     kind: 'KubeProxyConfiguration',
     mode: 'iptables',
-    // Pods of one node answer each other past iptables, unless they think that the node asked.
+    // Pods of one node answer each other past iptables, unless the request seems to come from the node.
     iptables: { masqueradeAll: true },
     conntrack: { maxPerCore: 0, min: 0 },
     hostnameOverride: NODE_NAME,
@@ -116,7 +116,7 @@ export function renderKubeProxyConfiguration(directory: string): string {
   });
 }
 
-/** CoreDNS, which runs beside the pods. */
+/** The configuration of CoreDNS, which runs beside the pods. */
 export function renderCorefile(directory: string): string {
   return `.:53 {
   bind ${NODE_IP}

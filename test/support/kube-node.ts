@@ -25,14 +25,14 @@ const START_MS = 180_000;
 /** Folders of control groups that a kubelet makes. */
 const KUBELET_CGROUP = 'kubepods';
 
-/** A whole Kubernetes of one node, in a network, mounts and processes of its own. */
+/** A whole single-node Kubernetes, in its own network, mount and process namespaces. */
 export interface KubeNode {
-  /** Names of users to their kubeconfig; only processes in the network of the node can use it. */
+  /** Kubeconfig of the admin; only processes in the network of the node can use it. */
   readonly kubeconfig: string;
-  /** Address of the node, for what runs beside the pods. */
+  /** Address of the node, for programs that run beside the pods. */
   readonly address: string;
   readonly directory: string;
-  /** Words to put before a command so that it runs in the network of the node. */
+  /** Command prefix that runs a program in the network of the node. */
   readonly enter: readonly string[];
   /** Loads an image that `docker save` wrote. */
   importImage(archive: string): void;
@@ -41,14 +41,14 @@ export interface KubeNode {
   stop(): Promise<void>;
 }
 
-/** What an image for the sandbox of each pod does: nothing, for ever. */
+/** The command of the image for pod sandboxes: it sleeps. */
 export const PAUSE_COMMAND = ['/bin/busybox', 'sleep', '1000000000'];
 
 /**
- * Starts etcd, the control plane, containerd, kubelet, kube-proxy and CoreDNS. Nothing of it can be seen from outside, and all
- * of it ends with one process. It needs root.
+ * Starts etcd, the control plane, containerd, kubelet, kube-proxy and CoreDNS. They are isolated from the machine and
+ * all end with one process. Needs root.
  *
- * @returns `null` when the programs are missing and cannot be built here, or this is not root
+ * @returns `null` when the programs are missing and cannot be built here, or this user is not root
  */
 export async function startKubeNode(): Promise<KubeNode | null> {
   if (process.getuid?.() !== 0) {
@@ -82,7 +82,7 @@ export async function startKubeNode(): Promise<KubeNode | null> {
       '--fork',
       '--kill-child',
       '--mount-proc',
-      // Reaps what is orphaned in its process namespace, and ends with whoever holds its input: also with a test that is killed.
+      // Reaps the orphans of its process namespace, and ends when its input closes, also when the test is killed.
       'bash',
       '-c',
       'echo ready; cat >/dev/null',
@@ -122,7 +122,7 @@ class Node implements KubeNode {
   }
 
   async start(): Promise<void> {
-    // unshare is the parent; what lives in the namespaces is its child.
+    // unshare is the parent; its child lives in the namespaces.
     this.#pid = run('cat', `/proc/${this.#holder.pid}/task/${this.#holder.pid}/children`).trim();
     for (const folder of ['log', 'cni', 'manifests']) await mkdir(join(this.directory, folder));
     this.#setUpNetwork();
@@ -168,7 +168,7 @@ class Node implements KubeNode {
   async stop(): Promise<void> {
     if (this.#holder.exitCode === null && this.#holder.signalCode === null) {
       const exited = once(this.#holder, 'exit');
-      // With the first process of the namespace all others die, and with the last one its mounts go.
+      // When the first process of the namespace ends, all others die; the mounts go with the last one.
       this.#holder.kill('SIGKILL');
       await exited;
     }
@@ -193,7 +193,7 @@ class Node implements KubeNode {
     return run(...this.enter, kubectlPath(), `--kubeconfig=${this.kubeconfig}`, ...args);
   }
 
-  /** Starts a program in every namespace of the node; its output goes into a log. */
+  /** Starts a program in every namespace of the node, with its output in a log. */
   #start(name: string, args: readonly string[]): void {
     const log = openSync(this.#at('log', name), 'a');
     const all = ['--net', '--mount', '--pid'];
@@ -211,8 +211,8 @@ class Node implements KubeNode {
   }
 
   #setUpNetwork(): void {
-    // With an address of its own: a bridge without one takes the lowest of its pods', and when that pod goes, the others send
-    // to an address that is no more until they ask for it again, some ten seconds later.
+    // The bridge needs its own address. Otherwise it takes the lowest address of its pods, and when that pod ends, the
+    // other pods send to a dead address for about ten seconds, until they resolve it again.
     const script = `set -e
 ip link set lo up
 ip link add cni0 address 0a:58:0a:f4:00:01 type bridge
@@ -309,7 +309,7 @@ echo 1 >/proc/sys/net/ipv4/ip_forward`;
   }
 }
 
-/** Path of kubectl, built where it is missing. */
+/** Path of kubectl, built if it is missing. */
 export function kubectlPath(): string {
   const programs = kubeTools('kubectl');
   if (programs === null) throw new Error('kubectl is missing');
@@ -329,7 +329,7 @@ function removeControlGroup(path: string): void {
     }
     rmdirSync(path);
   } catch {
-    // There is none, or the kernel is still clearing it.
+    // It does not exist, or the kernel is still clearing it.
   }
 }
 

@@ -5,7 +5,7 @@ import { hasTool } from './tools.ts';
 const SCRIPT = resolve(import.meta.dirname, '../../scripts/kube-tools.sh');
 
 /**
- * Paths of Kubernetes programs, built where they are missing; see scripts/kube-tools.sh.
+ * Paths of Kubernetes programs, built if they are missing; see scripts/kube-tools.sh.
  *
  * @returns `null` when they are missing and cannot be built here; in CI that is an error
  */

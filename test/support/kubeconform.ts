@@ -5,7 +5,7 @@ import type { ProgramRun } from './helm.ts';
 import type { KubeControlPlane } from './kube-control-plane.ts';
 import { until } from './until.ts';
 
-/** A schema of OpenAPI 2 as an API server describes its types with. */
+/** An OpenAPI 2 schema, as an API server describes its types. */
 interface Schema {
   readonly [keyword: string]: unknown;
   readonly $ref?: string;
@@ -21,13 +21,13 @@ interface GroupVersionKind {
 }
 
 const DEFINITIONS = '#/definitions/';
-/** The name that kubeconform looks for; for the core group it takes the version in place of the group. */
+/** The name that kubeconform looks for. For the core group it uses the version in place of the group. */
 const FILE_PATTERN = '{{.Group}}_{{.ResourceAPIVersion}}_{{.ResourceKind}}.json';
 
 /**
- * Writes a schema for every kind that an API server knows, in which fields that it does not know are refused.
+ * Writes a schema for every kind that an API server knows. The schemas reject unknown fields.
  *
- * @param definitions waits until the API server describes these as well; those of a CRD come a moment after it
+ * @param definitions waits until the API server describes these as well; those of a CRD appear shortly after it
  */
 export async function writeKindSchemas(
   cluster: KubeControlPlane,

@@ -7,10 +7,10 @@ import { crc32 } from 'node:zlib';
 const BATCH = 1000;
 const PIECE = Buffer.alloc(1024 * 1024, 'film ');
 
-/** A `manifest` upstream of many tiny entries, made as they are asked for. */
+/** A `manifest` upstream of many tiny entries, generated on request. */
 export interface LargeUpstream {
   readonly url: string;
-  /** Puts another generation upstream: `scale-<generation>`, in which every hundredth entry is new. */
+  /** Publishes another generation, `scale-<generation>`, in which every hundredth entry is new. */
   readonly publish: (generation: number) => void;
   readonly stop: () => void;
 }
@@ -28,7 +28,10 @@ export function largeUpstreamDestination(index: number): string {
 /** The destination of the one large entry. */
 export const LARGE_UPSTREAM_FILM = 'film.bin';
 
-/** Starts the upstream with `count` entries at generation 1, and one of `filmMebibytes` beside them unless that is 0. */
+/**
+ * Starts the upstream with `count` entries at generation 1, and one entry of `filmMebibytes` beside them unless that is
+ * 0.
+ */
 export async function startLargeUpstream(count: number, filmMebibytes = 0): Promise<LargeUpstream> {
   let generation = 1;
   const film = filmMebibytes === 0 ? null : filmEntry(filmMebibytes);

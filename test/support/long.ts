@@ -4,7 +4,7 @@ import process from 'node:process';
 export const isLong = process.env['SLIPWAY_LONG'] === '1';
 
 /**
- * The size of a campaign: a count of kills, requests or mutations. The seed of a campaign is fixed, so the short one is the
+ * The size of a campaign: a count of kills, requests or mutations. The seed is fixed, so the short campaign is the
  * beginning of the long one.
  *
  * @param short in `make test`

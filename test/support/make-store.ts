@@ -31,7 +31,7 @@ export interface StoredRelease {
   readonly appVersion?: string;
 }
 
-/** What to attest. Times in Unix seconds. */
+/** The content of an attestation. Times in Unix seconds. */
 export interface Attestation {
   readonly version: number;
   readonly issuedAt: number;
@@ -41,7 +41,7 @@ export interface Attestation {
   readonly retained?: AttestationStatement['retained'];
 }
 
-/** A signed snapshot volume, written by hand and not by the code under test. */
+/** A signed snapshot volume, written without the code under test. */
 export interface TestStore {
   readonly root: string;
   readonly storeId: string;
@@ -50,11 +50,11 @@ export interface TestStore {
   readonly publicKeyPem: string;
   addRelease(release: StoredRelease): Promise<AttestedRelease>;
   attest(attestation: Attestation): Buffer;
-  /** Where the object with these bytes lies. */
+  /** The path of the object with these bytes. */
   pathOf(bytes: string | Buffer): string;
 }
 
-/** Makes an empty store at `root` with a signing key of its own. */
+/** Makes an empty store at `root` with its own signing key. */
 export async function makeStore(
   root: string,
   storeId = '0f8e1b7a-3c52-4c57-9d1e-6a2f4b8c9d01',

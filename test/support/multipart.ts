@@ -3,14 +3,13 @@ export interface MultipartPart {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** Where the part begins in the whole. */
+  /** Offset of the part in the whole. */
   readonly start: number;
 }
 
 /**
- * Takes a multipart body apart, strictly: the delimiter begins the body, CRLF stands between parts and nowhere else,
- * nothing is behind the last delimiter. Lengths come from `Content-Range` alone, so that bytes that look like a
- * delimiter are still bytes.
+ * Parses a multipart body strictly: the delimiter begins the body, CRLF stands only between parts, nothing follows the
+ * last delimiter. Lengths come from `Content-Range` alone, so bytes that look like a delimiter are still data.
  *
  * Source: RFC 2046, section 5.1.1; RFC 9110, section 14.6.
  */

@@ -8,7 +8,7 @@ import { openSocket } from './raw-http.ts';
 import type { AtEnd } from './shared-fixture.ts';
 import { until } from './until.ts';
 
-/** How nginx caches: whole answers, or slices of them that it asks for by range. */
+/** How nginx caches: whole answers, or slices that it requests by range. */
 export type NginxCache = 'whole' | 'slices';
 
 const SLICE = `

@@ -2,10 +2,10 @@ import { CONTROL_ACTIONS } from '../../src/contract/actions/actions.ts';
 import { listOperations, type OperationId } from '../../src/contract/operations/operations.ts';
 import type { ReportName } from '../../src/contract/reports/reports.ts';
 
-/** Where a case is tried. */
+/** The world of a case. */
 export type StatusWorld = keyof typeof STATUS_WORLDS;
 
-/** What stands behind each world, as the reference page says it. */
+/** Description of each world, as on the reference page. */
 export const STATUS_WORLDS = {
   released: 'real daemon and server, a synced release',
   unsynced: 'real daemon and server, nothing synced yet',
@@ -29,7 +29,7 @@ export const STATUS_WORLDS = {
   'bad query': 'a daemon that rejects the parameters',
 } as const;
 
-/** Worlds whose daemon gives no usable answer to anything. */
+/** Worlds whose daemon never gives a usable answer. */
 export const DAEMON_FAULTS = [
   'absent',
   'hang',
@@ -43,12 +43,12 @@ export const DAEMON_FAULTS = [
   'refuse',
 ] as const satisfies readonly StatusWorld[];
 
-/** One way to reach one status of one operation. */
+/** One way to get one status of one operation. */
 export interface StatusCase {
   readonly operation: OperationId;
   readonly status: number;
   readonly world: StatusWorld;
-  /** What is sent beyond a plain request, for people; empty for one. */
+  /** How the request differs from a plain one, for readers; empty for a plain request. */
   readonly how: string;
   /** Path and query. */
   readonly target: string;
@@ -65,17 +65,17 @@ export const STATUS_RELEASE_ID = 'r90_one';
 export const STATUS_FILE = 'TableBundles/Excel.zip';
 
 const FILE_TARGET = `/${STATUS_CDN_HOST}/${STATUS_RELEASE_ID}/${STATUS_FILE}`;
-/** A task of the examples; the real daemon gets the id of a real one in its place. */
+/** A task of the examples. The real daemon gets the id of a real task instead. */
 export const TASK_PLACEHOLDER = 'TASK';
 
-/** What an operation needs beside its path. */
+/** Required query of an operation. */
 const REQUIRED: Partial<Record<ReportName, string>> = {
   'task.status': `?task_id=${TASK_PLACEHOLDER}`,
   'task.logs': `?task_id=${TASK_PLACEHOLDER}`,
   'translation.memory.query': '?source_text=x',
   'translation.glossary.diagnose': '?source_text=x',
 };
-/** Reports that are tried on the real daemon as well. */
+/** Reports that are also requested from the real daemon. */
 const REAL_REPORTS: ReadonlySet<ReportName> = new Set([
   'daemon.doctor',
   'daemon.logs',
@@ -89,7 +89,7 @@ const REAL_REPORTS: ReadonlySet<ReportName> = new Set([
 
 type Request = Partial<Pick<StatusCase, 'target' | 'method' | 'headers' | 'body' | 'token'>>;
 
-/** Every operation with every status that the specification gives it, and every way to reach it that is tried. */
+/** Every operation with every status that the specification allows, and every tested way to get it. */
 export const STATUS_CASES: readonly StatusCase[] = [
   ...publicCases(),
   ...listOperations().flatMap(({ id, auth, daemon, path }) =>
@@ -267,7 +267,7 @@ function controlCases(): StatusCase[] {
   ];
 }
 
-/** A body that is good for an action as far as can be told without state. */
+/** A body that is valid for an action as far as can be checked without state. */
 function goodBody(action: (typeof CONTROL_ACTIONS)[number]): Request {
   const bodies: Partial<Record<typeof action, object>> = {
     'schedule-add': { group: 'res', action: 'verify', every_seconds: 60 },

@@ -14,10 +14,10 @@ import { startSlipway, type SlipwayProcess } from './process.ts';
 import type { AtEnd } from './shared-fixture.ts';
 import { until } from './until.ts';
 
-/** How long a test waits for the operator; the machine may be busy. */
+/** How long a test waits for the operator. The machine may be busy. */
 export const PATIENCE_MS = 60_000;
 
-/** A ReleaseChannel as the API server gives it. */
+/** A ReleaseChannel as the API server returns it. */
 export interface ChannelObject {
   readonly metadata: {
     readonly name: string;
@@ -32,7 +32,7 @@ export interface ChannelObject {
   readonly status?: ReleaseChannelStatus;
 }
 
-/** A control plane with the definition of ReleaseChannel, and what tests do in it. */
+/** A control plane with the definition of ReleaseChannel, and functions for tests. */
 export interface OperatorWorld {
   readonly plane: KubeControlPlane;
   /** Token of a user with exactly the operator's permissions. */
@@ -40,13 +40,13 @@ export interface OperatorWorld {
   readonly directory: string;
   /** Makes a namespace with the operator's role in it. */
   createNamespace(): Promise<string>;
-  /** Makes a Service whose pods are these servers on loopback, and the Secret `admin` with the token of the fakes. */
+  /** Creates a Service whose pods are these servers on loopback, and the Secret `admin` with the token of the fakes. */
   expose(namespace: string, service: string, servers: readonly Pick<FakeSlipway, 'port'>[]): Promise<void>;
-  /** Applies a ReleaseChannel; the spec is merged over one that works. */
+  /** Applies a ReleaseChannel. The spec is merged over a working one. */
   apply(namespace: string, name: string, spec?: object, annotations?: object): Promise<KubeAnswer>;
   get(namespace: string, name: string): Promise<ChannelObject | null>;
   remove(namespace: string, name: string): Promise<void>;
-  /** Waits until a condition has this status, and reason where one is given. */
+  /** Waits until a condition has this status, and this reason if one is given. */
   untilCondition(
     namespace: string,
     name: string,
@@ -58,26 +58,26 @@ export interface OperatorWorld {
   startOperator(namespace: string, options?: OperatorOptions): Promise<SlipwayProcess>;
 }
 
-/** What a test may set differently. */
+/** Options of an operator. */
 export interface OperatorOptions {
-  /** Further flags; they go before those of the world. */
+  /** Further flags; they come before those of the world. */
   readonly args?: readonly string[];
-  /** Where the API server is, when not directly. */
+  /** URL of the API server, if the operator connects through a proxy. */
   readonly server?: string;
   /** File with the token; default one with the operator's token. */
   readonly tokenFile?: string;
-  /** Default: it ends with the running test. */
+  /** By default it stops with the running test. */
   readonly atEnd?: AtEnd;
 }
 
-/** The spec that works. */
+/** A working spec. */
 const SPEC = {
   channel: 'official',
   serverRef: { name: 'slipway', port: 80 },
   adminTokenSecretRef: { name: 'admin', key: 'token' },
 };
 
-/** Starts a world; it ends with `atEnd`. `null` when the programs are missing. */
+/** Starts a world that stops with `atEnd`; `null` when the programs are missing. */
 export async function startOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld | null> {
   const operatorToken = randomBytes(16).toString('hex');
   const plane = await startKubeControlPlane({
@@ -216,7 +216,10 @@ export async function installDefinition(plane: KubeControlPlane): Promise<void> 
   );
 }
 
-/** An EndpointSlice with one pod; loopback addresses are not allowed in it, so the operator is told where pods are. */
+/**
+ * An EndpointSlice with one pod. Loopback addresses are not allowed in it, so a flag of the operator maps the pods'
+ * addresses.
+ */
 export function endpointSlice(namespace: string, service: string, index: number, port: number): object {
   return {
     metadata: {
@@ -236,7 +239,7 @@ export function endpointSlice(namespace: string, service: string, index: number,
   };
 }
 
-/** Two or more fake servers for one test. */
+/** Fake servers for one test. */
 export async function startFakes(count: number): Promise<FakeSlipway[]> {
   return await Promise.all(Array.from({ length: count }, async () => await startFakeSlipway()));
 }
@@ -260,7 +263,7 @@ function renderKubeconfig(server: string, ca: string, tokenFile: string, namespa
   });
 }
 
-/** As {@link startOperatorWorld}, for tests that were skipped if its programs were missing. */
+/** As {@link startOperatorWorld}, for tests that are skipped if its programs are missing. */
 export async function requireOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld> {
   const started = await startOperatorWorld(atEnd);
   if (started === null) throw new Error('the programs are missing');

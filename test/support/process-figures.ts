@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** What the system says of a running process. */
+/** Figures that the system reports for a running process. */
 export interface ProcessFigures {
   readonly descriptors: number;
-  /** Bytes in memory. */
+  /** Resident memory. */
   readonly residentBytes: number;
 }
 

@@ -11,24 +11,24 @@ const ROOT = resolve(import.meta.dirname, '../..');
 export interface SlipwayProcess {
   readonly pid: number;
   readonly url: string;
-  /** Every line of its log so far, parsed where it is JSON. */
+  /** Every line of its log so far, parsed if it is JSON. */
   readonly lines: string[];
-  /** Ends it in order and resolves with its exit code. */
+  /** Stops it cleanly and resolves with its exit code. */
   stop(): Promise<number | null>;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** Any signal, for SIGSTOP and SIGCONT. */
+  /** Sends any signal, for SIGSTOP and SIGCONT. */
   signal(name: NodeJS.Signals): void;
   readonly exited: Promise<number | null>;
 }
 
-/** How a process that did not come up ended. */
+/** The end of a process that did not start. */
 export interface FailedStart {
   readonly code: number | null;
   readonly lines: readonly string[];
 }
 
-/** A start that ended before the process listened. */
+/** A start that failed before the process listened. */
 export class StartError extends Error {
   readonly failed: FailedStart;
 
@@ -43,7 +43,7 @@ export class StartError extends Error {
  * Starts `cmd/<program>.ts` and waits until it listens.
  *
  * @param wrapper a command to run Node under, such as `strace` with its arguments
- * @throws StartError when it ends before
+ * @throws StartError when it ends before it listens
  */
 export async function startSlipway(
   program: 'daemon' | 'operator' | 'server',

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** One answer as it came over the wire. */
+/** One answer as received. */
 export interface RawAnswer {
   readonly status: number;
   readonly statusLine: string;
@@ -21,7 +21,7 @@ export async function openSocket(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Sends bytes as they are and reads until the server closes; ask it to with `Connection: close`. */
+/** Sends bytes as they are and reads until the server closes. The request should say `Connection: close`. */
 export async function exchange(port: number, request: string | Buffer): Promise<RawAnswer> {
   const socket = await openSocket(port);
   let wasCut = false;
@@ -53,7 +53,7 @@ export async function rawRequest(
   );
 }
 
-/** Reads a head and takes what is behind it for the body. */
+/** Parses a head and treats the bytes after it as the body. */
 export function parseAnswer(bytes: Buffer): Omit<RawAnswer, 'wasCut'> {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return { status: 0, statusLine: '', head: '', headers: {}, body: bytes };

@@ -1,4 +1,4 @@
-/** Loaded with `--import`: lists on standard error the packages that a process has loaded when it ends. */
+/** Loaded with `--import`: lists on standard error the packages that a process has loaded by its end. */
 import { registerHooks } from 'node:module';
 import process from 'node:process';
 

@@ -1,11 +1,11 @@
 /**
- * A daemon's releases without its API: recovers, syncs once, and prints what is attested after each. A job `note`
- * follows when a release became current.
+ * The releases part of a daemon, without its API: recovers, syncs once, and prints the attested releases after each. A
+ * job `note` runs after a release became current.
  *
- *   node test/support/release-daemon-child.ts FOLDER [FAILPOINT recovery|sync]
+ * node test/support/release-daemon-child.ts FOLDER [FAILPOINT recovery|sync]
  *
- * FOLDER holds `upstream` (a directory upstream), `store`, `main.db` and `key.pem`. When it reaches the failpoint
- * in the recovery or in the sync, the process kills itself with SIGKILL, which no handler sees.
+ * FOLDER holds `upstream` (a directory upstream), `store`, `main.db` and `key.pem`. When the recovery or the sync
+ * reaches the failpoint, the process kills itself with SIGKILL, which no handler sees.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -132,7 +132,7 @@ engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true });
 engine.start();
 await ended.promise;
 printAttested();
-// Until every note that was queued has ended too.
+// Waits until every queued note has ended too.
 while (engine.counts().queued + engine.counts().running > 0) await clock.sleep(10);
 events.stop();
 await engine.stop(1000);

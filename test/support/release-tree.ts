@@ -7,7 +7,10 @@ export type ReleaseFiles = ReadonlyMap<string, Buffer>;
 
 const MIB = 1024 * 1024;
 
-/** A small release with the shapes that matter: empty, text, one byte around a block, several blocks, odd names. */
+/**
+ * A small release with the sizes and names that matter: empty, text, one byte around a block, several blocks, odd
+ * names.
+ */
 export function sampleFiles(seed = 7): Map<string, Buffer> {
   const random = createRandom(seed);
   return new Map<string, Buffer>([

@@ -2,7 +2,7 @@ import { renderQuery } from '../../src/contract/operations/query-parser.ts';
 import { REPORTS, type ReportBodyOf, type ReportName } from '../../src/contract/reports/reports.ts';
 import type { DefinedReport } from '../../src/daemon/api/define-report.ts';
 
-/** Asks a report as the report route does, and holds the answer to the contract. */
+/** Requests a report as the report route does, and checks the answer against the contract. */
 export async function askReport<N extends ReportName>(
   reports: readonly DefinedReport[],
   name: N,

@@ -10,15 +10,15 @@ import { compareDestinations, type Destination } from '../../src/domain/release/
 import type { ManifestEntry, ManifestHeader } from '../../src/domain/release/manifest.ts';
 import type { ReleaseId } from '../../src/domain/release/release-id.ts';
 
-/** A digest that depends on the text alone; of no particular bytes. */
+/** A digest that depends on the text alone, without matching bytes. */
 export function sampleDigest(text: string): Blake3Hex {
   return createHash('sha256').update(text).digest('hex') as Blake3Hex;
 }
 
-/** The snapshot id of no particular manifest. */
+/** A snapshot id without a matching manifest. */
 export const SAMPLE_SNAPSHOT: SnapshotId = snapshotIdOf(sampleDigest('manifest'));
 
-/** A valid entry of no particular bytes. */
+/** A valid entry without matching bytes. */
 export function sampleEntry(destination: string, over: Partial<ManifestEntry> = {}): ManifestEntry {
   const blake3 = sampleDigest(destination);
   const size = over.size ?? Number.parseInt(blake3.slice(0, 6), 16);
@@ -34,7 +34,7 @@ export function sampleEntry(destination: string, over: Partial<ManifestEntry> = 
   };
 }
 
-/** Sorts entries as a manifest has them. */
+/** Sorts entries in manifest order. */
 export function sortEntries(entries: readonly ManifestEntry[]): ManifestEntry[] {
   return [...entries].sort((left, right) => compareDestinations(left.destination, right.destination));
 }

@@ -17,19 +17,19 @@ import {
   type TestEngineOptions,
 } from './task-engine.ts';
 
-/** Schedules over an engine whose sync does what the test says. */
+/** Schedules over an engine whose sync is scripted by the test. */
 export interface TestSchedules extends TestEngine {
   readonly schedules: Schedules;
   readonly sync: ScriptedHandler;
   readonly verify: ScriptedHandler;
-  /** Does an action; its error is thrown. */
+  /** Runs an action; its error is thrown. */
   act(action: string, body?: Readonly<Record<string, unknown>>): Promise<Task>;
   list(query?: Readonly<Record<string, unknown>>): Promise<readonly Schedule[]>;
   /** The schedule, which must exist. */
   row(id: string): Promise<Schedule>;
 }
 
-/** Creates schedules that are stopped when the test ends; they and the engine run unless `started` is false. */
+/** Creates schedules that stop when the test ends. They and the engine run unless `started` is false. */
 export function createTestSchedules(
   options: TestEngineOptions & { readonly failpoints?: Failpoints; readonly started?: boolean } = {},
 ): TestSchedules {

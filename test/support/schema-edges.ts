@@ -1,13 +1,13 @@
 import type { JsonSchema } from '../../src/contract/json/json-schema.ts';
 
-/** A value at an edge of its schema, as JSON text so that no digit is lost, and where it is wrong. */
+/** A value at an edge of its schema, as JSON text so that no digit is lost, and the place of the error. */
 export interface BadValue {
   readonly json: string;
-  /** RFC 6901, below the value; empty for the value itself. */
+  /** RFC 6901, relative to the value; empty for the value itself. */
   readonly pointer: string;
 }
 
-/** What is just inside and just outside a schema. */
+/** Values just inside and just outside a schema. */
 export interface Edges {
   readonly good: readonly string[];
   readonly bad: readonly BadValue[];
@@ -57,7 +57,8 @@ function stringEdges(schema: JsonSchema): Edges {
   }
   const { minLength = 0, maxLength } = schema as { minLength?: number; maxLength?: number };
   if (maxLength === undefined) throw new Error('a string without a bound');
-  // The shortest first: others are made of it. An empty text is left out, because some fields have a rule against it.
+  // The shortest comes first, because others are built from it. An empty text is left out, because some fields have a
+  // rule against it.
   return edges(
     ['"剣"', '"\\ud83d\\ude00"', quoted('x'.repeat(Math.max(1, minLength))), quoted('x'.repeat(maxLength))],
     [
@@ -101,7 +102,7 @@ function objectEdges(schema: JsonSchema): Edges {
   if (additional !== false) throw new Error('an object that takes any member');
   const required = (schema['required'] ?? []) as readonly string[];
   const members = Object.entries(properties).map(([name, member]) => ({ name, ...edgesOf(member) }));
-  /** The least object, with one member as given. */
+  /** The smallest valid object, with one member replaced. */
   const having = (name: string | null, json: string): string => {
     const parts = members
       .filter((member) => member.name === name || required.includes(member.name))

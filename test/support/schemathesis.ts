@@ -6,7 +6,7 @@ import { hasTool } from './tools.ts';
 const SCRIPT = resolve(import.meta.dirname, '../../scripts/fuzz-tools.sh');
 
 /**
- * The path of Schemathesis, installed where it is missing; see scripts/fuzz-tools.sh.
+ * The path of Schemathesis, installed if it is missing; see scripts/fuzz-tools.sh.
  *
  * @returns `null` when it is missing and cannot be installed here; in CI that is an error
  */

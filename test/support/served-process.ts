@@ -11,23 +11,23 @@ import type { AtEnd } from './shared-fixture.ts';
 import { CDN_HOST } from './system.ts';
 import { until } from './until.ts';
 
-/** What a test may set differently. */
+/** Options of a served process. */
 export interface ServedProcessOptions {
   /** Whether the fast path is in front. */
   readonly fastPath: boolean;
-  /** The current official release; more can be added to the store later. */
+  /** The current official release. More can be added to the store later. */
   readonly release: StoredRelease;
   /** Whole sections of the server's configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** A command to run the server under, such as `strace` with its arguments. */
   readonly wrapper?: readonly string[];
-  /** Default: everything ends with the running test. */
+  /** By default everything stops with the running test. */
   readonly atEnd?: AtEnd;
-  /** Default true; false leaves it to the test to attest something. */
+  /** Default true; with false the test attests. */
   readonly attest?: boolean;
 }
 
-/** A real server process over a store written by hand and a daemon that attests what the test says. */
+/** A real server process over a handmade store, and a daemon that attests the releases of the test. */
 export interface ServedProcess {
   readonly port: number;
   readonly url: string;
@@ -36,13 +36,16 @@ export interface ServedProcess {
   readonly store: TestStore;
   readonly daemon: FakeDaemon;
   readonly process: SlipwayProcess;
-  /** The release of the options, as it is attested. */
+  /** The release of the options, as attested. */
   readonly release: AttestedRelease;
-  /** The request target of a destination: under a release's immutable path when one is named, else of the current one. */
+  /**
+   * The request target of a destination: under a release's immutable path when a release is named, otherwise under the
+   * current one.
+   */
   target(destination: string, releaseId?: string): string;
   /** Attests this from now on, with the next version. */
   attest(attestation: Partial<Attestation>): void;
-  /** Waits until `/readyz` says this of this release. */
+  /** Waits until `/readyz` reports this readiness and this release. */
   untilReady(ready: boolean, releaseId?: string): Promise<{ readonly reason: string | null }>;
   /** The value of a metric, summed over its labels. */
   metric(name: string): Promise<number>;
@@ -125,7 +128,7 @@ async function startProcess(
       shutdown: { propagationDelaySeconds: 0 },
       fastPath: { enabled: fastPath },
       log: { access: 'none' },
-      // Who finds damage first is the test's to say.
+      // The test decides how damage is found.
       scrub: { enabled: false },
       ...config,
     }),

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, onTestFailed } from 'vitest';
 
-/** Takes what ends something that was started. */
+/** Registers a function that stops a resource. */
 export type AtEnd = (end: () => Promise<void> | void) => void;
 
 /**
- * Makes something once for all tests of the group that this is called in, and ends it after the last of them, in the
- * reverse order of its making. For parts that are slow to start and that no test can break.
+ * Creates something once for all tests of the calling group, and stops it after the last of them, in reverse order of
+ * creation. For parts that start slowly and that no test can break.
  *
- * @returns gives it, inside the tests
+ * @returns a function that returns it, inside the tests
  */
 export function sharedFixture<T extends object>(make: (atEnd: AtEnd) => Promise<T>): () => T {
   let made: T | null = null;
@@ -23,11 +23,11 @@ export function sharedFixture<T extends object>(make: (atEnd: AtEnd) => Promise<
 }
 
 /**
- * Makes something for the first test of a group that asks for it, and gives it to the next tests too. For parts that are
- * slow to start and that every test leaves as it found them. A failed test may have broken it, so the test after
- * that gets a new one.
+ * Creates something for the first test of a group that needs it, and shares it with the next tests. For parts that
+ * start slowly and that every test leaves unchanged. A failed test may have broken it, so the following test gets a new
+ * one.
  *
- * @returns gives it, inside the tests
+ * @returns a function that returns it, inside the tests
  */
 export function reusedFixture<T extends object>(make: (atEnd: AtEnd) => Promise<T>): () => Promise<T> {
   let made: { readonly value: T; readonly end: () => Promise<void> } | null = null;

@@ -3,16 +3,16 @@ import type { Socket } from 'node:net';
 import { renderRequest, type RequestFields } from './http-connection.ts';
 import { openSocket, parseAnswer, type RawAnswer } from './raw-http.ts';
 
-/** A download whose client has taken the beginning of the answer and waits. */
+/** A download whose client has received the beginning of the answer and stopped reading. */
 export interface SlowDownload {
   readonly socket: Socket;
-  /** Takes the rest. */
+  /** Reads the rest. */
   finish(): Promise<RawAnswer>;
-  /** Goes away. */
+  /** Closes the connection. */
   abandon(): void;
 }
 
-/** Asks for something on a connection of its own and stops to read once the answer has begun. */
+/** Sends a request on its own connection and stops reading when the answer has begun. */
 export async function startSlowDownload(
   port: number,
   target: string,

@@ -14,7 +14,7 @@ import { startFakeDaemon, type FakeDaemon } from './fake-daemon.ts';
 import { makeStore, type TestStore } from './make-store.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-/** A server over a hand-made store and a fake daemon, in this process. */
+/** A server over a handmade store and a fake daemon, in this process. */
 export interface TestServer {
   readonly url: string;
   readonly store: TestStore;
@@ -30,20 +30,20 @@ export interface TestServer {
 /** How long a test's server waits for the daemon unless the test says otherwise, milliseconds. */
 const DAEMON_TIMEOUT_MS = 300;
 
-/** Starts a server; it ends with the running test. */
+/** Starts a server. It stops with the running test. */
 export async function startTestServer(
   options: {
     readonly config?: Readonly<Record<string, unknown>>;
     readonly clock?: Clock;
-    /** Origin of the daemon, when it is not the fake one. */
+    /** Origin of the daemon, if it is not the fake one. */
     readonly daemonUrl?: string;
     /** The token to send to the daemon; default none. */
     readonly daemonToken?: string;
-    /** Milliseconds to wait for the daemon; short unless given, for daemons that never answer. */
+    /** Milliseconds to wait for the daemon. The default is short, for daemons that never answer. */
     readonly daemonTimeoutMs?: number;
     /** Default debug. */
     readonly logLevel?: LogLevel;
-    /** Default true; false leaves the evidence to the test. */
+    /** Default true; with false the test sets the evidence. */
     readonly refresh?: boolean;
     /** Default true, as in the program; false leaves every request to the full server. */
     readonly fast?: boolean;

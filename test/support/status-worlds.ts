@@ -17,7 +17,7 @@ import { temporaryDirectory } from './temporary-directory.ts';
 import { writeTokenFile } from './token-file.ts';
 import { until } from './until.ts';
 
-/** A server in one state of things. */
+/** A server in one state. */
 export interface RunningWorld {
   readonly url: string;
   /** The admin token, whether or not the server knows it. */
@@ -26,7 +26,7 @@ export interface RunningWorld {
   readonly taskId: string;
 }
 
-/** Daemons that never end an answer cost their whole deadline; the others have time, however slow the machine is. */
+/** Daemons that never end an answer use up their whole deadline. The others get enough time for a slow machine. */
 const HASTY_MS = 500;
 const PATIENT_MS = 10_000;
 const TOKEN = 'canary-status-token-31';
@@ -36,7 +36,7 @@ const SERVER_INFO = {
   ],
 };
 
-/** Brings a world up; it ends with the running test. */
+/** Starts a world. It stops with the running test. */
 export async function startWorld(world: StatusWorld): Promise<RunningWorld> {
   return world === 'released' || world === 'unsynced' ? await realWorld(world) : await scriptedWorld(world);
 }
@@ -96,7 +96,7 @@ async function scriptedWorld(world: Exclude<StatusWorld, 'released' | 'unsynced'
   return { url: server.url, token: TOKEN, taskId: 'none' };
 }
 
-/** What the daemon of a world answers everything with. */
+/** The answer of a world's daemon to every request. */
 const ANSWERS: Partial<Record<StatusWorld, { readonly status: number; readonly body: object }>> = {
   unavailable: { status: 503, body: { code: 'backend_unavailable', detail: 'down' } },
   unimplemented: { status: 501, body: { code: 'not_implemented', detail: 'not here' } },
@@ -123,7 +123,7 @@ function isFault(world: StatusWorld): world is StatusWorld & NonNullable<DaemonF
   return FAULTS.has(world);
 }
 
-/** An origin that nobody listens on. */
+/** An origin without a listener. */
 async function nobody(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,9 +1,9 @@
 /**
  * Publishes one release into a store and dies on the way:
  *
- *   node test/support/store-writer-child.ts ROOT RELEASE VERSION [FAILPOINT]
+ * node test/support/store-writer-child.ts ROOT RELEASE VERSION [FAILPOINT]
  *
- * At the failpoint it kills itself with SIGKILL, which no handler sees; without one it ends with 0.
+ * At the failpoint it kills itself with SIGKILL, which no handler sees. Without a failpoint it exits with 0.
  */
 import process from 'node:process';
 import { systemClock } from '../../src/platform/process/clock.ts';

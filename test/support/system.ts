@@ -12,7 +12,7 @@ import { until } from './until.ts';
 /** The CDN host that the tests use. */
 export const CDN_HOST = 'cdn.test.invalid';
 
-/** One whole Slipway on temporary folders and free ports: a daemon, a server, a volume, keys. */
+/** A whole Slipway on temporary folders and free ports: a daemon, a server, a volume, keys. */
 export interface TestSystem {
   readonly directory: string;
   readonly snapshotRoot: string;
@@ -25,7 +25,7 @@ export interface TestSystem {
   server: SlipwayProcess;
   startDaemon(wrapper?: readonly string[]): Promise<SlipwayProcess>;
   startServer(wrapper?: readonly string[]): Promise<SlipwayProcess>;
-  /** Waits until `/readyz` says this. */
+  /** Waits until `/readyz` reports this readiness. */
   untilReady(ready: boolean, deadlineMs?: number): Promise<Readyz>;
   /** Posts a control action to the daemon and returns its 202 body. */
   control(action: string, body?: object): Promise<{ task_id: string; status: string }>;
@@ -54,18 +54,18 @@ export interface TaskBody {
   readonly failure_reason: string | null;
 }
 
-/** What a test may set differently. */
+/** Options of a system. */
 export interface SystemOptions {
   readonly upstream: object;
   /** Merged over the daemon's configuration, section by section. */
   readonly daemon?: Readonly<Record<string, object>>;
   /** Merged over the server's configuration. */
   readonly server?: Readonly<Record<string, object>>;
-  /** Where the snapshot volume is, when not in the temporary folder. */
+  /** Path of the snapshot volume, if not in the temporary folder. */
   readonly snapshotRoot?: string;
   /** Starts neither process. */
   readonly startNothing?: boolean;
-  /** Default: it ends with the running test. */
+  /** By default it stops with the running test. */
   readonly atEnd?: AtEnd;
 }
 
@@ -148,7 +148,7 @@ async function writeSettings(directory: string, options: SystemOptions): Promise
     daemon: { url: settings.daemonUrl },
     attestation: { publicKeyFiles: [join(keys, 'signing.pub')] },
     shutdown: { propagationDelaySeconds: 0 },
-    // The test decides who finds damage first.
+    // The test decides how damage is found.
     scrub: { enabled: false },
   };
   await writeFile(settings.daemonConfiguration, stringify(merge(daemon, options.daemon ?? {})));

@@ -10,14 +10,14 @@ import { createUlidFactory } from '../../src/platform/process/ids.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
-/** An engine on a database of its own, with a clock that stands still. */
+/** An engine on its own database, with a clock that stands still. */
 export interface TestEngine {
   readonly engine: TaskEngine;
   readonly database: Database;
   readonly clock: FakeClock;
 }
 
-/** What a test may choose. */
+/** Options of a test engine. */
 export interface TestEngineOptions {
   readonly path?: string;
   readonly bootId?: string;
@@ -25,7 +25,7 @@ export interface TestEngineOptions {
   readonly random?: () => number;
 }
 
-/** Creates an engine that is stopped when the test ends. */
+/** Creates an engine that stops when the test ends. */
 export function createTestEngine(options: TestEngineOptions = {}): TestEngine {
   const clock = options.clock ?? new FakeClock();
   const database = openDatabase(options.path ?? ':memory:');
@@ -49,9 +49,9 @@ export function createTestEngine(options: TestEngineOptions = {}): TestEngine {
   return { engine, database, clock };
 }
 
-/** A handler whose every run waits until the test lets it go on. */
+/** A handler whose runs wait until the test resumes them. */
 export interface ScriptedHandler extends Job {
-  /** The runs that have begun and not ended, in order. */
+  /** The runs in progress, in order. */
   readonly runs: ScriptedRun[];
   /** Task ids in the order in which runs began. */
   readonly order: string[];
@@ -64,7 +64,7 @@ export interface ScriptedRun {
   readonly fail: (error: unknown) => void;
 }
 
-/** Creates a handler that does what the test says; it honours the signal unless `deaf`. */
+/** Creates a handler that a test controls. It honours the signal unless `deaf`. */
 export function scriptedHandler(
   kind: string,
   options: Partial<Omit<Job, 'kind' | 'run'>> & { readonly deaf?: boolean } = {},

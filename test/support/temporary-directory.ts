@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AtEnd } from './shared-fixture.ts';
 
-/** Makes an empty directory that is removed when the running test ends, or at the end of what uses it. */
+/** Makes an empty directory that is removed when the running test or its owner ends. */
 export async function temporaryDirectory(atEnd: AtEnd = onTestFinished): Promise<string> {
   const directory = await makeDirectory();
   atEnd(async () => {

@@ -1,15 +1,15 @@
 import type { CallContext } from '../../src/platform/threads/thread-protocol.ts';
 
-/** The functions of the thread of the thread tests. */
+/** The functions of the worker thread in the thread tests. */
 export interface TestCalls {
   /** Returns a text with the data of the thread. */
   greet(name: string): string;
   fail(code: string): never;
-  /** Returns the bytes that it was given. */
+  /** Returns its bytes. */
   echo(bytes: Uint8Array<ArrayBuffer>, context: CallContext): Uint8Array<ArrayBuffer>;
   /** Settles when it is cancelled. */
   wait(_: null, context: CallContext): Promise<never>;
-  /** Blocks the thread until it is cancelled, then counts how often it looked. */
+  /** Blocks the thread until it is cancelled, then counts how often it checked. */
   spin(_: null, context: CallContext): never;
   crash(): Promise<never>;
   exit(code: number): Promise<never>;
@@ -17,7 +17,7 @@ export interface TestCalls {
   unclonable(): () => void;
 }
 
-/** Makes the functions. */
+/** Creates the functions. */
 export function createCalls(greeting: string): TestCalls {
   return {
     greet: (name) => `${greeting} ${name}`,

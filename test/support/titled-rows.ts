@@ -3,16 +3,16 @@ import { join, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** One test file that a row of a page names, with the titles that it quotes of it. */
+/** One test file that a row of a page names, with the titles that the row quotes. */
 export interface TitledRow {
   /** The first cell of the row. */
   readonly name: string;
-  /** Below `test`. */
+  /** Relative to `test`. */
   readonly file: string;
   readonly titles: readonly string[];
 }
 
-/** The rows of every table of a page that name tests: `FILE` and then `TITLE`s in backticks, perhaps several times. */
+/** The table rows of a page that name tests: `FILE` and then `TITLE`s in backticks, perhaps several times. */
 export function titledRows(page: string): readonly TitledRow[] {
   return readFileSync(join(ROOT, page), 'utf8')
     .split('\n')
@@ -20,7 +20,7 @@ export function titledRows(page: string): readonly TitledRow[] {
     .flatMap((line) => {
       const name = (line.split(/(?<!\\)\|/)[1] ?? '').trim();
       const [, ...pieces] = line.split(/\[`([^`]+\.test\.ts)`\]\([^)]*\)/);
-      // A row whose file is no link is found to be broken, not left out.
+      // A row whose file is not linked is reported as broken, not left out.
       if (pieces.length === 0) return [{ name, file: '', titles: [] }];
       return Array.from({ length: pieces.length / 2 }, (_none, i) => ({
         name,
@@ -32,7 +32,7 @@ export function titledRows(page: string): readonly TitledRow[] {
     });
 }
 
-/** Rows that quote nothing, or name a file that is not there. */
+/** Rows that quote nothing, or name a file that does not exist. */
 export function brokenRows(rows: readonly TitledRow[]): readonly TitledRow[] {
   return rows.filter(
     ({ file, titles }) => file === '' || titles.length === 0 || !existsSync(join(ROOT, 'test', file)),

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-/** Writes a token to a file of its own, as an editor leaves it; returns its path. */
+/** Writes a token to a file with a final line break, as an editor does; returns its path. */
 export async function writeTokenFile(token: string): Promise<string> {
   const file = join(await temporaryDirectory(), 'token');
   await writeFile(file, `${token}\n`);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import process from 'node:process';
 
 /**
- * Whether a program that a test drives is installed. In CI a missing one is an error; on a user's machine the tests
+ * Whether a program that a test needs is installed. In CI a missing program is an error. On a user's machine the tests
  * that need it are skipped, and the reason is printed.
  */
 export function hasTool(name: string): boolean {

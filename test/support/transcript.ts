@@ -2,9 +2,9 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 
 /** Records the commands of a test and their output, for the guide that shows them. */
 export interface Transcript {
-  /** A heading. */
+  /** Writes a heading. */
   part(title: string): void;
-  /** A command as typed in a shell, and its output. */
+  /** Writes a command as typed in a shell, and its output. */
   command(typed: string, printed: string): void;
 }
 

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The pause between two probes grows, so that long waits leave the processor to what they wait for. */
+/** The pause between two probes grows, so that long waits leave the processor to other programs. */
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 50;
 const PAUSE_GROWTH = 1.3;
 
 /**
- * Probes again and again until the answer is neither `null`, `undefined` nor `false`. Use it to wait for another process;
+ * Probes repeatedly until the answer is neither `null`, `undefined` nor `false`. Use it to wait for another process;
  * inside one process wait for the event itself.
  *
  * @param probe its errors count as "not yet"; the last one is shown when time runs out

@@ -1,23 +1,23 @@
 import type { ServerResponse } from 'node:http';
 
-/** What goes wrong with one answer. */
+/** A fault of one answer. */
 export type UpstreamFault = {
-  /** How many requests it answers; once by default. */
+  /** How many requests it answers; one by default. */
   readonly times?: number;
-  /** Methods it answers; `GET` alone by default. */
+  /** Methods it answers; only `GET` by default. */
   readonly methods?: readonly string[];
 } & (
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string }
   | { readonly kind: 'redirect'; readonly location: string; readonly status?: number }
-  /** Ends the connection in good order after so many bytes. */
+  /** Ends the connection cleanly after this many bytes. */
   | { readonly kind: 'truncate'; readonly afterBytes: number }
-  /** Resets the connection (RST) after so many bytes. */
+  /** Resets the connection (RST) after this many bytes. */
   | { readonly kind: 'reset'; readonly afterBytes: number }
-  /** Goes silent after so many bytes. */
+  /** Stops sending after this many bytes. */
   | { readonly kind: 'stall'; readonly afterBytes: number }
   /** Sends the body in small pieces. */
   | { readonly kind: 'drip'; readonly bytes: number; readonly intervalMs: number }
-  /** Flips one bit, in the middle. */
+  /** Flips one bit in the middle. */
   | { readonly kind: 'wrong-bytes' }
   /** Serves other bytes from now on. */
   | { readonly kind: 'replace'; readonly bytes: Buffer }
@@ -26,7 +26,7 @@ export type UpstreamFault = {
   /** Answers a range that begins elsewhere. */
   | { readonly kind: 'wrong-range'; readonly shift: number }
   | { readonly kind: 'content-encoding'; readonly value: string }
-  /** Sends more bytes than the file has, and says so. */
+  /** Sends more bytes than the file has, with a matching length. */
   | { readonly kind: 'oversize'; readonly extraBytes: number }
   /** Sends the file in chunks, without a length. */
   | { readonly kind: 'unsized' }
@@ -34,7 +34,7 @@ export type UpstreamFault = {
   | { readonly kind: 'endless' }
 );
 
-/** Takes the fault that answers the next request of a path; `null` when it is healthy. */
+/** Takes the fault for the next request of a path; `null` when it is healthy. */
 export function faultOf(queue: UpstreamFault[] | undefined, method: string): UpstreamFault | null {
   const next = queue?.[0];
   if (queue === undefined || next === undefined || !(next.methods ?? ['GET']).includes(method)) return null;
@@ -54,7 +54,7 @@ export function sendFaulty(response: ServerResponse, body: Buffer, fault: Upstre
       response.write(body.subarray(0, fault.afterBytes), () => response.socket?.resetAndDestroy());
       return;
     case 'stall':
-      // Without bytes the head has to be pushed out by itself.
+      // Without bytes the head must be flushed explicitly.
       response.flushHeaders();
       response.write(body.subarray(0, fault.afterBytes));
       return;

@@ -9,7 +9,7 @@ export interface RecordedRequest {
   /** Decoded, without the leading slash. */
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
-  /** Status of the answer; 0 while none was sent. */
+  /** Status of the answer; 0 before it is sent. */
   status: number;
 }
 
@@ -18,7 +18,7 @@ export interface UpstreamServer {
   /** `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly url: string;
   readonly requests: readonly RecordedRequest[];
-  /** What is served now; changing it changes the upstream. */
+  /** The files served now. A change takes effect immediately. */
   readonly files: Map<string, Buffer>;
   /** Queues faults for a path, behind those it already has. */
   addFaults(path: string, ...faults: readonly UpstreamFault[]): void;
@@ -27,17 +27,17 @@ export interface UpstreamServer {
   close(): Promise<void>;
 }
 
-/** What to serve. */
+/** Content and options of an upstream. */
 export interface UpstreamServerOptions {
   /** By path without the leading slash, decoded. */
   readonly files?: ReadonlyMap<string, Buffer>;
-  /** Faults by path; each answers one request (or `times`), in order, then the path is healthy. */
+  /** Faults by path. Each answers one request (or `times`), in order; then the path is healthy. */
   readonly faults?: Readonly<Record<string, readonly UpstreamFault[]>>;
   /** `strong` (default) or `none`. */
   readonly validators?: 'strong' | 'none';
 }
 
-/** The strong entity tag under which the server serves these bytes. */
+/** The strong entity tag with which the server serves these bytes. */
 export function entityTagOf(bytes: Uint8Array): string {
   return `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`;
 }
@@ -133,7 +133,7 @@ function answer(
   else sendFaulty(response, body, fault);
 }
 
-/** Makes the head of an answer say what the fault wants it to say. */
+/** Changes the head of an answer as the fault requires. */
 function changeHead(headers: Record<string, string | number>, fault: UpstreamFault): void {
   if (fault.kind === 'content-encoding') headers['content-encoding'] = fault.value;
   if (fault.kind === 'oversize') {

@@ -3,26 +3,29 @@ import type { CorpusFile } from './corpus.ts';
 const MEBIBYTE = 1024 * 1024;
 /** Bytes of one range. */
 const RANGE_BYTES = 64 * 1024;
-/** Where a range begins in its block. */
+/** Offset of a range in its block. */
 const RANGE_OFFSET = 128 * 1024;
 
-/** One kind of request that is measured against nginx. */
+/** One kind of request that is compared with nginx. */
 export interface ByteCase {
   readonly name: string;
   readonly file: CorpusFile;
-  /** `head`: a HEAD; `unchanged`: a GET with If-None-Match; `hot`: always the same range; `cold`: another block each time. */
+  /**
+   * `head`: a HEAD; `unchanged`: a GET with If-None-Match; `hot`: always the same range; `cold`: another block each
+   * time.
+   */
   readonly kind: 'get' | 'head' | 'unchanged' | 'hot' | 'cold';
   readonly client: 'wrk' | 'sockets';
   readonly connections: number;
-  /** Whether the server has one processor and the client another, or both have all. */
+  /** Whether server and client have one processor each, or both have all. */
   readonly where: 'one' | 'all';
-  /** What is compared: requests a second, or bytes a second. */
+  /** The figure to compare: requests per second or bytes per second. */
   readonly figure: 'requests' | 'bytes';
   /** Whether the server keeps blocks in memory. */
   readonly cache: 'default' | 'none';
-  /** Smallest ratio to nginx. */
+  /** Smallest allowed ratio to nginx. */
   readonly target: number;
-  /** Most seconds of processor time for 10^9 bytes. */
+  /** Most seconds of processor time per 10^9 bytes. */
   readonly mostCpuSecondsPerGigabyte?: number;
   /** Whether the other Node servers are measured too. */
   readonly withOthers: boolean;
@@ -39,7 +42,10 @@ const SMALL = {
 const LARGE = { ...SMALL, client: 'sockets', connections: 4, where: 'all', figure: 'bytes' } as const;
 const RANGE = { ...SMALL, file: '100m.bin', client: 'sockets' } as const;
 
-/** All of them. wrk reads 8 KB at a time and waits for the body that a HEAD announces: the rest is for the sockets client. */
+/**
+ * All cases. wrk reads 8 KB at a time and waits for the body that a HEAD announces, so the other cases use the sockets
+ * client.
+ */
 export const BYTE_CASES: readonly ByteCase[] = [
   { ...SMALL, name: '1 KB GET', file: '1k.bin', target: 1.5, withOthers: true },
   { ...SMALL, name: '16 KB GET', file: '16k.bin', target: 1.2, withOthers: true },
@@ -68,19 +74,19 @@ export const BYTE_CASES: readonly ByteCase[] = [
   { ...SMALL, name: '304', file: '1k.bin', kind: 'unchanged', target: 0.9, withOthers: true },
 ];
 
-/** One request of a case and the answer that it must get. */
+/** One request of a case and its expected answer. */
 export interface CaseRequest {
   readonly method: 'GET' | 'HEAD';
   readonly fields: Readonly<Record<string, string>>;
   readonly status: 200 | 206 | 304;
-  /** What the body must be. */
+  /** The expected body. */
   readonly body: Buffer;
-  /** The bytes of the file that are asked for, when it is a range. */
+  /** The requested bytes of the file, when it is a range. */
   readonly range: { readonly start: number; readonly end: number } | null;
 }
 
 /**
- * The requests of a case, in turn.
+ * The requests of a case, in order.
  *
  * @param bytes of its file
  * @param etag that the peer gave to the file

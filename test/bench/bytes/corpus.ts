@@ -4,16 +4,16 @@ import { dirname, join } from 'node:path';
 
 const MEBIBYTE = 1024 * 1024;
 
-/** The files that every peer serves, by what they are called in the cases. */
+/** The files that every peer serves, by their names in the cases. */
 export type CorpusFile = '1k.bin' | '16k.bin' | '256k.bin' | '4m.bin' | '100m.bin';
 
-/** The files and what they must read as. */
+/** The files and their expected content. */
 export interface Corpus {
   readonly directory: string;
   readonly bytes: Readonly<Record<CorpusFile, Buffer>>;
 }
 
-/** Writes files of random bytes; with `quick`, the largest is an eighth of its name. */
+/** Writes files of random bytes. With `quick`, the largest is an eighth of its name. */
 export async function writeCorpus(
   directory: string,
   { quick }: { readonly quick: boolean },
@@ -33,7 +33,7 @@ export async function writeCorpus(
   return { directory, bytes };
 }
 
-/** Writes many small files next to the corpus, so that a release has some size. */
+/** Writes many small files next to the corpus, so that the release has a realistic size. */
 export async function writeSmallFiles(directory: string, count: number): Promise<void> {
   for (let i = 0; i < count; i += 1) {
     const file = join(directory, 'small', String(i % 100), `${i}.bin`);
@@ -42,14 +42,14 @@ export async function writeSmallFiles(directory: string, count: number): Promise
   }
 }
 
-/** Writes much to read next to the corpus: a gibibyte, or with `quick` a thirty-second part of that. */
+/** Writes a large amount of data next to the corpus: a gibibyte, or with `quick` a thirty-second of that. */
 export async function writeLargeFiles(
   directory: string,
   { quick }: { readonly quick: boolean },
 ): Promise<void> {
   const bytes = randomFillSync(Buffer.alloc((quick ? 4 : 128) * MEBIBYTE));
   for (let i = 0; i < 8; i += 1) {
-    // The same but for the number: that makes another object, and no two blocks need be random to be hashed.
+    // A different number makes a different object, and hashing does not need random blocks.
     bytes.writeUInt32LE(i);
     await writeFile(join(directory, `large-${i}.bin`), bytes);
   }

@@ -3,22 +3,25 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { requestHead } from './load.ts';
 
-/** Connections opened at the same time: more would wait in the queue of the listener. */
+/** Connections opened concurrently. More would wait in the queue of the listener. */
 const BATCH = 100;
-/** Descriptors that this process and the server need for other things. */
+/** Descriptors that this process and the server need for other purposes. */
 const SPARE_DESCRIPTORS = 1_000;
-/** Idle connections may be closed after about a minute and stalled ones after some: before that they are opened anew. */
+/**
+ * The server may close idle connections after about a minute, and stalled ones after some minutes. Before that they are
+ * reopened.
+ */
 const MOST_AGE_MS = 45_000;
 
-/** Connections that are open and on which nothing happens. */
+/** Connections that are open and idle. */
 export interface HeldConnections {
   readonly count: number;
-  /** @throws Error when the server has ended any of them */
+  /** @throws Error when the server has closed any of them */
   check(): void;
   close(): Promise<void>;
 }
 
-/** As many as are wanted, or as the limit of open files allows. */
+/** The wanted number of connections, or fewer if the limit of open files requires it. */
 export function holdableConnections(wanted: number): number {
   const hard = /Max open files\s+\S+\s+(\S+)/.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? '0';
   const most = hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard) - SPARE_DESCRIPTORS;
@@ -26,7 +29,7 @@ export function holdableConnections(wanted: number): number {
   return Math.min(wanted, most);
 }
 
-/** Opens connections that have had one answer and ask nothing more. */
+/** Opens connections that have received one answer and send nothing more. */
 export async function holdIdle(url: string, count: number): Promise<HeldConnections> {
   return await hold(
     count,
@@ -44,7 +47,7 @@ export async function holdIdle(url: string, count: number): Promise<HeldConnecti
   );
 }
 
-/** Opens downloads whose clients take the beginning of the body and then no more. */
+/** Opens downloads whose clients read the beginning of the body and then stop reading. */
 export async function holdStalled(url: string, count: number): Promise<HeldConnections> {
   return await hold(
     count,
@@ -58,14 +61,14 @@ export async function holdStalled(url: string, count: number): Promise<HeldConne
   );
 }
 
-/** Sends half a request head on some connections; resolves with the seconds until the server ended each of them. */
+/** Sends half a request head on some connections. Resolves with the seconds until the server closed each of them. */
 export async function sendHalfHeads(url: string, count: number): Promise<readonly number[]> {
   const half = requestHead('GET', url).slice(0, -4);
   return await Promise.all(
     Array.from({ length: count }, async () => {
       const socket = await open(url);
       socket.on('error', () => {
-        // Cut instead of ended: ended all the same.
+        // A reset also counts as closed.
       });
       const startedAt = performance.now();
       const closed = once(socket, 'close');
@@ -77,7 +80,7 @@ export async function sendHalfHeads(url: string, count: number): Promise<readonl
   );
 }
 
-/** Keeps connections held: opens them anew before they get so old that the server may end them. */
+/** Keeps connections open: reopens them before they are so old that the server may close them. */
 export async function keepHeld(
   openAll: () => Promise<HeldConnections>,
 ): Promise<{ fresh(): Promise<HeldConnections>; close(): Promise<void> }> {
@@ -110,7 +113,7 @@ async function hold(
     const socket = await open(url);
     sockets.push(socket);
     socket.on('error', () => {
-      // Told by its close.
+      // Handled at its close.
     });
     socket.on('close', () => {
       if (!isClosing) ended += 1;

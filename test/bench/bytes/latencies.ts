@@ -8,37 +8,37 @@ import { requestHead, startSocketsLoad, type RunningLoad } from './load.ts';
 import type { Placement } from './placement.ts';
 import type { SlipwayServer, SlipwaySite } from './slipway-site.ts';
 
-/** Most that the 99th percentile may become of what it is at rest. */
+/** Largest allowed ratio of the 99th percentile under load to that at rest. */
 const MOST = 1.5;
 const FILE = '16k.bin';
 const FILE_BYTES = 16 * 1024;
 const CONNECTIONS = 64;
-/** Longest window; those that wait for something end with it. */
+/** Longest window. Windows that wait for an event end with it. */
 const LONGEST_SECONDS = 120;
-/** The scrub looks for something to do once a second, and rests longer while the machine is busy. */
+/** The scrub looks for work once a second, and rests longer while the machine is busy. */
 const SCRUB_BEGINS_MS = 60_000;
-/** As fast as the configuration lets it. */
+/** As fast as the configuration allows. */
 const FULL_SCRUB = { enabled: true, bytesPerSecond: Number.MAX_SAFE_INTEGER, share: 1, restSeconds: 1 };
 
-/** What {@link measureLatencies} needs. */
+/** Options of a latency measurement. */
 export interface LatenciesOptions {
   readonly options: BenchOptions;
   readonly site: SlipwaySite;
   readonly placement: Placement;
   readonly counts: HeldCounts;
-  /** Adds much to read to the files of the site. */
+  /** Adds a large amount of data to the files of the site. */
   readonly enlarge: () => Promise<void>;
 }
 
 interface Scenario {
   readonly name: string;
-  /** The p99 in milliseconds of one window at work. */
+  /** The p99 in milliseconds of one window under load. */
   readonly atWork: () => Promise<number>;
-  /** What was really done, for the note. */
+  /** The work that was done, for the note. */
   readonly proof: () => string;
 }
 
-/** The 99th percentile of 16 KB GETs at a steady rate while a server is at something else, against a server at rest. */
+/** The 99th percentile of 16 KB GETs at a steady rate while a server does other work, against a server at rest. */
 export async function measureLatencies(given: LatenciesOptions): Promise<BenchRow[]> {
   const { site, counts, enlarge } = given;
   const resting = await site.startServer('at rest');
@@ -69,7 +69,7 @@ export async function measureLatencies(given: LatenciesOptions): Promise<BenchRo
     },
   ];
   for (const { name, config, hold } of held) {
-    // The one at rest has the same configuration.
+    // The server at rest has the same configuration.
     const [idle, server] = [
       await site.startServer('at rest too', config),
       await site.startServer('held', config),
@@ -126,7 +126,7 @@ function switching(given: LatenciesOptions, server: SlipwayServer): Scenario {
 function scrubbing(given: LatenciesOptions, server: SlipwayServer, name: string): Scenario {
   let bytes = 0;
   let milliseconds = 0;
-  // Stopped while the other is measured, or that one would not be at rest.
+  // Stopped while the other one is measured; otherwise that one would not be at rest.
   server.signal('SIGSTOP');
   return {
     name,
@@ -135,7 +135,7 @@ function scrubbing(given: LatenciesOptions, server: SlipwayServer, name: string)
       const before = await server.metric('slipway_scrub_bytes_total');
       const startedAt = performance.now();
       const p99 = await windowP99(given, server);
-      // On a busy machine a short window may lie within one of its rests.
+      // On a busy machine a short window may fall into one of its rests.
       const read = await until(
         async () => (await server.metric('slipway_scrub_bytes_total')) - before || null,
         SCRUB_BEGINS_MS,

@@ -7,54 +7,56 @@ import { promisify } from 'node:util';
 import type { Command } from './placement.ts';
 
 const execute = promisify(execFile);
-/** Far above any answer; wrk counts slower ones as errors, and an error ends the bench. */
+/** Far above the time of any answer. wrk counts slower answers as errors, and an error ends the bench. */
 const WRK_TIMEOUT_SECONDS = 30;
 
-/** What a client did in one run. */
+/** The result of a client run. */
 export interface LoadResult {
   /** Complete answers. */
   readonly requests: number;
-  /** Of bodies, those of answers that were not complete at the end included. */
+  /** Bytes of bodies, including those of answers that were incomplete at the end. */
   readonly bytes: number;
   readonly seconds: number;
   /** Present where latency was measured. */
   readonly p99Milliseconds?: number;
 }
 
-/** What the sockets client is told. */
+/** Options of the sockets client. */
 export interface SocketsLoad {
   readonly port: number;
   readonly connections: number;
-  /** Longest time. */
+  /** Longest duration. */
   readonly seconds: number;
-  /** Whole request heads, asked in turn. */
+  /** Whole request heads, sent in turn. */
   readonly heads: readonly string[];
-  /** What every answer must have. */
+  /** The expected status of every answer. */
   readonly status: number;
   readonly bodyBytes: number;
-  /** Asks at this rate and measures latencies; absent, every connection asks again at once. */
+  /**
+   * Sends requests at this rate and measures latencies. If absent, every connection sends the next request immediately.
+   */
   readonly requestsPerSecond?: number;
 }
 
-/** A load that is on. */
+/** A running load. */
 export interface RunningLoad {
-  /** Ends it before its time, and resolves with what it did. */
+  /** Ends it early, and resolves with its result. */
   end(): Promise<LoadResult>;
   readonly result: Promise<LoadResult>;
 }
 
-/** What wrk is told. */
+/** Options of wrk. */
 export interface WrkLoad {
   readonly url: string;
   readonly connections: number;
-  /** Whole seconds: wrk knows no others. */
+  /** Whole seconds: wrk accepts no fractions. */
   readonly seconds: number;
   readonly fields: Readonly<Record<string, string>>;
-  /** Of every body. */
+  /** Length of every body. */
   readonly bodyBytes: number;
 }
 
-/** Starts the sockets client in a process of its own. */
+/** Starts the sockets client in its own process. */
 export function startSocketsLoad(load: SocketsLoad, command: Command): RunningLoad {
   const program = join(import.meta.dirname, 'sockets-client-child.ts');
   const [first, ...rest] = [...command, process.execPath, program, JSON.stringify(load)];
@@ -86,7 +88,7 @@ export async function runWrk(load: WrkLoad, command: Command): Promise<LoadResul
     load.url,
   ];
   const { stdout } = await execute(first, rest);
-  // wrk counts from 400 on as such, whatever it calls them.
+  // wrk counts statuses from 400 on, although its output says otherwise.
   if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`wrk on ${load.url}:\n${stdout}`);
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1] ?? Number.NaN);
   const rate = Number(/Requests\/sec:\s+([0-9.]+)/.exec(stdout)?.[1] ?? Number.NaN);

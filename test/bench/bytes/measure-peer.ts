@@ -4,7 +4,7 @@ import { requestHead, runWrk, startSocketsLoad, type LoadResult } from './load.t
 import type { Peer } from './peer.ts';
 import type { Command, Placement } from './placement.ts';
 
-/** How a peer is asked. */
+/** The load on a peer. */
 export interface LoadPlan {
   readonly client: 'wrk' | 'sockets';
   readonly connections: number;
@@ -12,7 +12,7 @@ export interface LoadPlan {
   readonly seconds: number;
 }
 
-/** What a peer did in one run, and what it took. */
+/** The result of a run on a peer, and its cost. */
 export interface Measured {
   readonly requestsPerSecond: number;
   readonly bytesPerSecond: number;

@@ -6,14 +6,14 @@ import { findFreePorts } from '../../../src/cli/dev/free-port.ts';
 import { until } from '../../support/until.ts';
 import { endChild, type Peer } from './peer.ts';
 
-/** Starts nginx with one worker, sendfile on and no cache of open files, over a directory. */
+/** Starts nginx over a directory, with one worker, sendfile and no cache of open files. */
 export async function startNginxPeer(directory: string, files: string): Promise<Peer> {
   const [port = 0] = await findFreePorts(1);
   await mkdir(directory, { recursive: true });
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${directory}/${name};`)
     .join(' ');
-  // Started by root, the worker would serve as `nobody`, who may not look into the folder of the run.
+  // When root starts it, the worker would run as `nobody`, which may not read the folder of the run.
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   await chmod(dirname(directory), 0o755);
   const file = join(directory, 'nginx.conf');
@@ -37,7 +37,7 @@ http { access_log off; sendfile on; tcp_nopush on; tcp_nodelay on; keepalive_req
     name: 'nginx',
     pid: child.pid ?? -1,
     url: (path) => `${base}/${path.replace(/^\//, '')}`,
-    // The worker goes when its master is asked to end; killed, the master would leave it behind.
+    // The worker ends with its master on SIGTERM. A killed master would leave it behind.
     stop: async () => {
       child.kill('SIGTERM');
       await until(() => child.exitCode !== null || child.signalCode !== null).catch(async () => {

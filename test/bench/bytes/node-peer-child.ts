@@ -1,4 +1,4 @@
-/** A Node server to measure against. Arguments: what it is, and what it serves. Prints its port. */
+/** A Node server to compare with. Arguments: its kind, and the directory that it serves. Prints its port. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -19,7 +19,7 @@ const KINDS: Readonly<Record<NodePeerKind, (directory: string) => RequestListene
   'node:http': serveFromMemory,
 };
 
-/** The best that node:http itself can do: every file in memory, every field made before. */
+/** The best that node:http itself can do: every file in memory, every field prepared. */
 function serveFromMemory(directory: string): RequestListener {
   const files = new Map<
     string,

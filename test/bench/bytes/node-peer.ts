@@ -10,12 +10,12 @@ export const NODE_FILE_SERVERS = ['express.static', 'sirv', 'node:http'] as cons
 
 export type NodePeerKind = (typeof NODE_FILE_SERVERS)[number];
 
-/** Starts one of them, which serves a directory, in a process of its own. */
+/** Starts one of them in its own process; it serves a directory. */
 export async function startNodePeer(kind: NodePeerKind, directory: string): Promise<Peer> {
   const program = join(import.meta.dirname, 'node-peer-child.ts');
   const child = spawn(process.execPath, [program, kind, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // express looks at it; nobody runs it as in development.
+    // express reads it. Users do not run express in development mode.
     env: { ...process.env, NODE_ENV: 'production' },
   });
   const port = await Promise.race([

@@ -2,7 +2,7 @@ import type { BenchPeer } from '../bench-row.ts';
 import { median } from '../statistics.ts';
 import type { Measured } from './measure-peer.ts';
 
-/** The medians of what a peer did. */
+/** The medians of a peer's runs. */
 export function figuresOf(
   peer: string,
   measured: readonly Measured[],
@@ -20,7 +20,7 @@ export function figuresOf(
   };
 }
 
-/** What two peers did and what it took them, in words. */
+/** The figures and costs of two peers, as text. */
 export function costNote(
   figure: 'requests' | 'bytes',
   { figures: ours }: { readonly figures: Measured },

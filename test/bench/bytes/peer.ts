@@ -5,12 +5,12 @@ import { once } from 'node:events';
 export interface Peer {
   readonly name: string;
   readonly pid: number;
-  /** Where a file of the corpus, or another path, is. */
+  /** The URL of a file of the corpus, or of another path. */
   url(path: string): string;
   stop(): Promise<void>;
 }
 
-/** Ends a child that was started for a bench. */
+/** Stops a child process of a bench. */
 export async function endChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');

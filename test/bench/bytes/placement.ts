@@ -5,16 +5,16 @@ import { processFamily } from '../processor-time.ts';
 /** A program and the beginning of its arguments. */
 export type Command = readonly [program: string, ...args: string[]];
 
-/** Which processors servers and clients may use. */
+/** The processors that servers and clients may use. */
 export interface Placement {
-  /** Puts a running process on the processor of the server, on that of the client, or lets it have all of them. */
+  /** Moves a running process to the processor of the server, to that of the client, or to all of them. */
   place(pid: number, where: 'one' | 'client' | 'all'): void;
-  /** The command in front of a client: on another processor than a server that is on one. */
+  /** The command prefix of a client: on another processor than a server that has only one. */
   client(where: 'one' | 'all'): Command;
 }
 
 /**
- * Finds out which processors this process may use.
+ * Finds the processors that this process may use.
  *
  * @returns `null` when there are fewer than two: server and client would take turns
  */

@@ -5,13 +5,13 @@ import type { ByteCase } from './byte-case.ts';
 import type { Measured } from './measure-peer.ts';
 import { costNote, figuresOf } from './peer-figures.ts';
 
-/** What a peer did that is only reported. */
+/** The result of a peer that is only reported. */
 export interface OtherPeer {
   readonly name: string;
   readonly measured: readonly Measured[];
 }
 
-/** The rows of one case: what is compared with the peer, and what it cost where that has a bound of its own. */
+/** The rows of one case: the comparison with the peer, and the cost where it has its own bound. */
 export function rowsOfCase(
   each: ByteCase,
   { pairs, noisyRounds, isConclusive }: PairedRounds<Measured>,

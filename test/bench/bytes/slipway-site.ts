@@ -7,22 +7,22 @@ import { until } from '../../support/until.ts';
 import type { Peer } from './peer.ts';
 
 const CDN_HOST = 'cdn.bench.invalid';
-/** Generous: the machine may be busy with something else. */
+/** Generous, because the machine may be busy. */
 const READY_MS = 300_000;
 
 /** A real server process of a site. */
 export interface SlipwayServer extends Peer {
   readonly port: number;
-  /** The request target of a file in the release that is current now, by its immutable path. */
+  /** The request target of a file in the current release, by its immutable path. */
   target(path: string): string;
-  /** The value of a metric, summed over its labels; 0 when it is not there. */
+  /** The value of a metric, summed over its labels; 0 if it is absent. */
   metric(name: string): Promise<number>;
   signal(name: NodeJS.Signals): void;
   /** Waits until a release other than this one is served, and returns its id. */
   untilServes(other: string): Promise<string>;
 }
 
-/** A real daemon that syncs a directory into a real store, and as many real servers of it as are wanted. */
+/** A real daemon that syncs a directory into a real store, and real servers of that store. */
 export interface SlipwaySite {
   /** Process id of the daemon. */
   readonly daemonPid: number;
@@ -30,7 +30,7 @@ export interface SlipwaySite {
   readonly daemonUrl: string;
   /** Starts a server with these whole sections in its configuration, and waits until it serves. */
   startServer(name: string, config?: Readonly<Record<string, unknown>>): Promise<SlipwayServer>;
-  /** Changes the directory, so that the next sync finds another release, and begins that sync. */
+  /** Changes the directory, so that the next sync finds another release, and starts that sync. */
   publish(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -105,7 +105,7 @@ function asServer(name: string, started: SlipwayProcess): SlipwayServer {
     pid,
     port: Number(new URL(url).port),
     target,
-    // Probes are at the root; whatever else is a file.
+    // Probes are at the root; everything else is a file.
     url: (path) => (path.startsWith('/') ? `${url}${path}` : `${url}${target(path)}`),
     metric: async (metric) => {
       const text = await (await fetch(metricsUrl(started))).text();

@@ -1,8 +1,8 @@
 /**
- * A client on raw sockets that reads into one shared buffer. Its one argument is a {@link SocketsLoad} as JSON; it runs
- * until the time is over or its standard input ends, but not before the first bytes of a body or the first answer
- * without one, and prints a {@link LoadResult} as JSON. An answer of another
- * status or length than the load says, and a connection that is ended, end it with an error.
+ * A client on raw sockets that reads into one shared buffer. Its one argument is a {@link SocketsLoad} as JSON. It runs
+ * until the time is over or its standard input ends, but at least until the first bytes of a body or the first answer
+ * without a body, and prints a {@link LoadResult} as JSON. It fails when an answer has another status or length than
+ * the load says, or when a connection is closed.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -34,7 +34,7 @@ function fail(message: string): never {
 
 class Connection {
   readonly #socket: Socket;
-  /** Of the answer that comes in; `null` while its head is not complete. */
+  /** Of the answer that is being received; `null` while its head is incomplete. */
   #bodyLeft: number | null = null;
   #head: Buffer | null = null;
   #askedAt = 0;
@@ -84,7 +84,7 @@ class Connection {
       const end = received.indexOf(HEAD_END);
       if (end === -1) {
         if (received.length > MOST_HEAD_BYTES) fail('the head of an answer does not end');
-        // The buffer is read into again.
+        // The shared buffer is overwritten by the next read.
         this.#head = Buffer.from(received);
         return;
       }
@@ -112,12 +112,15 @@ class Connection {
   }
 }
 
-/** Asks again as soon as an answer is complete. */
+/** Sends the next request as soon as an answer is complete. */
 function unpaced(): Connection[] {
   return Array.from({ length: load.connections }, () => new Connection((each) => each.ask(0)));
 }
 
-/** Asks at a steady rate, whatever the server does meanwhile; a request that has to wait counts from when it was due. */
+/**
+ * Sends requests at a steady rate, whatever the server does. The latency of a delayed request counts from when it was
+ * due.
+ */
 function paced(rate: number): { readonly connections: Connection[]; start(): void } {
   const idle: Connection[] = [];
   const due: number[] = [];
@@ -138,7 +141,7 @@ function paced(rate: number): { readonly connections: Connection[]; start(): voi
       let asked = 0;
       setInterval(() => {
         const now = performance.now();
-        // A tick of this client that comes late is not the server's fault: what it asks now is due now.
+        // A late tick of this client is not the server's fault: its requests are due now.
         for (; asked < ((now - startedAt) / 1000) * rate; asked += 1) {
           const connection = idle.shift();
           if (connection === undefined) due.push(now);

@@ -5,16 +5,16 @@ import { caseRequests, type ByteCase, type CaseRequest } from './byte-case.ts';
 import type { Corpus } from './corpus.ts';
 import type { Peer } from './peer.ts';
 
-/** A cache takes a block in at the second request for it, and protects it at the third. */
+/** A cache stores a block at the second request for it, and protects it at the third. */
 const TIMES = 3;
 
 /**
- * Asks a peer everything that a case asks and holds each answer against what it must be, byte by byte. Whatever a server
- * does only once, such as verifying or filling a cache, is done after this.
+ * Sends every request of a case to a peer and compares each answer with the expected one, byte by byte. One-time work
+ * of a server, such as verifying or filling a cache, is done after this.
  *
- * @param exact whether all fields of a file that never changes are demanded; some Node servers have weaker ones
+ * @param exact whether all fields of an immutable file are required; some Node servers send weaker ones
  * @returns the requests of the case to this peer
- * @throws Error when an answer is not what it must be
+ * @throws Error when an answer is not the expected one
  */
 export async function verifyPeer(
   peer: Peer,
@@ -43,7 +43,7 @@ export async function verifyPeer(
   return requests;
 }
 
-/** Not by `fetch`: with a condition that one also asks caches to be passed by, and express heeds that. */
+/** Does not use `fetch`: with a condition, fetch also asks caches to revalidate, and express honours that. */
 async function ask(
   url: string,
   { method, fields }: Pick<CaseRequest, 'method' | 'fields'>,

@@ -4,7 +4,7 @@ import { DASHBOARD_TOKEN, logIn, openDashboard, startDashboardSystem } from '../
 import { hasTool } from '../../support/tools.ts';
 
 describe.skipIf(!hasTool('chromium'))('the token of the dashboard', () => {
-  it('is in the header of requests and nowhere else', async () => {
+  it('is only in the header of requests', async () => {
     const system = await startDashboardSystem();
     await system.untilReady(true);
     const opened = await openPage();
@@ -39,7 +39,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the dashboard', () => {
     expect([...opened.troubles, ...(await cspReports(page))]).toEqual([]);
   });
 
-  it('that is wrong opens nothing and is said so; the right one opens after it', async () => {
+  it('that is wrong opens nothing and gets an error; the right one works after it', async () => {
     const system = await startDashboardSystem();
     const { page, troubles } = await openPage();
     await page.goto(system.dashboardUrl);
@@ -56,7 +56,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('is asked for until the server has answered, however long that takes', async () => {
+  it('is requested until the server has answered, however long that takes', async () => {
     const system = await startDashboardSystem();
     const { page } = await openPage();
     await page.clock.install();
@@ -79,7 +79,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the dashboard', () => {
     await page.getByRole('button', { name: 'Open the dashboard' }).waitFor();
   });
 
-  it('is gone after a reload, unless it is to be kept, and is forgotten on request', async () => {
+  it('is gone after a reload unless the user keeps it, and is forgotten on request', async () => {
     const system = await startDashboardSystem();
     const { page } = await openDashboard(system.dashboardUrl);
     await page.reload();
@@ -97,7 +97,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the dashboard', () => {
     await page.getByLabel('Admin token').waitFor();
   });
 
-  it('that is withdrawn while the page is open leads back to the question', async () => {
+  it('that is withdrawn while the page is open leads back to the login form', async () => {
     const system = await startDashboardSystem();
     const { page } = await openDashboard(system.dashboardUrl);
     await system.setToken('another-token');

@@ -12,11 +12,11 @@ const LOOKS: ReadonlyArray<readonly [string, Look]> = [
 ];
 const VIEWS = ['overview', 'releases', 'tasks', 'schedules', 'diagnostics', 'translation', 'control'];
 
-describe.skipIf(!hasTool('chromium'))('the dashboard is for everybody', () => {
+describe.skipIf(!hasTool('chromium'))('the dashboard is accessible', () => {
   /** Every test removes the schedule that it adds. */
   const reused = reusedFixture(async (atEnd) => await startDashboardSystem({ atEnd }));
 
-  it.each(LOOKS)('without a violation of any rule and without scrolling sideways: %s', async (name, look) => {
+  it.each(LOOKS)('violates no rule and does not scroll sideways: %s', async (name, look) => {
     const system = await reused();
     await system.untilReady(true);
     await system.run('schedule-add', {

@@ -7,7 +7,7 @@ import { hasTool } from '../../support/tools.ts';
 import { until } from '../../support/until.ts';
 import { startUpstreamServer } from '../../support/upstream-server.ts';
 
-/** Presses Tab until the focus is on what has this name; nobody with a keyboard would go on for longer. */
+/** Presses Tab until the element with this name has the focus, up to a limit. */
 async function tabTo(page: Page, name: string): Promise<void> {
   const passed: string[] = [];
   for (let step = 0; step < 120; step += 1) {
@@ -22,7 +22,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`Tab does not lead to "${name}", only to: ${passed.join(' | ')}`);
 }
 
-/** The row of a table whose first cell says this. */
+/** The row of a table whose first cell has this text. */
 function row(page: Page, name: string): ReturnType<Page['locator']> {
   return page.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) });
 }
@@ -60,7 +60,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the dashboard', () => {
     await tabTo(page, 'Continue …');
     await page.keyboard.press('Enter');
     await page.getByText('Run schedule-remove?').waitFor();
-    // What takes something away is never what the Enter key does next.
+    // The Enter key must not trigger a destructive button next.
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Back');
     await tabTo(page, 'Yes, run schedule-remove');
     await page.keyboard.press('Enter');
@@ -72,7 +72,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('is not sent when its confirmation is left', async () => {
+  it('is not sent when its confirmation is cancelled', async () => {
     const system = await startDashboardSystem();
     await system.untilReady(true);
     await system.run('schedule-add', {
@@ -88,12 +88,12 @@ describe.skipIf(!hasTool('chromium'))('an action from the dashboard', () => {
     await page.getByRole('button', { name: 'Back' }).click();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    // The focus is back where it came from.
+    // The focus is back at its origin.
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Remove nightly');
     expect(opened.requests.filter((request) => request.method() === 'POST')).toEqual([]);
   });
 
-  it('verify runs from its form and shows what came of it', async () => {
+  it('verify runs from its form and shows its result', async () => {
     const system = await startDashboardSystem();
     await system.untilReady(true);
     const opened = await openDashboard(system.dashboardUrl);
@@ -143,7 +143,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('edits a schedule with nothing but what was changed, and runs it now', async () => {
+  it('edits a schedule, sends only the changed fields, and runs it now', async () => {
     const system = await startDashboardSystem();
     await system.untilReady(true);
     const opened = await openDashboard(system.dashboardUrl);
@@ -181,7 +181,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the dashboard', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  it('that is refused says so at the field, and what the daemon says as it is', async () => {
+  it("that is refused shows the error at its field, and the daemon's message unchanged", async () => {
     const system = await startDashboardSystem();
     await system.untilReady(true);
     const opened = await openDashboard(system.dashboardUrl);

@@ -16,10 +16,10 @@ const ATTACKS = [
   '\u202eevil\u0000\u0007 \u2028 😀',
 ];
 const HOSTILE = ATTACKS.join(' ');
-/** Beyond what a JavaScript number holds. */
+/** Beyond the exact range of a JavaScript number. */
 const WIDE = '9007199254740993';
 
-/** The example of a report, changed. */
+/** The example of a report, with changes. */
 function reportLike<N extends ReportName>(
   name: N,
   change: (body: object) => object = (body) => body,
@@ -28,8 +28,8 @@ function reportLike<N extends ReportName>(
   return change(structuredClone(example));
 }
 
-describe.skipIf(!hasTool('chromium'))('whatever the daemon says', () => {
-  it('is text and nothing else', async () => {
+describe.skipIf(!hasTool('chromium'))('text from the daemon', () => {
+  it('is only shown as text', async () => {
     const server = await startAdminServer();
     const task = (REPORTS['task.status'].answer.example as { task: object }).task;
     const hostileTask = {
@@ -154,7 +154,7 @@ describe.skipIf(!hasTool('chromium'))('whatever the daemon says', () => {
     expect(origins).toEqual(new Set([server.url]));
   });
 
-  it('that makes no sense spoils one view and not the page', async () => {
+  it('that makes no sense breaks one view, not the page', async () => {
     const server = await startAdminServer();
     const answer = (body: object): void => {
       server.daemon.setAnswer('/v1/reports/schedule.list', { status: 200, body });
@@ -172,7 +172,7 @@ describe.skipIf(!hasTool('chromium'))('whatever the daemon says', () => {
     await page.getByRole('rowheader', { name: 'nightly-verify' }).waitFor();
   });
 
-  it('the log follows its end, until the reader scrolls back', async () => {
+  it('in the log scrolls along until the reader scrolls back', async () => {
     const server = await startAdminServer();
     const tell = (count: number): void => {
       const lines = Array.from({ length: count }, (_, seq) => ({

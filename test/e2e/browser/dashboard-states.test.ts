@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { openDashboard, startDashboardSystem } from '../../support/dashboard.ts';
 import { hasTool } from '../../support/tools.ts';
 
-describe.skipIf(!hasTool('chromium'))('the dashboard says what is the matter', () => {
-  it('while the daemon is dead, and that it is back', async () => {
+describe.skipIf(!hasTool('chromium'))('the dashboard reports a problem', () => {
+  it('while the daemon is dead, and its return', async () => {
     const system = await startDashboardSystem();
     await system.untilReady(true);
     const { page, troubles, screenshot } = await openDashboard(system.dashboardUrl);
@@ -16,7 +16,7 @@ describe.skipIf(!hasTool('chromium'))('the dashboard says what is the matter', (
     await title.getByText('but the daemon does not answer').waitFor();
     await page.getByText('Served until').waitFor();
     await page.locator('.panel .note').first().getByText('backend is not available').waitFor();
-    // Those who do not see the banner are told, too.
+    // Screen readers announce it too.
     await page.getByRole('status').getByText('but the daemon does not answer').waitFor({ state: 'attached' });
     await screenshot('daemon-silent');
     await system.startDaemon();
@@ -25,7 +25,7 @@ describe.skipIf(!hasTool('chromium'))('the dashboard says what is the matter', (
     expect(troubles).toEqual([]);
   });
 
-  it('while the server is gone, with what was known before, and goes on by itself', async () => {
+  it('while the server is gone, with the last known state, and recovers by itself', async () => {
     const system = await startDashboardSystem();
     await system.untilReady(true);
     const { page, troubles, screenshot } = await openDashboard(system.dashboardUrl);
@@ -44,7 +44,7 @@ describe.skipIf(!hasTool('chromium'))('the dashboard says what is the matter', (
     expect(troubles).toEqual([]);
   });
 
-  it('while the release is damaged: why, what to do, and a repair from there', async () => {
+  it('while the release is damaged: the reason, the remedy, and a repair from the page', async () => {
     const system = await startDashboardSystem();
     await system.untilReady(true);
     const { page, screenshot } = await openDashboard(system.dashboardUrl);
@@ -79,7 +79,7 @@ describe.skipIf(!hasTool('chromium'))('the dashboard says what is the matter', (
     }
   });
 
-  it('where a report is not there: which backend, while everything else goes on', async () => {
+  it('where a report is missing: which backend, while everything else works', async () => {
     const system = await startDashboardSystem();
     await system.untilReady(true);
     const { page } = await openDashboard(system.dashboardUrl);

@@ -21,7 +21,7 @@ const cluster = await startE2eCluster();
 describe.skipIf(cluster === null)('in a cluster', () => {
   const { kubectl, helm, image, startKubectl } = cluster ?? ({} as E2eCluster);
 
-  /** Runs a module in the pod that is the client; what it prints. */
+  /** Runs a module in the client pod; returns its output. */
   const client = (code: string, ...args: readonly string[]): string =>
     kubectl(['-n', NAMESPACE, 'exec', 'outside', '--', 'node', '--input-type=module', '-e', code, ...args]);
   const get = (
@@ -129,7 +129,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     ]);
     return list.split(' ').filter(Boolean).length;
   };
-  /** Waits, and says what the cluster looks like when it waits in vain. */
+  /** Waits, and reports the state of the cluster if it waits in vain. */
   const eventually = async (what: string, probe: () => boolean): Promise<void> => {
     await until(probe, POD_MS).catch(async (error: unknown) => {
       const pods = kubectl(['-n', NAMESPACE, 'describe', 'pods']);
@@ -137,7 +137,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
       throw new Error(`${what}:\n${pods}\n${events}\n${(await cluster?.logs()) ?? ''}`, { cause: error });
     });
   };
-  /** Installs a release that is there until the test ends. */
+  /** Installs a release that stays until the test ends. */
   const serve = async (name: string, more: object = {}): Promise<void> => {
     uninstallAtEnd(name);
     openUpstream(name);
@@ -208,7 +208,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     expect(get(url).status).toBe(200);
     damageFilm('damage');
     await eventually('the damage is found', () => {
-      // Nobody has to ask for the bytes twice: the first request finds it, or the scrub.
+      // One request for the bytes is enough to find the damage, unless the scrub finds it first.
       if (readyPods('damage') === 0) return true;
       client(`await fetch(process.argv[1]).then((r) => r.bytes()).catch(() => {})`, url);
       return false;
@@ -220,7 +220,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
 
   // The stand-in for an ingress controller runs beside the pods.
   it.skipIf(cluster?.enter === null)(
-    'the routes of the Ingress keep ranges, HEAD and conditions, and no other is open',
+    'the routes of the Ingress keep ranges, HEAD and conditions, and no other route is open',
     async () => {
       await serve('routed', { ingress: { enabled: true } });
       const routed = ['-n', NAMESPACE, 'get', 'ingress', 'routed', '-o', 'jsonpath={.spec.rules[0]}'];
@@ -266,7 +266,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     },
   );
 
-  it('the operator reports what is served, and why it is not', async () => {
+  it('the operator reports the served release, or why there is none', async () => {
     const transcript = createTranscript(process.env['E2E_TRANSCRIPT'], { [NAMESPACE]: 'slipway' });
     const say = (typed: string): string => {
       // Remove quotes, as a shell would.
@@ -366,7 +366,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     expect(say('get customresourcedefinitions -o name')).toContain('releasechannels.slipway.dev');
   });
 
-  it('a daemon that ends is started again, and the server goes on serving', async () => {
+  it('a daemon that ends is restarted, and the server keeps serving', async () => {
     await serve('restart');
     const pod = podOf('restart');
     const restarts = (): string =>
@@ -393,7 +393,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     expect(readyPods('restart')).toBe(1);
   });
 
-  it('a rolling upgrade under load loses no request, and a rollback neither', async () => {
+  it('neither a rolling upgrade nor a rollback under load loses a request', async () => {
     await serve('rolling');
     const load = startKubectl([
       '-n',
@@ -427,9 +427,9 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     if (load.exitCode === null) await once(load, 'exit');
   });
 
-  // This node has no storage class: volumes are folders of it.
+  // This node has no storage class: its volumes are host folders.
   it.skipIf(cluster?.enter === null)(
-    'what is on claims outlives the pod, also while upstream is away',
+    'data on claims outlives the pod, also while upstream is away',
     async () => {
       for (const part of ['snapshot', 'data']) {
         const path = join(cluster?.directory ?? '', part);

@@ -56,7 +56,7 @@ describe.skipIf(docker === null)('the image', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('says what it is, and runs as a number without rights', async () => {
+  it('has its labels, and runs as a numeric user without privileges', async () => {
     const [{ Config }] = JSON.parse(run('image', 'inspect', IMAGE)) as [{ Config: Record<string, unknown> }];
     const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
     expect(Config).toMatchObject({
@@ -74,7 +74,7 @@ describe.skipIf(docker === null)('the image', () => {
     expect(Object.keys(packages.packages)).toContain('node_modules/zod');
   });
 
-  it('has nothing that its user could change, and no tests or tools', async () => {
+  it('has no files that its user could change, and no tests or tools', async () => {
     const writable = await runInContainer(
       new GenericContainer(IMAGE).withDroppedCapabilities('ALL'),
       '(touch /app/x /compile-cache/x; find / -xdev -type f -user 65532; ls /app) 2>/dev/null',
@@ -82,7 +82,7 @@ describe.skipIf(docker === null)('the image', () => {
     expect(writable.split('\n')).toEqual(['LICENSE', 'cmd', 'docs', 'node_modules', 'package.json', 'src']);
   });
 
-  it('has every program in its compile cache, and uses it as this user', async () => {
+  it('has every program in its compile cache, and uses the cache as this user', async () => {
     for (const program of PROGRAMS) {
       const trace = await inImage(
         `NODE_DEBUG_NATIVE=COMPILE_CACHE node cmd/${program}.ts --help 2>&1 >/dev/null`,
@@ -93,7 +93,7 @@ describe.skipIf(docker === null)('the image', () => {
     }
   });
 
-  it('is built twice with the same files', async () => {
+  it('has the same files when it is built twice', async () => {
     const again = `${RUN}:2`;
     buildImage(docker as Docker, BASE, again);
     const digest = async (image: string): Promise<string> =>
@@ -155,7 +155,7 @@ describe.skipIf(docker === null)('the image', () => {
     const body = response.iterator() as AsyncIterableIterator<Buffer>;
     const hash = createHash('sha256').update((await body.next()).value as Buffer);
     await signalContainer(pod.server, 'SIGTERM');
-    // The server takes no more connections, and the download is still held.
+    // The server accepts no more connections, and the download is still open.
     await until(
       async () =>
         await fetch(`${pod.url}/healthz`).then(

@@ -12,7 +12,7 @@ describe('preAuthenticationEncoding', () => {
     expect(preAuthenticationEncoding('日', Buffer.from('é')).toString()).toBe('DSSEv1 3 日 2 é');
   });
 
-  it('never gives two inputs one encoding', () => {
+  it('never encodes two inputs the same', () => {
     const input = fc.tuple(fc.string(), fc.uint8Array());
     fc.assert(
       fc.property(input, input, ([type, body], [otherType, otherBody]) => {
@@ -25,7 +25,7 @@ describe('preAuthenticationEncoding', () => {
 });
 
 describe('decodeBase64', () => {
-  it('reads every way to write bytes, standard or URL-safe, padded or not', () => {
+  it('reads every encoding, standard or URL-safe, padded or not', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         const standard = Buffer.from(bytes).toString('base64');

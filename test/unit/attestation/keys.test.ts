@@ -54,7 +54,7 @@ describe('loadTrustedKeys', () => {
     expect(await trustedIds(file, file)).toEqual([one.keyId, two.keyId]);
   });
 
-  it('reads a directory: *.pub and *.pem by name, nothing hidden, nothing else', async () => {
+  it('reads a directory: only *.pub and *.pem files that are not hidden, in the order of their names', async () => {
     const [one, two] = [createPem(), createPem()];
     const directory = await temporaryDirectory();
     await writeFile(join(directory, 'b.pub'), one.publicPem);
@@ -79,7 +79,7 @@ describe('loadTrustedKeys', () => {
     expect(String(await trustedIds(file))).toContain(file);
   });
 
-  it('reports every problem at once, and that there is no key', async () => {
+  it('reports every problem together, and that there is no key', async () => {
     const good = await writeKey('key.pub', createPem().publicPem);
     expect(await trustedIds('/nonexistent/a', good, '/nonexistent/b')).toHaveLength(2);
     expect(await trustedIds()).toEqual(['no trusted public key is configured']);
@@ -106,12 +106,12 @@ describe('loadSigningKeys', () => {
     expect(loaded.ok && loaded.value.warnings).toEqual([expect.stringContaining(`${file}: every user`)]);
   });
 
-  it('reads what openssl makes', async () => {
+  it('reads the output of openssl', async () => {
     const file = join(await temporaryDirectory(), 'openssl.key');
     try {
       execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519', '-out', file], { stdio: 'ignore' });
     } catch (error) {
-      // openssl is not everywhere; the format is the same.
+      // openssl may be missing; the format is the same.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
       await writeFile(file, createPem().privatePem);
     }
@@ -133,7 +133,7 @@ describe('loadSigningKeys', () => {
     ],
     ['two keys', createPem().privatePem + createPem().privatePem, /holds 2 PEM blocks; .* exactly one/],
     ['damaged PEM', createPem().privatePem.replace('MC4CAQ', 'MC4CA!'), /cannot be decoded/],
-  ])('refuses %s and quotes nothing of it', async (_name, text, message) => {
+  ])('refuses %s and does not quote it', async (_name, text, message) => {
     const file = await writeKey('one.key', text);
     const loaded = await loadSigningKeys([file]);
     expect(loaded).toEqual({ ok: false, error: [expect.stringMatching(message)] });

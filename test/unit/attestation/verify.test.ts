@@ -37,7 +37,7 @@ function bytesOf(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** Signs any payload, as a daemon gone wrong would. */
+/** Signs any payload, as a faulty daemon would. */
 function signPayload(
   payload: string | Buffer,
   type = ATTESTATION_PAYLOAD_TYPE,
@@ -57,7 +57,7 @@ function refusal(bytes: Uint8Array, keys = [KEY.trusted]): string {
 }
 
 describe('verifyEnvelope', () => {
-  it('gives back what was signed, its digest and who signed it', () => {
+  it('returns the signed statement, its digest and the signers', () => {
     expect(verifyEnvelope(ENVELOPE, [OTHER.trusted, KEY.trusted])).toEqual({
       ok: true,
       value: {
@@ -79,7 +79,7 @@ describe('verifyEnvelope', () => {
     expect(signers([KEY.trusted, OTHER.trusted])).toEqual([KEY.trusted.keyId, OTHER.trusted.keyId]);
   });
 
-  it.each([undefined, '', 'f'.repeat(64), 'no id at all'])('takes a keyid of %j for a hint', (keyid) => {
+  it.each([undefined, '', 'f'.repeat(64), 'no id at all'])('treats a keyid of %j as a hint', (keyid) => {
     const { payloadType, payload, signatures } = rawEnvelope();
     const { sig } = signatures[0]!;
     const hinted = bytesOf({
@@ -102,7 +102,7 @@ describe('verifyEnvelope', () => {
     expect(verifyEnvelope(bytesOf(envelope), [KEY.trusted]).ok).toBe(true);
   });
 
-  it('ignores fields it does not know and signatures that are no Ed25519', () => {
+  it('ignores unknown fields and signatures that are not Ed25519', () => {
     const envelope = rawEnvelope();
     const signatures = [{ sig: 'AAAA', future: 1 }, ...envelope.signatures, { sig: '!' }];
     expect(verifyEnvelope(bytesOf({ ...envelope, signatures, future: true }), [KEY.trusted]).ok).toBe(true);
@@ -134,7 +134,7 @@ describe('verifyEnvelope', () => {
     }
   });
 
-  it('never throws, whatever the bytes are', () => {
+  it('never throws, whatever the bytes', () => {
     const text = ENVELOPE.toString();
     fc.assert(
       fc.property(
@@ -147,7 +147,7 @@ describe('verifyEnvelope', () => {
         ),
         (bytes) => {
           const verified = verifyEnvelope(bytes, [KEY.trusted]);
-          // What is still accepted says exactly what was signed.
+          // An accepted envelope says exactly what was signed.
           if (verified.ok) expect(verified.value.statement).toEqual(STATEMENT);
         },
       ),
@@ -155,7 +155,7 @@ describe('verifyEnvelope', () => {
     );
   });
 
-  it('refuses envelopes that are not what they should be', () => {
+  it('refuses malformed envelopes', () => {
     const good = rawEnvelope();
     expect(refusal(Buffer.alloc(ENVELOPE_MAX_BYTES + 1, 32))).toMatch(
       /65537 bytes, more than the 65536 allowed/,
@@ -175,7 +175,7 @@ describe('verifyEnvelope', () => {
     );
   });
 
-  it('refuses another payload type, also one that was truly signed', () => {
+  it('refuses another payload type, even one that was really signed', () => {
     expect(refusal(signPayload(PAYLOAD, 'application/json'))).toMatch(/payload type is "application\/json"/);
     const relabelled = { ...rawEnvelope(), payloadType: 'application/vnd.in-toto+json ' };
     expect(refusal(bytesOf(relabelled))).toMatch(/payload type/);
@@ -243,7 +243,7 @@ describe('signStatement', () => {
     expect(() => signStatement(STATEMENT, keys, SAMPLE_MANIFEST_SHA256)).toThrow('1 to 8 keys, not 9');
   });
 
-  it('fits its envelope at the longest', () => {
+  it('fits its envelope at its maximum length', () => {
     const long = (at: number): string => `${String(at).padStart(3, '0')}${'x'.repeat(125)}`;
     const retained = Array.from({ length: 32 }, (_, at) => ({
       ...sampleRelease(long(at), 'c'),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { operatorConfigurationSchema } from '../../../src/operator/config.ts';
 
 describe('the configuration of the operator', () => {
-  it('needs nothing and has the defaults that are documented', () => {
+  it('needs no settings and has the documented defaults', () => {
     expect(operatorConfigurationSchema.parse({})).toMatchObject({
       watch: { namespaces: [], silentSeconds: 150 },
       election: { enabled: true, leaseSeconds: 15, renewSeconds: 10, retrySeconds: 2 },

@@ -43,7 +43,7 @@ describe('the prose check', () => {
     ]);
   });
 
-  it('reads comments, strings and templates of code, and nothing else', () => {
+  it('reads only comments, strings and templates of code', () => {
     const code = [
       "import { anew } from './anew at once.ts';",
       '/**',

@@ -14,7 +14,7 @@ describe('the summary of a test run', () => {
     expect(lastLine([row({ passed: 3, failed: 1 }), row({ passed: 4 })])).toBe('7 passed, 1 failed');
   });
 
-  it('counts skipped tests as failed only where that is asked for', () => {
+  it('counts skipped tests as failed only on request', () => {
     const rows = [row({ passed: 3, skipped: 2 })];
     expect([lastLine(rows), lastLine(rows, true)]).toEqual(['3 passed, 0 failed', '3 passed, 2 failed']);
     expect(renderSummary(rows, { skipsFail: true }).failed).toBe(2);

@@ -94,7 +94,7 @@ describe('verifyRelease', () => {
     expect((await verifyRelease({ ...options, compareBlocks: true })).damagedCount).toBe(1);
   });
 
-  it('looks at an object once for all releases, but at the size and block list that each one states', async () => {
+  it('checks an object once for all releases, but its size and block list for each one', async () => {
     const ledger = new ObjectLedger();
     await verifyRelease({ root, index, pool, concurrency: 2, ledger });
     const before = ledger.length;
@@ -129,7 +129,7 @@ describe('verifyRelease', () => {
 });
 
 describe('ObjectLedger', () => {
-  it('keeps what was found of many objects', () => {
+  it('keeps the findings of many objects', () => {
     const ledger = new ObjectLedger();
     for (let i = 0; i < 5000; i += 1) {
       expect(ledger.find(sampleDigest(`object ${i}`))).toBe(-1);

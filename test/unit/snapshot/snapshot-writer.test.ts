@@ -55,7 +55,7 @@ describe('opening', () => {
     await expect(open()).rejects.toThrow('not JSON');
   });
 
-  it('removes what a crash left of a durable write, and nothing else', async () => {
+  it('removes only the leftovers of a crash during a durable write', async () => {
     const { root, writer } = await openWriter();
     await writer.publishAttestation(Buffer.from('one'), 1);
     await writeFile(join(root, 'attest', '.current.json.x.tmp'), 'half');
@@ -80,7 +80,7 @@ describe('commitObject', () => {
     expect(await readdir(await writer.stagingDirectory('task-1'))).toEqual([]);
   });
 
-  it('keeps a good object as it is, also when the same bytes are committed many times at once', async () => {
+  it('keeps a good object unchanged, also when the same bytes are committed concurrently', async () => {
     const { root, writer } = await openWriter();
     const bytes = Buffer.alloc(BLOCK_SIZE + 5, 1);
     const { blake3 } = await commitBytes(writer, pool, bytes);
@@ -93,7 +93,7 @@ describe('commitObject', () => {
     expect(await readdir(join(root, 'quarantine'))).toEqual([]);
   });
 
-  it('quarantines what lies in the place of an object, and mends a block list', async () => {
+  it('quarantines another file in the place of an object, and mends a block list', async () => {
     const { root, writer } = await openWriter();
     const bytes = Buffer.alloc(BLOCK_SIZE + 5, 2);
     const { blake3 } = await commitBytes(writer, pool, bytes);
@@ -115,7 +115,7 @@ describe('commitObject', () => {
     }
   });
 
-  it('refuses a staged file that is not what was hashed', async () => {
+  it('refuses a staged file that differs from the hashed one', async () => {
     const { writer } = await openWriter();
     const stagedPath = join(await writer.stagingDirectory('t'), 'x');
     await writeFile(stagedPath, 'abc');
@@ -127,7 +127,7 @@ describe('commitObject', () => {
     ).rejects.toThrow('block list');
   });
 
-  it('takes a read-only file that the pool staged, once it is sure of its size', async () => {
+  it('accepts a read-only file that the pool staged, after a check of its size', async () => {
     const reached: string[] = [];
     const { root, writer } = await openWriter({ hit: (name) => reached.push(name) });
     const stagedPath = join(await writer.stagingDirectory('t'), 'x');
@@ -168,7 +168,7 @@ describe('commitObject', () => {
 describe('writeManifest', () => {
   const entries = sortEntries(['b', 'a', '日本語', 'folder/c'].map((name) => sampleEntry(name)));
 
-  it('gives the same snapshot id for the same content, however the entries come', async () => {
+  it('gives the same snapshot id for the same content, in any order of entries', async () => {
     const { writer } = await openWriter();
     async function* slowly(): AsyncGenerator<(typeof entries)[number]> {
       for (const entry of entries) yield await Promise.resolve({ ...entry });
@@ -243,7 +243,7 @@ describe('attestations', () => {
 });
 
 describe('staging', () => {
-  it('takes only names that are no path', async () => {
+  it('accepts only names that are not paths', async () => {
     const { writer } = await openWriter();
     for (const name of ['..', '.', '', 'a/b', '.hidden', 'x'.repeat(200)]) {
       await expect(writer.stagingDirectory(name)).rejects.toThrow(RangeError);
@@ -259,7 +259,7 @@ describe('staging', () => {
 });
 
 describe('the sweep', () => {
-  it('removes what is old and not live, with block lists, and goes on past failures', async () => {
+  it('removes old objects that are not live, with block lists, and continues after failures', async () => {
     const { root, writer, clock } = await openWriter();
     const live = await commitBytes(writer, pool, Buffer.alloc(BLOCK_SIZE + 1, 1));
     const dead = await commitBytes(writer, pool, Buffer.alloc(BLOCK_SIZE + 1, 2));
@@ -278,14 +278,14 @@ describe('the sweep', () => {
     expect(await writer.objectState(live.blake3, live.size)).toBe('ok');
     expect(await writer.objectState(dead.blake3, dead.size)).toBe('missing');
     await expect(readFile(blockListPath(root, dead.blake3))).rejects.toMatchObject({ code: 'ENOENT' });
-    // A file in the place of a directory cannot be listed; the rest is swept all the same.
+    // A file in the place of a directory cannot be listed; the rest is still swept.
     const other = await commitBytes(writer, pool, Buffer.from('other'));
     await writeFile(join(root, 'objects', other.blake3.startsWith('00') ? '01' : '00'), '');
     const swept = await writer.sweepObjects(isLive, 60_000);
     expect([swept.removed, swept.failures.count]).toEqual([1, 1]);
   });
 
-  it('keeps the newest of the quarantine within every bound', async () => {
+  it('keeps the newest files of the quarantine within every bound', async () => {
     const { root, writer, clock } = await openWriter();
     const put = async (text: string): Promise<string> => {
       const { blake3 } = await commitBytes(writer, pool, Buffer.from(text));
@@ -298,7 +298,7 @@ describe('the sweep', () => {
     expect(await kept()).toEqual([`${large.blake3}.task`, `${large.blake3}.task.blocks`]);
     const all = { objects: 10, bytes: 1e9, ageMs: 60_000 };
     expect((await writer.sweepQuarantine(all)).removed).toBe(0);
-    // The file system's clock is coarse: what comes next has to be newer.
+    // The file system's clock is coarse, and the next file must be newer.
     const { ctimeMs } = await lstat(join(root, 'quarantine', `${large.blake3}.task.blocks`));
     const probe = join(root, 'probe');
     await until(async () => {

@@ -6,8 +6,8 @@ function body(action: ControlAction, ...fields: string[]): string | null {
   return renderActionBody(action, { fields, json: null });
 }
 
-describe('the body of an action from words', () => {
-  it('is none without words, and holds what the schema says with them', () => {
+describe('the body of an action from arguments', () => {
+  it('is absent without arguments, and matches the schema with them', () => {
     expect(body('sync')).toBeNull();
     expect(body('sync', 'force=true')).toBe('{"force":true}');
     expect(
@@ -22,7 +22,7 @@ describe('the body of an action from words', () => {
     );
   });
 
-  it('collects the items of a list, takes members of an object one by one, or the object as JSON', () => {
+  it('collects the items of a list, reads members of an object one by one, or the object as JSON', () => {
     const term = ['source_term=a', 'recommended_translation=b=c', 'source_language=ja', 'target_language=en'];
     const source = ['source.source_kind=manual', 'source.observed_unix_seconds=9223372036854775807'];
     expect(
@@ -47,11 +47,11 @@ describe('the body of an action from words', () => {
     ['bad JSON', ['source={'], 'source: must be JSON'],
     ['a number beyond int64', ['count=9223372036854775808'], '/count: must be an integer'],
     ['a rule of the action', ['count=0'], '/count: must be at least 1'],
-  ])('refuses %s before anything is sent', (_what, fields, message) => {
+  ])('refuses %s before it sends anything', (_what, fields, message) => {
     expect(() => body('release-cleanup', ...fields)).toThrow(message);
   });
 
-  it('sends a whole body as it was typed, once it is good', () => {
+  it('sends a whole body as typed if it is valid', () => {
     const json = '{ "count" : 9007199254740993 }';
     expect(renderActionBody('release-cleanup', { fields: [], json })).toBe(json);
     for (const bad of ['{', '[]', '{"count":1,"count":2}', '{"other":1}']) {

@@ -9,7 +9,7 @@ import { ADMIN_TOKEN, startAdminServer, type AdminServer } from '../../../suppor
 import { ctl, type CtlRun, type CtlRunOptions } from '../../../support/ctl.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
-/** A service whose daemon answers what the test puts in, and a way to run commands against it. */
+/** A service whose daemon answers as the test says, and a function that runs commands against it. */
 async function service(): Promise<
   AdminServer & { readonly run: (argv: readonly string[], options?: CtlRunOptions) => Promise<CtlRun> }
 > {
@@ -41,7 +41,7 @@ describe('reads', () => {
     [['logs', '--task', 'x'], 'task.logs', '{"entries":8123}', 'catalog fetched'],
     [['report', 'translation.handoff'], 'translation.handoff', '"report": "translation.handoff"', '{\n'],
   ] as const)(
-    '%j is a table for people and the bytes of the daemon for scripts',
+    "%j is a table for people and the daemon's bytes for scripts",
     async (argv, report, ...texts) => {
       const { run, daemon } = await service();
       const bytes = JSON.stringify(example(report)).replace('{', '{ "huge":9223372036854775807,');
@@ -53,7 +53,7 @@ describe('reads', () => {
     },
   );
 
-  it('shows JSON where a daemon of another version sends what cannot be read', async () => {
+  it('shows JSON if a daemon of another version sends unreadable data', async () => {
     const { run, daemon } = await service();
     daemon.setAnswer('/v1/reports/release.list', {
       status: 200,
@@ -79,7 +79,7 @@ describe('reads', () => {
     ]);
   });
 
-  it('doctor ends with 1 only when something is failing, the worst first', async () => {
+  it('doctor ends with 1 only when something is failing, and lists the worst first', async () => {
     const { run, daemon } = await service();
     const check = (id: string, status: string) => ({ id, status, message: `m-${id}`, since: 1 });
     const report = { ...example('daemon.doctor'), status: 'failing' };
@@ -97,7 +97,7 @@ describe('reads', () => {
     expect((await run(['doctor'])).code).toBe(0);
   });
 
-  it('logs -f tells each line once, and ends with Ctrl-C', async () => {
+  it('logs -f prints each line once, and ends with Ctrl-C', async () => {
     const { run, daemon } = await service();
     const line = (msg: string) => ({ ts: 1_763_683_200.5, level: 'info', msg });
     const setLines = (...lines: object[]): void =>
@@ -116,7 +116,7 @@ describe('reads', () => {
 });
 
 describe('actions', () => {
-  it('are sent with an idempotency key, and --wait ends as the task does', async () => {
+  it('are sent with an idempotency key, and --wait exits with the result of the task', async () => {
     const { run, daemon } = await service();
     daemon.setAnswer('/v1/control/sync', { status: 202, body: AcceptedAnswer.example });
     expect(await run(['run', 'sync', 'force=true'])).toMatchObject({ code: 0, err: '' });
@@ -131,7 +131,7 @@ describe('actions', () => {
     expect(await run(['run', 'sync', '--wait', '--wait-timeout', '0'])).toMatchObject({ code: 6, out: '' });
   });
 
-  it('take a body from --body and from standard input, byte for byte in its numbers', async () => {
+  it('take a body from --body and from standard input, without changing its numbers', async () => {
     const { run, daemon } = await service();
     daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: AcceptedAnswer.example });
     const body = '{"count":9223372036854775807}';
@@ -162,8 +162,8 @@ describe('actions', () => {
   });
 });
 
-describe('what goes wrong on the way', () => {
-  it('a wrong token is 4, a service that is down 3, and something else that listens 3', async () => {
+describe('failures before an answer', () => {
+  it('a wrong token is 4, a service that is down 3, and another program on the port 3', async () => {
     const { url } = await service();
     const wrong = { env: { SLIPWAY_CTL_TOKEN: 'wrong-token' } };
     const denied = await ctl(['--url', url, 'tasks'], wrong);
@@ -182,7 +182,7 @@ describe('what goes wrong on the way', () => {
     expect([down.code, down.err]).toEqual([3, expect.stringContaining('ECONNREFUSED')]);
   });
 
-  it('takes the token from the environment, a file named there, or an option, in this order of weight', async () => {
+  it('takes the token from the environment, a file named there, or an option, with increasing precedence', async () => {
     const server = await startAdminServer({ daemonTimeoutMs: 10_000 });
     server.daemon.setReport('task.list', example('task.list'));
     const ask = async (argv: string[], env: Record<string, string>): Promise<number> =>

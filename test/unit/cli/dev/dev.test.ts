@@ -23,7 +23,7 @@ describe('the options of slipway dev', () => {
     expect(parseDevOptions(args)).toEqual({ ok: true, value: { port: 8080, data: '.slipway', upstream } });
   });
 
-  it('reports every problem at once', () => {
+  it('reports every problem together', () => {
     const result = parseDevOptions(['--port', '70000', '--upstream', 'ftp://example.test/x']);
     expect(result.ok ? [] : result.error).toHaveLength(2);
     expect(parseDevOptions(['--colour']).ok).toBe(false);
@@ -31,7 +31,7 @@ describe('the options of slipway dev', () => {
 });
 
 describe('the demo release', () => {
-  it('is the same bytes on every machine, with valid destinations', async () => {
+  it('has the same bytes on every machine, with valid destinations', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'slipway-demo-'));
     onTestFinished(async () => await rm(directory, { recursive: true }));
     const fingerprints: string[] = [];

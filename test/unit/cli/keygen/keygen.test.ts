@@ -52,7 +52,7 @@ describe('slipway keygen', () => {
     },
   );
 
-  it('helps, and says why it cannot write', async () => {
+  it('prints help, and says why it cannot write', async () => {
     expect(await keygen('--help')).toMatchObject({ code: 0, err: '' });
     const file = join(await temporaryDirectory(), 'file');
     await writeFile(file, '');

@@ -58,7 +58,7 @@ async function report(...args: string[]): Promise<VolumeReport> {
   return JSON.parse((await verify('--json', ...args)).out) as VolumeReport;
 }
 
-/** Publishes an attestation of the release, signed with a new key; gives the public key. */
+/** Publishes an attestation of the release, signed with a new key; returns the public key. */
 async function attest(storeId = writer.storeId): Promise<string> {
   const keys = join(directory, 'keys');
   const discard = { write: () => true };
@@ -95,7 +95,7 @@ async function attest(storeId = writer.storeId): Promise<string> {
 }
 
 describe('slipway verify', () => {
-  it('finds a sound volume sound, and counts what no release names', async () => {
+  it('accepts a sound volume, and counts objects that no release names', async () => {
     await commitBytes(writer, pool, Buffer.from('orphan'));
     const { code, out } = await verify();
     expect(code).toBe(0);
@@ -134,7 +134,7 @@ describe('slipway verify', () => {
     ],
     ['a manifest that is gone', async () => await rm(join(root, 'manifests', manifestName()))],
     [
-      'a record that is no record',
+      'a record that is invalid',
       async () => await truncateWritable(join(root, 'releases/official/r1.json'), 9),
     ],
     ['a FORMAT that is gone', async () => await rm(join(root, 'FORMAT'))],
@@ -177,7 +177,7 @@ describe('slipway verify', () => {
     expect((await report('--keys', current)).attestation.problems).toHaveLength(1);
   });
 
-  it('checks one release when asked to, and says when there is none', async () => {
+  it('checks one release on request, and reports when it does not exist', async () => {
     await storeRelease(writer, pool, { id: 'r2', files: new Map([['a', Buffer.from('a')]]) });
     const found = await report('--release', 'r2');
     expect(found.releases.map(({ release_id }) => release_id)).toEqual(['r2']);

@@ -25,7 +25,7 @@ describe('the typed body of an action', () => {
     });
   });
 
-  it('leaves out switches that are false', () => {
+  it('omits switches that are false', () => {
     const parsed = parseActionBody('schedule-update', { id: 'a', enabled: false, clear_args: false });
     expect(parsed).toMatchObject({ ok: true, value: { body: { id: 'a', enabled: false } } });
     expect(parsed.ok && 'clear_args' in parsed.value.body).toBe(false);

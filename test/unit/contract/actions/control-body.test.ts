@@ -12,7 +12,7 @@ import { CONTROL_FIELDS, type ControlField } from '../../../../src/contract/acti
 
 const source = { source_kind: 'manual', observed_unix_seconds: 1 };
 
-/** A good body for every action. */
+/** A valid body for every action. */
 const GOOD: Readonly<Record<ControlAction, Readonly<Record<string, unknown>>>> = {
   reload: {},
   refresh: { force: true },
@@ -58,7 +58,7 @@ function pointers(action: ControlAction, body: unknown): string[] {
 }
 
 describe('parseControlBody', () => {
-  it.each(CONTROL_ACTIONS)('accepts a good body for %s and ignores nothing of it', (action) => {
+  it.each(CONTROL_ACTIONS)('accepts a valid body for %s and keeps all of it', (action) => {
     expect(parseControlBody(action, GOOD[action])).toEqual({
       ok: true,
       value: { body: GOOD[action], ignoredFields: [] },
@@ -84,7 +84,7 @@ describe('parseControlBody', () => {
     expect(chosen.filter((field) => !named.includes(field))).toEqual([]);
   });
 
-  it('takes no body for an empty one', () => {
+  it('treats an empty body as absent', () => {
     expect(parseControlBody('reload', undefined)).toEqual({
       ok: true,
       value: { body: {}, ignoredFields: [] },
@@ -131,13 +131,13 @@ describe('parseControlBody', () => {
     ['args', ['a'], [1]],
     ['scope', { a: 'b' }, { a: 1 }],
     ['reason', 'a', null],
-  ])('bounds %s: %s is good, %s is not', (field, good, bad) => {
+  ])('bounds %s: %s is valid, %s is not', (field, good, bad) => {
     expect(pointers('reload', { [field]: good })).toEqual([]);
     const [pointer = ''] = pointers('reload', { [field]: bad });
     expect(pointer.startsWith(`/${field}`)).toBe(true);
   });
 
-  it('demands every field of a glossary override', () => {
+  it('requires every field of a glossary override', () => {
     const override = {
       qa_identity: 'a',
       reviewer: 'b',
@@ -214,7 +214,7 @@ describe('parseControlBody', () => {
     expect(pointers(action, body)).toContain(pointer);
   });
 
-  it('wants a winner out of at least two different records', () => {
+  it('requires a winner and at least two different records', () => {
     const good = GOOD['translation-memory-resolve-conflict'];
     const action = 'translation-memory-resolve-conflict';
     expect(pointers(action, { ...good, winner_record_id: 'z' })).toEqual(['/winner_record_id']);
@@ -235,7 +235,7 @@ describe('parseControlBody', () => {
     ]);
   });
 
-  it('never throws, whatever it is given', () => {
+  it('never throws, whatever the input', () => {
     fc.assert(
       fc.property(fc.constantFrom(...CONTROL_ACTIONS), fc.anything({ withBigInt: true }), (action, value) => {
         expect(typeof parseControlBody(action, value).ok).toBe('boolean');
@@ -245,7 +245,7 @@ describe('parseControlBody', () => {
 });
 
 describe('isControlAction', () => {
-  it('knows the allowlist and nothing else', () => {
+  it('accepts only the allowlist', () => {
     expect(CONTROL_ACTIONS).toHaveLength(25);
     expect(CONTROL_ACTIONS.every(isControlAction)).toBe(true);
     expect(['', 'Sync', 'toString', '__proto__', 'sync '].some(isControlAction)).toBe(false);

@@ -12,7 +12,9 @@ const FILE = resolve(
   import.meta.dirname,
   '../../../../charts/slipway/files/slipway.dev_releasechannels.yaml',
 );
-/** What a structural schema may not have. Source: Kubernetes documentation, "Specifying a structural schema". */
+/**
+ * Members that a structural schema must not have. Source: Kubernetes documentation, "Specifying a structural schema".
+ */
 const FORBIDDEN = [
   '$ref',
   '$schema',
@@ -25,13 +27,13 @@ const FORBIDDEN = [
 ];
 
 describe('the definition of ReleaseChannel', () => {
-  it('is the one in the chart', () => {
+  it('equals the one in the chart', () => {
     expect(parse(readFileSync(FILE, 'utf8'))).toEqual(
       JSON.parse(JSON.stringify(buildReleaseChannelDefinition())),
     );
   });
 
-  it('has nothing that a structural schema may not have', () => {
+  it('has only members that a structural schema may have', () => {
     const text = JSON.stringify(buildReleaseChannelDefinition());
     expect(FORBIDDEN.filter((keyword) => text.includes(`"${keyword}":`))).toEqual([]);
   });
@@ -41,7 +43,7 @@ describe('the definition of ReleaseChannel', () => {
     for (const id of scheduleIds(longest)) expect(id).toMatch(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/);
   });
 
-  it('is left behind when a chart is uninstalled', () => {
+  it('stays when a chart is uninstalled', () => {
     expect(buildReleaseChannelDefinition()).toMatchObject({
       metadata: { annotations: { 'helm.sh/resource-policy': 'keep' } },
     });

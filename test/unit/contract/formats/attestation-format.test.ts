@@ -53,7 +53,7 @@ const statements: fc.Arbitrary<AttestationStatement> = fc
   }));
 
 describe('a statement', () => {
-  it('is read back as it was written', () => {
+  it('survives a write and a read unchanged', () => {
     fc.assert(
       fc.property(statements, (statement) => {
         const bytes = renderStatement(statement, SAMPLE_MANIFEST_SHA256);
@@ -63,7 +63,7 @@ describe('a statement', () => {
     );
   });
 
-  it('has the authorized releases, and only those, as subjects with both digests', () => {
+  it('has exactly the authorized releases as subjects, with both digests', () => {
     const failed = sampleStatement({ official: { ...sampleRelease('r90_one', 'a'), result: 'FAILED' } });
     const bytes = renderStatement(failed, SAMPLE_MANIFEST_SHA256);
     const { subject, ...rest } = JSON.parse(bytes.toString()) as Record<string, unknown>;

@@ -119,7 +119,7 @@ describe('parseJsonExact', () => {
 });
 
 describe('stringifyJsonExact', () => {
-  it('refuses what has no JSON form', () => {
+  it('refuses values without a JSON form', () => {
     expect(() => stringifyJsonExact(undefined)).toThrow(TypeError);
     expect(() => stringifyJsonExact(() => 1)).toThrow(TypeError);
   });

@@ -44,12 +44,12 @@ describe('the OpenAPI document', () => {
     expect(document.info.version).toBe('0.1.0');
   });
 
-  it('says in YAML what was built, the same every time', () => {
+  it('is the same in YAML, every time', () => {
     expect(document).toEqual(JSON.parse(JSON.stringify(buildOpenApi())));
     expect(renderOpenApiYaml()).toBe(renderOpenApiYaml());
   });
 
-  it('has every operation of the table with its statuses, and no other', () => {
+  it('has exactly the operations of the table, with their statuses', () => {
     const expected = listOperations().map(({ id, method, path, answers }) => [
       `${method} ${path} ${id}`,
       Object.keys(answers),
@@ -64,7 +64,7 @@ describe('the OpenAPI document', () => {
     expect(actual).toHaveLength(expected.length);
   });
 
-  it('declares two schemes, either of which is enough, and opens the dashboard alone', () => {
+  it('declares two schemes, each of which is sufficient, and leaves only the dashboard open', () => {
     expect(document.security).toEqual([{ bearerToken: [] }, { queryToken: [] }]);
     expect(document.components.securitySchemes).toMatchObject({
       bearerToken: { type: 'http', scheme: 'bearer' },

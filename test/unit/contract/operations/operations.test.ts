@@ -7,7 +7,7 @@ import { CONTROL_FIELDS } from '../../../../src/contract/actions/control-body.ts
 const PAGE = 'offset limit';
 const UNIT_FILTERS = `${PAGE} destination path_pattern archive_entry path_id class_id field_path format`;
 
-/** The endpoints of the specification: method, path, query, statuses it names. Written out here on purpose. */
+/** The endpoints of the specification: method, path, query, statuses. They are repeated here on purpose. */
 const SPECIFIED: ReadonlyArray<readonly [string, string, string, string]> = [
   ['get', '/healthz', '', '200'],
   ['get', '/readyz', 'verbose', '200 503'],
@@ -88,7 +88,7 @@ describe('the operation table', () => {
     expect(statuses.split(' ').filter((status) => !declared.includes(status))).toEqual([]);
   });
 
-  it('demands the admin token on every admin operation but the dashboard', () => {
+  it('requires the admin token on every admin operation except the dashboard', () => {
     const wrong = operations.filter(
       ({ path, auth }) => (auth === 'admin') !== (path.startsWith('/admin/') && path !== '/admin/dashboard/'),
     );
@@ -142,10 +142,7 @@ describe('answers', () => {
     ),
   );
 
-  it.each(bodies)(
-    '$name has an example that its schema accepts, with no field it does not know',
-    ({ answer }) => {
-      expect(answer.schema.parse(answer.example)).toEqual(answer.example);
-    },
-  );
+  it.each(bodies)('$name has an example that its schema accepts, without unknown fields', ({ answer }) => {
+    expect(answer.schema.parse(answer.example)).toEqual(answer.example);
+  });
 });

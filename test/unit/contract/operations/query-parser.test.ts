@@ -35,7 +35,7 @@ describe('parseQuery', () => {
     expect(parse(OPERATIONS.listResources, `limit=${value}`)).toEqual({ offset: 0, limit: Number(value) });
   });
 
-  it('bounds offset by what a number holds exactly', () => {
+  it('bounds offset by the exact range of a number', () => {
     expect(parse(OPERATIONS.listResources, 'offset=9007199254740991')).toMatchObject({
       offset: 9007199254740991,
     });
@@ -78,7 +78,7 @@ describe('parseQuery', () => {
     expect(rejects(OPERATIONS.diagnoseGlossary, '')).toEqual(['source_text']);
   });
 
-  it('reads a context that is a JSON object of strings, nothing else', () => {
+  it('reads a context only if it is a JSON object of strings', () => {
     const context = encodeURIComponent('{"speaker":"アル"}');
     expect(parse(OPERATIONS.diagnoseGlossary, `source_text=a&context=${context}`)).toMatchObject({
       context: { speaker: 'アル' },
@@ -108,7 +108,7 @@ describe('parseQuery', () => {
     ]);
   });
 
-  it('ignores unknown parameters on public routes, whatever they are called', () => {
+  it('ignores unknown parameters on public routes, whatever their names', () => {
     expect(parse(OPERATIONS.getBootstrap, 'nocache=1&nocache=2&__proto__=x')).toEqual({});
     expect(parse(OPERATIONS.getLauncherConfigJson, 'version=1&file_path=a%2Fb&x=1')).toEqual({
       version: '1',
@@ -116,7 +116,7 @@ describe('parseQuery', () => {
     });
   });
 
-  it('never takes the token for a parameter', () => {
+  it('never treats the token as a parameter', () => {
     expect(parse(OPERATIONS.getDiagnostics, 'svc_token=secret')).toEqual({});
   });
 
@@ -143,7 +143,7 @@ describe('renderQuery', () => {
     );
   });
 
-  it('renders a map as JSON and leaves out what is not given', () => {
+  it('renders a map as JSON and omits absent values', () => {
     expect(renderQuery({ context: { a: 'b' }, enabled: false, id: undefined }).toString()).toBe(
       'context=%7B%22a%22%3A%22b%22%7D&enabled=false',
     );

@@ -19,17 +19,17 @@ describe('the problem catalogue', () => {
     expect([400, 401, 403, 409, 501, 502, 503].filter((status) => !statuses.has(status))).toEqual([]);
   });
 
-  it('gives every title to one code', () => {
+  it('gives each title to one code', () => {
     const titles = catalogue.map(([, { title }]) => title);
     expect(new Set(titles).size).toBe(titles.length);
   });
 
-  it('holds every code that an action can be refused with', () => {
+  it('holds every code of a refused action', () => {
     const codes = CONTROL_ACTIONS.flatMap((action) => actionDefinition(action).errors);
     expect(codes.filter((code) => !isProblemCode(code))).toEqual([]);
   });
 
-  it('knows its codes and nothing else', () => {
+  it('accepts only its own codes', () => {
     expect(isProblemCode('not_found')).toBe(true);
     expect(isProblemCode('toString')).toBe(false);
   });
@@ -45,7 +45,7 @@ describe('the problem body', () => {
     code: 'not_distributable',
   };
 
-  it('accepts what RFC 9457 and the catalogue name', () => {
+  it('accepts the members of RFC 9457 and of the catalogue', () => {
     expect(ProblemSchema.safeParse({ ...body, reason: 'EntryDamaged' }).success).toBe(true);
     expect(ProblemSchema.safeParse({ ...body, daemon: { status: null, code: null } }).success).toBe(true);
     expect(ProblemSchema.safeParse({ ...body, errors: [{ pointer: '/a', message: 'b' }] }).success).toBe(

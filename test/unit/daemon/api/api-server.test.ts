@@ -19,7 +19,7 @@ async function raw(api: TestApi, text: string): Promise<string> {
 }
 
 describe('health', () => {
-  it('is told also while the daemon is not ready, when everything else is 503', async () => {
+  it('answers even while the daemon is not ready and every other route answers 503', async () => {
     let ready = false;
     const api = await startTestApi({
       readiness: () => ({ ready, message: ready ? 'ready' : 'recovery is not complete' }),
@@ -75,7 +75,7 @@ describe('routing', () => {
     expect(answer.json()['instance']).toBe(answer.headers['x-request-id']);
   });
 
-  it('names the methods that are allowed', async () => {
+  it('names the allowed methods', async () => {
     const api = await startTestApi();
     const wrong = [
       ['/v1/control/sync', 'GET', 'POST'],
@@ -106,7 +106,7 @@ describe('routing', () => {
     }
   });
 
-  it('keeps a request id that it is sent', async () => {
+  it('keeps a request id that the client sent', async () => {
     const api = await startTestApi();
     const kept = await api.ask('/nothing', { headers: { 'x-request-id': 'from-the-ingress-1' } });
     expect(kept.json()['instance']).toBe('from-the-ingress-1');
@@ -114,7 +114,7 @@ describe('routing', () => {
     expect(replaced.json()['instance']).toMatch(/^request-/);
   });
 
-  it('refuses what a page of another site makes a browser send', async () => {
+  it('refuses requests that a page of another site makes a browser send', async () => {
     const api = await startTestApi({ reports: stubReports({ 'release.list': () => ({}) }) });
     const answer = await api.ask('/v1/reports/release.list', { headers: { 'sec-fetch-site': 'cross-site' } });
     expect(answer.status).toBe(403);
@@ -144,7 +144,7 @@ describe('a report', () => {
     expect(answer.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
   });
 
-  it('without a handler names its backend', async () => {
+  it('names its backend if it has no handler', async () => {
     const api = await startTestApi();
     for (const name of Object.keys(REPORTS) as Array<keyof typeof REPORTS>) {
       const query = name.startsWith('task.') ? '?task_id=x' : '?source_text=x';
@@ -178,7 +178,7 @@ describe('a report', () => {
 });
 
 describe('the token', () => {
-  it('is asked for everywhere but health, and follows its file', async () => {
+  it('is required everywhere except for health, and follows its file', async () => {
     const tokenFile = join(await temporaryDirectory(), 'token');
     await writeFile(tokenFile, 'first-token\n');
     const api = await startTestApi({
@@ -209,7 +209,7 @@ describe('the token', () => {
   });
 });
 
-describe('what is no request', () => {
+describe('an invalid request', () => {
   it('gets a problem body and the end of the connection', async () => {
     const api = await startTestApi();
     expect(await raw(api, 'NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid_request"/s);

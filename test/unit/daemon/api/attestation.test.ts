@@ -6,7 +6,7 @@ const ENVELOPE = Buffer.from('{"payload" : "exactly these bytes" }\n');
 
 interface FakeSource extends AttestationSource {
   publish(version: number): void;
-  /** Resolves when somebody waits. */
+  /** Resolves when a caller waits. */
   readonly waited: Promise<{ readonly timeoutMs: number; readonly signal: AbortSignal }>;
 }
 
@@ -63,7 +63,7 @@ describe('the attestation', () => {
     expect([answer.status, answer.json()['code']]).toEqual([400, 'invalid_request']);
   });
 
-  it('is held back until there is another one', async () => {
+  it('is held back until there is a new one', async () => {
     const source = fakeSource(1);
     const api = await startTestApi({ attestation: source });
     let answered = false;
@@ -82,7 +82,7 @@ describe('the attestation', () => {
     expect(behind.status).toBe(200);
   });
 
-  it('answers who waits when the daemon stops', async () => {
+  it('is sent to waiting clients when the daemon stops', async () => {
     const source = fakeSource(1);
     const api = await startTestApi({ attestation: source });
     const poll: Promise<RawAnswer> = api.ask('/v1/attestation?wait=60', {

@@ -76,7 +76,7 @@ async function fixture(supervised = true): Promise<Fixture> {
 }
 
 describe('an accepted action', () => {
-  it('answers with its task, and says when it is one that was there', async () => {
+  it('answers with its task, and says when the task already existed', async () => {
     const { post, engine } = await fixture();
     const first = await post('sync');
     expect([first.status, first.headers['content-type']]).toEqual([202, 'application/json']);
@@ -148,7 +148,7 @@ describe('a body', () => {
     );
   });
 
-  it('that goes on beyond the limit is answered 413 all the same, not cut off', async () => {
+  it('that continues beyond the limit gets 413 and is not cut off', async () => {
     const { api } = await fixture();
     const { port } = api.listening;
     const request = httpRequest({
@@ -189,7 +189,7 @@ describe('a refused action', () => {
 });
 
 describe('task-cancel', () => {
-  it('cancels, and leaves a task of its own', async () => {
+  it('cancels, and leaves a task that records it', async () => {
     const { post, engine } = await fixture();
     const { task } = engine.submit({ kind: 'sync', args: {}, dedupe: true });
     await settle();
@@ -224,7 +224,7 @@ describe('task-cancel', () => {
 });
 
 describe('restart', () => {
-  it('is refused where nothing would start the daemon again', async () => {
+  it('is refused where no supervisor would start the daemon again', async () => {
     const { post, restarts } = await fixture(false);
     const answer = await post('restart');
     expect([answer.status, answer.json()['code'], restarts]).toEqual([422, 'restart_unsupported', []]);

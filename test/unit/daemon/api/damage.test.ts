@@ -34,7 +34,7 @@ const post = async (api: TestApi, body: unknown, path = '/v1/damage'): ReturnTyp
   });
 
 describe('POST /v1/damage', () => {
-  it('hands the reports over and answers 202 with the counts', async () => {
+  it('passes the reports on and answers 202 with the counts', async () => {
     const { api, taken } = await start();
     const second = { ...REPORT, blake3: 'b'.repeat(64), kind: 'missing' };
     const answer = await post(api, { reports: [REPORT, second] });
@@ -63,7 +63,7 @@ describe('POST /v1/damage', () => {
       '/reports/0/destination',
     ],
     ['an unknown field', { reports: [{ ...REPORT, path: '/etc' }] }, '/reports/0/path'],
-  ])('refuses %s, and takes nothing of the request', async (_what, body, pointer) => {
+  ])('refuses %s, and accepts nothing of the request', async (_what, body, pointer) => {
     const { api, taken } = await start();
     const answer = await post(api, body);
     expect([answer.status, answer.json()['code']]).toEqual([400, 'invalid_request']);
@@ -83,7 +83,7 @@ describe('POST /v1/damage', () => {
     expect(taken).toEqual([]);
   });
 
-  it('asks for the token like the other routes', async () => {
+  it('requires the token like the other routes', async () => {
     const file = await writeTokenFile('the-shared-token');
     const api = await startTestApi({ tokenFile: () => file });
     expect((await post(api, { reports: [REPORT] })).status).toBe(401);

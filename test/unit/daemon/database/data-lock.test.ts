@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 const MODULE = resolve(import.meta.dirname, '../../../../src/daemon/database/data-lock.ts');
 
 describe('the lock on the data folder', () => {
-  it('is had by one only, and says who has it', async () => {
+  it('has one holder, and names it', async () => {
     const directory = join(await temporaryDirectory(), 'made', 'by', 'the lock');
     const lock = acquireDataLock(directory);
     expect(() => acquireDataLock(directory)).toThrow(
@@ -20,7 +20,7 @@ describe('the lock on the data folder', () => {
     acquireDataLock(directory).release();
   });
 
-  it('is free again when the process that had it is killed', async () => {
+  it('is free again when its holder is killed', async () => {
     const directory = await temporaryDirectory();
     const script = `const { acquireDataLock } = await import(${JSON.stringify(MODULE)});
       globalThis.lock = acquireDataLock(${JSON.stringify(directory)});

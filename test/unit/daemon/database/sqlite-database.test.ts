@@ -24,7 +24,7 @@ async function file(): Promise<string> {
 }
 
 describe('a database', () => {
-  it('is opened with the settings that keep what was committed', async () => {
+  it('is opened with the settings that keep committed data', async () => {
     const database = open(await file());
     const setting = (name: string): unknown =>
       Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
@@ -34,7 +34,7 @@ describe('a database', () => {
     expect(database.quickCheck()).toBeNull();
   });
 
-  it('brings its schema up to date step by step and keeps what it holds', async () => {
+  it('migrates its schema step by step and keeps its content', async () => {
     const path = await file();
     const old = open(path);
     old.prepare(`INSERT INTO note (text) VALUES ('kept')`).run();
@@ -44,7 +44,7 @@ describe('a database', () => {
     expect(newer.prepare('SELECT text, author FROM note').get()).toEqual({ text: 'kept', author: null });
   });
 
-  it('leaves nothing of a step that fails', async () => {
+  it('keeps nothing of a step that fails', async () => {
     const path = await file();
     open(path).close();
     const broken = { version: 2, name: 'broken', sql: 'CREATE TABLE half (id INTEGER); SELECT nonsense;' };
@@ -63,7 +63,7 @@ describe('a database', () => {
     expect(open(path, [FIRST, SECOND]).schemaVersion).toBe(2);
   });
 
-  it('refuses a file of another program, and one that is no database', async () => {
+  it('refuses a file of another program, and one that is not a database', async () => {
     const path = await file();
     const foreign = new DatabaseSync(path);
     foreign.exec('CREATE TABLE theirs (id INTEGER)');
@@ -87,7 +87,7 @@ describe('a database', () => {
     expect(() => open(path)).toThrow(/damaged|malformed/);
   });
 
-  it('says what is wrong with a folder that is not there', async () => {
+  it('reports a folder that does not exist', async () => {
     expect(() => open(join('/nonexistent', 'main.db'))).toThrow(/cannot be opened.*folder must exist/);
   });
 

@@ -80,7 +80,7 @@ describe('a release event', () => {
     expect(notes()).toHaveLength(4);
   });
 
-  it('comes and goes with the transaction that moves the pointer', async () => {
+  it('is committed or rolled back with the transaction that moves the pointer', async () => {
     const { events, database, notes } = world();
     events.start();
     expect(() =>
@@ -145,7 +145,7 @@ describe('a release event', () => {
     expect(notes()).toMatchObject([{ release_id: 'r1' }]);
   });
 
-  it('is not joined with an equal task that runs already', async () => {
+  it('is not joined with an equal task that already runs', async () => {
     const { events, engine, notes } = world();
     engine.start();
     engine.submit({ kind: 'note', args: { release_id: 'r1', again: false }, dedupe: true });

@@ -32,7 +32,7 @@ async function refused(world: World, action: string, body: Record<string, unknow
 }
 
 describe('release-cleanup', () => {
-  test('what clients may still download stays, unless forced; then it leaves the attestation first', async () => {
+  test('releases in use stay, unless forced; then they leave the attestation first', async () => {
     const world = await withReleases(4);
     expect(world.attested().retained.map((release) => release.release_id)).toEqual(['3.0', '2.0']);
     const gentle = await world.act('release-cleanup', { count: 1n });
@@ -45,7 +45,7 @@ describe('release-cleanup', () => {
     expect((await world.act('verify', { force: true })).result).toMatchObject({ damaged: 0 });
   });
 
-  test('keeps what was quarantined for a while, unless forced', async () => {
+  test('keeps quarantined objects for a while, unless forced', async () => {
     const world = await withReleases(1);
     await world.damage('shared', 'bad');
     await world.act('verify');
@@ -62,7 +62,7 @@ describe('release-cleanup', () => {
     expect(await quarantined()).toBe(0);
   });
 
-  test('refuses at once what is protected or unknown', async () => {
+  test('refuses protected and unknown releases immediately', async () => {
     const world = await withReleases(3);
     expect(await refused(world, 'release-cleanup', { id: '3.0' })).toBe('release_protected');
     expect(await refused(world, 'release-cleanup', { id: '2.0', force: true })).toBe('release_protected');
@@ -75,7 +75,7 @@ describe('release-cleanup', () => {
     expect(await refused(world, 'release-cleanup', { id: '1.0' })).toBe('unknown_release');
   });
 
-  test('staging directories that no task comes back to are removed', async () => {
+  test('abandoned staging directories are removed', async () => {
     const world = await withReleases(1);
     await mkdir(join(world.root, 'tmp/01DEADTASK/deep'), { recursive: true });
     await mkdir(join(world.root, 'tmp/sync-0123'), { recursive: true });
@@ -97,14 +97,14 @@ describe('release-cleanup', () => {
 });
 
 describe('actions', () => {
-  test('an equal task that waits or runs is returned in place of a new one', async () => {
+  test('an equal task that waits or runs is returned instead of a new one', async () => {
     const world = await withReleases(1);
     const first = await act(world.releases.actions, 'sync');
     const second = await act(world.releases.actions, 'sync', { args: [] });
     expect(second).toMatchObject({ deduplicated: true, task: { task_id: first.task.task_id } });
   });
 
-  test('refuse what cannot be done', async () => {
+  test('refuse impossible requests', async () => {
     const world = await withReleases(1);
     expect(await refused(world, 'verify', { args: ['release_id=9.0'] })).toBe('unknown_release');
     expect(await refused(world, 'repair', { args: ['channel=localized', 'release_id=1.0'] })).toBe(
@@ -116,7 +116,7 @@ describe('actions', () => {
     expect((await alone.act('refresh')).status).toBe('succeeded');
   });
 
-  test('refresh is refused while another task has the store to itself', async () => {
+  test('refresh is refused while another task has exclusive use of the store', async () => {
     const world = await withReleases(1);
     await world.damage('shared', null);
     let answer: Promise<unknown> = Promise.resolve('not asked');
@@ -138,7 +138,7 @@ describe('actions', () => {
   });
 });
 
-test('a sync that is cancelled leaves what is served, and what it fetched', async () => {
+test('a cancelled sync leaves the served release and the fetched bytes', async () => {
   const world = await withReleases(1);
   world.upstream.releaseId = '2.0';
   world.upstream.files.set('own', 'only in 2');
@@ -187,7 +187,7 @@ describe('a localized release', () => {
     return world.attested().localized;
   }
 
-  test('is withdrawn when the official one moves on, retained, and back when that goes back', async () => {
+  test('is withdrawn and retained when its base is replaced, and restored with its base', async () => {
     const world = await withReleases(1);
     expect(await publishLocalized(world)).toMatchObject({
       release_id: '1.0-l1',

@@ -16,7 +16,7 @@ async function publish(world: World, id: string): Promise<void> {
   expect((await world.act('sync')).status).toBe('succeeded');
 }
 
-test('every move of the pointer is an event, and nothing else is', async () => {
+test('every move of the pointer is an event, and only that', async () => {
   const world = await createWorld();
   await publish(world, '1.0');
   await publish(world, '2.0');

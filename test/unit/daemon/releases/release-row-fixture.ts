@@ -4,7 +4,7 @@ import type { ReleaseId } from '../../../../src/domain/release/release-id.ts';
 import type { CurrentRelease } from '../../../../src/daemon/releases/records/release-repository.ts';
 import type { ReleaseRow } from '../../../../src/daemon/releases/records/release-row.ts';
 
-/** A sound release row; tests change what they are about. */
+/** A sound release row, with the changes of a test. */
 export function releaseRow(releaseId: string, change: Partial<ReleaseRow> = {}): ReleaseRow {
   const digest = Buffer.from(releaseId.padEnd(32, '.')).subarray(0, 32).toString('hex');
   return {

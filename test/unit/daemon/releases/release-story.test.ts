@@ -41,13 +41,13 @@ test('day by day: synced, damaged, repaired, replaced, retained, expired, cleane
   expect(entries.get('b/large.bundle')?.blocks).toMatch(/^[0-9a-f]{64}$/);
   expect(entries.get('a.json')?.media_type).toBe('application/json');
 
-  // Nothing changed upstream: a new attestation and nothing else.
+  // Nothing changed upstream: only a new attestation.
   upstream.opened.length = 0;
   const again = await world.act('sync');
   expect(again.result).toEqual({ unchanged: true, release_id: '1.0', attestation_version: 3 });
   expect(upstream.opened).toEqual([]);
 
-  // Day 1: an object rots; verification finds it and the release is withdrawn at once.
+  // Day 1: an object rots; verification finds it and the release is withdrawn immediately.
   await clock.advance(DAY);
   await world.damage(large, 'rotten');
   const found = await world.act('verify');
@@ -102,7 +102,7 @@ test('day by day: synced, damaged, repaired, replaced, retained, expired, cleane
   });
   expect(await world.contents(snapshot)).toHaveLength(4);
 
-  // Day 9: it has expired, and a cleanup may take it; but the previous release always stays.
+  // Day 9: it has expired, and a cleanup may delete it. The previous release always stays.
   await clock.advance(3 * DAY);
   await world.act('verify', { force: true });
   await clock.advance(4 * DAY);

@@ -31,9 +31,9 @@ import { ScriptedUpstream } from './scripted-upstream.ts';
 /** One day, in milliseconds. */
 export const DAY = 86_400_000;
 
-/** What goes wrong. */
+/** Faults to inject. */
 export interface Script {
-  /** Whoever reaches this failpoint throws, as if the process had ended there. */
+  /** Code that reaches this failpoint throws, as if the process had ended there. */
   failAt: string | null;
   /** Errors that methods of the writer fail with. */
   readonly broken: Map<string, NodeJS.ErrnoException>;
@@ -55,12 +55,12 @@ export interface World {
   attested(): AttestationStatement;
   /** The newest statement on the volume. */
   onVolume(): Promise<AttestationStatement | null>;
-  /** The bytes that a release on the volume gives, by destination, each hashed. */
+  /** The bytes of a release on the volume, by destination, each hashed. */
   contents(snapshotId: string): Promise<Map<string, ManifestEntry>>;
-  /** Overwrites an object of these bytes. */
+  /** Overwrites the object of these bytes. */
   damage(content: string | Buffer, bad: string | null): Promise<void>;
   damageManifest(snapshotId: string): Promise<void>;
-  /** Stops and starts the daemon; meanwhile its database or volume can be lost, or an older database put in place. */
+  /** Stops and starts the daemon. In between, its database or volume can be lost, or replaced by an older database. */
   restart(options?: {
     readonly database?: 'lost';
     readonly backup?: string;
@@ -80,7 +80,7 @@ const CONFIGURATION: ReleasesConfiguration = {
   reserveBytes: 0,
 };
 
-/** Makes a world; everything in it is gone when the test ends. */
+/** Makes a world; it is removed when the test ends. */
 export async function createWorld(
   change: Partial<ReleasesConfiguration> & { readonly withUpstream?: boolean } = {},
 ): Promise<World> {
@@ -96,7 +96,7 @@ export async function createWorld(
   const trusted: TrustedKey[] = [{ keyId: keyIdOf(publicKey), publicKey }];
   let boot = 0;
   let state = 1;
-  // The same in every run, but never twice within one.
+  // The same in every run, without repeats within a run.
   const nextRandom = (): number => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
     return (state >>> 16) % 32;
@@ -170,7 +170,7 @@ export async function createWorld(
       bootId: `boot-${boot}`,
       version: '0.1.0-test',
     });
-    // What fails stays failed: the tests say themselves when to try again.
+    // No automatic retries: the tests retry themselves.
     engine.jobs.register(...releases.jobs.map((job) => ({ ...job, maxAttempts: 1 })));
     return { releases, engine, database };
   };

@@ -10,10 +10,10 @@ import {
   type UpstreamEntry,
 } from '../../../../src/daemon/upstream/upstream.ts';
 
-/** Which digests the catalog states. */
+/** The digests that the catalog states. */
 type Stated = 'blake3' | 'sha256' | 'md5' | 'none';
 
-/** An upstream in memory that a test changes as it goes. */
+/** An upstream in memory that a test changes. */
 export class ScriptedUpstream implements UpstreamAdapter {
   readonly kind = 'scripted';
   label = 'memory://upstream';
@@ -23,7 +23,7 @@ export class ScriptedUpstream implements UpstreamAdapter {
   stated: Stated = 'blake3';
   /** By destination. */
   files = new Map<string, string | Buffer>();
-  /** What is sent in place of the files of a catalog, by destination; null is "not found". */
+  /** Bytes sent in place of the files of a catalog, by destination; null is "not found". */
   readonly sent = new Map<string, string | Buffer | null>();
   /** Whether catalogs have validators. */
   validators = true;

@@ -25,7 +25,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 const never = new AbortController().signal;
 
 describe('the reports of tasks', () => {
-  it('are what the contract says', async () => {
+  it('match the contract', async () => {
     const { engine } = createTestEngine();
     const sync = scriptedHandler('sync');
     engine.jobs.register(sync);
@@ -123,7 +123,7 @@ describe('the doctor', () => {
     });
   });
 
-  it('looks at the store as it is', async () => {
+  it('checks the store in its current state', async () => {
     const root = await temporaryDirectory();
     const writer = await openSnapshotWriter({ root, failpoints: noFailpoints, clock: new FakeClock() });
     const look = async (free = 5e10): Promise<unknown[]> => {
@@ -148,7 +148,7 @@ describe('the doctor', () => {
     expect(await look()).toEqual(['threw', 'threw', 'ok']);
   });
 
-  it('looks at the folder of the databases', async () => {
+  it('checks the folder of the databases', async () => {
     const directory = await temporaryDirectory();
     const look = async (type: number, freeMebibytes: number): Promise<string[]> => {
       const found = { type, bavail: freeMebibytes, bsize: 1024 * 1024 };
@@ -165,7 +165,7 @@ describe('the doctor', () => {
     await expect(writable?.run(never)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('looks at database, lanes and clock', async () => {
+  it('checks database, lanes and clock', async () => {
     const { engine, database, clock } = createTestEngine();
     engine.jobs.register(scriptedHandler('sync'));
     engine.start();

@@ -45,7 +45,7 @@ describe('the next slot', () => {
     );
   });
 
-  it('property: any delays between runs give one run a slot at most, and every slot on time if nothing is late', () => {
+  it('property: delays give at most one run per slot; without delays every slot is on time', () => {
     assert(
       property(every, array(integer({ min: 0, max: 500 }), { maxLength: 50 }), (interval, lags) => {
         let state = schedule({ next_run_unix_seconds: 1000, every_seconds: interval });
@@ -84,7 +84,7 @@ describe('a schedule', () => {
     });
   });
 
-  it('ends when max_runs is reached, also by runs that were asked for', () => {
+  it('ends when max_runs is reached, including requested runs', () => {
     const run = { taskId: 't', status: 'queued' };
     const one = afterRun(schedule({ max_runs: 3 }), run, 1000);
     expect(one).toMatchObject({ enabled: true, exhausted: false, next_run_unix_seconds: 1060 });
@@ -97,7 +97,7 @@ describe('a schedule', () => {
     });
   });
 
-  it('counts a slot that was left out, and not as a run', () => {
+  it('counts a skipped slot, and not as a run', () => {
     expect(afterOverlap(schedule(), 1130)).toMatchObject({
       skipped_overlap: 1,
       run_count: 0,

@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 const never = new AbortController().signal;
 const EVERY_MINUTE = { id: 'm', group: 'res', action: 'sync', every_seconds: 60 };
 
-/** Moves the clock and ends every sync that runs, second by second. */
+/** Moves the clock second by second and ends every running sync. */
 async function pass(world: TestSchedules, seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second += 1) {
     await world.clock.advance(1000);
@@ -28,7 +28,7 @@ function ofKind(world: TestSchedules, kind: string): number {
 }
 
 describe('running schedules', () => {
-  it('runs at a fixed rate, and notes how each run ended', async () => {
+  it('runs at a fixed rate, and records the result of each run', async () => {
     const world = createTestSchedules();
     await world.act('schedule-add', EVERY_MINUTE);
     const first = (await world.row('m')).next_run_unix_seconds ?? 0;
@@ -56,7 +56,7 @@ describe('running schedules', () => {
     expect(world.sync.order).toHaveLength(11);
   });
 
-  it('leaves out what overlaps, also a run that joined the same work of somebody else', async () => {
+  it('skips an overlap, also with a run that joined an equal task of another caller', async () => {
     const world = createTestSchedules();
     await world.act('schedule-add', { ...EVERY_MINUTE, delay_seconds: 1 });
     const { task } = world.engine.submit({ kind: 'sync', args: { force: false }, dedupe: true });
@@ -135,7 +135,7 @@ describe('a run', () => {
     expect([(await world.row('m')).run_count, ofKind(world, 'sync')]).toEqual([1, 1]);
   });
 
-  it('happens once a slot however many look at the same database', async () => {
+  it('happens once per slot, however many schedulers share the database', async () => {
     const path = join(await temporaryDirectory(), 'main.db');
     const clock = new FakeClock();
     const one = createTestSchedules({ path, clock });
@@ -147,7 +147,7 @@ describe('a run', () => {
     expect([(await two.row('m')).run_count, ofKind(two, 'verify')]).toEqual([1, 1]);
   });
 
-  it('of an action that this version does not have fails, and the schedule goes on', async () => {
+  it('of an action that this version does not have fails, and the schedule continues', async () => {
     const world = createTestSchedules();
     await world.act('schedule-add', EVERY_MINUTE);
     world.database.prepare(`UPDATE schedule SET "group" = 'parse', action = 'parse'`).run();
@@ -159,7 +159,7 @@ describe('a run', () => {
   });
 });
 
-describe('a job that is no control action', () => {
+describe('a job that is not a control action', () => {
   const EXPORT_JOB = {
     kind: 'handoff-export',
     summary: '',
@@ -172,7 +172,7 @@ describe('a job that is no control action', () => {
   } as const satisfies JobDefinition;
   const EXPORT = { id: 'e', group: 'i18n', action: 'handoff-export', every_seconds: 60 };
 
-  it('is scheduled, run and seen in the list of tasks once it is registered', async () => {
+  it('is scheduled, run and listed among the tasks once it is registered', async () => {
     const world = createTestSchedules();
     const add = { ...EXPORT, args: ['format=csv', 'max=3', 'reviewer=ann'] };
     await expect(world.act('schedule-add', add)).rejects.toMatchObject({ code: 'not_implemented' });
@@ -222,7 +222,7 @@ describe('schedule-add and schedule-update', () => {
     expect(await world.list()).toHaveLength(1);
   });
 
-  it('answers with the schedule, under a name of its own if none is given', async () => {
+  it('answers with the schedule, under a generated name if none is given', async () => {
     const world = createTestSchedules();
     const { id: _, ...nameless } = EVERY_MINUTE;
     const task = await world.act('schedule-add', { ...nameless, enabled: false, reviewer: 'ann' });
@@ -230,7 +230,7 @@ describe('schedule-add and schedule-update', () => {
     expect(task.result).toEqual({ schedule: await world.row('generated-1') });
   });
 
-  it('changes what is named and keeps the rest', async () => {
+  it('changes the named fields and keeps the rest', async () => {
     const world = createTestSchedules();
     await world.act('schedule-add', { ...EVERY_MINUTE, args: ['force=true'] });
     const now = Math.floor(world.clock.now() / 1000);
@@ -253,7 +253,7 @@ describe('schedule-add and schedule-update', () => {
     }
   });
 
-  it('enables again without making up, and not what could never run', async () => {
+  it('enables again without catching up, and refuses a schedule that could never run', async () => {
     const world = createTestSchedules();
     await world.act('schedule-add', { ...EVERY_MINUTE, max_runs: 1 });
     const first = (await world.row('m')).next_run_unix_seconds ?? 0;
@@ -276,7 +276,7 @@ describe('schedule-add and schedule-update', () => {
 });
 
 describe('schedule-run and schedule-remove', () => {
-  it('queue runs back to back and leave the next run as it is', async () => {
+  it('queue consecutive runs and leave the next run unchanged', async () => {
     const world = createTestSchedules();
     await world.act('schedule-add', EVERY_MINUTE);
     const { next_run_unix_seconds: next } = await world.row('m');
@@ -291,7 +291,7 @@ describe('schedule-run and schedule-remove', () => {
     expect(await world.row('m')).toMatchObject({ run_count: 5, exhausted: true });
   });
 
-  it('run a group, at most so many of it, disabled ones only if forced', async () => {
+  it('run a group, up to a limit, disabled ones only if forced', async () => {
     const world = createTestSchedules();
     await expect(world.act('schedule-run', { group: 'res' })).rejects.toMatchObject({
       code: 'unknown_schedule',
@@ -318,7 +318,7 @@ describe('schedule-run and schedule-remove', () => {
 });
 
 describe('the report of schedules', () => {
-  it('is what the contract says, with its filters', async () => {
+  it('matches the contract, with its filters', async () => {
     const world = createTestSchedules();
     await world.act('schedule-add', { ...EVERY_MINUTE, id: 'z' });
     await world.act('schedule-add', { ...EVERY_MINUTE, id: 'a', enabled: false });
@@ -334,7 +334,7 @@ describe('the report of schedules', () => {
     ]).toEqual([['z'], ['a'], ['z'], []]);
   });
 
-  it('goes with a check that tells of late and of very frequent ones', async () => {
+  it('comes with a check that reports late and very frequent ones', async () => {
     const world = createTestSchedules({ started: false });
     await world.act('schedule-add', { ...EVERY_MINUTE, id: 'slow' });
     expect(await world.schedules.check.run(never)).toEqual({ status: 'ok', message: '1 enabled' });

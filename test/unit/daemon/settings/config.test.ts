@@ -15,7 +15,7 @@ function problems(over: object): string[] {
 }
 
 describe('the configuration of the daemon', () => {
-  it('needs little and has the defaults that are documented', () => {
+  it('needs little and has the documented defaults', () => {
     expect(daemonConfigurationSchema.parse(MINIMUM)).toMatchObject({
       listen: { host: '127.0.0.1', port: 8091 },
       attestation: { ttlSeconds: 600, maxVerifyAgeSeconds: 604_800 },
@@ -50,13 +50,13 @@ describe('the configuration of the daemon', () => {
     expect(problems({ data: { dir } })).toEqual(allowed ? [] : ['data.dir']);
   });
 
-  it('retains no more releases than an attestation of both channels holds', () => {
+  it('retains at most the number of releases that an attestation of both channels holds', () => {
     const most = RETAINED_MAX_RELEASES / CHANNELS.length;
     expect(problems({ retention: { retainedCount: most } })).toEqual([]);
     expect(problems({ retention: { retainedCount: most + 1 } })).toEqual(['retention.retainedCount']);
   });
 
-  it('finds every problem at once', () => {
+  it('reports every problem together', () => {
     const found = problems({
       colour: 'blue',
       listen: { port: 70_000 },

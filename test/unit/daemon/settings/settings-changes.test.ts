@@ -15,7 +15,7 @@ function configuration(change: object = {}): DaemonConfiguration {
   });
 }
 
-describe('settings that are compared', () => {
+describe('compared settings', () => {
   it('without a difference change nothing', () => {
     const running = configuration();
     expect(compareSettings(running, configuration())).toEqual({
@@ -25,7 +25,7 @@ describe('settings that are compared', () => {
     });
   });
 
-  it('tell what changes now from what needs a restart, and keep what the daemon runs with', () => {
+  it('separate changes that apply now from those that need a restart, and keep the running values', () => {
     const running = configuration({ tokenFile: '/token' });
     const next = configuration({
       listen: { port: 9000 },
@@ -55,7 +55,7 @@ describe('settings that are compared', () => {
       hashing: running.hashing,
       snapshot: { root: '/snapshot', reserveBytes: 5 },
     });
-    // The one that runs is what is compared with next time: what needs a restart is told again.
+    // The running settings are compared again next time: changes that need a restart are reported again.
     expect(compareSettings(effective, next)).toEqual({ effective, changed: [], restartRequired });
   });
 

@@ -16,7 +16,7 @@ const EXPORT_JOB = {
 } as const satisfies JobDefinition;
 
 describe('a job', () => {
-  it('gets its arguments as its schema parses them, defaults filled in when the task is queued', async () => {
+  it('gets its arguments as its schema parses them, with defaults filled in when the task is queued', async () => {
     const { engine } = createTestEngine();
     const seen: number[] = [];
     engine.jobs.register(
@@ -48,7 +48,7 @@ describe('a job', () => {
 });
 
 describe('the registry of jobs', () => {
-  it('finds jobs by kind and by group, and takes no kind twice', () => {
+  it('finds jobs by kind and by group, and rejects a second job of a kind', () => {
     const jobs = createJobRegistry();
     jobs.register(
       scriptedHandler('a', { groups: ['res', 'i18n'] }),

@@ -12,7 +12,7 @@ describe('the wait between attempts', () => {
     expect([1, 2, 3].map((attempt) => backoffMs(attempt, options, 0.5, null))).toEqual([750, 1500, 3000]);
   });
 
-  it('stays within its bounds for every attempt, and honours what was asked up to an hour', () => {
+  it('stays within its bounds for every attempt, and honours a requested delay of up to an hour', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 5000 }),
@@ -43,7 +43,7 @@ describe('the identity of a task', () => {
 });
 
 describe('the store lock', () => {
-  it('is shared by many or had by one, and given back once', () => {
+  it('is shared by many or held exclusively by one, and is released once', () => {
     const lock = createStoreLock();
     const first = lock.acquire('shared');
     const second = lock.acquire('shared');

@@ -18,7 +18,7 @@ async function runningTask(options: Parameters<typeof scriptedHandler>[1] = {}):
 }
 
 describe('cancelling', () => {
-  it('ends a queued task at once', async () => {
+  it('ends a queued task immediately', async () => {
     const { engine, sync } = await runningTask();
     const ended: string[] = [];
     engine.onFinished((task) => ended.push(task.status));
@@ -43,7 +43,7 @@ describe('cancelling', () => {
     expect(taskOf(engine, id)).toMatchObject({ status: 'cancelled', cancel_reason: 'enough', result: null });
   });
 
-  it('tells the truth of a task that was done before it noticed', async () => {
+  it('reports success if the task finished before it noticed', async () => {
     const { engine, sync, id } = await runningTask({ deaf: true });
     engine.cancel(id, null);
     expect(engine.cancel(id, 'twice').cancel_reason).toBeNull();
@@ -56,7 +56,7 @@ describe('cancelling', () => {
     });
   });
 
-  it('tells the truth of a task that failed for its own reason', async () => {
+  it('reports the failure if the task failed for its own reason', async () => {
     const { engine, sync, id } = await runningTask({ deaf: true });
     engine.cancel(id, null);
     sync.runs[0]?.fail(new TaskError('digest_mismatch', 'wrong bytes'));
@@ -81,7 +81,7 @@ describe('cancelling', () => {
     expect(sync.order).toHaveLength(1);
   });
 
-  it('knows the answer to its signal also when it is wrapped', async () => {
+  it("recognizes its signal's reason even when it is wrapped", async () => {
     const { engine, sync, id } = await runningTask({ deaf: true });
     engine.cancel(id, null);
     const { signal } = sync.runs[0]!.context;
@@ -119,7 +119,7 @@ describe('cancelling', () => {
     expect(taskOf(test.engine, task.task_id).status).toBe('cancelled');
   });
 
-  it('is refused for tasks that have ended or never were', async () => {
+  it('is refused for tasks that have ended or never existed', async () => {
     const { engine, sync, id } = await runningTask();
     sync.runs[0]?.succeed();
     await settle();

@@ -29,7 +29,7 @@ async function fixture(options: Parameters<typeof scriptedHandler>[1] = {}): Pro
 }
 
 describe('single flight', () => {
-  it('returns the equal task that is queued or running, whatever the order of its arguments', async () => {
+  it('returns the equal task that is queued or running, in any order of arguments', async () => {
     const { engine, sync } = await fixture();
     const first = engine.submit({
       kind: 'sync',
@@ -57,7 +57,7 @@ describe('single flight', () => {
     expect(engine.submit({ kind: 'sync', args: first.task.args, dedupe: true }).deduplicated).toBe(false);
   });
 
-  it('does not join a task that was asked to stop', async () => {
+  it('does not join a task that is being cancelled', async () => {
     const { engine } = await fixture({ deaf: true });
     const first = engine.submit({ kind: 'sync', args: {}, dedupe: true });
     await settle();
@@ -77,7 +77,7 @@ describe('single flight', () => {
 });
 
 describe('an idempotency key', () => {
-  it('gives the task it made before, for a day, also when it has ended', async () => {
+  it('returns its earlier task, for a day, also when it has ended', async () => {
     const { engine, sync, clock } = await fixture();
     const submission = { kind: 'sync', args: { force: true }, dedupe: false, idempotencyKey: 'k1' };
     const first = engine.submit(submission);
@@ -126,7 +126,7 @@ describe('an idempotency key', () => {
 });
 
 describe('lanes', () => {
-  it('run one task each, in the order of acceptance, beside each other', async () => {
+  it('run one task each, in the order of acceptance, concurrently', async () => {
     const { engine, sync, submit } = await fixture();
     const verify = scriptedHandler('verify', { lane: 'verify' });
     engine.jobs.register(verify);
@@ -146,7 +146,7 @@ describe('lanes', () => {
     expect(engine.counts()).toMatchObject({ succeeded: 3, running: 1, queued: 0 });
   });
 
-  it('share the store, except with a task that needs it alone, which is not overtaken', async () => {
+  it('share the store, except with a task that needs it exclusively and is not overtaken', async () => {
     const { engine, submit } = await fixture();
     const cleanup = scriptedHandler('release-cleanup', { storeLock: 'exclusive' });
     const verify = scriptedHandler('verify', { lane: 'verify', storeLock: 'shared' });
@@ -173,7 +173,7 @@ describe('lanes', () => {
 });
 
 describe('a failure', () => {
-  it('that can pass is tried again after a growing wait, and no longer than its attempts last', async () => {
+  it('that can pass is retried after a growing wait, for a bounded number of attempts', async () => {
     const { engine, sync, submit, clock } = await fixture({ maxAttempts: 3 });
     const id = submit();
     const refuse = (retryAfterMs: number | null): void =>
@@ -231,7 +231,7 @@ describe('a failure', () => {
     });
   });
 
-  it('that nobody expected tells nothing of its message', async () => {
+  it('that is unexpected does not reveal its message', async () => {
     const { engine, sync, submit } = await fixture({ maxAttempts: 5 });
     const id = submit();
     await settle();
@@ -259,7 +259,7 @@ describe('a failure', () => {
 });
 
 describe('progress and log', () => {
-  it('shows the newest progress while it runs and writes it seldom', async () => {
+  it('shows the newest progress while it runs and rarely writes it', async () => {
     const { engine, sync, submit, clock, database } = await fixture();
     const id = submit();
     await settle();
@@ -283,33 +283,34 @@ describe('progress and log', () => {
     expect(written()).toBe(1002);
   });
 
-  it('keeps the newest 10,000 lines and says that earlier ones are gone', { timeout: 60_000 }, async () => {
-    const { engine, sync, submit } = await fixture();
-    const id = submit();
-    await settle();
-    const { context } = sync.runs[0]!;
-    context.log('info', 'with a token', { token: 'canary', nested: { apiKey: 'canary', fine: 2n ** 60n } });
-    expect(engine.logs(id)).toMatchObject({
-      truncated: false,
-      lines: [
-        { seq: 1, message: 'sync started' },
-        {
-          seq: 2,
-          level: 'info',
-          fields: { token: '[redacted]', nested: { apiKey: '[redacted]', fine: 2n ** 60n } },
-        },
-      ],
-    });
-    for (let line = 3; line <= 10_010; line += 1) context.log('debug', `line ${line}`);
-    const log = engine.logs(id);
-    expect([log?.lines.length, log?.truncated, log?.lines[0]?.message, log?.lines.at(-1)?.message]).toEqual([
-      10_000,
-      true,
-      'line 11',
-      'line 10010',
-    ]);
-    expect(engine.logs('01NOPE')).toBeNull();
-  });
+  it(
+    'keeps the newest 10,000 lines and says that earlier ones were dropped',
+    { timeout: 60_000 },
+    async () => {
+      const { engine, sync, submit } = await fixture();
+      const id = submit();
+      await settle();
+      const { context } = sync.runs[0]!;
+      context.log('info', 'with a token', { token: 'canary', nested: { apiKey: 'canary', fine: 2n ** 60n } });
+      expect(engine.logs(id)).toMatchObject({
+        truncated: false,
+        lines: [
+          { seq: 1, message: 'sync started' },
+          {
+            seq: 2,
+            level: 'info',
+            fields: { token: '[redacted]', nested: { apiKey: '[redacted]', fine: 2n ** 60n } },
+          },
+        ],
+      });
+      for (let line = 3; line <= 10_010; line += 1) context.log('debug', `line ${line}`);
+      const log = engine.logs(id);
+      expect([log?.lines.length, log?.truncated, log?.lines[0]?.message, log?.lines.at(-1)?.message]).toEqual(
+        [10_000, true, 'line 11', 'line 10010'],
+      );
+      expect(engine.logs('01NOPE')).toBeNull();
+    },
+  );
 });
 
 describe('retention', () => {

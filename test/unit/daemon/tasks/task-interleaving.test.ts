@@ -25,7 +25,7 @@ const step = fc.oneof(
 );
 
 describe('any order of submitting, cancelling and ending', () => {
-  it('never runs two tasks in a lane, never shares the store with one that has it alone, and ends', async () => {
+  it('never runs two tasks in a lane, never shares the store with an exclusive task, and ends', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 80, size: 'max' }), async (steps) => {
         const clock = new FakeClock();
@@ -73,7 +73,7 @@ describe('any order of submitting, cancelling and ending', () => {
           }
           check();
         }
-        // Whatever happened, nothing stays behind once every run is let go on.
+        // Whatever happened, nothing is left when every run has been resumed.
         for (
           let round = 0;
           round < 200 && engine.list(100).some((task) => task.finished_at === null);

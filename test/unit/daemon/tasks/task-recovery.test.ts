@@ -23,7 +23,7 @@ async function file(): Promise<string> {
 }
 
 describe('after a process died', () => {
-  it('resumable tasks go on under their id, others have failed, cancelled ones are cancelled', async () => {
+  it('resumable tasks continue under their id, others have failed, cancelled ones are cancelled', async () => {
     const path = await file();
     const first = boot(path, 'one');
     first.engine.jobs.register(scriptedHandler('repair', { lane: 'verify', resumable: true, deaf: true }));
@@ -59,7 +59,7 @@ describe('after a process died', () => {
     expect(messages).toEqual(['sync started', 'half way', 'sync started', 'sync succeeded']);
   });
 
-  it('a task that takes the process with it again and again is given up', async () => {
+  it('a task that repeatedly crashes the process is given up', async () => {
     const path = await file();
     let id = '';
     for (let start = 0; start <= MAX_RECOVERIES; start += 1) {
@@ -76,7 +76,7 @@ describe('after a process died', () => {
 });
 
 describe('stopping', () => {
-  it('puts resumable tasks back at once and waits for what they finish', async () => {
+  it('queues resumable tasks again immediately and waits until they have stopped', async () => {
     const test = createTestEngine();
     const sync = scriptedHandler('sync', { resumable: true });
     const parse = scriptedHandler('parse', { lane: 'parse' });

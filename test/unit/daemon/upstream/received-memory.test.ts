@@ -8,7 +8,7 @@ describe('releaseChunk', () => {
     expect(chunk.byteLength).toBe(0);
   });
 
-  test('leaves memory alone that others may use', () => {
+  test('keeps memory that others may use', () => {
     const shared = Buffer.alloc(100, 7);
     const part = Buffer.from(shared.buffer, shared.byteOffset, 99);
     releaseChunk(part);

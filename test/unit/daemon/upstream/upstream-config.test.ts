@@ -21,7 +21,7 @@ describe('upstream configuration', () => {
     ['directory', 'directory', 'directory.path'],
     ['manifest', 'manifest', 'manifest.url'],
     ['server-info', 'serverInfo', 'serverInfo.url'],
-  ])('asks for the section of the kind %s', (kind, section, setting) => {
+  ])('requires the section of the kind %s', (kind, section, setting) => {
     const problems = problemsOf({ kind });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(new RegExp(`^${section} is missing.*${setting.replace('.', '\\.')}`));

@@ -39,7 +39,7 @@ export async function serve(options: UpstreamServerOptions): Promise<UpstreamSer
   return server;
 }
 
-/** A signal that nobody aborts. */
+/** A signal that is never aborted. */
 export function freeSignal(): AbortSignal {
   return new AbortController().signal;
 }

@@ -86,13 +86,13 @@ test('positions of any number of digits neither overflow nor lose precision', ()
   expect(parseRange(`bytes=-${huge}`, 10)).toEqual(ranges([0, 10]));
   expect(parseRange(`bytes=${huge}-`, 10)).toEqual(unsatisfiable);
   expect(parseRange(`bytes=${'0'.repeat(9000)}3-4`, 10)).toEqual(ranges([3, 5]));
-  // 2^64 + 1 and 2^53 + 1: what wraps or rounds would read them as a small or another position.
+  // 2^64 + 1 and 2^53 + 1: an overflow or rounding would read them as another position.
   expect(parseRange('bytes=18446744073709551617-', 10)).toEqual(unsatisfiable);
   expect(parseRange('bytes=9007199254740993-9007199254740992', 10)).toEqual(ignore);
   expect(parseRange('bytes=9007199254740990-9007199254740991', size)).toEqual(ranges([size - 1, size]));
 });
 
-test('more specs than the bound void the field, however they are written', () => {
+test('more specs than the bound void the field, in any spelling', () => {
   const specs = (count: number): string =>
     `bytes=${Array.from({ length: count }, (_, i) => `${i * 2}-${i * 2}`).join(',')}`;
   expect(parseRange(specs(RANGE_MAX_SPECS), 1000)).toMatchObject({ kind: 'ranges' });
@@ -101,7 +101,7 @@ test('more specs than the bound void the field, however they are written', () =>
   expect(parseRange(`bytes=${'0-,'.repeat(5000)}0-1`, 1000)).toEqual(ignore);
 });
 
-/** The same question answered by marking bytes, for well-formed specs. */
+/** The same result by marking bytes, for well-formed specs. */
 function referenceBytes(specs: readonly Spec[], size: number): Set<number> {
   const wanted = new Set<number>();
   for (let i = 0; i < size; i += 1) {
@@ -148,7 +148,7 @@ test('property: exactly the wanted bytes, each once, every range inside and not 
   );
 });
 
-test('property: ranges that do not overlap come back as asked, in order', () => {
+test('property: ranges that do not overlap are returned in the requested order', () => {
   const apart = fc
     .uniqueArray(fc.nat(12), { minLength: 1, maxLength: 8 })
     .map((slots) => slots.map((slot): [number, number] => [slot * 4, slot * 4 + 3]));

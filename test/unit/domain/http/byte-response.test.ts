@@ -56,7 +56,7 @@ const validatorFields = {
   'Cache-Control': 'no-cache',
 };
 
-test('a plain GET gives everything', () => {
+test('a plain GET returns everything', () => {
   const answer = plan();
   expect(answer.status).toBe(200);
   expect(fields(answer)).toEqual({
@@ -68,7 +68,7 @@ test('a plain GET gives everything', () => {
   expect(body(answer)).toBe(bytes.toString());
 });
 
-test('one range gives exactly that range and is never multipart', () => {
+test('one range returns exactly that range and is never multipart', () => {
   const answer = plan({ range: 'bytes=10-12' });
   expect(answer.status).toBe(206);
   expect(fields(answer)).toEqual({
@@ -127,7 +127,7 @@ test('an empty representation ignores Range', () => {
   expect(fields(answer)).toMatchObject({ 'Content-Length': '0' });
 });
 
-describe('what makes Range void gives the whole, not wrong bytes', () => {
+describe('a void Range returns the whole, not wrong bytes', () => {
   test.each<ByteRequestHeaders>([
     { range: 'bytes=5-1' },
     { range: 'lines=1-2' },
@@ -141,7 +141,7 @@ describe('what makes Range void gives the whole, not wrong bytes', () => {
 });
 
 test.each([{ 'if-range': '"abc"' }, { 'if-range': renderHttpDate(MODIFIED) }])(
-  'a condition that holds lets the range through: %j',
+  'a condition that holds allows the range: %j',
   (condition) => {
     expect(plan({ range: 'bytes=0-1', ...condition }).status).toBe(206);
   },
@@ -151,7 +151,7 @@ test('If-Range without Range changes nothing', () => {
   expect(plan({ 'if-range': '"other"' })).toEqual(plan());
 });
 
-test('HEAD says what GET says, ignores Range and has no content', () => {
+test('HEAD has the fields of GET, ignores Range and has no content', () => {
   const answer = plan({ range: 'bytes=0-1' }, 'HEAD');
   expect(answer).toEqual({ ...plan(), parts: [] });
   expect(plan({ range: 'bytes=99-' }, 'HEAD').status).toBe(200);
@@ -165,7 +165,7 @@ test('304 carries the validators and no length, and beats a range', () => {
   expect(plan({ 'if-none-match': '"abc"', range: 'bytes=99-' }).status).toBe(304);
 });
 
-test('412 comes before everything', () => {
+test('412 takes precedence over everything', () => {
   expect(plan({ 'if-match': '"x"', 'if-none-match': '"abc"', range: 'bytes=99-' })).toEqual({
     status: 412,
     headers: [],
@@ -183,7 +183,7 @@ test('a modification date in the future is sent as now, and is weak', () => {
   ).toBe(200);
 });
 
-/** Reads a multipart/byteranges body strictly, as RFC 2046 has it. */
+/** Reads a multipart/byteranges body strictly, as in RFC 2046. */
 function readMultipart(text: string, boundary: string): { range: string; content: string }[] {
   const opening = `--${boundary}\r\n`;
   const closing = `\r\n--${boundary}--\r\n`;

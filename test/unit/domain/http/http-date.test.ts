@@ -14,7 +14,7 @@ test.each([
   ['Fri, 31 Dec 9999 23:59:59 GMT', 253_402_300_799],
   // The leap second at the end of 2016 is the second before 2017.
   ['Sat, 31 Dec 2016 23:59:60 GMT', Date.UTC(2017, 0, 1) / 1000],
-  // Years below 100 are themselves, not 19xx.
+  // Years below 100 are literal, not 19xx.
   ['Sat, 01 Jan 0099 00:00:00 GMT', -59_042_995_200],
 ])('%s', (text, expected) => {
   expect(parseHttpDate(text, NOW)).toBe(expected);
@@ -51,7 +51,7 @@ test.each([
   'Sun Nov 06 08:49:37 94',
   'Sun Nov  6 08:49:37 1994 GMT',
   '"3f80f-1b6-3e1cb03b"',
-])('%j is no HTTP date', (text) => {
+])('%j is not an HTTP date', (text) => {
   expect(parseHttpDate(text, NOW)).toBeNull();
 });
 
@@ -62,7 +62,7 @@ test('a year of two digits is never more than 50 years ahead', () => {
   expect(parseHttpDate('Thursday, 01-Jan-26 00:00:00 GMT', NOW)).toBe(Date.UTC(2026, 0, 1) / 1000);
 });
 
-test('property: what is rendered reads back as the same second', () => {
+test('property: a rendered date is read as the same second', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 253_402_300_799 }), (seconds) => {
       const text = renderHttpDate(seconds);
@@ -72,7 +72,7 @@ test('property: what is rendered reads back as the same second', () => {
   );
 });
 
-test('property: the asctime form says the same', () => {
+test('property: the asctime form has the same meaning', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 253_402_300_799 }), (seconds) => {
       const [day = '', date = '', month = '', year = '', time = ''] = renderHttpDate(seconds).split(' ');

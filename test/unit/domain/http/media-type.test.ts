@@ -20,6 +20,6 @@ test.each([
   'image.svg',
   'x.constructor',
   'a.__proto__',
-])('%s stays octets', (destination) => {
+])('%s stays application/octet-stream', (destination) => {
   expect(mediaTypeOf(destination)).toBe(DEFAULT_MEDIA_TYPE);
 });

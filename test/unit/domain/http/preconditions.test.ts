@@ -83,13 +83,13 @@ test.each<[ConditionalHeaders, PreconditionOutcome]>([
   [{ 'if-unmodified-since': at(0), 'if-none-match': '"abc"' }, 'failed'],
   [{ 'if-unmodified-since': at(0), 'if-modified-since': at(NOW) }, 'failed'],
   [{ 'if-match': '"abc"', 'if-modified-since': at(MODIFIED) }, 'not_modified'],
-  // If-Range is no precondition of the method.
+  // If-Range is not a precondition of the method.
   [{ 'if-range': '"x"' }, 'proceed'],
 ])('%j gives %s', (headers, expected) => {
   expect(outcome(headers)).toBe(expected);
 });
 
-test('If-Modified-Since is for GET and HEAD only', () => {
+test('If-Modified-Since applies only to GET and HEAD', () => {
   expect(outcome({ 'if-modified-since': at(NOW) }, 'HEAD')).toBe('not_modified');
   expect(outcome({ 'if-modified-since': at(NOW) }, 'POST')).toBe('proceed');
 });
@@ -107,7 +107,7 @@ test.each<[string | undefined, boolean]>([
   [at(MODIFIED - 1), false],
   [at(MODIFIED + 1), false],
   ['garbage', false],
-])('If-Range %j lets the range through: %s', (value, expected) => {
+])('If-Range %j allows the range: %s', (value, expected) => {
   expect(ifRangeHolds(value, validators, NOW)).toBe(expected);
 });
 
@@ -135,7 +135,7 @@ test('property: a well-formed list matches exactly when it holds the tag', () =>
   );
 });
 
-test('a list as long as a head may be is read in linear time', () => {
+test('a list of the maximum head size is read in linear time', () => {
   const long = '"",'.repeat(5000);
   const started = performance.now();
   expect(outcome({ 'if-none-match': `${long}"abc"` })).toBe('not_modified');

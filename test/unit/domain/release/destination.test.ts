@@ -32,7 +32,7 @@ test.each([
   expect(parseDestination(text)).toEqual({ ok: true, value: text });
 });
 
-describe('what is none says which rule it breaks', () => {
+describe('an invalid destination names the broken rule', () => {
   test.each([
     ['', /empty/],
     ['/a', /relative/],
@@ -62,7 +62,7 @@ describe('what is none says which rule it breaks', () => {
   });
 });
 
-test('property: what is accepted has only safe segments and round-trips through UTF-8', () => {
+test('property: an accepted text has only safe segments and round-trips through UTF-8', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => {
       const parsed = parseDestination(text);
@@ -90,7 +90,7 @@ test('property: destinations are ordered by their UTF-8 bytes', () => {
   );
 });
 
-test('names that differ in case alone fold together', () => {
+test('names that differ only in case fold together', () => {
   expect(foldDestination(destination('A/É.ZIP'))).toBe(foldDestination(destination('a/é.zip')));
   expect(foldDestination(destination('a'))).not.toBe(foldDestination(destination('b')));
 });

@@ -12,7 +12,7 @@ const NOW = GOOD_AT * 1000;
 const fresh: AcceptanceState = { storeId: 'store-1', accepted: null, highestVersion: 0 };
 const held: AcceptanceState = { storeId: 'store-1', accepted: verifiedAttestation(), highestVersion: 7 };
 
-test('the first good one is new, the same again is not', () => {
+test('the first valid one is new, the same one again is not', () => {
   expect(acceptAttestation(verifiedAttestation(), fresh, NOW)).toEqual({ ok: true, value: { isNew: true } });
   expect(acceptAttestation(verifiedAttestation(), held, NOW)).toEqual({ ok: true, value: { isNew: false } });
   expect(acceptAttestation(verifiedAttestation({ version: 8 }), held, NOW)).toEqual({
@@ -42,12 +42,12 @@ describe('a refusal names its reason', () => {
   });
 });
 
-test('a version seen before a restart of the refresh is not undercut even when none is held', () => {
+test('a version from before a restart of the refresh is the minimum even when none is held', () => {
   const result = acceptAttestation(verifiedAttestation(), { ...fresh, highestVersion: 9 }, NOW);
   expect(result).toMatchObject({ ok: false, error: { reason: 'AttestationRolledBack' } });
 });
 
-test('property: over any sequence the accepted version never falls, and is only ever one that is valid', () => {
+test('property: over any sequence the accepted version never falls, and always belongs to a valid attestation', () => {
   const candidate = fc.record({
     version: fc.integer({ min: 1, max: 12 }),
     store_id: fc.constantFrom('store-1', 'store-1', 'store-2'),

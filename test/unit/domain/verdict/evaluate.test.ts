@@ -26,7 +26,7 @@ import {
 const NOW = GOOD_AT * 1000;
 const OFFICIAL = { channel: 'official' } as const;
 
-/** One thing that is wrong, and the reason that names it. */
+/** One fault, and the reason that names it. */
 interface Fault {
   readonly name: string;
   readonly reason: Reason;
@@ -45,7 +45,7 @@ function withStatement(change: (statement: AttestationStatement) => Partial<Atte
   };
 }
 
-/** Replaces what is known of the snapshot of the channel's release, should its manifest have been read. */
+/** Replaces the state of the snapshot of the channel's release, if its manifest was read. */
 function withSnapshot(change: (manifest: ReadManifest) => SnapshotEvidence | null) {
   return (evidence: Evidence, channel: Channel): Evidence => {
     const { snapshot_id } = attestedRelease(NAME[channel]);
@@ -74,7 +74,7 @@ function withoutAttestation(rejection: Evidence['rejection']) {
   return (evidence: Evidence): Evidence => ({ ...evidence, newest: null, effective: null, rejection });
 }
 
-// In the order in which the first one decides.
+// Ordered by precedence.
 const FAULTS: readonly Fault[] = [
   {
     name: 'nothing received',
@@ -202,7 +202,7 @@ const FAULTS: readonly Fault[] = [
 ];
 
 describe.each(CHANNELS)('%s', (channel) => {
-  test('good evidence is distributable, every check said so', () => {
+  test('good evidence is distributable, and every check confirms it', () => {
     expect(evaluate(goodEvidence(), { channel }, NOW)).toMatchObject({
       channel,
       distributable: true,
@@ -229,7 +229,7 @@ test('the message names entries and how many more there are', () => {
   expect(evaluate(evidence, OFFICIAL, NOW).message).toContain('12 entries: a/b, c and 10 more');
 });
 
-test('the clock skew that is allowed, and the last instant of validity', () => {
+test('the allowed clock skew, and the last instant of validity', () => {
   const early = withStatement(() => ({ issued_at: GOOD_AT + 60 }))(goodEvidence());
   expect(evaluate(early, OFFICIAL, NOW).distributable).toBe(true);
   expect(evaluate(early, OFFICIAL, NOW - 1).reason).toBe('AttestationNotYetValid');
@@ -260,7 +260,7 @@ test('property: distributable exactly when no check fails; the first failure dec
   );
 });
 
-test('property: more that is wrong never makes it right', () => {
+test('property: an additional fault never makes the verdict positive', () => {
   fc.assert(
     fc.property(anyChannel, anyFaults, anyFaults, (channel, faults, more) => {
       const apply = (list: readonly Fault[]): Evidence =>
@@ -299,7 +299,7 @@ test('property: "since" moves exactly when state, reason or release change', () 
   );
 });
 
-test('a switch to another release begins a new "since" although both are distributable', () => {
+test('a switch to another release starts a new "since" although both are distributable', () => {
   const first = evaluate(goodEvidence(), OFFICIAL, NOW);
   const attested = attestedRelease('o9');
   const evidence = withStatement(() => ({ official: attested }))(goodEvidence());
@@ -314,7 +314,7 @@ test('a switch to another release begins a new "since" although both are distrib
   expect(switched).toMatchObject({ distributable: true, release_id: 'o9', since: NOW + 5000 });
 });
 
-describe('checks that have nothing to look at', () => {
+describe('checks without input', () => {
   const names = (verdict: Verdict, ok: boolean | null): readonly string[] =>
     verdict.checks.filter((check) => check.ok === ok).map(({ name }) => name);
 
@@ -390,7 +390,7 @@ describe('a retained release', () => {
   });
   const subject = { channel: 'official', release: retained } as const;
 
-  test('is judged by the same checks, and until its time is over', () => {
+  test('is judged by the same checks, until its retention ends', () => {
     const verdict = evaluate(good, subject, NOW);
     expect(verdict).toMatchObject({ distributable: true, release_id: 'o0' });
     expect(verdict.checks).toEqual(CHECKS.map(({ name }) => ({ name, ok: true })));
@@ -423,7 +423,7 @@ describe('a retained release', () => {
     expect(evaluate(fault.apply(good, 'official'), subject, NOW).reason).toBe(fault.reason);
   });
 
-  test('is refused with the reason of its own snapshot, and when the attestation names it no more', () => {
+  test('is refused with the reason of its own snapshot, and when the attestation no longer names it', () => {
     const snapshots = new Map(good.snapshots);
     snapshots.delete(retained.snapshot_id);
     expect(evaluate({ ...good, snapshots }, subject, NOW).reason).toBe('SnapshotLoading');

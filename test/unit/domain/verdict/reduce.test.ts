@@ -29,7 +29,7 @@ const DIGESTS = ['a', 'b', 'c'].map((letter) => letter.repeat(64) as Blake3Hex);
 
 const snapshotOf = (id: string): AttestedRelease['snapshot_id'] => attestedRelease(id).snapshot_id;
 
-/** Freezes everything that can be reached, so that a write throws. */
+/** Freezes everything that is reachable, so that a write throws. */
 function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value))
     return;
@@ -131,7 +131,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   fc.constant({ type: 'time-passed' as const }),
 );
 
-/** Any course of events after a good start; versions mostly rise; time stands still, jumps ahead or goes back. */
+/** Any sequence of events after a good start. Versions mostly rise; time stands still, jumps ahead or goes back. */
 const course = fc
   .array(
     fc.record({
@@ -161,7 +161,7 @@ function envelopeOffered(verified: VerifiedAttestation): Happening {
   return { type: 'envelope-offered', envelope: Buffer.of(), verified: success(verified) };
 }
 
-/** Runs a course and looks at each step: the evidence before, the event, the evidence after. */
+/** Runs a sequence and checks each step: the evidence before, the event, the evidence after. */
 function follow(
   events: readonly EvidenceEvent[],
   look: (before: Evidence, event: EvidenceEvent, after: Evidence) => void = () => undefined,
@@ -193,7 +193,7 @@ function serving(...more: readonly Happening[]): Evidence {
   return follow([...GOOD_START, ...more].map((event) => ({ ...event, at: NOW })));
 }
 
-test('property: reduce changes neither the evidence nor the event, and gives the same again', () => {
+test('property: reduce changes neither the evidence nor the event, and repeats its result', () => {
   fc.assert(
     fc.property(course, (events) => {
       deepFreeze(NO_EVIDENCE);
@@ -352,13 +352,13 @@ describe('damage', () => {
     expect(serving(found('damaged'), found('missing')).verdicts.official?.reason).toBe('EntryMissing');
   });
 
-  test('is dropped when nothing that is served holds it', () => {
+  test('is dropped when no served release holds it', () => {
     const { report } = damage('a');
     const evidence = serving({ type: 'damage-found', found: [{ report, holders: new Map() }] });
     expect([evidence.damage.size, evidence.verdicts.official?.distributable]).toEqual([0, true]);
   });
 
-  test('of a snapshot that is read again is what that reading found', () => {
+  test('of a snapshot that is read again is replaced by the result of that read', () => {
     const again: Happening = {
       type: 'snapshot-bound',
       snapshotId: snapshotOf('o1'),
@@ -389,7 +389,7 @@ describe('a hold-over', () => {
     expect(switched.effective).toBe(switched.newest);
   });
 
-  test('ends with the first thing that makes the older release not distributable, and does not return', () => {
+  test('ends at the first failure of the older release, and does not return', () => {
     const blake3 = DIGESTS[0]!;
     const holders = new Map([[snapshotOf('o1'), { count: 1, examples: ['a'] }]]);
     const report = { blake3, kind: 'damaged', destination: 'a', message: 'bad' } as const;
@@ -399,7 +399,7 @@ describe('a hold-over', () => {
     expect(serving(next(), damaged, mended).verdicts.official?.reason).toBe('SnapshotLoading');
   });
 
-  test('survives that a further key is trusted, and ends with the key that signed the older one', () => {
+  test('survives an additional trusted key, and ends with the key that signed the older one', () => {
     const { newest } = serving(next());
     if (newest === null) throw new Error('the attestation is accepted');
     const observed = (keyIds: readonly string[]): Happening => ({

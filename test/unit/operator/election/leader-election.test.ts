@@ -78,7 +78,7 @@ function candidate(
 }
 
 describe('an election', () => {
-  it('has one winner, who keeps on renewing', async () => {
+  it('has one winner, who keeps renewing', async () => {
     const [server, clock] = [new LeaseServer(), new FakeClock()];
     const [a, b] = [candidate('a', server, clock), candidate('b', server, clock)];
     a.election.start();
@@ -128,7 +128,7 @@ describe('an election', () => {
     expect(a.events).toEqual(['elected', 'lost']);
   });
 
-  it('is over at once for a holder that stood still and wakes up', async () => {
+  it('is lost immediately for a holder that stood still and wakes up', async () => {
     const [server, clock] = [new LeaseServer(), new FakeClock()];
     const a = candidate('a', server, clock);
     a.election.start();
@@ -136,7 +136,7 @@ describe('an election', () => {
     const writes = server.writers.length;
     const other = Object.assign({}, server.lease!.spec, { holderIdentity: 'b' });
     server.lease = { metadata: { resourceVersion: '77' }, spec: other };
-    // All at once, as after SIGCONT: no timer in between was served.
+    // In one step, as after SIGCONT: no timer in between fired.
     clock.jumpAhead(20_000);
     await expect(a.election.act(async () => 'done')).rejects.toThrow(LeadershipLost);
     await clock.advance(0);
@@ -145,7 +145,7 @@ describe('an election', () => {
     expect(server.lease.spec.holderIdentity).toBe('b');
   });
 
-  it('is over for a holder whose lease somebody took', async () => {
+  it('is lost for a holder whose lease was taken', async () => {
     const [server, clock] = [new LeaseServer(), new FakeClock()];
     const a = candidate('a', server, clock);
     a.election.start();
@@ -167,7 +167,7 @@ describe('an election', () => {
     expect(a.election.isHeld()).toBe(true);
   });
 
-  it('is given up at the end, so that the next one need not wait', async () => {
+  it('is released at the end, so that the next one need not wait', async () => {
     const [server, clock] = [new LeaseServer(), new FakeClock()];
     const [a, b] = [candidate('a', server, clock), candidate('b', server, clock)];
     a.election.start();
@@ -180,7 +180,7 @@ describe('an election', () => {
     expect(b.election.isHeld()).toBe(true);
   });
 
-  it('asks again only after the retry time when it is refused', async () => {
+  it('retries only after the retry time when it is refused', async () => {
     const [server, clock] = [new LeaseServer(), new FakeClock()];
     let calls = 0;
     server.onCall = () => {
@@ -200,7 +200,7 @@ describe('an effect', () => {
     await expect(a.election.act(async () => 'done')).rejects.toThrow(LeadershipLost);
   });
 
-  it('is cut off when the lease can no longer be renewed, and lives on while it is', async () => {
+  it('is aborted when the lease can no longer be renewed, and continues otherwise', async () => {
     const [server, clock] = [new LeaseServer(), new FakeClock()];
     const a = candidate('a', server, clock);
     a.election.start();

@@ -36,7 +36,7 @@ interface Scene {
   readonly log: string[];
   readonly lists: ListQuery[];
   readonly feeds: Feed[];
-  /** Gives the answer to the next lists; a function may throw. */
+  /** Sets the answer to the next lists; a function may throw. */
   setList(answer: (query: ListQuery) => CollectionPage): void;
   settle(): Promise<void>;
 }
@@ -172,7 +172,7 @@ describe('a reflector', () => {
     await all.reflector.stop();
   });
 
-  it('goes on where it was when a watch ends, bookmarks counted', async () => {
+  it('resumes at the last version, including bookmarks, when a watch ends', async () => {
     const all = await started();
     all.feeds[0]!.send({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '42' } } });
     await all.clock.advance(5_000);
@@ -183,7 +183,7 @@ describe('a reflector', () => {
     await all.reflector.stop();
   });
 
-  it('goes on where it was, after a pause, when a watch breaks off', async () => {
+  it('resumes at the last version after a pause when a watch breaks off', async () => {
     const all = await started();
     all.feeds[0]!.send({ type: 'ADDED', object: thing('b', 2, '11') });
     await all.settle();
@@ -214,7 +214,7 @@ describe('a reflector', () => {
         });
       },
     ],
-  ])('lists again at once on 410 as %s, and drops what has gone', async (_form, expire) => {
+  ])('lists again immediately on 410 as %s, and drops deleted objects', async (_form, expire) => {
     const all = await started([thing('a', 1, '5'), thing('b', 2, '6')]);
     all.setList(() => page('90', [thing('b', 3, '80')]));
     expire(all.feeds[0]!);
@@ -235,7 +235,7 @@ describe('a reflector', () => {
     await all.reflector.stop();
   });
 
-  it('lists again when nothing was heard for too long', async () => {
+  it('lists again when nothing arrived for too long', async () => {
     const all = await started();
     await all.clock.advance(59_000);
     all.feeds[0]!.send({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '11' } } });
@@ -248,7 +248,7 @@ describe('a reflector', () => {
     await all.reflector.stop();
   });
 
-  it('waits longer and longer while it fails, says it once, and begins anew afterwards', async () => {
+  it('waits longer and longer while it fails, reports it once, and resets afterwards', async () => {
     const all = scene();
     all.setList(() => {
       throw new KubernetesError(500, 'InternalError', 'broken');
@@ -265,7 +265,7 @@ describe('a reflector', () => {
     await all.reflector.stop();
   });
 
-  it('never asks before Retry-After', async () => {
+  it('never sends a request before Retry-After', async () => {
     const all = scene();
     all.setList(() => {
       throw new KubernetesError(429, 'TooManyRequests', 'later', 20_000);
@@ -278,7 +278,7 @@ describe('a reflector', () => {
     await all.reflector.stop();
   });
 
-  it('does not ask in a tight loop when every watch ends at once', async () => {
+  it('does not send requests in a tight loop when every watch ends immediately', async () => {
     const all = await started();
     for (let second = 0; second < 60; second += 1) {
       all.feeds.at(-1)?.end();
@@ -301,7 +301,7 @@ describe('a reflector', () => {
     await all.reflector.stop();
   });
 
-  it('leaves out an object that it cannot read, and takes it in when it can', async () => {
+  it('omits an unreadable object, and includes it when it is readable', async () => {
     const all = await started([thing('a', -1, '5'), thing('b', 2, '6')]);
     expect(all.reflector.size).toBe(1);
     all.feeds[0]!.send({ type: 'MODIFIED', object: thing('a', 4, '11') });

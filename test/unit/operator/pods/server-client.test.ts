@@ -7,8 +7,8 @@ import { FAKE_TOKEN, startFakeSlipway } from '../../../support/fake-slipway.ts';
 
 const client = createServerClient({ timeoutMs: 500, userAgent: 'test' });
 
-describe('what the operator asks of a server', () => {
-  it('is what the table of operations has', () => {
+describe('a call of the operator to a server', () => {
+  it('matches the table of operations', () => {
     const table = Object.entries(SERVER_PATHS).map(([id, path]) => [
       OPERATIONS[id as keyof typeof SERVER_PATHS].path,
       path,
@@ -27,7 +27,7 @@ describe('what the operator asks of a server', () => {
     expect(fake.actions[0]?.key).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('fails as what it is: refused, silent, or answered by somebody else', async () => {
+  it('fails with its cause: refused, silent, or answered by another program', async () => {
     const fake = await startFakeSlipway();
     const origin = `http://127.0.0.1:${fake.port}`;
     await expect(client.releaseStatus(origin, 'wrong')).rejects.toMatchObject({
@@ -52,7 +52,7 @@ describe('a failed call of the admin surface', () => {
     [new AdminRefused(502, 'daemon_unreachable', ''), 'AdminUnavailable'],
     [new AdminRefused(502, 'store_locked', ''), 'AdminUnavailable'],
     [new AdminRefused(503, 'backend_unavailable', ''), 'AdminUnavailable'],
-    // An ingress in between, while a deployment is on its way.
+    // An ingress in between, during a deployment.
     [new AdminRefused(502, null, ''), 'AdminUnavailable'],
     [new AdminRefused(404, null, ''), 'AdminUnavailable'],
     [new HttpFailure('unreachable', 'ECONNREFUSED'), 'AdminUnavailable'],

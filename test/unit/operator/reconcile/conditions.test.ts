@@ -47,7 +47,7 @@ const brief = (all: readonly ChannelCondition[]): Record<string, string> =>
   Object.fromEntries(all.map(({ type, status, reason }) => [type, `${status} ${reason}`]));
 
 describe('the conditions', () => {
-  it('are all there, in one order, whatever was found', () => {
+  it('are all present, in one order, for any evidence', () => {
     expect(conditions({}).map(({ type }) => type)).toEqual(Object.keys(CONDITION_TYPES));
     expect(conditions({ pods: [] }).map(({ type }) => type)).toEqual(Object.keys(CONDITION_TYPES));
   });
@@ -65,7 +65,7 @@ describe('the conditions', () => {
     },
   );
 
-  it('only have reasons of the catalogues', () => {
+  it('have only reasons of the catalogues', () => {
     const known = new Set([...Object.keys(REASONS), ...Object.keys(CHANNEL_REASONS)]);
     const cases: Partial<Findings>[] = [
       {},
@@ -91,7 +91,7 @@ describe('the conditions', () => {
     });
   });
 
-  it('are Unknown where nothing fresh is known', () => {
+  it('are Unknown without fresh evidence', () => {
     const found = brief(conditions({ pods: [silent('a'), silent('b')] }));
     expect(found).toMatchObject({
       Ready: 'Unknown PodUnreachable',
@@ -105,7 +105,7 @@ describe('the conditions', () => {
     });
   });
 
-  it('say Stalled before all else, and then not Reconciling', () => {
+  it('put Stalled first, and then omit Reconciling', () => {
     const stalled = { reason: 'TokenRejected', message: 'm' } as const;
     expect(brief(conditions({ stalled }))).toMatchObject({
       Ready: 'False TokenRejected',
@@ -115,7 +115,7 @@ describe('the conditions', () => {
     });
   });
 
-  it('stay Ready while a daemon cannot be asked, but not while a release is changed', () => {
+  it('stay Ready while a daemon does not answer, except during a change of release', () => {
     const silentDaemon = { reason: 'AdminUnavailable', message: 'm' } as const;
     expect(brief(conditions({ waiting: silentDaemon }))).toMatchObject({
       Ready: 'True Distributable',
@@ -125,7 +125,7 @@ describe('the conditions', () => {
     expect(brief(conditions({ waiting: changing }))).toMatchObject({ Ready: 'False ReleaseChanging' });
   });
 
-  it('keep their time while their status stays, and only then', () => {
+  it('keep their time exactly while their status stays', () => {
     const before = conditions({}).map((each) => ({ ...each, lastTransitionTime: '2020-01-01T00:00:00Z' }));
     const after = conditions({ pods: [pod('a', 'EntryDamaged')] }, before);
     const times = Object.fromEntries(after.map(({ type, lastTransitionTime }) => [type, lastTransitionTime]));

@@ -23,7 +23,7 @@ function plan(
 }
 
 describe('a pin', () => {
-  it('that is absent or reached asks for nothing', () => {
+  it('that is absent or reached requires nothing', () => {
     expect(plan('official', undefined)).toEqual({ kind: 'none' });
     expect(plan('official', 'now')).toEqual({ kind: 'reached' });
     expect(plan('localized', 'now')).toEqual({ kind: 'reached' });
@@ -39,7 +39,7 @@ describe('a pin', () => {
     }
   });
 
-  it('of a localized release that is damaged or gone is not followed blindly', () => {
+  it('of a localized release that is damaged or missing is not followed blindly', () => {
     expect(plan('localized', 'bad', [releaseRow('localized', 'bad', 'damaged')])).toMatchObject({
       kind: 'stalled',
       obstacle: { reason: 'ActionRejected' },
@@ -50,7 +50,7 @@ describe('a pin', () => {
     });
   });
 
-  it('of an official release waits for one to come, and does not replace one that was meant', () => {
+  it('of an official release waits for it, and does not roll back to an old one', () => {
     expect(plan('official', 'next')).toMatchObject({
       kind: 'stalled',
       holdSync: false,

@@ -46,7 +46,7 @@ function reported(schedule: DesiredSchedule, changes: Partial<ReportedSchedule> 
 }
 
 describe('the schedules of a spec', () => {
-  it('are those that it asks for', () => {
+  it('are exactly those that it requires', () => {
     expect(desired({})).toEqual([]);
     expect(desired(ALL)).toEqual([
       { id: 'relch:ns:one:sync', action: 'sync', args: [], everySeconds: 900, enabled: true },
@@ -83,15 +83,15 @@ describe('the schedules of a spec', () => {
   });
 });
 
-describe('the calls that make a schedule what it should be', () => {
+describe('the calls that bring a schedule to its desired state', () => {
   const [sync, verify] = desired(ALL) as [DesiredSchedule, DesiredSchedule];
 
-  it('are none when it is so already', () => {
+  it('are empty when it already matches', () => {
     expect(scheduleCalls(sync.id, sync, reported(sync))).toEqual([]);
     expect(scheduleCalls(sync.id, undefined, null)).toEqual([]);
   });
 
-  it('are bodies that the daemon takes', () => {
+  it('are bodies that the daemon accepts', () => {
     const calls = [
       ...scheduleCalls(sync.id, sync, null),
       ...scheduleCalls(verify.id, verify, null),
@@ -110,7 +110,7 @@ describe('the calls that make a schedule what it should be', () => {
     for (const { action, body } of calls) expect(parseControlBody(action, body).ok).toBe(true);
   });
 
-  it('change only what differs, so that an interval does not begin anew', () => {
+  it('change only the differences, so that an interval does not restart', () => {
     expect(scheduleCalls(sync.id, sync, reported(sync, { enabled: false }))).toEqual([
       { action: 'schedule-update', body: { id: sync.id, enabled: true } },
     ]);

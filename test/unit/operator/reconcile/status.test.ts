@@ -51,13 +51,13 @@ function status(
 }
 
 describe('a status', () => {
-  it('is what the definition allows, and the same for the same evidence', () => {
+  it('conforms to the definition, and is the same for the same evidence', () => {
     const first = status({ history: [releaseRow('official', 'r1', 'current')], handledRequest: 'now' });
     expect(ReleaseChannelStatusSchema.parse(first)).toEqual(first);
     expect(status({ history: [releaseRow('official', 'r1', 'current')], previous: first })).toEqual(first);
   });
 
-  it('joins what pods and daemon say of the same release', () => {
+  it('joins the reports of pods and daemon on the same release', () => {
     expect(status().release).toMatchObject({
       id: RELEASE_ID,
       snapshotId: DAEMON.official?.snapshot_id,
@@ -65,7 +65,7 @@ describe('a status', () => {
     });
   });
 
-  it('takes what pods serve for the truth where the daemon is ahead', () => {
+  it('trusts the pods where the daemon is ahead', () => {
     const ahead = {
       ...DAEMON,
       official: { ...DAEMON.official!, release_id: 'next', snapshot_id: 'blake3:1' },
@@ -78,7 +78,7 @@ describe('a status', () => {
     });
   });
 
-  it('keeps what was said last while nobody answers, and says no more of a release that is gone', () => {
+  it('keeps the last state while nobody answers, and drops a missing release', () => {
     const before = status();
     const silent: PodEvidence = { name: 'a', origin: '', health: null, failure: 'no answer' };
     expect(status({ previous: before, pods: [silent], daemon: null }).release).toEqual(before.release);
@@ -95,7 +95,7 @@ describe('a status', () => {
     ).toBeUndefined();
   });
 
-  it('shows a bounded history, and the last one where it could not be read', () => {
+  it('shows a bounded history, and the last one if it could not be read', () => {
     const rows = Array.from({ length: 15 }, (_, index) => releaseRow('official', `r${index}`, 'superseded'));
     const long = status({ history: rows });
     expect(long.history).toHaveLength(HISTORY_MAX);

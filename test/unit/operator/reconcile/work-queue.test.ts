@@ -51,7 +51,7 @@ describe('a work queue', () => {
     expect(begun).toEqual(['a', 'b', 'c']);
   });
 
-  it('never works on a key twice at once, and once more when it was added meanwhile', async () => {
+  it('never works on a key twice concurrently, and once more when it was added meanwhile', async () => {
     const { queue, begun, end } = scene(4);
     queue.add('a');
     queue.add('a');
@@ -63,7 +63,7 @@ describe('a work queue', () => {
     expect(begun).toEqual(['a', 'a']);
   });
 
-  it('works on no more keys at once than it may', async () => {
+  it('respects the limit on concurrent keys', async () => {
     const { queue, begun, end } = scene(2);
     for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
     expect(begun).toEqual(['a', 'b']);
@@ -72,7 +72,7 @@ describe('a work queue', () => {
     expect(queue.ready).toBe(1);
   });
 
-  it('waits as long as it is told, and the earlier wish stays', async () => {
+  it('waits as long as requested, and the earlier time wins', async () => {
     const { queue, begun, clock } = scene();
     queue.addAfter('a', 1_000);
     queue.addAfter('a', 5_000);
@@ -85,7 +85,7 @@ describe('a work queue', () => {
     expect(begun).toEqual(['a', 'b']);
   });
 
-  it('an add goes before a wait', async () => {
+  it('an add takes precedence over a wait', async () => {
     const { queue, begun, clock, end } = scene();
     queue.addAfter('a', 1_000);
     queue.add('a');
@@ -111,7 +111,7 @@ describe('a work queue', () => {
     expect(begun).toHaveLength(7);
   });
 
-  it('waits as long as the other party asks for', async () => {
+  it('waits as long as the other party requests', async () => {
     const { queue, begun, clock } = scene();
     queue.addFailed('a', 7_000);
     await clock.advance(6_999);
@@ -120,7 +120,7 @@ describe('a work queue', () => {
     expect(begun).toEqual(['a']);
   });
 
-  it('hands out nothing after a stop, and waits for what is going on', async () => {
+  it('starts nothing after a stop, and waits for work in progress', async () => {
     const { queue, begun, end } = scene(1);
     queue.add('a');
     queue.add('b');

@@ -78,7 +78,7 @@ describe('the order of sources', () => {
     expect(configOf({ file }).listen.port).toBe(8080);
   });
 
-  it('says which file it was and whether to print', () => {
+  it('names the file, and whether to print', () => {
     const loaded = load({ argv: ['--print-config'] });
     expect(loaded.ok && [loaded.value.configFile, loaded.value.printRequested]).toEqual(['c.yaml', true]);
   });
@@ -133,7 +133,7 @@ describe('the environment', () => {
     expect(problemsOf({ env: { [name]: 'x' } })).toEqual([`environment ${name}: ${problem}`]);
   });
 
-  it('leaves alone what belongs to others, and what Kubernetes sets for Services', () => {
+  it('ignores variables of other programs, and those that Kubernetes sets for Services', () => {
     const env = {
       PATH: '/bin',
       SLIPWAY_RETENTION_KEEP: '3',
@@ -147,7 +147,7 @@ describe('the environment', () => {
 });
 
 describe('problems', () => {
-  it('are all reported at once, each with its source, key and purpose', () => {
+  it('are all reported together, each with its source, key and purpose', () => {
     const problems = problemsOf({
       file: 'listen: { port: 70000, hots: x }\nsnapshot: { root: "" }\ncolour: blue\nkeys: { files: [a, ""] }\n',
       env: { SLIPWAY_RATIO: 'half' },
@@ -172,24 +172,24 @@ describe('problems', () => {
     ]);
   });
 
-  it('name the keys of a section that is missing altogether', () => {
+  it('name the keys of a section that is missing', () => {
     const problems = problemsOf({ file: 'publicBaseUrl: u' });
     expect(problems.map((line) => line.split(': ')[1])).toEqual(['snapshot.root', 'keys.files']);
   });
 
-  it('do not call a key missing whose value or file could not be read', () => {
+  it('do not report a key as missing if its value or file could not be read', () => {
     expect(problemsOf({ file: REQUIRED.replace('{ root: /snapshot }', '5') })).toEqual([
       'config file c.yaml: snapshot: is a section; write its keys below it',
     ]);
     expect(problemsOf({ file: 'a: [1' })).toHaveLength(1);
   });
 
-  it('name line and column of a syntax error, and refuse a key given twice', () => {
+  it('name line and column of a syntax error, and refuse a duplicate key', () => {
     const [problem] = problemsOf({ file: `${REQUIRED}ratio: 1\nratio: 2\n` });
     expect(problem).toMatch(/^config file c\.yaml: line 5, column 1: .*unique/i);
   });
 
-  it('say so when the file cannot be read', () => {
+  it('report a file that cannot be read', () => {
     const loaded = loadConfiguration({
       schema,
       name: 'program',
@@ -233,7 +233,7 @@ describe('problems', () => {
     expect(JSON.stringify(loaded)).toContain('host/path');
   });
 
-  it('are found in a file that tries to unfold without end', () => {
+  it('are found in a file whose aliases expand without end', () => {
     const bomb = ['a0: &a0 [x, x]']
       .concat(Array.from({ length: 30 }, (_, at) => `a${at + 1}: &a${at + 1} [*a${at}, *a${at}]`))
       .join('\n');

@@ -47,7 +47,7 @@ describe('runConfigured', () => {
     ]);
   });
 
-  it('does the same for problems that show at the start, and passes on other errors', async () => {
+  it('does the same for problems at the start, and passes on other errors', async () => {
     const { code, err } = await run(['--root=/r'], async () => {
       throw new ConfigurationProblems(['root: the folder\ndoes not exist']);
     });

@@ -12,7 +12,7 @@ import {
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 describe('writeFileDurably', () => {
-  it('replaces the file, with the mode asked for, and leaves nothing else behind', async () => {
+  it('replaces the file, with the requested mode, and leaves nothing else behind', async () => {
     const directory = await temporaryDirectory();
     const path = join(directory, 'current.json');
     await writeFileDurably(path, 'old');
@@ -47,7 +47,7 @@ describe('writeFileDurably', () => {
 });
 
 describe('fsyncDirectory', () => {
-  it('refuses what is no directory', async () => {
+  it('refuses a path that is not a directory', async () => {
     const directory = await temporaryDirectory();
     await fsyncDirectory(directory);
     await writeFile(join(directory, 'file'), '');
@@ -62,7 +62,7 @@ describe('readBoundedFile', () => {
     expect(await readBoundedFile(path, 10)).toEqual(Buffer.alloc(size, 7));
   });
 
-  it('refuses a larger one and says which', async () => {
+  it('refuses a larger one and names it', async () => {
     const path = join(await temporaryDirectory(), 'file');
     await writeFile(path, Buffer.alloc(11));
     await expect(readBoundedFile(path, 10)).rejects.toThrow(FileTooLargeError);
@@ -74,7 +74,7 @@ describe('readBoundedFile', () => {
     await expect(readBoundedFile('/proc/self/status', 20)).rejects.toThrow(FileTooLargeError);
   });
 
-  it('follows links, and refuses directories and pipes at once', async () => {
+  it('follows links, and refuses directories and pipes immediately', async () => {
     const directory = await temporaryDirectory();
     await writeFile(join(directory, 'data'), 'text');
     await symlink('data', join(directory, 'link'));
@@ -101,7 +101,7 @@ describe('storageErrorCode', () => {
     expect(storageErrorCode(new Error('outer', { cause: error }))).toBe(meaning);
   });
 
-  it('copes with anything thrown, also a chain that bites its tail', () => {
+  it('accepts any thrown value, also a cyclic chain', () => {
     const loop = new Error('loop');
     loop.cause = loop;
     expect([loop, 'text', null, undefined, 5].map(storageErrorCode)).toEqual([null, null, null, null, null]);

@@ -34,7 +34,7 @@ it('refuses a file that does not exist', async () => {
   await expect(readTokenFile(path)).rejects.toThrow(`token file cannot be read: ${path}: ENOENT`);
 });
 
-it('follows a file: each change is read, and each problem is reported once until the file is good again', async () => {
+it('follows a file: each change is read, and each problem is reported once until the file is valid again', async () => {
   const path = await pathOf('first');
   const problems: string[] = [];
   const read = followTokenFile(path, ({ message }) => problems.push(message.slice(0, 22)));

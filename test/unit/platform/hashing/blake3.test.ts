@@ -7,7 +7,7 @@ import {
 } from '../../../../src/platform/hashing/blake3.ts';
 import { crc64Decimal, createCrc64 } from '../../../../src/platform/hashing/crc64.ts';
 
-/** The input of the official test vectors: bytes 0 to 250, again and again. */
+/** The input of the official test vectors: bytes 0 to 250, repeated. */
 function vectorInput(length: number): Buffer {
   return Buffer.from(Array.from({ length }, (_, i) => i % 251));
 }
@@ -34,7 +34,7 @@ describe('BLAKE3', () => {
     },
   );
 
-  it('gives the same by both implementations, however the bytes are cut and hashers are mixed', async () => {
+  it('gives the same by both implementations, however the bytes are split and hashers are mixed', async () => {
     const native = await loadNativeBlake3();
     const wasm = await loadWebAssemblyBlake3();
     fc.assert(
@@ -55,7 +55,7 @@ describe('BLAKE3', () => {
     );
   });
 
-  it('begins anew after a reset', async () => {
+  it('starts again after a reset', async () => {
     for (const implementation of [await loadNativeBlake3(), await loadWebAssemblyBlake3()]) {
       const hasher = implementation.create();
       hasher.update(Buffer.from('something else'));
@@ -72,7 +72,7 @@ describe('CRC-64/XZ', () => {
     expect(await crc64Decimal(Buffer.alloc(0))).toBe('0');
   });
 
-  it('does not depend on how the bytes are cut, and can be used again', async () => {
+  it('does not depend on how the bytes are split, and can be used again', async () => {
     const crc = await createCrc64();
     for (const cut of [1, 4, 8]) {
       crc.reset();

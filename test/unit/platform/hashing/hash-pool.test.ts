@@ -65,7 +65,7 @@ describe('hashFile', () => {
     });
   });
 
-  it('ends with the reason of the signal, at work as in the queue', async () => {
+  it('ends with the reason of the signal, both running and queued', async () => {
     const file = await fileOf(Buffer.alloc(0));
     await file.truncate(4 * 1024 * BLOCK_SIZE);
     const lone = createHashPool({ threads: 1 });
@@ -77,7 +77,7 @@ describe('hashFile', () => {
     const atWork = lone.hashFile(file.fd, { blocks: false, extra: [] }, abort.signal);
     const queued = lone.hashFile(file.fd, { blocks: false, extra: [] }, abort.signal);
     const outcomes = Promise.allSettled([atWork, queued]);
-    // The answer to a block proves that the worker is up; it overtakes the file that the worker is at.
+    // The answer to a block proves that the worker runs; it overtakes the current file of the worker.
     const block = await lone.hashBlock(file.fd, 0, 10);
     expect(block.bytes).toEqual(Buffer.alloc(10));
     abort.abort(reason);
@@ -90,7 +90,7 @@ describe('hashFile', () => {
     expect((await lone.hashBlock(file.fd, 5, 6)).bytes).toEqual(Buffer.alloc(1));
   });
 
-  it('runs many at once and mixes nothing up', async () => {
+  it('runs many concurrently and mixes nothing up', async () => {
     const files = await Promise.all(
       Array.from({ length: 20 }, async (_, i) => await fileOf(Buffer.from(`content ${i}`))),
     );
@@ -104,7 +104,7 @@ describe('hashFile', () => {
 });
 
 describe('hashContent', () => {
-  it('hashes a span alone, fewer bytes where the file ends', async () => {
+  it('hashes only a span, fewer bytes where the file ends', async () => {
     const bytes = createRandom(4).bytes(BLOCK_SIZE + 500);
     const file = await fileOf(bytes);
     for (const [start, end] of [
@@ -125,7 +125,7 @@ describe('hashContent', () => {
 });
 
 describe('hashBlock', () => {
-  it('gives the bytes of the span with their digest, fewer where the file ends', async () => {
+  it('returns the bytes of the span with their digest, fewer where the file ends', async () => {
     const bytes = createRandom(3).bytes(BLOCK_SIZE + 500);
     const file = await fileOf(bytes);
     for (const [start, end] of [
@@ -142,7 +142,7 @@ describe('hashBlock', () => {
     }
   });
 
-  it('refuses what is no span of at most one block', async () => {
+  it('refuses an invalid span or one of more than a block', async () => {
     for (const [start, end] of [
       [0, BLOCK_SIZE + 1],
       [5, 4],
@@ -154,7 +154,7 @@ describe('hashBlock', () => {
 });
 
 describe('the pool', () => {
-  it('fails what is pending when it is closed, and takes nothing afterwards', async () => {
+  it('fails pending calls when it is closed, and accepts nothing afterwards', async () => {
     const file = await fileOf(Buffer.alloc(0));
     await file.truncate(4 * 1024 * BLOCK_SIZE);
     const lone = createHashPool({ threads: 1 });

@@ -41,7 +41,7 @@ describe('stageFile', () => {
     },
   );
 
-  it('replaces a read-only file of an attempt before, and a link without following it', async () => {
+  it('replaces a read-only file of an earlier attempt, and a link without following it', async () => {
     const directory = await temporaryDirectory();
     const path = join(directory, 'staged');
     const target = join(directory, 'target');
@@ -57,7 +57,7 @@ describe('stageFile', () => {
     expect((await lstat(join(directory, 'link'))).isFile()).toBe(true);
   });
 
-  it('stages many at once, each under its own digest', async () => {
+  it('stages many files concurrently, each under its own digest', async () => {
     const directory = await temporaryDirectory();
     const texts = Array.from({ length: 40 }, (_, index) => `text ${index}`);
     const staged = await Promise.all(
@@ -72,7 +72,7 @@ describe('stageFile', () => {
     expect(await readdir(directory)).toHaveLength(40);
   });
 
-  it('keeps the code of an error, and refuses lengths that are none', async () => {
+  it('keeps the code of an error, and refuses invalid lengths', async () => {
     const path = join(await temporaryDirectory(), 'absent', 'staged');
     const buffer = new ArrayBuffer(8);
     for (const length of [-1, 0.5, 9]) {
@@ -81,7 +81,7 @@ describe('stageFile', () => {
     await expect(pool.stageFile(path, buffer, 8, { extra: [] })).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('does not begin when the signal is aborted, or what waits in the queue', async () => {
+  it('does not start when the signal is aborted, even from the queue', async () => {
     const directory = await temporaryDirectory();
     const path = join(directory, 'staged');
     const abort = new AbortController();

@@ -9,7 +9,7 @@ const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const LAST_REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
 const GARBAGE = 'GARBAGE\r\n\r\n';
 
-/** A server whose answers the test gives. */
+/** A server whose answers the test sets. */
 async function start(): Promise<{
   readonly port: number;
   readonly nextResponse: () => Promise<ServerResponse>;
@@ -37,7 +37,7 @@ async function start(): Promise<{
   };
 }
 
-describe('what is no request', () => {
+describe('an invalid request', () => {
   it.each([
     ['garbage', GARBAGE, 400, 'invalid_request'],
     ['a head that is too large', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}`, 431, 'headers_too_large'],
@@ -67,7 +67,7 @@ describe('what is no request', () => {
     expect([answer.wasCut, answer.body.toString()]).toEqual([true, '01234']);
   });
 
-  it('is not looked at behind a last request, whose answer comes whole', async () => {
+  it('is ignored after a last request, whose answer is complete', async () => {
     const { port, nextResponse } = await start();
     const connection = await HttpConnection.open(port);
     connection.send(LAST_REQUEST + GARBAGE);
@@ -82,7 +82,7 @@ describe('what is no request', () => {
     expect((await connection.closed()).rest.length).toBe(0);
   });
 
-  it('is let go, also when its client stays', async () => {
+  it('is disconnected, even when its client stays', async () => {
     const { port, connections } = await start();
     const connection = await HttpConnection.open(port);
     connection.socket.allowHalfOpen = true;

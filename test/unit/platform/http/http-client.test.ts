@@ -29,7 +29,7 @@ function sender(options: Partial<HttpClientOptions> = {}) {
 
 const json = { 'content-type': 'application/json' };
 
-describe('the client for services of our own', () => {
+describe('the client for our own services', () => {
   it('sends method, headers, token and body, and returns an answer of any status', async () => {
     const url = await serve((request, response) => {
       const { method, url: path, headers } = request;
@@ -89,7 +89,7 @@ describe('the client for services of our own', () => {
     await expect(sent).rejects.toThrow('stopped');
   });
 
-  it('sends a GET again on a kept connection that was closed, and a POST only once', async () => {
+  it('retries a GET on a kept connection that was closed, and sends a POST only once', async () => {
     let count = 0;
     const url = await serve((request, response) => {
       count += 1;

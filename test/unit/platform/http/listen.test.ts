@@ -33,7 +33,7 @@ async function fetchWith(agent: Agent, options: object): Promise<IncomingMessage
 }
 
 describe('listen', () => {
-  it('takes a free port and says which', async () => {
+  it('uses a free port and returns it', async () => {
     const { url, port } = await start((_request, response) => response.end('hello'));
     expect(url).toBe(`http://127.0.0.1:${port}`);
     expect(await (await fetch(url)).text()).toBe('hello');
@@ -52,7 +52,7 @@ describe('listen', () => {
     expect(await text(await fetchWith(new Agent(), { socketPath }))).toBe('local');
   });
 
-  it('replaces the socket of a dead process, and spares one that answers', async () => {
+  it('replaces the socket of a dead process, and keeps one that answers', async () => {
     const socketPath = join(await temporaryDirectory(), 'daemon.sock');
     const dead = createTcpServer();
     dead.listen(socketPath);
@@ -67,7 +67,7 @@ describe('listen', () => {
     await start((_request, response) => response.end(), { socketPath });
   });
 
-  it('never removes a file that is no socket', async () => {
+  it('never removes a file that is not a socket', async () => {
     const socketPath = join(await temporaryDirectory(), 'precious.db');
     await writeFile(socketPath, 'data');
     await expect(listen(createServer(), { socketPath })).rejects.toThrow(ListenError);
@@ -91,7 +91,7 @@ describe('listen', () => {
 });
 
 describe('close', () => {
-  it('lets a request in flight finish with Connection: close and cuts idle connections', async () => {
+  it('lets a request in progress finish with Connection: close and cuts idle connections', async () => {
     const arrived = Promise.withResolvers<ServerResponse>();
     const server = await start((request, response) => {
       if (request.url === '/slow') arrived.resolve(response);
@@ -112,7 +112,7 @@ describe('close', () => {
     await closed;
   });
 
-  it('ends a kept-alive connection whose answer had begun before', async () => {
+  it('ends a kept-alive connection whose answer had already begun', async () => {
     const begun = Promise.withResolvers<ServerResponse>();
     const server = await start((_request, response) => {
       response.write('first ');
@@ -127,7 +127,7 @@ describe('close', () => {
     await closed;
   });
 
-  it('cuts no answer that is complete but not yet sent, and then what is idle', async () => {
+  it('cuts no answer that is complete but not yet sent, and afterwards cuts idle connections', async () => {
     const whole = Buffer.alloc(32 * 1024 * 1024, 'slipway ');
     const ended = Promise.withResolvers<void>();
     const server = await start((request, response) => {
@@ -144,7 +144,7 @@ describe('close', () => {
     });
     const idle = await fetchWith(agent, { port: server.port, path: '/short' });
     expect(await text(idle)).toBe('short');
-    // Its client takes nothing more than what the network holds.
+    // Its client takes only as much as the network buffers.
     const slow = await fetchWith(new Agent(), { port: server.port });
     await ended.promise;
     const closed = server.close();
@@ -152,7 +152,7 @@ describe('close', () => {
     await closed;
   });
 
-  it('cuts what is open when its signal is aborted, and may be called again', async () => {
+  it('cuts open connections when its signal is aborted, and may be called again', async () => {
     const arrived = Promise.withResolvers<void>();
     const server = await start(() => {
       arrived.resolve();

@@ -32,7 +32,7 @@ class Recorder {
 }
 
 describe('renderProblem', () => {
-  it.each(CODES)('renders %s by the catalogue and the schema', (code) => {
+  it.each(CODES)('renders %s according to the catalogue and the schema', (code) => {
     const problem = renderProblem(new ServiceError(code, 'What and why.'), 'request-1');
     const body = ProblemSchema.parse(JSON.parse(problem.body.toString()));
     expect(problem.status).toBe(PROBLEMS[code].status);
@@ -73,7 +73,7 @@ describe('renderProblem', () => {
   });
 
   it.each([new Error('secret /etc/path'), 'secret text', null, undefined, { secret: 1 }])(
-    'tells nothing of an unknown error (%s)',
+    'reveals nothing of an unknown error (%s)',
     (error) => {
       const problem = renderProblem(error, 'request-1');
       expect([problem.status, problem.code, problem.logLevel]).toEqual([500, 'internal_error', 'error']);

@@ -28,7 +28,7 @@ async function kubeconfig(user: object, cluster: object = {}, name = ''): Promis
   return path;
 }
 
-/** What a call would send. */
+/** The credentials of a call. */
 async function credentialsOf(config: KubeConfig): Promise<RequestOptions> {
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
@@ -65,7 +65,7 @@ describe('a kubeconfig', () => {
     }
   });
 
-  it('runs the program that gives credentials', async () => {
+  it('runs the program that prints credentials', async () => {
     const directory = await temporaryDirectory();
     const command = join(directory, 'login');
     const credential = { kind: 'ExecCredential', status: { token: 'from-program' } };
@@ -89,7 +89,7 @@ describe('a kubeconfig', () => {
     await expect(loading).rejects.toThrow(KubeConfigError);
   });
 
-  it('that is not one, or lacks the context, is rejected', async () => {
+  it('that is malformed, or lacks the context, is rejected', async () => {
     const file = await kubeconfig({ token: 't' });
     await expect(loadKubeConfig({ file, context: 'three', env: {} })).rejects.toThrow(
       'has no context "three"',
@@ -135,7 +135,7 @@ describe('the access to a cluster', () => {
     expect(await tokenOf(undefined, { HOME })).toBe('first');
   });
 
-  it('merges the files of KUBECONFIG: the first that sets a name counts, missing ones are skipped', async () => {
+  it('merges the files of KUBECONFIG: the first that sets a name wins, missing ones are skipped', async () => {
     const files = [
       await kubeconfig({ token: 'first' }),
       '/nowhere',

@@ -50,7 +50,7 @@ describe('createLogOutput', () => {
     expect(await readFile(file, 'utf8')).toBe(lines.join(''));
   });
 
-  it('drops what exceeds its memory and says how many lines', async () => {
+  it('drops lines beyond its memory and says how many', async () => {
     const { file, output } = await openOutput(100);
     for (let at = 0; at < 50; at += 1) output.write(`line number ${at}\n`);
     await flush(output);
@@ -64,7 +64,7 @@ describe('createLogOutput', () => {
     expect(written.at(-1)).toBe('after');
   });
 
-  it('loses nothing when the process exits at once', async () => {
+  it('loses nothing when the process exits immediately', async () => {
     const child = startProgram(
       `for (let i = 0; i < 500; i += 1) output.write('line ' + i + '\\n'); process.exit(3);`,
     );
@@ -75,7 +75,7 @@ describe('createLogOutput', () => {
     );
   });
 
-  it('keeps lines in one piece that several processes write to one pipe', async () => {
+  it('keeps lines of several processes on one pipe in one piece', async () => {
     const program = `
       import { createLogOutput } from ${JSON.stringify(MODULE)};
       const output = createLogOutput({ fd: 1, maxWaitingBytes: 80_000_000, maxWriteBytes: 4096 });
@@ -95,7 +95,7 @@ describe('createLogOutput', () => {
     expect(lines.filter((line) => !/^(?:a+|b+|c+)$/.test(line))).toEqual([]);
   });
 
-  it('lets a process exit whose reader is gone', async () => {
+  it('lets a process exit whose reader has closed', async () => {
     const child = startProgram(`
       setInterval(() => output.write('x'.repeat(100_000) + '\\n'), 1);
       setTimeout(() => { output.write('last\\n'); process.exit(3); }, 100);`);

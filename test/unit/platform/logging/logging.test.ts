@@ -8,7 +8,7 @@ function capture(level: LogLevel = 'info') {
 }
 
 describe('createLogger', () => {
-  it('writes one JSON object a line with level, time, service and version', () => {
+  it('writes one JSON object per line with level, time, service and version', () => {
     const { lines, logger } = capture();
     logger.child({ part: 'sync' }).warn({ count: 3 }, 'slow');
     expect(lines).toHaveLength(1);

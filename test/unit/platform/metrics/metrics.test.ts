@@ -30,7 +30,7 @@ describe('createMetricsServer', () => {
     expect(Number(response.headers.get('content-length'))).toBe(Buffer.byteLength(text));
   });
 
-  it('answers HEAD with the headers alone', async () => {
+  it('answers HEAD with only the headers', async () => {
     const { url } = await start();
     const response = await fetch(`${url}/metrics`, { method: 'HEAD' });
     expect(response.status).toBe(200);
@@ -38,19 +38,22 @@ describe('createMetricsServer', () => {
     expect(await response.text()).toBe('');
   });
 
-  it.each(['/', '/metrics/', '/metricsx', '/admin/metrics', '/debug'])('knows no %s', async (path) => {
+  it.each(['/', '/metrics/', '/metricsx', '/admin/metrics', '/debug'])('does not serve %s', async (path) => {
     const { url } = await start();
     const response = await fetch(`${url}${path}`);
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ code: 'not_found', status: 404 });
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('refuses %s and says what is allowed', async (method) => {
-    const { url } = await start();
-    const response = await fetch(`${url}/metrics`, { method });
-    expect(response.status).toBe(405);
-    expect(response.headers.get('allow')).toBe('GET, HEAD');
-  });
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])(
+    'refuses %s and names the allowed methods',
+    async (method) => {
+      const { url } = await start();
+      const response = await fetch(`${url}/metrics`, { method });
+      expect(response.status).toBe(405);
+      expect(response.headers.get('allow')).toBe('GET, HEAD');
+    },
+  );
 
   it('answers 500 without internals when a collector fails', async () => {
     const { registry, url } = await start();

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { createTallyCounter } from '../../../../src/platform/metrics/tally.ts';
 
-it('counts what was added, across collections', async () => {
+it('counts all additions, across collections', async () => {
   const registry = new Registry();
   const requests = createTallyCounter({ name: 'requests', help: 'Help.', labelNames: ['status'], registry });
   const ok = requests({ status: 200 });

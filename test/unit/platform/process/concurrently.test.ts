@@ -4,7 +4,7 @@ import { forEachConcurrently } from '../../../../src/platform/process/concurrent
 
 const never = new AbortController().signal;
 
-test('works on every item, never on more than allowed at once, and takes no item too early', async () => {
+test('works on every item, never on more than allowed concurrently, and takes no item too early', async () => {
   let running = 0;
   let most = 0;
   let taken = 0;
@@ -28,7 +28,7 @@ test('works on every item, never on more than allowed at once, and takes no item
   expect(done.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index));
 });
 
-test('the first failure stops the others, waits for them, and is what is thrown', async () => {
+test('the first failure stops the others, waits for them, and is thrown', async () => {
   const started: number[] = [];
   let ended = 0;
   const work = forEachConcurrently([0, 1, 2, 3, 4], 2, never, async (item, signal) => {

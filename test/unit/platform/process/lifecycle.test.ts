@@ -48,7 +48,7 @@ describe('createLifecycle', () => {
     },
   );
 
-  it('goes on after a step that fails, and exits with 1', async () => {
+  it('continues after a step that fails, and exits with 1', async () => {
     const { events, exited, lines, lifecycle } = setUp();
     const order: string[] = [];
     lifecycle.onShutdown('first', () => {
@@ -63,7 +63,7 @@ describe('createLifecycle', () => {
     expect(lines.join('')).toContain('"step":"second"');
   });
 
-  it('exits at once on a second signal', async () => {
+  it('exits immediately on a second signal', async () => {
     const { events, exits, lifecycle } = setUp();
     lifecycle.onShutdown('slow', async () => {
       await new Promise(() => undefined);
@@ -95,7 +95,7 @@ describe('createLifecycle', () => {
     expect(fatal[0]).toContain('"step":"hung-step"');
   });
 
-  it('does not watch the deadline any longer once it is done', async () => {
+  it('does not watch the deadline after it is done', async () => {
     const { events, clock, exits, exited } = setUp();
     events.emit('SIGTERM');
     await exited;
@@ -110,7 +110,7 @@ describe('createLifecycle', () => {
     expect(lines.join('')).toContain('nobody expected this');
   });
 
-  it('keeps the first exit code that was asked for', async () => {
+  it('keeps the first requested exit code', async () => {
     const { lifecycle, exits } = setUp();
     await Promise.all([lifecycle.shutdown('restart', 75), lifecycle.shutdown('again', 3)]);
     expect(exits).toEqual([75]);

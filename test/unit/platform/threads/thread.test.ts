@@ -22,7 +22,7 @@ function startThread(): Thread<TestCalls> {
 }
 
 describe('a thread', () => {
-  it('answers calls with its data, many at the same time', async () => {
+  it('answers calls with its data, many concurrently', async () => {
     const thread = startThread();
     const names = Array.from({ length: 50 }, (_, index) => `caller ${index}`);
     expect(await Promise.all(names.map(async (name) => await thread.call('greet', name)))).toEqual(
@@ -37,7 +37,7 @@ describe('a thread', () => {
     expect(answer).toEqual(new Uint8Array([1, 2, 3]));
   });
 
-  it('hands an error of a function on with its message and code', async () => {
+  it('passes on an error of a function with its message and code', async () => {
     const thread = startThread();
     await expect(thread.call('fail', 'ENOSPC')).rejects.toMatchObject({
       message: 'it failed',
@@ -62,7 +62,7 @@ describe('cancellation', () => {
     const caller = new AbortController();
     const call = thread.call(name, null, { signal: caller.signal });
     const outcome = expect(call).rejects.toBe(reason);
-    // The thread answers other calls meanwhile, also while a function blocks it.
+    // The thread answers other calls meanwhile, even while a function blocks it.
     expect(await thread.call('greet', 'meanwhile')).toBe('hello meanwhile');
     caller.abort(reason);
     await outcome;
@@ -70,7 +70,7 @@ describe('cancellation', () => {
     expect(await thread.call('greet', 'again')).toBe('hello again');
   });
 
-  it('leaves other calls alone', async () => {
+  it('does not affect other calls', async () => {
     const thread = startThread();
     const caller = new AbortController();
     const other = thread.call('wait', null);

@@ -9,7 +9,7 @@ import { exchange, rawRequest } from '../../../support/raw-http.ts';
 const GOOD = { authorization: `Bearer ${ADMIN_TOKEN}` };
 
 describe('the credentials of the admin surface', () => {
-  it('are asked for by every read', async () => {
+  it('are required by every read', async () => {
     const server = await startAdminServer();
     for (const { path } of READ_OPERATIONS) {
       const response = await fetch(`${server.url}${path}`);
@@ -34,7 +34,7 @@ describe('the credentials of the admin surface', () => {
     ['no scheme', '/admin/', { authorization: ADMIN_TOKEN }, 401],
     ['an empty bearer', '/admin/', { authorization: 'Bearer ' }, 401],
     ['a wrong token', '/admin/', { authorization: 'Bearer wrong' }, 401],
-    ['a token that goes on', '/admin/', { authorization: `Bearer ${ADMIN_TOKEN}x` }, 401],
+    ['a token with a suffix', '/admin/', { authorization: `Bearer ${ADMIN_TOKEN}x` }, 401],
     ['two words', '/admin/', { authorization: `Bearer ${ADMIN_TOKEN} x` }, 401],
     ['an empty parameter', '/admin/?svc_token=', {}, 401],
     ['both, equal', `/admin/?svc_token=${ADMIN_TOKEN}`, GOOD, 401],
@@ -64,7 +64,7 @@ describe('the credentials of the admin surface', () => {
     expect(answer.status).toBe(401);
   });
 
-  it('rotate without a restart: two are good at once, and the old one is good no more when its file is gone', async () => {
+  it('rotate without a restart, and are refused when their file is deleted', async () => {
     const clock = new FakeClock();
     const server = await startAdminServer({ clock });
     const status = async (token: string): Promise<number> =>
@@ -102,7 +102,7 @@ describe('the credentials of the admin surface', () => {
 });
 
 describe('too many wrong tokens', () => {
-  it('are told to wait, while the right one and the probes are let through', async () => {
+  it('must wait, while the right one and the probes are accepted', async () => {
     const server = await startAdminServer();
     const wrong = async (): Promise<Response> =>
       await server.ask('/admin/', { headers: { authorization: 'Bearer no' } });
@@ -121,7 +121,7 @@ describe('too many wrong tokens', () => {
     expect(metrics).toContain('slipway_admin_auth_failures_total{reason="limited"} 2');
   });
 
-  it('are forgotten after the window, and remembered for so many sources only', () => {
+  it('are forgotten after the window, and remembered for a bounded number of sources', () => {
     const logins = createFailedLogins({ perWindow: 1, windowMs: 1_000, sources: 2 });
     expect(logins.record('a', 0)).toEqual({ retryAfter: null, isFirstBeyond: false });
     expect(logins.record('a', 1)).toEqual({ retryAfter: 1, isFirstBeyond: true });

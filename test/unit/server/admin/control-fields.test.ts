@@ -63,7 +63,7 @@ localized_release_id string
 `;
 
 const PROPERTIES = renderJsonSchema(ControlBodySchema)['properties'] as Readonly<Record<string, JsonSchema>>;
-/** An action that uses no field and has no rule of its own. */
+/** An action without fields and rules. */
 const ACTION = 'reload';
 const AT_ONCE = 16;
 
@@ -106,7 +106,7 @@ async function inTurns<T>(all: readonly T[], run: (each: T) => Promise<void>): P
   for (let at = 0; at < all.length; at += AT_ONCE) await Promise.all(all.slice(at, at + AT_ONCE).map(run));
 }
 
-/** Whitespace and escapes aside, the text that the daemon is to get. */
+/** The text that the daemon should get, without whitespace and escapes. */
 function canonical(json: string): string {
   return stringifyJsonExact(parseJsonExact(json));
 }
@@ -126,7 +126,7 @@ describe('the fields of a control body', () => {
     });
   });
 
-  it('reach the daemon to the last digit at every edge that is good', async () => {
+  it('reach the daemon to the last digit at every valid edge', async () => {
     const server = await openServer();
     const bodies = Object.entries(PROPERTIES).flatMap(([name, schema]) =>
       edgesOf(schema).good.map((json) => `{"${name}":${json}}`),
@@ -165,7 +165,7 @@ describe('the fields of a control body', () => {
     expect(cases.length).toBeGreaterThan(350);
   });
 
-  it('may not be twice in a body, nor be called __proto__, at any depth', async () => {
+  it('may not be repeated in a body, nor be called __proto__, at any depth', async () => {
     const server = await openServer();
     const bodies = Object.entries(PROPERTIES).flatMap(([name, schema]) => {
       const [good = ''] = edgesOf(schema).good;

@@ -9,7 +9,7 @@ import { ADMIN_TOKEN, refusal, startAdminServer, type AdminServer } from '../../
 import type { DaemonFault } from '../../../support/fake-daemon.ts';
 import { rawRequest } from '../../../support/raw-http.ts';
 
-/** A body that is good for its action, where `{}` is not. */
+/** A body that is valid for its action, where `{}` is not. */
 const BODIES: Partial<Record<ControlAction, object>> = {
   'schedule-add': { id: 's1', group: 'res', action: 'sync', every_seconds: 60 },
   'schedule-update': { id: 's1', enabled: true },
@@ -56,7 +56,7 @@ function audits(server: AdminServer): Array<Record<string, unknown>> {
 }
 
 describe('control actions', () => {
-  it('are the 25 of the table, each handed to the daemon and answered with its 202 as it is', async () => {
+  it('are the 25 of the table, each sent to the daemon and answered with its unchanged 202', async () => {
     const server = await startAdminServer();
     expect(CONTROL_ACTIONS).toHaveLength(25);
     for (const action of CONTROL_ACTIONS) {
@@ -71,7 +71,7 @@ describe('control actions', () => {
     }
   });
 
-  it('take no body, an empty one, and an empty object, and never hang', async () => {
+  it('accept no body, an empty one, and an empty object, and never hang', async () => {
     const server = await startAdminServer();
     accept(server, 'sync');
     const port = Number(new URL(server.url).port);
@@ -112,20 +112,23 @@ describe('control actions', () => {
     ['a bound', 'translation-worker-run', '{"provider":"x","concurrency":257}', ['/concurrency']],
     ['a fraction', 'translation-worker-run', '{"provider":"x","max_tasks":1.5}', ['/max_tasks']],
     ['depth', 'sync', `{"scope":${'['.repeat(20)}${']'.repeat(20)}}`, ['']],
-  ])('refuse %s with 400 and pointers, without asking the daemon', async (_what, action, body, pointers) => {
-    const server = await startAdminServer();
-    const response = await server.control(action, body);
-    const problem = ProblemSchema.parse(await response.json());
-    expect([response.status, problem.code, problem.errors?.map(({ pointer }) => pointer)]).toEqual([
-      400,
-      'invalid_request',
-      pointers,
-    ]);
-    expect(server.daemon.requests).toEqual([]);
-    expect(Object.keys(Object.prototype)).toEqual([]);
-  });
+  ])(
+    'refuse %s with 400 and pointers, without a request to the daemon',
+    async (_what, action, body, pointers) => {
+      const server = await startAdminServer();
+      const response = await server.control(action, body);
+      const problem = ProblemSchema.parse(await response.json());
+      expect([response.status, problem.code, problem.errors?.map(({ pointer }) => pointer)]).toEqual([
+        400,
+        'invalid_request',
+        pointers,
+      ]);
+      expect(server.daemon.requests).toEqual([]);
+      expect(Object.keys(Object.prototype)).toEqual([]);
+    },
+  );
 
-  it('refuse what is too large, of another type, or coded', async () => {
+  it('refuse bodies that are too large, of another type, or coded', async () => {
     const server = await startAdminServer();
     const large = JSON.stringify({ reason: 'x'.repeat(1024 * 1024) });
     expect(await refusal(await server.control('sync', large))).toEqual([413, 'body_too_large']);
@@ -204,7 +207,7 @@ describe('control actions', () => {
   });
 });
 
-describe('what the daemon says of an action', () => {
+describe("the daemon's answer to an action", () => {
   it.each([
     [400, 'invalid_request', 400, 'invalid_request'],
     [400, 'action_not_schedulable', 400, 'action_not_schedulable'],
@@ -256,14 +259,14 @@ describe('what the daemon says of an action', () => {
     expect((await server.control('sync', '{}')).status).toBe(202);
   });
 
-  it('is 502 daemon_unreachable while nobody listens', async () => {
+  it('is 502 daemon_unreachable without a listener', async () => {
     const server = await startAdminServer({ daemonUrl: 'http://127.0.0.1:1' });
     expect(await refusal(await server.control('sync', '{}'))).toEqual([502, 'daemon_unreachable']);
   });
 });
 
 describe('the audit of control calls', () => {
-  it('is one line for every call, with who, what and the result, and no text of the body', async () => {
+  it('is one line for every call, with source, action and result, and without text of the body', async () => {
     const server = await startAdminServer();
     accept(server, 'sync');
     await server.control('sync', '{"reason":"canary-reason"}', { 'x-request-id': 'request-0001' });

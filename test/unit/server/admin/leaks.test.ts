@@ -5,7 +5,7 @@ import { exchange, rawRequest } from '../../../support/raw-http.ts';
 
 const DAEMON_TOKEN = 'daemon-secret-77aa';
 
-/** What a client must not be able to make the daemon see. */
+/** Fields that a client must not be able to send to the daemon. */
 const SMUGGLED = {
   cookie: 'session=canary-cookie',
   forwarded: 'for=canary-forwarded',
@@ -25,8 +25,8 @@ const SMUGGLED = {
   'accept-encoding': 'gzip, br',
 };
 
-describe('what reaches the daemon', () => {
-  it('is what this service wrote, whatever the client sends', async () => {
+describe('a request to the daemon', () => {
+  it('contains only what this service wrote, whatever the client sends', async () => {
     const server = await startAdminServer({ daemonToken: DAEMON_TOKEN });
     server.daemon.setReport('task.list', {});
     const port = Number(new URL(server.url).port);
@@ -78,7 +78,7 @@ describe('what reaches the daemon', () => {
     ['length and chunks', 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
     ['a folded header', 'X-A: b\r\n Authorization: c\r\n\r\n'],
     ['a chunked coding that is none', 'Transfer-Encoding: xchunked\r\n\r\n'],
-  ])('is nothing for %s', async (_what, rest) => {
+  ])('is not sent for %s', async (_what, rest) => {
     const server = await startAdminServer();
     const answer = await exchange(
       Number(new URL(server.url).port),

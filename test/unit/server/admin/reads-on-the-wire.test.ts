@@ -32,7 +32,7 @@ describe('admin reads', () => {
     expect(await server.registry.metrics()).toMatch(/route="\/admin\/tasks"[^\n]* 1\n/);
   });
 
-  it('are answered in the order in which they were asked', async () => {
+  it('are answered in the order of the requests', async () => {
     const server = await startAdminServer();
     server.daemon.setFault('hang');
     const client = await HttpConnection.open(portOf(server));
@@ -45,7 +45,7 @@ describe('admin reads', () => {
     expect(statuses).toEqual([503, 200, 401]);
   });
 
-  it('abort the request to the daemon when the client goes away', async () => {
+  it('abort the request to the daemon when the client disconnects', async () => {
     const server = await startAdminServer({ daemonTimeoutMs: 60_000 });
     server.daemon.setFault('hang');
     const client = await HttpConnection.open(portOf(server));

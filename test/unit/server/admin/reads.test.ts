@@ -8,7 +8,7 @@ import { ADMIN_TOKEN, refusal, startAdminServer } from '../../../support/admin-c
 import type { DaemonFault } from '../../../support/fake-daemon.ts';
 import { rawRequest } from '../../../support/raw-http.ts';
 
-/** What a read needs beside its path. */
+/** Required query of a read. */
 const REQUIRED: Partial<Record<ReportName, string>> = {
   'task.status': '?task_id=T1',
   'task.logs': '?task_id=T1',
@@ -31,11 +31,11 @@ describe('admin reads', () => {
       expect([path, response.status, await response.json()]).toEqual([path, 200, { report }]);
       expect(server.daemon.received.at(-1)?.target.split('?')[0]).toBe(`/v1/reports/${report}`);
     }
-    // One connection is kept and used again.
+    // One connection is kept and reused.
     expect(server.daemon.connections().accepted).toBe(1);
   });
 
-  it('begin with the index, which lists the reads and the 25 actions and asks no daemon', async () => {
+  it('begin with the index, which lists the reads and the 25 actions and does not contact the daemon', async () => {
     const server = await startAdminServer();
     const response = await server.ask('/admin/');
     const index = AdminIndexAnswer.schema.parse(await response.json());
@@ -46,7 +46,7 @@ describe('admin reads', () => {
     expect(server.daemon.requests).toEqual([]);
   });
 
-  it('check bytes that were good before by their type all the same', async () => {
+  it('check status and type even of bytes that were valid before', async () => {
     const server = await startAdminServer({ daemonTimeoutMs: 10_000 });
     const answer = async (headers: Record<string, string>, status = 200): Promise<number> => {
       server.daemon.setAnswer('/v1/reports/task.list', { status, body: '{"a":1}', headers });
@@ -59,7 +59,7 @@ describe('admin reads', () => {
     expect(await answer({})).toBe(200);
   });
 
-  it('send only validated parameters on, int64 to the last digit', async () => {
+  it('forward only validated parameters, int64 to the last digit', async () => {
     const server = await startAdminServer();
     server.daemon.setAnswer('/v1/reports/parse.text_units', {
       status: 200,
@@ -109,7 +109,7 @@ describe('admin reads', () => {
     ],
     ['/admin/releases?channel=beta', 'channel'],
     ['/admin/tasks?__proto__=1', '__proto__'],
-  ])('refuse %s with 400, naming the parameter, without asking the daemon', async (path, pointer) => {
+  ])('refuse %s with 400, naming the parameter, without a request to the daemon', async (path, pointer) => {
     const server = await startAdminServer();
     const response = await server.ask(path);
     const problem = ProblemSchema.parse(await response.json());
@@ -156,7 +156,7 @@ describe('admin reads', () => {
     }
   });
 
-  it('are never kept by a cache, sniffed, or told to other sites, whatever they answer', async () => {
+  it('are never cached, sniffed, or shared with other sites, whatever they answer', async () => {
     const server = await startAdminServer();
     server.daemon.setReport('task.list', { items: [] });
     const paths = [
@@ -207,7 +207,7 @@ describe('a daemon in trouble', () => {
     expect((await server.ask('/admin/parse/status')).status).toBe(200);
   });
 
-  it('gives 503 for every report while nobody listens', async () => {
+  it('gives 503 for every report without a listener', async () => {
     const server = await startAdminServer({ daemonUrl: 'http://127.0.0.1:1' });
     for (const { path, report } of READS) {
       const response = await server.ask(`${path}${REQUIRED[report] ?? ''}`);
@@ -266,7 +266,7 @@ describe('a daemon in trouble', () => {
     expect(problem.detail.includes('<script>')).toBe(expectedStatus === 400);
   });
 
-  it('lets many readers of a hanging daemon go at their deadline', async () => {
+  it('releases many readers of a hanging daemon at their deadline', async () => {
     const server = await startAdminServer();
     server.daemon.setFault('hang');
     const answers = await Promise.all(

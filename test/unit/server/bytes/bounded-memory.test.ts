@@ -23,7 +23,7 @@ const identity = (ino: number, ctimeNs = 1n): FileIdentity => ({
   ctimeNs,
 });
 
-test('the block cache keeps to its budget and lets go of what was used longest ago', () => {
+test('the block cache keeps to its budget and evicts the least recently used block', () => {
   const cache = new BlockCache(33_000, new ReadBuffers(0));
   for (const name of ['a', 'b', 'c']) cache.put(digest(name), 0, Buffer.alloc(10_000));
   expect(cache.get(digest('a'), 0)).toBeDefined();
@@ -41,7 +41,7 @@ test('the block cache keeps to its budget and lets go of what was used longest a
   expect(cache.bytes).toBe(0);
 });
 
-test('the memory of a block that had to go is used again once nobody sends it any more', () => {
+test('the memory of an evicted block is reused once no response sends it', () => {
   const buffers = new ReadBuffers(1024 * 1024);
   const cache = new BlockCache(80_000, buffers);
   const first = buffers.take(65_536);
@@ -61,7 +61,7 @@ test('the memory of a block that had to go is used again once nobody sends it an
   expect(buffers.spareBytes).toBe(65_536);
 });
 
-test('passes over a whole release push out nothing that is popular', () => {
+test('passes over a whole release evict nothing that is popular', () => {
   const cache = new BlockCache(20 * 10_512, new ReadBuffers(0));
   const ask = (name: string, block: number): boolean => {
     const wanted = cache.wants(digest(name), block);
@@ -76,19 +76,19 @@ test('passes over a whole release push out nothing that is popular', () => {
     for (let block = 0; block < 1000; block += 1) ask('b', block);
   }
   expect(Array.from({ length: 10 }, (_, block) => ask('a', block))).not.toContain(false);
-  // What becomes popular later still finds its place.
+  // A later popular block still gets a place.
   for (let round = 0; round < 3; round += 1) ask('c', 0);
   expect(ask('c', 0)).toBe(true);
   expect(cache.bytes).toBeLessThanOrEqual(20 * 10_000);
 });
 
-test('tiny blocks are counted with what keeping them costs', () => {
+test('tiny blocks are counted with the overhead of keeping them', () => {
   const cache = new BlockCache(1_000_000, new ReadBuffers(0));
   for (let block = 0; block < 10_000; block += 1) cache.put(digest('a'), block, Buffer.alloc(1));
   expect(cache.bytes).toBeLessThan(2000);
 });
 
-/** Sends bytes to a client that takes everything at once; returns what was written. */
+/** Sends bytes to a client that reads everything immediately; returns the writes. */
 async function sendAll(budget: InFlightBudget, bytes: Buffer): Promise<Buffer[]> {
   const written: Buffer[] = [];
   const take = (chunk: Buffer, flushed: () => void): boolean => {
@@ -118,12 +118,12 @@ async function sendAll(budget: InFlightBudget, bytes: Buffer): Promise<Buffer[]>
   return written;
 }
 
-test('a slice that a slow client gets does not keep its whole block in memory', async () => {
+test('a slice for a slow client does not keep its whole block in memory', async () => {
   const written = await sendAll(new InFlightBudget(SLICE_BYTES), Buffer.alloc(1024 * 1024, 7));
   expect(Math.max(...written.map(({ buffer }) => buffer.byteLength))).toBe(SLICE_BYTES);
 });
 
-test('while much is on its way a client begins with a slice, and gets more as it proves fast', async () => {
+test('under load a client begins with a slice, and gets more as it proves fast', async () => {
   const budget = new InFlightBudget(8 * 1024 * 1024);
   const bytes = Buffer.alloc(6 * 1024 * 1024, 7);
   expect((await sendAll(budget, bytes)).map(({ length }) => length)).toEqual(Array(6).fill(1024 * 1024));
@@ -133,7 +133,7 @@ test('while much is on its way a client begins with a slice, and gets more as it
   expect(Math.max(...sizes)).toBe(1024 * 1024);
 });
 
-test('a block is wanted from its second request on, also when many others came between', () => {
+test('a block is cached from its second request, also when many others came between', () => {
   const cache = new BlockCache(30, new ReadBuffers(0));
   expect(cache.wants(digest('a'), 1)).toBe(false);
   expect(cache.wants(digest('a'), 2)).toBe(false);
@@ -144,7 +144,7 @@ test('a block is wanted from its second request on, also when many others came b
   expect(new BlockCache(0, new ReadBuffers(0)).wants(digest('a'), 1)).toBe(false);
 });
 
-test('near the budget only slices are granted, and what is given back can be had again', () => {
+test('near the budget only slices are granted, and released bytes are available again', () => {
   const budget = new InFlightBudget(1_000_000);
   expect(budget.take(700_000)).toBe(700_000);
   expect(budget.take(200_000)).toBe(SLICE_BYTES);
@@ -155,7 +155,7 @@ test('near the budget only slices are granted, and what is given back can be had
   expect(budget.used).toBe(0);
 });
 
-test('what was verified holds for one state of one file', () => {
+test('verified marks hold for one state of one file', () => {
   const memory = new VerifiedMemory(2);
   memory.recall(digest('a'), identity(1), 20).add(13);
   const known = memory.recall(digest('a'), identity(1), 20);
@@ -172,7 +172,7 @@ test('what was verified holds for one state of one file', () => {
 });
 
 test.each([31, 32, 33, 1000])(
-  'the marks of %i blocks are apart, and are gone for all when damage is found',
+  'the marks of %i blocks are separate, and all of them are cleared when damage is found',
   (blocks) => {
     const memory = new VerifiedMemory(2);
     const held = memory.recall(digest('a'), identity(1), blocks);
@@ -184,7 +184,7 @@ test.each([31, 32, 33, 1000])(
   },
 );
 
-test('property: whatever is remembered was verified of this very state, and what was used last is remembered', () => {
+test('property: remembered blocks were verified in this state, and the latest one is remembered', () => {
   const operation = fc.record({
     object: fc.nat(30),
     state: fc.nat(2),
@@ -210,7 +210,7 @@ test('property: whatever is remembered was verified of this very state, and what
           if (known?.state !== state) truth.set(object, (known = { state, blocks: new Set() }));
           const recalled = memory.recall(name(object), identity(object, BigInt(state)), object % 2 ? 40 : 20);
           const at = object % 2 ? block : block % 20;
-          // It may have been pushed out meanwhile, but it never knows more than there is to know.
+          // It may have been evicted meanwhile, but it never knows more than was verified.
           if (recalled.has(at)) expect(known.blocks.has(at)).toBe(true);
           if (kind === 'add') {
             known.blocks.add(at);
@@ -223,7 +223,7 @@ test('property: whatever is remembered was verified of this very state, and what
   );
 });
 
-test('who holds the marks of an object that was pushed out sees nothing of the one in its place', () => {
+test('a reader that holds the marks of an evicted object sees nothing of its replacement', () => {
   const memory = new VerifiedMemory(1);
   const held = memory.recall(digest('a'), identity(1), 20);
   memory.recall(digest('b'), identity(2), 20).add(3);
@@ -283,7 +283,7 @@ test('descriptors are shared, and those idle the longest are closed beyond the l
   expect(cache.open).toBe(2);
 });
 
-test('a switch closes what is idle at once and what is in use at its end', async () => {
+test('a switch closes idle descriptors immediately and those in use at their end', async () => {
   const { cache, opened } = descriptors(10);
   const busy = await cache.acquire(entry('a'), 1);
   (await cache.acquire(entry('b'), 1)).release();
@@ -303,7 +303,7 @@ test('a switch closes what is idle at once and what is in use at its end', async
   expect(opened).toHaveLength(3);
 });
 
-test('an object that cannot be opened is tried again by the next reader', async () => {
+test('an object that cannot be opened is retried by the next reader', async () => {
   let fails = true;
   const cache = new DescriptorCache<Probe>({
     limit: 2,

@@ -30,7 +30,7 @@ async function startWithFiles(): Promise<CdnFixture & { etag: string; largeEtag:
   };
 }
 
-test('GET gives the whole entry with every field of the byte path', async () => {
+test('GET returns the whole entry with every field of the byte path', async () => {
   const cdn = await startWithFiles();
   const answer = await cdn.request('GET', 'a/small.bin');
   expect(answer.status).toBe(200);
@@ -76,7 +76,7 @@ test('paths are decoded once', async () => {
   expect((await cdn.request('GET', '%61/small.bin')).status).toBe(200);
 });
 
-describe('what is no entry is not there', () => {
+describe('a path without an entry is not found', () => {
   test.each([
     '',
     'a',
@@ -118,7 +118,7 @@ describe('what is no entry is not there', () => {
       code: 'unknown_destination',
       instance: 'request-id-of-the-test',
     });
-    // A failed precondition of what does not exist is no 412.
+    // A failed precondition on a missing entry does not give 412.
     expect((await cdn.request('GET', path, { 'if-match': '"x"' })).status).toBe(404);
   });
 });
@@ -138,7 +138,7 @@ test.each(['POST', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND'])('%s is not al
   expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'method_not_allowed' });
 });
 
-test('OPTIONS names the methods and looks at no precondition', async () => {
+test('OPTIONS names the methods and ignores preconditions', async () => {
   const cdn = await startWithFiles();
   const answer = await cdn.request('OPTIONS', 'a/small.bin', { 'if-match': '"x"', range: 'bytes=9999999-' });
   expect(answer.status).toBe(204);
@@ -147,7 +147,7 @@ test('OPTIONS names the methods and looks at no precondition', async () => {
   expect(answer.body.length).toBe(0);
 });
 
-test('HEAD says what GET says and ignores Range', async () => {
+test('HEAD has the fields of GET and ignores Range', async () => {
   const cdn = await startWithFiles();
   for (const path of ['a/small.bin', 'large.bin', 'empty.bin', 'r1/large.bin', 'nothing', '%zz']) {
     const get = await cdn.request('GET', path);
@@ -168,7 +168,7 @@ test.each([
   [`bytes=${MIB}-${2 * MIB - 1}`, MIB, 2 * MIB],
   [`bytes=100-${3 * MIB + 5}`, 100, 3 * MIB + 6],
   [`bytes=${3 * MIB}-99999999999999999999`, 3 * MIB, large.length],
-])('%s gives exactly those bytes', async (range, start, end) => {
+])('%s returns exactly those bytes', async (range, start, end) => {
   const cdn = await startWithFiles();
   const answer = await cdn.request('GET', 'large.bin', { range });
   expect(answer.status).toBe(206);
@@ -179,7 +179,7 @@ test.each([
   expect(answer.body.equals(large.subarray(start, end))).toBe(true);
 });
 
-test('several ranges give multipart/byteranges across blocks', async () => {
+test('several ranges return multipart/byteranges across blocks', async () => {
   const cdn = await startWithFiles();
   const wanted: [number, number][] = [
     [2 * MIB - 10, 2 * MIB + 10],
@@ -251,7 +251,7 @@ test('a repeated date field is a list and is ignored', async () => {
   expect(answer.status).toBe(200);
 });
 
-test('If-Range lets a range through only for the same bytes', async () => {
+test('If-Range allows a range only for the same bytes', async () => {
   const cdn = await startWithFiles();
   const status = async (path: string, ifRange: string): Promise<number> =>
     (await cdn.request('GET', path, { range: 'bytes=1-2', 'if-range': ifRange })).status;
@@ -262,7 +262,7 @@ test('If-Range lets a range through only for the same bytes', async () => {
   expect(await status('a/small.bin', date)).toBe(206);
   expect(await status('a/small.bin', renderHttpDate(CREATED + 1))).toBe(200);
 
-  // Another release of the same second: on the path that both may stand behind, the date tells nothing.
+  // Another release of the same second: on a path that both may use, the date proves nothing.
   const entry = await storeObject(cdn.root, 'a/small.bin', patternBytes(5000, 9));
   const [current] = cdn.serving.state().byReleaseId.values();
   if (current === undefined) throw new Error('no release');
@@ -302,7 +302,7 @@ test('current, retained and localized releases have their own bytes', async () =
   expect((await cdn.request('GET', 'x')).status).toBe(200);
 });
 
-test('a release that must not leave is 503 with reason and Retry-After, also for what it does not hold', async () => {
+test('a refused release is 503 with reason and Retry-After, also for entries that it does not hold', async () => {
   const cdn = await startWithFiles();
   cdn.serving.refused.set('r1', 'AttestationExpired');
   for (const path of ['a/small.bin', 'r1/a/small.bin', 'nothing']) {
@@ -318,7 +318,7 @@ test('a release that must not leave is 503 with reason and Retry-After, also for
   expect((await cdn.request('HEAD', 'a/small.bin')).body.length).toBe(0);
 });
 
-test('a release that is authorized but still being read is 503 and asks to come back, never 404', async () => {
+test('a release that is authorized but still being read is 503 with Retry-After, never 404', async () => {
   const cdn = await startWithFiles();
   const releases = [...cdn.serving.state().byReleaseId.values()];
   cdn.serving.serve(releases, ['r99_next']);
@@ -346,7 +346,7 @@ test('a verdict that is lost while the first bytes are read holds them back', as
   expect((await cdn.request('GET', 'a/small.bin')).status).toBe(503);
 });
 
-test('requests on one connection are answered one behind the other', async () => {
+test('requests on one connection are answered in order', async () => {
   const cdn = await startWithFiles();
   const one = 'GET /cdn.example/a/small.bin HTTP/1.1\r\nHost: x\r\nRange: bytes=0-2\r\n';
   const answer = await exchange(cdn.port, `${one}\r\n${one}Connection: close\r\n\r\n`);
@@ -378,7 +378,7 @@ test('hostile fields change no byte', async () => {
   }
 });
 
-test('the metrics count what was sent', async () => {
+test('the metrics count the bytes sent', async () => {
   const cdn = await startWithFiles();
   await cdn.request('GET', 'a/small.bin');
   await cdn.request('GET', 'large.bin', { range: 'bytes=0-99' });

@@ -5,7 +5,7 @@ import { parseCdnTarget } from '../../../../src/server/bytes/cdn-target.ts';
 
 const PREFIX = '/cdn.example/';
 
-test('property: every destination is reached by its encoded path, whatever the query', () => {
+test('property: every destination is reached by its encoded path, with any query', () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 4 }),
@@ -26,7 +26,7 @@ test('property: every destination is reached by its encoded path, whatever the q
   );
 });
 
-test('property: no path that comes out has a segment that could leave a directory', () => {
+test('property: no resulting path has a segment that could leave a directory', () => {
   const piece = fc.constantFrom(
     'a',
     '.',

@@ -3,7 +3,7 @@ import { ReadBuffers } from '../../../../src/server/bytes/read-buffers.ts';
 
 const KIB = 1024;
 
-test('memory that came back serves the next read of about that length', () => {
+test('returned memory serves the next read of about that length', () => {
   const buffers = new ReadBuffers(KIB * KIB);
   const first = buffers.take(200 * KIB);
   expect(first).toHaveLength(200 * KIB);
@@ -15,7 +15,7 @@ test('memory that came back serves the next read of about that length', () => {
   expect(buffers.spareBytes).toBe(0);
 });
 
-test('memory is never given to two at once', () => {
+test('memory is never shared by two reads', () => {
   const buffers = new ReadBuffers(KIB * KIB);
   const first = buffers.take(64 * KIB);
   buffers.giveBack(first);
@@ -24,14 +24,14 @@ test('memory is never given to two at once', () => {
   expect(buffers.take(64 * KIB).buffer).not.toBe(buffers.take(64 * KIB).buffer);
 });
 
-test('bytes from elsewhere are left to those who share them', () => {
+test('bytes from elsewhere are left to their owners', () => {
   const buffers = new ReadBuffers(KIB * KIB);
   buffers.giveBack(Buffer.alloc(64 * KIB));
   buffers.giveBack(Buffer.from('from the pool of Node'));
   expect(buffers.spareBytes).toBe(0);
 });
 
-test('shared memory comes back with the last view of it, however often one comes back', () => {
+test('shared memory is returned with its last view, however often one view is returned', () => {
   const buffers = new ReadBuffers(KIB * KIB);
   const whole = buffers.take(KIB * KIB);
   whole.fill(7);
@@ -46,7 +46,7 @@ test('shared memory comes back with the last view of it, however often one comes
   expect(buffers.take(KIB * KIB).buffer).toBe(whole.buffer);
 });
 
-test('memory for what is kept is no longer than that', () => {
+test('memory for kept bytes is no longer than they are', () => {
   const buffers = new ReadBuffers(KIB * KIB);
   const [fitting, odd] = [buffers.takeExactly(64 * KIB), buffers.takeExactly(65 * KIB)];
   expect([fitting, odd].map(({ buffer }) => buffer.byteLength)).toEqual([64 * KIB, 65 * KIB]);
@@ -54,7 +54,7 @@ test('memory for what is kept is no longer than that', () => {
   expect(buffers.spareBytes).toBe(64 * KIB);
 });
 
-test('memory that others have made is taken in when it fits', () => {
+test('memory that others allocated is accepted when it fits', () => {
   const buffers = new ReadBuffers(KIB * KIB);
   const [fitting, odd] = [Buffer.allocUnsafeSlow(64 * KIB), Buffer.allocUnsafeSlow(65 * KIB)];
   const part = Buffer.allocUnsafeSlow(128 * KIB).subarray(0, 64 * KIB);
@@ -65,7 +65,7 @@ test('memory that others have made is taken in when it fits', () => {
   expect(buffers.spareBytes).toBe(64 * KIB);
 });
 
-test('no more is kept than allowed, and nothing that is not worth it', () => {
+test('no more than allowed is kept, and only useful sizes', () => {
   const buffers = new ReadBuffers(100 * KIB);
   const taken = [64 * KIB, 64 * KIB, KIB * KIB, KIB * KIB + 1, KIB].map((length) => buffers.take(length));
   for (const each of taken) buffers.giveBack(each);

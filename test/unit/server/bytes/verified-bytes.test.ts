@@ -90,7 +90,7 @@ describe('each block is hashed once', () => {
     );
   });
 
-  test('and only where bytes are wanted', async () => {
+  test('and only if bytes are wanted', async () => {
     const cdn = await startWithFiles();
     await cdn.request('GET', 'large.bin', { range: `bytes=${MIB + 5}-${MIB + 9}` });
     await cdn.request('GET', 'large.bin', { range: `bytes=${MIB + 15}-${MIB + 19}` });
@@ -115,7 +115,7 @@ describe.each([
     { source: (root: string): ObjectSource => ({ ...createObjectSource(root), identityNow: () => null }) },
   ],
 ])('a file in another state is verified again, on a file system %s', (_name, options) => {
-  test('a change of its metadata is no damage', async () => {
+  test('a change of its metadata is not damage', async () => {
     const cdn = await startWithFiles({ ...options, limits: { blockCacheBytes: 0 } });
     await cdn.request('GET', 'small.bin');
     await chmod(cdn.smallPath, 0o400);
@@ -126,7 +126,7 @@ describe.each([
     expect(cdn.serving.reports).toEqual([]);
   });
 
-  test('bytes changed in place are caught', async () => {
+  test('bytes changed in place are detected', async () => {
     const cdn = await startWithFiles({ ...options, limits: { blockCacheBytes: 0 } });
     expect((await cdn.request('GET', 'small.bin')).status).toBe(200);
     await overwrite(cdn.smallPath, 100, Buffer.from('x'));
@@ -165,13 +165,13 @@ describe.each([
     await expectRefused(cdn, 'small.bin', 'EntryDamaged');
   });
 
-  test('a file whose name is gone or taken is served from the open descriptor, in its verified bytes', async () => {
+  test('a removed or replaced file is served from the open descriptor, in its verified bytes', async () => {
     const cdn = await startWithFiles({ ...options, limits: { blockCacheBytes: 0 } });
     await cdn.request('GET', 'small.bin');
     await writeFile(`${cdn.smallPath}.new`, patternBytes(5000, 99));
     await rename(`${cdn.smallPath}.new`, cdn.smallPath);
     expect((await cdn.request('GET', 'small.bin')).body.equals(small)).toBe(true);
-    // A switch lets the descriptor go; what stands under the name now is not the entry.
+    // A switch closes the descriptor; the file under the name is no longer the entry.
     cdn.serving.serve([...cdn.serving.state().byReleaseId.values()]);
     await expectRefused(cdn, 'small.bin', 'EntryDamaged');
   });
@@ -187,8 +187,8 @@ describe.each([
   });
 });
 
-describe('damage that somebody else found', () => {
-  /** Files that rot without a trace in their metadata, as a failing disk lets them. */
+describe('damage that another part found', () => {
+  /** Files that rot without a change in their metadata, as on a failing disk. */
   async function startRotting(): ReturnType<typeof startWithFiles> {
     const cdn = await startWithFiles({
       limits: { blockCacheBytes: 0 },
@@ -211,13 +211,13 @@ describe('damage that somebody else found', () => {
     return cdn;
   }
 
-  test('voids what was verified before, and what is open', async () => {
+  test('voids verified marks and open descriptors', async () => {
     const cdn = await startRotting();
     expect((await cdn.request('GET', 'large.bin')).body.equals(large)).toBe(true);
     const reader = await cdn.handler.parts.reader.open(cdn.large, 1, 'official');
     await overwrite(cdn.largePath, MIB + 3, Buffer.from([(large[MIB + 3] ?? 0) ^ 1]));
     const span = { block: 1, start: MIB, end: MIB + 10 };
-    // Nothing shows: this is what the scrub is for.
+    // Nothing is visible: only the scrub finds it.
     await expect(reader.read(span, false)).resolves.toBeDefined();
     cdn.serving.tellDamage({
       blake3: cdn.large.blake3,
@@ -240,7 +240,7 @@ describe('damage that somebody else found', () => {
   });
 });
 
-describe('what is no object of the store is not read', () => {
+describe('a path that is not an object of the store is not read', () => {
   test.each<[string, (path: string) => unknown]>([
     ['missing', async () => undefined],
     ['a directory', async (path) => await mkdir(path)],
@@ -296,7 +296,7 @@ test('damage in the first block is found before the head is sent, in a later one
 });
 
 test('bytes that change between hashing and the next read never leave', async () => {
-  // The file changes right after each verified read, before its state is asked for.
+  // The file changes right after each verified read, before its state is checked.
   let path = '';
   const cdn = await startWithFiles({
     limits: { blockCacheBytes: 0 },
@@ -319,32 +319,29 @@ test('bytes that change between hashing and the next read never leave', async ()
 test.each([
   ['without a cache', 0],
   ['with a cache that has to let go all the time', 2.5 * MIB],
-])(
-  'memory that is used again is never overwritten before its bytes are sent, %s',
-  async (_name, cacheBytes) => {
-    const cdn = await startWithFiles({ limits: { blockCacheBytes: cacheBytes } });
-    const fileSize = large.length;
-    const request = async (order: number): Promise<void> => {
-      if (order % 4 === 3) {
-        // Gone in the middle: its buffers must not come back while the network may still read them.
-        const socket = await openSocket(cdn.port);
-        socket.write(`GET /${CDN_HOST}/large.bin HTTP/1.1\r\nHost: a\r\n\r\n`);
-        await once(socket, 'data');
-        socket.destroy();
-        return;
-      }
-      const start = order % 4 === 0 ? 0 : (order * 97_003) % (fileSize - 70_000);
-      const end = order % 4 === 0 ? fileSize : start + 65_536;
-      const { body } = await cdn.request('GET', 'large.bin', { range: `bytes=${start}-${end - 1}` });
-      expect(body.equals(large.subarray(start, end))).toBe(true);
-    };
-    for (let round = 0; round < 4; round += 1) {
-      await Promise.all(Array.from({ length: 24 }, async (_, order) => await request(order + 24 * round)));
+])('reused memory is never overwritten before its bytes are sent, %s', async (_name, cacheBytes) => {
+  const cdn = await startWithFiles({ limits: { blockCacheBytes: cacheBytes } });
+  const fileSize = large.length;
+  const request = async (order: number): Promise<void> => {
+    if (order % 4 === 3) {
+      // The client disconnects in the middle: its buffers must not be returned while the network may still read them.
+      const socket = await openSocket(cdn.port);
+      socket.write(`GET /${CDN_HOST}/large.bin HTTP/1.1\r\nHost: a\r\n\r\n`);
+      await once(socket, 'data');
+      socket.destroy();
+      return;
     }
-  },
-);
+    const start = order % 4 === 0 ? 0 : (order * 97_003) % (fileSize - 70_000);
+    const end = order % 4 === 0 ? fileSize : start + 65_536;
+    const { body } = await cdn.request('GET', 'large.bin', { range: `bytes=${start}-${end - 1}` });
+    expect(body.equals(large.subarray(start, end))).toBe(true);
+  };
+  for (let round = 0; round < 4; round += 1) {
+    await Promise.all(Array.from({ length: 24 }, async (_, order) => await request(order + 24 * round)));
+  }
+});
 
-test('popular blocks come from memory, from their second request on', async () => {
+test('popular blocks come from memory, from their second request', async () => {
   const cdn = await startWithFiles();
   for (let i = 0; i < 3; i += 1) await cdn.request('GET', 'large.bin', { range: 'bytes=10-19' });
   expect(await cdn.metric('slipway_cdn_block_cache_misses_total')).toBe(2);
@@ -355,7 +352,7 @@ test('popular blocks come from memory, from their second request on', async () =
   expect(await cdn.metric('slipway_cdn_block_cache_hits_total')).toBe(2);
 });
 
-test('without descriptors the answer is 503 overloaded; idle ones are given up first, and it recovers', async () => {
+test('without descriptors the answer is 503 overloaded; idle ones are closed first, and it recovers', async () => {
   let failures = 0;
   const cdn = await startWithFiles({
     source: (root): ObjectSource => {
@@ -399,7 +396,7 @@ test('with the hash pool of the service', async () => {
   await expectRefused(cdn, 'small.bin', 'EntryDamaged');
 });
 
-test('a hash pool that ends is no damage', async () => {
+test('a hash pool that ends is not damage', async () => {
   const cdn = await startWithFiles({
     pool: { hashBlock: async () => await Promise.reject(new Error('the pool is closed')) },
   });
@@ -407,7 +404,7 @@ test('a hash pool that ends is no damage', async () => {
   expect(cdn.serving.reports).toEqual([]);
 });
 
-test('slow clients hold one slice each once the budget is used up, and all bytes are right', async () => {
+test('slow clients hold one slice each when the budget is used up, and all bytes are right', async () => {
   const cdn = await startWithFiles({ limits: { inFlightBytes: 100_000 } });
   const answers = await Promise.all(
     Array.from({ length: 8 }, async () => await cdn.request('GET', 'large.bin')),
@@ -416,7 +413,7 @@ test('slow clients hold one slice each once the budget is used up, and all bytes
   expect(await cdn.metric('slipway_cdn_in_flight_bytes')).toBe(0);
 });
 
-describe('clients that go or stall', () => {
+describe('clients that disconnect or stall', () => {
   const huge = patternBytes(24 * MIB, 5);
 
   async function startHuge(clock?: FakeClock): Promise<CdnFixture> {
@@ -441,7 +438,7 @@ describe('clients that go or stall', () => {
     expect(cdn.serving.reports).toEqual([]);
   });
 
-  test('a client that rests in the middle gets the right bytes, whatever was read and let go of meanwhile', async () => {
+  test('a client that pauses gets the right bytes, whatever was read and released meanwhile', async () => {
     const cdn = await startCdn({ limits: { blockCacheBytes: 4 * MIB } });
     const entry = await storeObject(cdn.root, 'huge.bin', huge);
     cdn.serving.serve([fakeRelease({ releaseId: 'r1', entries: [entry] })]);
@@ -464,7 +461,7 @@ describe('clients that go or stall', () => {
     }
   });
 
-  test('a client that takes nothing is cut off in the end, holding two blocks at most', async () => {
+  test('a client that reads nothing is cut off eventually, and holds at most two blocks', async () => {
     const clock = new FakeClock();
     const cdn = await startHuge(clock);
     const socket = await openSocket(cdn.port);
@@ -478,8 +475,8 @@ describe('clients that go or stall', () => {
     ]);
     const response = accepted[1] as ServerResponse;
     const closed = once(response, 'close');
-    // Until the buffers of the kernel are full, the network still takes bytes. One look is not enough: on a busy machine
-    // nothing may have been taken since the last one.
+    // The network accepts bytes until the buffers of the kernel are full. One check is not enough: on a busy machine
+    // the network may not have accepted any bytes since the last one.
     let before = -1;
     let unchanged = 0;
     await until(async () => {
@@ -499,7 +496,7 @@ describe('clients that go or stall', () => {
     socket.destroy();
   });
 
-  test('a client that goes on taking is not cut off, however long it takes', async () => {
+  test('a client that keeps reading is not cut off, however long it takes', async () => {
     const clock = new FakeClock();
     const cdn = await startHuge(clock);
     const socket = await openSocket(cdn.port);

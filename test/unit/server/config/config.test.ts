@@ -27,7 +27,7 @@ describe('serverConfigurationSchema', () => {
     });
   });
 
-  it('names everything that is required', () => {
+  it('names every required setting', () => {
     const result = serverConfigurationSchema.safeParse({});
     expect(result.error?.issues.map(({ path }) => path.join('.')).sort()).toEqual([
       'attestation',
@@ -49,7 +49,7 @@ describe('serverConfigurationSchema', () => {
   });
 
   it.each(['http://127.0.0.1:8080', 'https://resources.example.org', 'http://[::1]:80'])(
-    'takes the public base URL %s',
+    'accepts the public base URL %s',
     (publicBaseUrl) => {
       expect(refused({ publicBaseUrl })).toEqual([]);
     },
@@ -69,7 +69,7 @@ describe('serverConfigurationSchema', () => {
     expect(refused({ cdn: { host } })).toContain('cdn.host');
   });
 
-  it('refuses what it does not know', () => {
+  it('refuses unknown settings', () => {
     expect(refused({ listen: { prot: 1 } })).toEqual(['listen']);
   });
 });

@@ -33,7 +33,7 @@ const failure = async (asked: Promise<unknown>): Promise<DaemonUnavailable> => {
 };
 
 describe('fetchAttestation', () => {
-  it('knows none, a new one, and an unchanged one', async () => {
+  it('handles none, a new one, and an unchanged one', async () => {
     const { daemon, client } = await start();
     expect(await ask(client)).toEqual({ kind: 'none' });
     daemon.setEnvelope(Buffer.from('{"v":1}'));
@@ -66,7 +66,7 @@ describe('fetchAttestation', () => {
     expect(await ask(client)).toEqual({ kind: 'none' });
   });
 
-  it('says that nobody listens', async () => {
+  it('reports that there is no listener', async () => {
     const client = connect('http://127.0.0.1:1');
     expect((await failure(ask(client))).code).toBe('unreachable');
   });
@@ -91,7 +91,7 @@ describe('fetchReport', () => {
     expect(daemon.requests).toContain('GET /v1/reports/release.list?channel=official');
   });
 
-  it('refuses garbage and what is no object, and carries the code of a problem', async () => {
+  it('refuses garbage and values other than objects, and carries the code of a problem', async () => {
     const { daemon, client } = await start();
     daemon.setReport('release.list', [1]);
     expect((await failure(client.fetchReport('release.list', {}, signal))).code).toBe('answer_invalid');

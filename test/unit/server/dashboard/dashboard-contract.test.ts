@@ -5,8 +5,8 @@ import { renderDashboardContract } from '../../../../src/server/dashboard/dashbo
 
 const CONTRACT = renderDashboardContract();
 
-describe('what the dashboard knows of the contract', () => {
-  it('is every action, with a schema for each field that it requires or uses', () => {
+describe("the dashboard's copy of the contract", () => {
+  it('has every action, with a schema for each field that it requires or uses', () => {
     expect(Object.keys(CONTRACT.actions)).toEqual([...CONTROL_ACTIONS]);
     for (const action of CONTROL_ACTIONS) {
       const { required, used } = actionDefinition(action);
@@ -19,7 +19,7 @@ describe('what the dashboard knows of the contract', () => {
     }
   });
 
-  it('is every report, with its path and its parameters', () => {
+  it('has every report, with its path and its parameters', () => {
     expect(CONTRACT.reports.map(({ report }) => report).toSorted()).toEqual(Object.keys(REPORTS).toSorted());
     const memory = CONTRACT.reports.find(({ report }) => report === 'translation.memory.query');
     expect(memory?.path).toBe('/admin/translation/memory/query');

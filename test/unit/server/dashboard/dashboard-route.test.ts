@@ -12,7 +12,7 @@ async function ask(path: string, init: RequestInit = {}): Promise<Response> {
 }
 
 describe('the dashboard', () => {
-  it('is a page that anybody gets, whatever the query says', async () => {
+  it('is a public page, with any query', async () => {
     const response = await ask('/admin/dashboard/?svc_token=a&svc_token=b&anything');
     expect([response.status, response.headers.get('content-type')]).toEqual([
       200,
@@ -26,7 +26,7 @@ describe('the dashboard', () => {
     expect([response.status, response.headers.get('location')]).toEqual([308, '/admin/dashboard/']);
   });
 
-  it('lets the page load from this server only, run no inline script and make no markup of text', async () => {
+  it('lets the page load only from this server, run no inline script and create no markup from text', async () => {
     for (const path of ['/admin/dashboard/', '/admin/dashboard/main.js', '/admin/dashboard/nothing.js']) {
       const { headers } = await ask(path);
       const policy = headers.get('content-security-policy') ?? '';
@@ -44,7 +44,7 @@ describe('the dashboard', () => {
     }
   });
 
-  it('is asked for again each time and sent again only when it has changed', async () => {
+  it('is revalidated each time and sent again only when it has changed', async () => {
     const { url } = await startTestServer({ refresh: false });
     const path = `${url}/admin/dashboard/style.css`;
     const first = await fetch(path);
@@ -66,12 +66,15 @@ describe('the dashboard', () => {
     ]);
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('refuses %s and says what it answers', async (method) => {
-    const response = await ask('/admin/dashboard/', { method });
-    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-  });
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])(
+    'refuses %s and names the allowed methods',
+    async (method) => {
+      const response = await ask('/admin/dashboard/', { method });
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    },
+  );
 
-  it('answers HEAD with the head alone', async () => {
+  it('answers HEAD with only the head', async () => {
     const response = await ask('/admin/dashboard/main.js', { method: 'HEAD' });
     expect([response.status, await response.text()]).toEqual([200, '']);
     expect(Number(response.headers.get('content-length'))).toBeGreaterThan(100);
@@ -91,7 +94,7 @@ describe('the dashboard', () => {
     expect([404, 401]).toContain(response.status);
   });
 
-  it('serves every file that a file of it asks for', async () => {
+  it('serves every file that its files refer to', async () => {
     const files = await readDashboardFiles();
     const scripts = globSync('*.js', { cwd: ASSETS }).map((name) => readFileSync(join(ASSETS, name), 'utf8'));
     const page = readFileSync(join(ASSETS, 'index.html'), 'utf8');
@@ -104,7 +107,7 @@ describe('the dashboard', () => {
     expect([...wanted].filter((name) => !files.has(name))).toEqual([]);
   });
 
-  it('never makes markup, code or a request to elsewhere out of text', () => {
+  it('never turns text into markup, code or a request to another site', () => {
     const forbidden =
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerouslySetInnerHTML|\beval\b|new Function|localStorage|https?:\/\/(?!www\.w3\.org)/;
     for (const name of globSync('*.{js,html,css,svg}', { cwd: ASSETS })) {

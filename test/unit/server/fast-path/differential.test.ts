@@ -9,18 +9,18 @@ import { startTestServer, type TestServer } from '../../../support/start-test-se
 import { until } from '../../../support/until.ts';
 
 // The same requests go to two real servers, with and without the fast path, over the listener of production. Every
-// response must be the same byte for byte but in the fields that normalize() names.
+// response must be the same byte for byte except in the fields that normalize() names.
 //
-// What is sent leaves only one possible response: a client sends the next request when it has the whole response to the
-// last one. Only well-formed requests are pipelined or split, because a server may refuse a malformed message before, or
-// instead of, the responses that it still owes.
+// The requests allow only one possible response: a client sends the next request when it has the whole previous
+// response. Only well-formed requests are pipelined or split, because a server may refuse a malformed message before,
+// or instead of, the responses that it still owes.
 
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? '2000');
 const SEED = Number(process.env['FUZZ_SEED'] ?? '20260731');
 const AT_ONCE = 8;
 const CDN_HOST = 'cdn.example';
 
-/** A small generator whose every run with the same seed is the same. */
+/** A small generator that repeats its sequence for the same seed. */
 class Random {
   #state: number;
 
@@ -46,11 +46,11 @@ class Random {
   }
 }
 
-/** What the client sends in one write, and how many responses it gets when all of it is well-formed. */
+/** The bytes of one write, and the number of responses when all of it is well-formed. */
 interface Piece {
   readonly bytes: string;
   readonly requests: number;
-  /** Where the bytes are cut into two writes; 0: nowhere. */
+  /** Where the bytes are split into two writes; 0: nowhere. */
   readonly splitAt: number;
 }
 
@@ -229,7 +229,7 @@ function mutate(random: Random, request: string): string {
 
 const HEAD_END = /\r?\n\r?\n/;
 
-/** The pieces of an odd request: what comes behind its head is a piece of its own, sent after the response. */
+/** The pieces of an odd request: bytes after its head are a separate piece, sent after the response. */
 function oddPieces(request: string): readonly Piece[] {
   const end = HEAD_END.exec(request);
   if (end === null) return [{ bytes: request, requests: 0, splitAt: 0 }];
@@ -251,14 +251,14 @@ function makeConversation(random: Random, material: Material): readonly Piece[] 
   });
 }
 
-/** A request that makes the server close, so that the end of all responses is seen. */
+/** A request that makes the server close, so that the end of all responses is visible. */
 const LAST: Piece = {
   bytes: `GET /${CDN_HOST}/a.bin HTTP/1.1\r\nHost: cdn.example\r\nConnection: close\r\n\r\n`,
   requests: 1,
   splitAt: 0,
 };
 
-/** Sends the pieces and returns every response, and what came after the last one. */
+/** Sends the pieces and returns every response, and the bytes after the last one. */
 async function converse(port: number, pieces: readonly Piece[]): Promise<string> {
   const connection = await HttpConnection.open(port);
   const transcript: string[] = [];
@@ -271,16 +271,16 @@ async function converse(port: number, pieces: readonly Piece[]): Promise<string>
     }
     connection.send(piece.bytes.slice(piece.splitAt));
     if (piece.requests === 0) {
-      // No response is due: the end of the input makes the server say what it makes of this.
+      // No response is due: the end of the input makes the server respond to this.
       connection.socket.end();
       break;
     }
-    // A method that the server does not know is answered with a body.
+    // An unknown method is answered with a body.
     const methods = piece.bytes.match(/(?:^|\r\n\r\n)[^ ]*/g)?.map((text) => text.trim()) ?? [];
     for (let at = 0; at < piece.requests && isOpen; at += 1) {
       const answer = await connection.answer(methods[at] ?? 'GET');
       transcript.push(normalize(answer));
-      // An interim response comes before the one that is due.
+      // An interim response precedes the one that is due.
       if (answer.status >= 100 && answer.status < 200) at -= 1;
       isOpen = !answer.wasCut && answer.headers['connection'] !== 'close';
     }
@@ -290,7 +290,10 @@ async function converse(port: number, pieces: readonly Piece[]): Promise<string>
   return [...transcript, `then ${last}`].join('\n');
 }
 
-/** A response without what differs between two responses to one request: the date, request ids and multipart delimiters. */
+/**
+ * A response without the fields that differ between two responses to one request: the date, request ids and multipart
+ * delimiters.
+ */
 function normalize({ head, headers, body, wasCut }: RawAnswer): string {
   const named = head
     .replace(/^Date: [^\r]* GMT\r?$/im, 'Date:')
@@ -334,7 +337,7 @@ async function startPair(): Promise<Pair> {
       config: {
         cdn: { host: CDN_HOST },
         log: { access: 'none' },
-        // What is sent is complete or ended by the client; anything else must not take long.
+        // The messages are complete or ended by the client; anything else must not take long.
         limits: { headersTimeoutMs: 3000, keepAliveTimeoutMs: 20_000 },
       },
     });
@@ -359,7 +362,7 @@ async function startPair(): Promise<Pair> {
 
 const portOf = ({ listening }: TestServer): number => listening.port ?? 0;
 
-test('every response with the fast path is the one without it', { timeout: 3_600_000 }, async () => {
+test('every response with the fast path equals the one without it', { timeout: 3_600_000 }, async () => {
   const { on, off, material } = await startPair();
   const random = new Random(SEED);
   const conversations: Array<readonly Piece[]> = [];

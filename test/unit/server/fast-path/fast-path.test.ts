@@ -43,7 +43,7 @@ class Client {
     return this.#received.toString('latin1');
   }
 
-  /** Sends a request and takes its answer of `length` bytes of body away. */
+  /** Sends a request and reads its answer with `length` bytes of body. */
   async ask(request: string, length: number): Promise<{ readonly head: string; readonly body: Buffer }> {
     this.socket.write(request, 'latin1');
     let end = -1;
@@ -66,7 +66,7 @@ async function closeOf({ socket }: Client): Promise<void> {
   if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
 }
 
-test('a kept connection gets verified bytes again and again, and every answer is counted', async () => {
+test('a kept connection gets verified bytes repeatedly, and every answer is counted', async () => {
   const { cdn, fronted } = await start();
   const client = await connect(fronted);
   for (let round = 0; round < 5; round += 1) {
@@ -110,7 +110,7 @@ test('a cached body that the budget has no room for is sent in slices', async ()
 });
 
 test.each([
-  ['a path that is no resource', GET.replace(`/${CDN_HOST}/a.bin`, '/healthz'), '404'],
+  ['a path other than a resource', GET.replace(`/${CDN_HOST}/a.bin`, '/healthz'), '404'],
   ['an Authorization field', GET.replace('Host', 'Authorization: Basic eDp5\r\nHost'), '200'],
   ['a cookie', GET.replace('Host', 'Cookie: a=b\r\nHost'), '200'],
   ['a token in the query', GET.replace('a.bin', 'a.bin?svc_token=x'), '200'],
@@ -126,7 +126,7 @@ test.each([
   client.socket.destroy();
 });
 
-test('damage turns fast answers into 503 at once, for the same connection', async () => {
+test('damage turns fast answers into 503 immediately, on the same connection', async () => {
   const { cdn, fronted } = await start();
   const client = await connect(fronted);
   for (let round = 0; round < 4; round += 1) await client.ask(GET, small.length);
@@ -170,7 +170,7 @@ test('a release switch changes the next answer', async () => {
   client.socket.destroy();
 });
 
-test('pipelined requests behind fast answers are answered in order', async () => {
+test('pipelined requests after fast answers are answered in order', async () => {
   const { fronted } = await start();
   const client = await connect(fronted);
   await client.ask(GET, small.length);
@@ -202,7 +202,7 @@ test('an idle kept connection is closed', async () => {
   await until(() => fronted.fastPath?.connections === 0);
 });
 
-test('a client that ends its half or goes away leaves nothing behind', async () => {
+test('a client that half-closes or disconnects leaves nothing behind', async () => {
   const { cdn, fronted } = await start();
   const half = await connect(fronted);
   await half.ask(GET, small.length);
@@ -218,14 +218,14 @@ test('a client that ends its half or goes away leaves nothing behind', async () 
   expect(cdn.handler.parts.drainWatch.watched).toBe(0);
 });
 
-test('a response that is cut counts its own bytes, not those of the response before it', async () => {
+test('a response that is cut counts its own bytes, not those of the previous response', async () => {
   const { fronted } = await start();
   const socket = await openSocket(fronted.port);
   socket.on('error', () => undefined);
   socket.pause();
   socket.write(GET);
   await until(() => fronted.fast.length === 1);
-  // Until the network takes no more of what nobody reads.
+  // Until the network accepts no more unread bytes.
   for (let isStalled = false; !isStalled;) {
     const before = fronted.fast.length;
     socket.write(`GET /${CDN_HOST}/big.bin HTTP/1.1\r\nHost: h\r\n\r\n`);

@@ -42,7 +42,7 @@ async function ready(
   return { ...server, official };
 }
 
-/** Asks for a path and holds the answer to the contract of its operation. */
+/** Requests a path and checks the answer against the contract of its operation. */
 async function ask(
   server: TestServer,
   operation: keyof typeof PUBLIC_OPERATIONS,
@@ -89,7 +89,7 @@ describe('the public routes of a distributable release', () => {
     expect([response.status, await response.text()]).toEqual([200, 'excel bytes']);
   });
 
-  it('tell launchers what they check: CRC-64 and sizes as decimal text, from the right root', async () => {
+  it('give launchers the data that they check: CRC-64 and sizes as decimal text, from the right root', async () => {
     const server = await ready();
     const { body } = await ask(server, 'getLauncherBootstrap');
     const { source, file } = body as { source: string; file: object[] };
@@ -179,17 +179,17 @@ describe('methods, paths and queries', () => {
     }
   });
 
-  it('answer whatever the query is where no 400 is declared', async () => {
+  it('ignore any query where no 400 is declared', async () => {
     const server = await ready();
     for (const [name, { answers }] of Object.entries(PUBLIC_OPERATIONS)) {
       const operation = name as keyof typeof PUBLIC_OPERATIONS;
       if (operation === 'getResource' || answers[200]?.kind !== 'json' || 400 in answers) continue;
-      // Holds the status to those of the operation.
+      // Checks the status against those of the operation.
       expect((await ask(server, operation, '?verbose=%zz&%ff')).status).toBeLessThan(400);
     }
   });
 
-  it('refuse what is not served, malformed escapes and bad parameters', async () => {
+  it('refuse unknown paths, malformed escapes and bad parameters', async () => {
     const server = await ready();
     const problem = async (path: string): Promise<[number, string]> => {
       const response = await fetch(server.url + path, { headers: { 'x-request-id': 'id-of-the-test' } });
@@ -214,7 +214,7 @@ describe('methods, paths and queries', () => {
 });
 
 describe('/v1/distribution', () => {
-  it('reads one entry again and says what it found', async () => {
+  it('reads one entry again and reports the result', async () => {
     const server = await ready();
     const { body } = await ask(server, 'getDistribution', '?destination=TableBundles%2FExcel.zip');
     expect(body).toMatchObject({
@@ -227,7 +227,7 @@ describe('/v1/distribution', () => {
     expect(unknown.status).toBe(404);
   });
 
-  it('finds a flipped bit, and takes the release away from every route until it is repaired', async () => {
+  it('finds a flipped bit, and withdraws the release from every route until it is repaired', async () => {
     const server = await ready();
     const path = server.store.pathOf('excel bytes');
     await writeFile(path, 'exceL bytes');
@@ -252,7 +252,7 @@ describe('/v1/distribution', () => {
     expect((await ask(server, 'getDistribution', '?destination=TableBundles%2FExcel.zip')).status).toBe(200);
   });
 
-  it('asks the daemon about a release that is not served, and says so when it cannot', async () => {
+  it('asks the daemon about a release that is not served, and reports when it cannot', async () => {
     const server = await ready();
     expect((await ask(server, 'getDistribution', '?release_id=1.0')).status).toBe(503);
     expect((await ask(server, 'listReleases')).status).toBe(503);
@@ -277,7 +277,7 @@ describe('a server without a distributable release', () => {
       503,
       'AttestationUnavailable',
     ]);
-    // Neither a probe nor a launcher is refused for its query.
+    // Neither a probe nor a launcher is refused because of its query.
     expect((await ask(server, 'getReadiness', '?verbose=a&verbose=false')).status).toBe(503);
     expect((await ask(server, 'getLauncherConfigJson', '?version=a&version=b')).status).toBe(200);
     const bootstrap = await ask(server, 'getBootstrap');
@@ -303,11 +303,11 @@ describe('a server without a distributable release', () => {
 
 describe('a daemon that fails', () => {
   it.each(['hang', 'drip', 'garbage', 'huge', 'refuse'] as const)(
-    'by %s leaves readiness alone while the attestation is valid, and shows in the health',
+    'by %s does not affect readiness while the attestation is valid, and is visible in the health',
     async (fault) => {
       const server = await ready();
       server.daemon.setFault(fault);
-      // The poll that waits is answered; the one after it meets the fault.
+      // The waiting poll is answered; the next one meets the fault.
       server.daemon.setEnvelope(
         server.store.attest({ version: 2, issuedAt: now(), official: server.official }),
       );
@@ -321,7 +321,7 @@ describe('a daemon that fails', () => {
 });
 
 describe('auth.public = token', () => {
-  it('asks for a token everywhere but on probes and launcher envelopes', async () => {
+  it('requires a token everywhere except on probes and launcher envelopes', async () => {
     const server = await ready();
     const file = `${server.store.root}/token`;
     await writeFile(file, 'secret-token\n');

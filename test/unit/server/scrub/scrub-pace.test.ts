@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { restAfter, ScrubPace } from '../../../../src/server/scrub/scrub-pace.ts';
 
-test('property: neither the bytes a second nor the share of the time are exceeded, and load only slows down', () => {
+test('property: neither the bytes per second nor the share of the time are exceeded, and load only slows down', () => {
   fc.assert(
     fc.property(
       fc.record({ bytes: fc.nat(2 ** 20), ms: fc.double({ min: 0, max: 100, noNaN: true }) }),
@@ -24,7 +24,7 @@ test('property: neither the bytes a second nor the share of the time are exceede
   );
 });
 
-test('rests are saved up until they are worth a timer, and none is lost', () => {
+test('pauses accumulate until they are worth a timer, and none is lost', () => {
   const pace = new ScrubPace();
   const pauses = Array.from({ length: 100 }, () => pace.pauseFor(3));
   expect(pauses.filter((pause) => pause > 0).every((pause) => pause >= 20)).toBe(true);

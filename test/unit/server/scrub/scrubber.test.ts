@@ -22,7 +22,7 @@ import { until } from '../../../support/until.ts';
 
 const MIB = 1024 * 1024;
 
-/** A scrub over a real store, whose time the test moves. */
+/** A scrub over a real store, with a clock that the test moves. */
 interface ScrubBench {
   readonly root: string;
   readonly clock: FakeClock;
@@ -117,14 +117,14 @@ async function rot(path: string, position: number): Promise<void> {
   await file.close();
 }
 
-test('a pass reads every distinct object once, and the next one begins after a rest', async () => {
+test('a pass reads every distinct object once, and the next one begins after a pause', async () => {
   const twin = patternBytes(500, 77);
   const bench = await startBench({ files: [twin, twin, patternBytes(3 * MIB + 5, 3), Buffer.alloc(0)] });
   const other = fakeRelease({ releaseId: 'r0', role: 'retained', entries: [bench.entries[2]!] });
   bench.serving.serve([...bench.serving.state().byReleaseId.values(), other]);
   bench.scrubber.start();
   await until(async () => (await bench.metric('objects_total')) === 3);
-  // Two small ones, and the large one by its four blocks.
+  // Two small ones, and the four blocks of the large one.
   await until(async () => (await bench.metric('completed_timestamp_seconds')) === bench.clock.now() / 1000);
   expect(bench.hashed).toHaveLength(6);
   expect(await bench.metric('bytes_total')).toBe(3 * MIB + 5 + 500);
@@ -134,7 +134,7 @@ test('a pass reads every distinct object once, and the next one begins after a r
   expect(await bench.metric('damage_total')).toBe(0);
 });
 
-describe('damage in what nobody asked for', () => {
+describe('damage in an object that nobody requested', () => {
   test.each<[string, string, (bench: ScrubBench) => Promise<void>]>([
     ['a flipped bit', 'damaged', async (bench) => await rot(bench.pathOf(0), 99)],
     [
@@ -157,11 +157,11 @@ describe('damage in what nobody asked for', () => {
     expect(bench.serving.reports).toHaveLength(1);
     expect(bench.serving.reports[0]).toMatchObject({ kind });
     expect(await bench.metric('damage_total')).toBe(1);
-    // It goes on: the rest was looked at too.
+    // It continues: the rest was checked too.
     expect(await bench.metric('objects_total')).toBe(2);
   });
 
-  test('is none when the object was repaired while it was read', async () => {
+  test('is not reported when the object was repaired while it was read', async () => {
     const bytes = patternBytes(1000);
     const bench = await startBench({
       files: [bytes],
@@ -180,7 +180,7 @@ describe('damage in what nobody asked for', () => {
     expect(bench.serving.reports).toEqual([]);
   });
 
-  test('is none when its release is no longer served', async () => {
+  test('is not reported when its release is no longer served', async () => {
     const bench = await startBench({
       files: [patternBytes(1000)],
       pool: (pool) => ({
@@ -196,7 +196,7 @@ describe('damage in what nobody asked for', () => {
     expect(bench.serving.reports).toEqual([]);
   });
 
-  test('is none when the process is out of descriptors: it is tried again, then left out', async () => {
+  test('is not reported when the process is out of descriptors: the read is retried, then skipped', async () => {
     let calls = 0;
     const bench = await startBench({
       files: [patternBytes(1000), patternBytes(1001)],
@@ -217,7 +217,7 @@ describe('damage in what nobody asked for', () => {
 });
 
 describe('the place', () => {
-  test('is kept in its file: after a restart the pass goes on and ends where it began', async () => {
+  test('is kept in its file: after a restart the pass resumes and ends where it began', async () => {
     const root = await temporaryDirectory();
     const path = join(await temporaryDirectory(), 'scrub.json');
     const store = (): ScrubStateStore => createScrubStateFile({ path, logger: createSilentLogger() });
@@ -238,7 +238,7 @@ describe('the place', () => {
   });
 
   test.each(['', '{}', '{"format":"slipway-scrub","version":1,"steps_done":999}', '\0'.repeat(100)])(
-    'in a file that is none (%j) is anywhere',
+    'in a malformed file (%j) is arbitrary',
     async (text) => {
       const path = join(await temporaryDirectory(), 'scrub.json');
       await writeFile(path, text);
@@ -248,13 +248,13 @@ describe('the place', () => {
       bench.scrubber.start();
       await bench.passes(1);
       expect(bench.hashed).toHaveLength(20);
-      // The middle of all digests is where this bench begins.
+      // This bench begins at the middle of all digests.
       expect(bench.hashed[0]! >= '80').toBe(true);
       expect(bench.hashed.at(-1)! < '80').toBe(true);
     },
   );
 
-  test('cannot be saved: the scrub goes on', async () => {
+  test('cannot be saved: the scrub continues', async () => {
     const bench = await startBench({
       store: (root) =>
         createScrubStateFile({ path: join(root, 'no', 'such', 'folder'), logger: createSilentLogger() }),
@@ -274,10 +274,10 @@ describe('the pace', () => {
     return (bench.clock.monotonic() - begun) / 1000;
   }
 
-  test('keeps to the bytes a second, also within one object, and slows down under load', async () => {
+  test('keeps to the bytes per second, also within one object, and slows down under load', async () => {
     expect(await secondsForPass({ bytesPerSecond: MIB })).toBeGreaterThan(3);
     expect(await secondsForPass({ bytesPerSecond: MIB, load: () => 0.5 })).toBeGreaterThan(6);
-    // A server that is busy all the time is looked through all the same.
+    // A server that is always busy is still checked completely.
     expect(await secondsForPass({ bytesPerSecond: MIB, load: () => 1 })).toBeGreaterThan(40);
   });
 

@@ -21,7 +21,7 @@ interface Bench {
   readonly requests: string[][];
   readonly posted: ReportedObject[];
   isDaemonAway: boolean;
-  /** Called while a request is on its way. */
+  /** Called while a request is in progress. */
   onPost: () => void;
 }
 
@@ -63,7 +63,7 @@ function reportOf(name: string, kind: DamageReport['kind'] = 'damaged'): DamageR
 }
 
 describe('the damage sender', () => {
-  it('sends changes of the same moment in one request, and each change once', async () => {
+  it('sends concurrent changes in one request, and each change once', async () => {
     const { serving, clock, requests, posted } = start();
     serving.reportDamage(reportOf('a'));
     serving.reportDamage(reportOf('b'));
@@ -83,7 +83,7 @@ describe('the damage sender', () => {
     expect(requests).toEqual([]);
   });
 
-  it('sends again what is still damaged, a bounded number of times', async () => {
+  it('sends repeated damage a bounded number of times', async () => {
     const { serving, clock, requests } = start();
     serving.reportDamage(reportOf('a'));
     serving.reportDamage(reportOf('b'));
@@ -111,7 +111,7 @@ describe('the damage sender', () => {
     expect(bench.requests.slice(failed)).toEqual([['a', 'b']]);
   });
 
-  it('does not send what became sound while the daemon was away', async () => {
+  it('does not send damage that was repaired while the daemon was away', async () => {
     const bench = start();
     bench.isDaemonAway = true;
     bench.serving.reportDamage(reportOf('a'));
@@ -123,7 +123,7 @@ describe('the damage sender', () => {
     expect(bench.requests).toHaveLength(before);
   });
 
-  it('sends a report that changed while it was on its way once more', async () => {
+  it('sends a report again that changed during the request', async () => {
     const bench = start();
     let isFirst = true;
     bench.onPost = () => {
@@ -135,7 +135,7 @@ describe('the damage sender', () => {
     expect(bench.posted.map(({ kind }) => kind)).toEqual(['damaged', 'missing']);
   });
 
-  it('splits what is too much for one request, and remembers a bounded number of objects', async () => {
+  it('splits reports that are too many for one request, and remembers a bounded number of objects', async () => {
     const { serving, clock, requests, posted } = start();
     for (let at = 0; at < SENDER_OBJECTS_MAX + 500; at += 1) serving.reportDamage(reportOf(`file ${at}`));
     await clock.advance(1000);
@@ -143,7 +143,7 @@ describe('the damage sender', () => {
     expect(new Set(posted.map(({ blake3 }) => blake3)).size).toBe(SENDER_OBJECTS_MAX);
   });
 
-  it('shortens a message that is longer than the protocol allows', async () => {
+  it('shortens a message that exceeds the limit of the protocol', async () => {
     const { serving, clock, posted } = start();
     serving.reportDamage({ ...reportOf('a'), message: 'x'.repeat(5000) });
     await clock.advance(1000);

@@ -83,14 +83,14 @@ const envelope = (etag: string | null): AttestationAnswer => ({
 const down = new DaemonUnavailable('unreachable', 'down');
 
 describe('polling the daemon', () => {
-  it('sends the etag it holds and polls again at once after something new', async () => {
+  it('sends the etag it holds and polls again immediately after a new attestation', async () => {
     const bench = new Bench(envelope('"1"'), envelope('"2"'));
     await bench.run(0);
     expect(bench.polls.map(({ etag }) => etag)).toEqual([null, '"1"', '"2"']);
     await bench.refresher.stop();
   });
 
-  it('backs off while the daemon fails, up to a limit, and forgets that at the first success', async () => {
+  it('backs off while the daemon fails, up to a limit, and resets at the first success', async () => {
     const bench = new Bench(down, down, down, down, down, down, down, down, { kind: 'none' }, down);
     await bench.run(120_000);
     const waits = bench.polls.slice(1).map(({ at }, i) => at - (bench.polls[i]?.at ?? 0));
@@ -98,7 +98,7 @@ describe('polling the daemon', () => {
     await bench.refresher.stop();
   });
 
-  it('tells how the refresh goes', async () => {
+  it('reports the state of the refresh', async () => {
     const bench = new Bench(down, down);
     await bench.run(600);
     expect(bench.refresher.diagnostics()).toMatchObject({
@@ -109,7 +109,7 @@ describe('polling the daemon', () => {
     await bench.refresher.stop();
   });
 
-  it('asks afresh after a refused envelope, without hammering the daemon', async () => {
+  it('sends a request without an etag after a refused envelope, without hammering the daemon', async () => {
     const bench = new Bench(envelope('"1"'), envelope('"1"'), envelope('"1"'));
     bench.offerOutcome = 'refused';
     await bench.run(3_999);
@@ -124,14 +124,14 @@ describe('polling the daemon', () => {
     await bench.refresher.stop();
   });
 
-  it('does not spin when the daemon answers unchanged at once', async () => {
+  it('does not spin when the daemon answers unchanged immediately', async () => {
     const bench = new Bench(...Array.from({ length: 100 }, (): Step => ({ kind: 'unchanged' })));
     await bench.run(1_000);
     expect(bench.polls.length).toBeLessThanOrEqual(5);
     await bench.refresher.stop();
   });
 
-  it('ends a poll that hangs when the volume is another store, and asks afresh', async () => {
+  it('ends a poll that hangs when the volume is another store, and polls without an etag', async () => {
     const bench = new Bench(envelope('"1"'), 'hang');
     await bench.run(0);
     bench.volumeChanged = true;
@@ -143,7 +143,7 @@ describe('polling the daemon', () => {
 });
 
 describe('looking at the volume', () => {
-  it('goes on while a poll hangs: every 10 s, every 2 s in trouble, at once when woken', async () => {
+  it('continues while a poll hangs: every 10 s, every 2 s in trouble, immediately when woken', async () => {
     const bench = new Bench('hang');
     await bench.run(10_000);
     expect(bench.looks).toEqual([0, 0, 10_000]);

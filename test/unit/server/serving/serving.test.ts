@@ -30,7 +30,7 @@ const entry = (name: string, letter: string): ManifestEntry => ({
 
 const ENTRIES = [entry('a', 'a'), entry('b', 'b')];
 
-/** A serving whose volume, loads and objects the test decides on. */
+/** A serving whose volume, loads and objects the test controls. */
 class Bench {
   readonly clock = new FakeClock();
   readonly verdicts: string[] = [];
@@ -154,7 +154,7 @@ async function served(): Promise<{ bench: Bench; first: AttestedRelease }> {
   return { bench, first };
 }
 
-describe('what is served', () => {
+describe('the served state', () => {
   it('starts with nothing and becomes distributable when the attested snapshot is loaded', async () => {
     const bench = new Bench();
     expect(bench.verdict().reason).toBe('AttestationUnavailable');
@@ -186,7 +186,7 @@ describe('what is served', () => {
     expect(bench.verdict().attestation?.version).toBe(2);
   });
 
-  it('expires on time and is believed again only with a newer attestation', async () => {
+  it('expires on time and is trusted again only with a newer attestation', async () => {
     const { bench, first } = await served();
     await bench.clock.advance(599_999);
     expect(bench.verdict().distributable).toBe(true);
@@ -207,7 +207,7 @@ describe('what is served', () => {
     expect(bench.verdict().distributable).toBe(true);
   });
 
-  it('refuses a roll-back and keeps what it has', async () => {
+  it('refuses a roll-back and keeps its state', async () => {
     const { bench, first } = await served();
     bench.offer(5, { official: first });
     expect(bench.offer(4, { official: null })).toBe('refused');
@@ -216,7 +216,7 @@ describe('what is served', () => {
 });
 
 describe('switching releases', () => {
-  it('keeps the old pair while the new one is read, then switches everything at once', async () => {
+  it('keeps the old pair while the new one is read, then switches everything in one step', async () => {
     const { bench, first } = await served();
     const second = bench.release('r2');
     const logged = bench.verdicts.length;
@@ -233,7 +233,7 @@ describe('switching releases', () => {
     expect(bench.verdicts.slice(logged)).toEqual(['official ok']);
   });
 
-  it('lets go of the old release at once when the new attestation withdraws the channel', async () => {
+  it('drops the old release immediately when the new attestation withdraws the channel', async () => {
     const { bench, first } = await served();
     const second = bench.release('r2');
     const held = bench.serving.state().current.official;
@@ -246,7 +246,7 @@ describe('switching releases', () => {
     expect(bench.verdict().reason).toBe('SnapshotLoading');
   });
 
-  it('lets go at once when versions were missed and the release is not named any more', async () => {
+  it('drops a release immediately when versions were missed and it is no longer named', async () => {
     const { bench } = await served();
     bench.offer(5, { official: bench.release('r2') });
     expect(bench.verdict().reason).toBe('SnapshotLoading');
@@ -285,7 +285,7 @@ describe('switching releases', () => {
     expect(bench.verdict('official').distributable).toBe(true);
   });
 
-  it('serves a retained release until its time is over', async () => {
+  it('serves a retained release until its retention ends', async () => {
     const { bench, first } = await served();
     const second = bench.release('r2');
     bench.loadable(second);
@@ -305,7 +305,7 @@ describe('switching releases', () => {
 });
 
 describe('trouble', () => {
-  it('counts missing entries and recovers when they are back', async () => {
+  it('counts missing entries and recovers when they are restored', async () => {
     const bench = new Bench();
     const first = bench.release('r1');
     bench.loadable(first, 'official', [0, 1]);
@@ -324,7 +324,7 @@ describe('trouble', () => {
     expect(bench.serving.hasTrouble()).toBe(false);
   });
 
-  it('believes a damage report for every release with that digest until the object is sound', async () => {
+  it('trusts a damage report for every release with that digest until the object is sound', async () => {
     const { bench, first } = await served();
     const localized = bench.release('l1', 'localized', first);
     bench.loadable(localized, 'localized');
@@ -342,13 +342,13 @@ describe('trouble', () => {
     expect([bench.verdict().distributable, bench.verdict('localized').distributable]).toEqual([true, true]);
   });
 
-  it('forgets damage of digests that nothing holds', async () => {
+  it('forgets damage of digests that no release holds', async () => {
     const { bench } = await served();
     bench.serving.reportDamage({ destination: 'x', blake3: digestOf('f'), kind: 'damaged', message: 'bad' });
     expect([bench.verdict().distributable, bench.serving.hasTrouble()]).toEqual([true, false]);
   });
 
-  it('says that the volume is gone, and reads everything again when it is back', async () => {
+  it('reports that the volume is unavailable, and reads everything again when it is back', async () => {
     const { bench } = await served();
     expect(bench.serving.observeVolume({ ok: false, message: 'the volume is absent' })).toBe(false);
     expect(bench.verdict()).toMatchObject({ reason: 'SnapshotMissing', message: 'the volume is absent' });
@@ -358,7 +358,7 @@ describe('trouble', () => {
     expect(bench.loads).toHaveLength(2);
   });
 
-  it('believes nothing of before when the volume is another store, whose versions begin anew', async () => {
+  it('drops its earlier state when the volume is another store, whose versions start again', async () => {
     const { bench, first } = await served();
     bench.offer(9, { official: first });
     expect(bench.serving.observeVolume({ ok: true, storeId: 'other' })).toBe(true);

@@ -34,7 +34,7 @@ const REPORT: DamageReport = {
   message: 'another process found it',
 };
 
-/** One process among several: its volume and inspections are the test's. */
+/** One process of several; the test controls its volume and inspections. */
 function createProcess(
   missing: readonly number[] = [],
   index: ManifestIndex = fakeManifestIndex('r1', 'official', ENTRIES),
@@ -113,11 +113,11 @@ function createProcess(
   };
 }
 
-describe('what other processes know', () => {
-  it('counts from the first verdict on, although it was said before anything was read', async () => {
+describe('the knowledge of other processes', () => {
+  it('counts from the first verdict on, even if it arrived before anything was read', async () => {
     const { serving, load, offer, clock, inspections } = createProcess();
     serving.reportDamage(REPORT);
-    // Nothing can be said of it yet.
+    // Its state is still unknown.
     inspections.sound = true;
     await serving.recheck();
     expect([inspections.count, serving.hasTrouble()]).toEqual([0, true]);
@@ -131,7 +131,7 @@ describe('what other processes know', () => {
     expect(serving.verdict('official').distributable).toBe(true);
   });
 
-  it('is told of every change: found, of another kind, sound, and missing from the start', async () => {
+  it('includes every change: found, of another kind, sound, and missing from the start', async () => {
     const { serving, changes, load, offer, clock, inspections } = createProcess([0]);
     offer(1);
     load();
@@ -150,7 +150,7 @@ describe('what other processes know', () => {
     ]);
   });
 
-  it('is told of every attestation that is accepted, once', () => {
+  it('includes every accepted attestation, once', () => {
     const { accepted, offer } = createProcess();
     offer(1);
     offer(1);
@@ -161,7 +161,7 @@ describe('what other processes know', () => {
 });
 
 describe('much damage', () => {
-  it('costs one look through a manifest for each report, and none for each verdict', async () => {
+  it('costs one manifest scan for each report, and none for each verdict', async () => {
     const entries = Array.from({ length: 300 }, (_, at): ManifestEntry => ({
       ...ENTRIES[0]!,
       destination: destinationOf(`entry-${at}`),
@@ -190,7 +190,7 @@ describe('much damage', () => {
     expect(scans).toBe(200);
   });
 
-  it('that is known when a manifest is read is looked for in one scan', () => {
+  it('that is known when a manifest is read is found in one scan', () => {
     const index = fakeManifestIndex('r1', 'official', ENTRIES);
     let scans = 0;
     const counted: ManifestIndex = {
@@ -211,7 +211,7 @@ describe('much damage', () => {
 });
 
 describe('a recheck of damage', () => {
-  it('waits until the manifests are read, and drops damage that nothing readable holds after that', async () => {
+  it('waits until the manifests are read, and drops damage that no readable manifest holds', async () => {
     const { serving, fail, offer, clock, inspections } = createProcess();
     serving.reportDamage(REPORT);
     await serving.recheck();

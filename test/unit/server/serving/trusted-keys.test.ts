@@ -15,7 +15,7 @@ function key(): TrustedKey {
 }
 
 describe('the ring of trusted keys', () => {
-  it('follows its files, keeps the last good keys, and tells each problem once', async () => {
+  it('follows its files, keeps the last good keys, and reports each problem once', async () => {
     const [one, two] = [key(), key()];
     let found: Result<readonly TrustedKey[], readonly string[]> = success([one]);
     const log: string[] = [];
@@ -44,7 +44,7 @@ describe('the ring of trusted keys', () => {
 });
 
 describe('an accepted attestation', () => {
-  it('is void with its version once no trusted key signed it, and only then', () => {
+  it('is void with its version exactly when no trusted key signed it', () => {
     let trusted = ['leaked', 'good'];
     let next = { version: 1_000_000, signers: ['leaked', 'good'] };
     const verify = (): Result<VerifiedAttestation, Refusal> => {

@@ -12,7 +12,7 @@ import type { WorkerProcess } from '../../../../src/server/workers/worker-proces
 import type { PrimaryMessage, WorkerMessage } from '../../../../src/server/workers/worker-messages.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 
-/** A worker that does what the test says. */
+/** A worker that a test controls. */
 class FakeWorker implements WorkerProcess {
   readonly pid: number;
   readonly received: PrimaryMessage[] = [];
@@ -43,7 +43,7 @@ class FakeWorker implements WorkerProcess {
     this.exit = listener;
   }
 
-  /** As a worker that comes up. */
+  /** As a worker that has started. */
   listen(): void {
     this.say({ kind: 'slipway:hello' });
     this.say({ kind: 'slipway:listening', url: 'http://127.0.0.1:1', hashing: 'native' });
@@ -91,7 +91,7 @@ function createBench(): { supervisor: Supervisor; workers: FakeWorker[]; clock: 
 async function startBench(): Promise<ReturnType<typeof createBench>> {
   const bench = createBench();
   const started = bench.supervisor.start();
-  // The list grows: the others are started when the first listens.
+  // The list grows: the others start when the first one listens.
   for (const worker of bench.workers) worker.listen();
   await started;
   return bench;
@@ -123,7 +123,7 @@ describe('the supervisor', () => {
     await expect(started).rejects.toMatchObject({ code: 78 });
   });
 
-  it('starts a worker that died again, later each time it dies soon, with the same number', async () => {
+  it('restarts a worker that died, with a growing delay if it dies soon, under the same number', async () => {
     const { supervisor, workers, clock } = await startBench();
     const waits: number[] = [];
     for (let death = 0; death < 9; death += 1) {
@@ -138,7 +138,7 @@ describe('the supervisor', () => {
     }
     expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
     expect(supervisor.restarts).toBe(9);
-    // One that has lived long begins anew.
+    // After a long life the delay starts again.
     await clock.advance(61_000);
     workers.at(-1)!.exit({ code: 1, signal: null });
     const before = workers.length;
@@ -146,7 +146,7 @@ describe('the supervisor', () => {
     expect(workers).toHaveLength(before + 1);
   });
 
-  it('tells the others at once what one found, and those that start later too, until it is sound', async () => {
+  it("notifies the others immediately of a worker's finding, and later workers too, until it is sound", async () => {
     const { workers, clock } = await startBench();
     workers[1]!.say(found);
     expect(workers.map((worker) => worker.of('slipway:damage').length)).toEqual([1, 0, 1]);
@@ -162,13 +162,13 @@ describe('the supervisor', () => {
     expect(workers[4]!.of('slipway:start')[0]!.damage).toEqual([]);
   });
 
-  it('passes the newest accepted attestation on, also to those that start later', async () => {
+  it('passes on the newest accepted attestation, also to workers that start later', async () => {
     const { workers, clock } = await startBench();
     const accept = (worker: FakeWorker, version: number, storeId = 'store'): void => {
       worker.say({ kind: 'slipway:attestation', attestation: { storeId, version, envelope: `${version}` } });
     };
     accept(workers[0]!, 7);
-    // What the others accept then is the same, or older; nothing comes back.
+    // The others then accept the same or an older one; nothing is sent back.
     accept(workers[1]!, 7);
     accept(workers[2]!, 6);
     expect(workers.map((worker) => worker.of('slipway:attestation').length)).toEqual([0, 1, 1]);
@@ -179,12 +179,12 @@ describe('the supervisor', () => {
       attestation: { version: 7 },
       isReplacement: true,
     });
-    // Another store begins anew.
+    // Another store starts again.
     accept(workers[0]!, 1, 'other');
     expect(workers[2]!.of('slipway:attestation').at(-1)!.attestation).toMatchObject({ version: 1 });
   });
 
-  it('collects the metrics of all, without one that hangs or dies meanwhile', async () => {
+  it('collects the metrics of all, without a worker that hangs or dies meanwhile', async () => {
     const { supervisor, workers, clock } = await startBench();
     const answer = (worker: FakeWorker): void => {
       worker.say({ kind: 'slipway:metrics', id: worker.of('slipway:metrics').at(-1)!.id, metrics: [] });
@@ -205,11 +205,11 @@ describe('the supervisor', () => {
     expect(await withoutDead).toHaveLength(2);
   });
 
-  it('kills a worker that hangs, and starts it again', async () => {
+  it('kills a worker that hangs, and restarts it', async () => {
     const { workers, clock } = await startBench();
     workers[1]!.hangs = true;
     await clock.advance(25_000);
-    // It is only slow.
+    // This one is only slow.
     workers[1]!.say({ kind: 'slipway:pong' });
     await clock.advance(25_000);
     expect(workers.map(({ killed }) => killed)).toEqual([false, false, false]);
@@ -218,7 +218,7 @@ describe('the supervisor', () => {
     expect(workers).toHaveLength(4);
   });
 
-  it('lets all of them end in order, and starts none again', async () => {
+  it('stops all of them cleanly, and restarts none', async () => {
     const { supervisor, workers, clock } = await startBench();
     workers[0]!.exit({ code: 1, signal: null });
     const stopped = supervisor.stop('SIGTERM', new AbortController().signal);
@@ -229,7 +229,7 @@ describe('the supervisor', () => {
     expect(workers).toHaveLength(3);
   });
 
-  it('kills what does not end in time, and says so', async () => {
+  it('kills a worker that does not end in time, and reports it', async () => {
     const { supervisor, workers } = await startBench();
     const cut = new AbortController();
     const stopped = supervisor.stop('SIGTERM', cut.signal);

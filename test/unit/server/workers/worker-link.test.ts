@@ -31,7 +31,7 @@ const START = {
   isReplacement: false,
 } as const;
 
-/** What a worker shares with the others, over a serving that only writes down. */
+/** The shared state of a worker, over a serving that only records. */
 function sharedServing(): {
   serving: SharedServingParts['serving'];
   reports: DamageReport[];
@@ -81,7 +81,7 @@ function createBench(): {
 }
 
 describe('the link of a worker', () => {
-  it('asks what to run, and only the first worker runs the scrub', async () => {
+  it('gets its role from the first process, and only the first worker runs the scrub', async () => {
     for (const slot of [0, 1]) {
       const { link, sent, tell } = createBench();
       expect(sent).toEqual([{ kind: 'slipway:hello' }]);
@@ -95,7 +95,7 @@ describe('the link of a worker', () => {
     }
   });
 
-  it('begins with what the others accepted last, and tells what is accepted here', async () => {
+  it('begins with the last attestation that the others accepted, and reports those accepted here', async () => {
     const { link, sent, tell } = createBench();
     const attestation = {
       storeId: 'store',
@@ -114,11 +114,11 @@ describe('the link of a worker', () => {
     expect(offered).toEqual(['signed']);
   });
 
-  it('passes on what is found here, and never back what the others found', async () => {
+  it('passes on its own findings, and never those of the others', async () => {
     const { link, sent, tell } = createBench();
     tell({ ...START, damage: [reportOf('a')] });
     const start = await link.start();
-    // Before the server is put together, and after.
+    // Before the server is assembled, and after.
     tell({ kind: 'slipway:damage', change: { blake3: reportOf('b').blake3, report: reportOf('b') } });
     tell({ kind: 'slipway:damage', change: { blake3: reportOf('a').blake3, report: null } });
     const { serving, reports, report } = sharedServing();
@@ -136,7 +136,7 @@ describe('the link of a worker', () => {
     expect(woken).toBe(1);
   });
 
-  it('answers that it is alive', () => {
+  it('answers a ping', () => {
     const { sent, tell } = createBench();
     tell({ kind: 'slipway:ping' });
     expect(sent.at(-1)).toEqual({ kind: 'slipway:pong' });
@@ -158,7 +158,7 @@ describe('the link of a worker', () => {
     });
   });
 
-  it('hears that it is to end, whenever that is said', async () => {
+  it('stops when it receives the stop message, at any time', async () => {
     const early = createBench();
     early.tell({ kind: 'slipway:stop', reason: 'no' });
     expect(await early.link.start()).toBeNull();

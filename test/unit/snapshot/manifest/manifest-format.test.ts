@@ -20,7 +20,7 @@ const scanned = (text: string): boolean => {
   return new ManifestScanner().scan(bytes, 2, 2 + Buffer.byteLength(text));
 };
 
-/** Lines that are no entry, each with what is wrong with it. */
+/** Invalid entry lines, each with its error. */
 const REFUSED: readonly (readonly [string, string])[] = [
   ['not an object', '[]'],
   ['not JSON', line.slice(0, -1)],
@@ -59,7 +59,7 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['a media type with a line break', line.replace('application/octet-stream', 'a/b\\nX: y')],
   ['blocks on a small entry', renderManifestEntry({ ...small, blocks: sampleDigest('x') })],
   ['no blocks on a large entry', line.replace('1048576', '1048577')],
-  ['blocks that are no digest', renderManifestEntry(large).replace(large.blocks ?? '', 'x')],
+  ['blocks that are not a digest', renderManifestEntry(large).replace(large.blocks ?? '', 'x')],
 ];
 
 /** Entries that are valid in odd ways. */
@@ -86,14 +86,14 @@ describe('entry lines', () => {
     expect(scanned(text)).toBe(false);
   });
 
-  it.each(ACCEPTED)('reads what it wrote: $destination', (entry) => {
+  it.each(ACCEPTED)('reads its own output: $destination', (entry) => {
     const text = renderManifestEntry(entry);
     expect(parseManifestEntry(text)).toEqual({ ok: true, value: entry });
-    // What needs an escape is left to the parser.
+    // Lines with an escape are left to the parser.
     expect(scanned(text)).toBe(!text.includes('\\'));
   });
 
-  it('is scanned as it is parsed, whatever byte is changed', () => {
+  it('is scanned as it is parsed, whichever byte is changed', () => {
     for (const entry of [small, large]) {
       const bytes = Buffer.from(renderManifestEntry(entry));
       for (let at = 0; at < bytes.length; at += 1) {
@@ -119,7 +119,7 @@ describe('the header line', () => {
   });
   const text = renderManifestHeader(header);
 
-  it('reads what it wrote', () => {
+  it('reads its own output', () => {
     expect(parseManifestHeader(text)).toEqual({ ok: true, value: header });
     expect(parseManifestHeader(renderManifestHeader(sampleHeader([]))).ok).toBe(true);
   });

@@ -16,7 +16,7 @@ function indexOf(entries: readonly ManifestEntry[]): ManifestIndex {
   return indexEntries(sampleHeader(entries, { channel: 'localized' }), SAMPLE_SNAPSHOT, entries);
 }
 
-/** Destinations as releases have them, and as an attacker would choose them. */
+/** Destinations as in real releases, and as an attacker would choose them. */
 const destinations = fc
   .uniqueArray(
     fc.oneof(
@@ -31,7 +31,7 @@ const destinations = fc
   .map((texts) => texts.filter((text) => parseDestination(text).ok));
 
 describe('ManifestIndex', () => {
-  it('finds and gives back exactly what a Map of the same entries has', () => {
+  it('finds and returns exactly the entries of a Map of the same entries', () => {
     fc.assert(
       fc.property(
         destinations,
@@ -64,7 +64,7 @@ describe('ManifestIndex', () => {
     );
   });
 
-  it('takes a lone surrogate for no destination, though its bytes would be those of U+FFFD', () => {
+  it('rejects a lone surrogate as destination, although its bytes would be those of U+FFFD', () => {
     const index = indexOf([sampleEntry('a\ufffd')]);
     expect(index.find('a\ufffd')).toBe(0);
     expect(index.find('a\ud800')).toBe(-1);
@@ -124,7 +124,7 @@ describe('ManifestIndex', () => {
     expect(() => indexOf([sampleEntry('😀'), sampleEntry('\ufffd')])).toThrow('byte order');
   });
 
-  it('costs at most 65 bytes an entry when destinations share their beginnings', () => {
+  it('costs at most 65 bytes per entry when destinations share their beginnings', () => {
     const entries = sortEntries(
       Array.from({ length: 20_000 }, (_, i) =>
         sampleEntry(`a/folder/of/some/depth/with/a/long/name/file-${i}`, { size: 1 }),

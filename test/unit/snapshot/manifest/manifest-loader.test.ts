@@ -26,7 +26,7 @@ afterAll(async () => {
   await pool.close();
 });
 
-/** Puts bytes where the manifest with their digest belongs. */
+/** Writes bytes to the path of the manifest with their digest. */
 async function putManifest(root: string, bytes: string | Buffer): Promise<SnapshotId> {
   const digest = blake3Hex(Buffer.from(bytes));
   await mkdir(`${root}/manifests`, { recursive: true });
@@ -44,7 +44,7 @@ async function load(root: string, snapshotId: SnapshotId): Promise<readonly Mani
 }
 
 describe('loadManifest', () => {
-  it('reads what was written, over many reads of the file and with escapes in between', async () => {
+  it('reads its own output, over many reads of the file and with escapes in between', async () => {
     const root = await temporaryDirectory();
     const names = Array.from({ length: 5000 }, (_, i) =>
       i % 100 === 0 ? `with "quotes"/日本語 ${i}` : `folder/${'x'.repeat(i % 200)}/file-${i}`,
@@ -88,8 +88,8 @@ describe('loadManifest', () => {
       'with a control character',
       Buffer.from(manifestText([sampleEntry('aXb', { size: 1 })]).replace('aXb', 'a\u0000b'), 'latin1'),
     ],
-    ['with bytes that are no UTF-8', Buffer.from(manifestText([sampleEntry('aéb', { size: 1 })]), 'latin1')],
-  ])('refuses a manifest %s as damaged, though its digest is right', async (_, bytes) => {
+    ['with bytes that are not UTF-8', Buffer.from(manifestText([sampleEntry('aéb', { size: 1 })]), 'latin1')],
+  ])('refuses a manifest %s as damaged, although its digest is right', async (_, bytes) => {
     const root = await temporaryDirectory();
     const snapshotId = await putManifest(root, bytes);
     await expect(load(root, snapshotId)).rejects.toMatchObject({ name: 'SnapshotFault', kind: 'damaged' });
@@ -110,7 +110,7 @@ describe('loadManifest', () => {
     await expect(load(root, snapshotId)).rejects.toBeInstanceOf(SnapshotFault);
   });
 
-  it('tells what is missing from what is no file, and does not follow links or wait for a FIFO', async () => {
+  it('distinguishes a missing file from another type, and does not follow links or wait for a FIFO', async () => {
     const root = await temporaryDirectory();
     await expect(load(root, SAMPLE_SNAPSHOT)).rejects.toMatchObject({
       kind: 'missing',
@@ -143,7 +143,7 @@ describe('loadManifest', () => {
 });
 
 describe('the check of the objects', () => {
-  it('finds every object that is not there as stated, and notices a repair', async () => {
+  it('finds every object that differs from its entry, and notices a repair', async () => {
     const root = await temporaryDirectory();
     const writer = await openSnapshotWriter({ root, failpoints: noFailpoints, clock: systemClock });
     const files = sampleFiles();

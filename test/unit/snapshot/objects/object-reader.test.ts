@@ -23,7 +23,7 @@ async function storeWith(bytes: Buffer): Promise<{ root: string; path: string }>
 }
 
 describe('openObject', () => {
-  it('opens a regular file of the right size and tells when it changes', async () => {
+  it('opens a regular file of the right size and reports when it changes', async () => {
     const { root, path } = await storeWith(BYTES);
     const object = await openObject({ root, blake3: BLAKE3, size: BYTES.length });
     expect(object.size).toBe(BYTES.length);
@@ -78,7 +78,7 @@ describe('openObject', () => {
     ['ESTALE', 'unreadable'],
     ['ELOOP', 'not_regular'],
     ['ENOENT', 'missing'],
-  ])('takes %s for %s', (code, kind) => {
+  ])('treats %s as %s', (code, kind) => {
     const fault = objectFaultOf(Object.assign(new Error('no'), { code }), BLAKE3, 'object');
     expect(fault).toMatchObject({ kind, code });
   });
@@ -96,7 +96,7 @@ describe('readBlockList', () => {
     blocks: blake3Hex(list),
   };
 
-  it('gives the list only when it is the one that the manifest names', async () => {
+  it('returns the list only when it is the one that the manifest names', async () => {
     const { root } = await storeWith(bytes);
     await expect(readBlockList({ root, entry })).rejects.toMatchObject({ kind: 'missing' });
     await writeFile(blockListPath(root, entry.blake3), list);

@@ -12,7 +12,7 @@ async function synced(): Promise<World> {
 }
 
 describe('renewal', () => {
-  test('at a third of the validity, with everything but the times as it was', async () => {
+  test('happens at a third of the validity, and changes only the times', async () => {
     const world = await synced();
     const before = world.attested();
     expect(before.expires_at - before.issued_at).toBe(600);
@@ -29,7 +29,7 @@ describe('renewal', () => {
     expect(world.attested().previous_payload_sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('what cannot be written is tried again soon, under a number of its own', async () => {
+  test('a failed write is retried soon, with a new version', async () => {
     const world = await synced();
     const before = world.attested();
     world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'EROFS' }));
@@ -63,7 +63,7 @@ describe('renewal', () => {
 });
 
 describe('waitForChange', () => {
-  test('returns at once when the version is another one', async () => {
+  test('returns immediately when the version differs', async () => {
     const world = await synced();
     await world.releases.attestation.waitForChange(null, 1e9, never);
     await world.releases.attestation.waitForChange(1, 1e9, never);
@@ -83,7 +83,7 @@ describe('waitForChange', () => {
     expect(world.attested().version).toBe(version + 1);
   });
 
-  test('returns after the time, and when the caller goes away', async () => {
+  test('returns after the time, and when the caller disconnects', async () => {
     const world = await synced();
     const { version } = world.attested();
     const timed = world.releases.attestation.waitForChange(version, 1000, never);
@@ -97,7 +97,7 @@ describe('waitForChange', () => {
   });
 });
 
-test('every attestation names the one before it and has a higher version', async () => {
+test('every attestation names the previous one and has a higher version', async () => {
   const world = await synced();
   const seen = [world.attested()];
   for (const action of ['refresh', 'verify', 'refresh']) {

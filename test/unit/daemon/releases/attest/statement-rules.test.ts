@@ -74,7 +74,7 @@ describe('planStatement', () => {
 });
 
 describe('planSwitch', () => {
-  test('replaces, retains, marks the localized release stale, and takes it all back on a rollback', () => {
+  test('replaces, retains, marks the localized release stale, and undoes it all on a rollback', () => {
     const localized = releaseRow('1-l1', {
       channel: 'localized',
       state: 'current',
@@ -110,7 +110,7 @@ describe('planSwitch', () => {
     });
   });
 
-  test('a switch to what is current already changes no date', () => {
+  test('a switch to the current release changes no date', () => {
     const before = { releases: [releaseRow('1', { state: 'current' })], pointers: pointers('1') };
     const plan = planSwitch(before, 'official', '1', 5000);
     expect(plan.after.pointers.official?.since).toBe(1000);

@@ -76,7 +76,7 @@ test('a destination that is listed twice is refused, also across batches', () =>
   expect(store.complete(revision, 'f').entry_count).toBe(2);
 });
 
-test('entries come in manifest order, over pages, whatever script they are in', async () => {
+test('entries come in manifest order, over pages, in any script', async () => {
   const store = openStore();
   const names = uniqueArray(
     array(constantFrom('a', 'Z', '/', '-', 'é', '\u{ffff}', '\u{e000}', '\u{1f600}', '夜'), {
@@ -99,7 +99,7 @@ test('entries come in manifest order, over pages, whatever script they are in', 
   );
 });
 
-test('more entries than a page are all read, and resolving while reading leaves none out', async () => {
+test('more entries than a page are all read, and resolving while reading omits none', async () => {
   const store = openStore();
   const revision = begin(store);
   const names = Array.from({ length: 2500 }, (_, index) => `file-${String(index).padStart(5, '0')}`);
@@ -117,7 +117,7 @@ test('more entries than a page are all read, and resolving while reading leaves 
   expect(store.unresolved(revision).entries).toBe(0);
 });
 
-test('a copy holds the same entries, with or without what is known of their objects', async () => {
+test('a copy holds the same entries, with or without the state of their objects', async () => {
   const store = openStore();
   const revision = begin(store);
   const blake3 = 'a'.repeat(64) as Blake3Hex;
@@ -134,7 +134,7 @@ test('a copy holds the same entries, with or without what is known of their obje
   expect(store.entry(reset.revision_id, 'a')?.stated_md5).toBe('m');
 });
 
-test('only revisions that nothing needs are unreferenced', () => {
+test('only revisions without a user are unreferenced', () => {
   const store = openStore();
   const first = begin(store);
   store.complete(first, 'f');
@@ -145,7 +145,7 @@ test('only revisions that nothing needs are unreferenced', () => {
   expect(store.unreferenced()).toEqual([first]);
 });
 
-test('the difference of two catalogs is what comparing them whole gives', async () => {
+test('the difference of two catalogs equals a comparison of the whole catalogs', async () => {
   const catalogs = uniqueArray(
     record({
       name: constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'),
@@ -208,7 +208,7 @@ test.each([
   ],
   ['nothing stated', {}, {}, false, null],
   ['a BLAKE3 stated now only', { stated_blake3: 'b', stated_md5: 'm' }, { stated_md5: 'm' }, false, null],
-] as const)('bytes are taken over from an earlier catalog: %s', (_, now, earlier, force, reuse) => {
+] as const)('bytes are reused from an earlier catalog: %s', (_, now, earlier, force, reuse) => {
   expect(reuseOf(row('a', now), row('a', earlier), force)).toBe(reuse);
   if (reuse !== null) expect(reuseOf(row('a', now), row('b', earlier), force)).toBeNull();
 });

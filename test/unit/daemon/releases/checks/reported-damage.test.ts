@@ -96,7 +96,7 @@ function partsOf(world: World): Omit<ReportedDamageOptions, 'inspector'> & {
   return { releases, objects, attestor, damage, logger: createSilentLogger() };
 }
 
-/** The check of reports, with an inspection that the test prescribes. */
+/** The check of reports, with an inspection that the test controls. */
 function checkOf(
   world: World,
   inspect: (blake3: Blake3Hex) => ReturnType<ObjectInspector['inspect']>,
@@ -122,7 +122,7 @@ const verification = (world: World): unknown =>
   world.releases.diagnostics().find(({ id }) => id === 'verification');
 
 describe('damage that a server reports', () => {
-  test('withdraws the release with its reason, and everything tells the same', async () => {
+  test('withdraws the release with its reason, and every report agrees', async () => {
     const world = await synced();
     await world.damage('two', 'twO');
     expect(world.releases.damageIntake([reportOf('two')])).toEqual({ accepted: 1, ignored: 0 });
@@ -171,7 +171,7 @@ describe('damage that a server reports', () => {
     });
   });
 
-  test('damage next to missing entries is called damage, and the newest attestation counts all', async () => {
+  test('damage next to missing entries is reported as damage, and the newest attestation counts both', async () => {
     const world = await synced();
     await world.damage('one', null);
     await world.damage('two', 'twO');
@@ -180,7 +180,7 @@ describe('damage that a server reports', () => {
     expect(world.attested().official?.failure?.reason).toBe('EntryDamaged');
   });
 
-  test('is not believed: an object that the daemon reads as sound stays in service', async () => {
+  test('is not trusted: an object that the daemon reads as sound stays in service', async () => {
     const world = await synced();
     const bench = checkOf(world, async () => 'ok');
     expect(bench.check.take([reportOf('one'), reportOf('two')])).toEqual({ accepted: 2, ignored: 0 });
@@ -190,7 +190,7 @@ describe('damage that a server reports', () => {
     expect(world.row('1.0')).toBe('current');
   });
 
-  test('is checked once for each object, and two at a time', async () => {
+  test('is checked once for each object, two concurrently', async () => {
     const world = await createWorld();
     const names = Array.from({ length: 8 }, (_, at) => `file ${at}`);
     world.upstream.files = new Map(names.map((name) => [name, name]));
@@ -221,7 +221,7 @@ describe('damage that a server reports', () => {
     expect(world.releases.objects.get(reportOf('foreign').blake3)).toBeNull();
   });
 
-  test('says nothing about the release when the volume itself is away', async () => {
+  test('says nothing about the release when the whole volume is unavailable', async () => {
     const world = await synced();
     const away = `${world.root}-away`;
     await rename(world.root, away);
@@ -242,7 +242,7 @@ describe('damage that a server reports', () => {
 });
 
 describe('damaged objects', () => {
-  test('that somebody replaced with the right bytes no longer withdraw the release', async () => {
+  test('that were replaced with the right bytes no longer withdraw the release', async () => {
     const world = await synced();
     await world.damage('two', 'twO');
     world.releases.damageIntake([reportOf('two')]);
@@ -254,7 +254,7 @@ describe('damaged objects', () => {
     expect(world.releases.repository.damagedObjects(10)).toEqual([]);
   });
 
-  test('that somebody replaced with other wrong bytes still do, also after a restart', async () => {
+  test('that were replaced with other wrong bytes still do, also after a restart', async () => {
     const world = await synced();
     await world.damage('one', null);
     await world.damage('two', 'twO');
@@ -311,7 +311,7 @@ describe('damaged objects', () => {
   });
 });
 
-test('damage of the manifest is named as such', async () => {
+test('damage of the manifest is reported as such', async () => {
   const world = await synced();
   const { snapshot_id: snapshotId } = world.attested().official ?? {};
   await world.damageManifest(snapshotId ?? '');

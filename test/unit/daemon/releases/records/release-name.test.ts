@@ -14,11 +14,11 @@ const holder = (contentDigest: string | null, change: Partial<NameHolder> = {}):
   ...change,
 });
 
-test('a free name is taken as it is', () => {
+test('a free name is used unchanged', () => {
   expect(chooseReleaseName(id('1.66'), 'a', () => null)).toEqual({ releaseId: '1.66', existing: false });
 });
 
-test('other content under a name that was used gets a suffix, the same content finds its name again', () => {
+test('other content under a used name gets a suffix, the same content gets its name again', () => {
   const names = new Map([
     ['1.66', holder('a')],
     ['1.66-2', holder('b')],
@@ -30,7 +30,7 @@ test('other content under a name that was used gets a suffix, the same content f
   expect(choose('c')).toEqual({ releaseId: '1.66-3', existing: false });
 });
 
-test('a name that was never given out is used again, one of a localized release never', () => {
+test('a name that was never published is used again, one of a localized release never', () => {
   expect(chooseReleaseName(id('1'), 'b', () => holder('a', { wasPublishable: false }))).toEqual({
     releaseId: '1',
     existing: false,
@@ -40,11 +40,11 @@ test('a name that was never given out is used again, one of a localized release 
   expect(chooseReleaseName(id('1'), 'b', localized)).toEqual({ releaseId: '1-2', existing: false });
 });
 
-test('gives up rather than search without end', () => {
+test('gives up instead of searching without end', () => {
   expect(chooseReleaseName(id('1'), 'b', () => holder('a'))).toBeNull();
 });
 
-test('every name is a release id, however long the upstream name is, and never one that is taken', () => {
+test('every name is a free release id, however long the upstream name', () => {
   const names = stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,126}[A-Za-z0-9]$/);
   assert(
     property(names, integer({ min: 0, max: 50 }), (upstream, taken) => {

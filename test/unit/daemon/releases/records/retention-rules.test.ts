@@ -78,26 +78,26 @@ describe('planCleanup', () => {
     };
   };
 
-  test('protects current, previous, pinned and bases whatever the count is', () => {
+  test('protects current, previous, pinned and bases for any count', () => {
     expect(plan({ count: 1 })).toEqual({
       remove: ['4', '1'],
       keep: { '6': 'current', '5': 'previous', '3': 'pinned', '2': 'base_of_localized', '2-l1': 'current' },
     });
   });
 
-  test('keeps as many as asked', () => {
+  test('keeps the requested number', () => {
     expect(plan({ count: 3 }).remove).toEqual(['1']);
     expect(plan({ count: 3 }).keep['4']).toBe('newest');
     expect(plan({ count: 9 }).remove).toEqual([]);
   });
 
-  test('deletes exactly the one named', () => {
+  test('deletes exactly the named release', () => {
     expect(plan({ only: [{ channel: 'official', releaseId: '1' }] }).remove).toEqual(['1']);
     expect(plan({ only: [{ channel: 'official', releaseId: '2' }] }).remove).toEqual([]);
     expect(plan({ only: [{ channel: 'official', releaseId: '6' }] }).remove).toEqual([]);
   });
 
-  test('what clients may still download goes only by force', () => {
+  test('releases that clients may still download are deleted only by force', () => {
     const retained = [{ release: releases[5]!, until: 2000 }];
     const request = { count: 1, only: null };
     expect(planCleanup(situation, retained, { ...request, force: false }).remove).toEqual([releases[2]]);

@@ -40,7 +40,7 @@ test.each(RELEASE_FAILPOINTS)(
   },
 );
 
-test('a restart attests with a higher version, after it looked', async () => {
+test('a restart checks the releases, then attests with a higher version', async () => {
   const world = await synced();
   const before = world.attested();
   await world.restart({ start: false });
@@ -53,7 +53,7 @@ test('a restart attests with a higher version, after it looked', async () => {
   });
 });
 
-test('what went missing while the daemon was down is withdrawn at once', async () => {
+test('objects lost while the daemon was down cause an immediate withdrawal', async () => {
   const world = await synced();
   await world.damage('two', null);
   await world.restart();
@@ -96,7 +96,7 @@ describe('the database is lost', () => {
     expect((await world.act('sync')).result).toMatchObject({ release_id: '2.0' });
   });
 
-  test('damage that nobody remembers is found before anything is attested', async () => {
+  test('unknown damage is found before anything is attested', async () => {
     const world = await synced();
     await world.damage('two', 'tw0');
     await world.restart({ database: 'lost' });
@@ -147,7 +147,7 @@ test('a volume that cannot be written at boot does not stop the daemon', async (
   expect(world.attested().official).toMatchObject({ release_id: '1.0', result: 'PASSED' });
 });
 
-test('an attestation on the volume that is not ours is not believed', async () => {
+test('an attestation on the volume with a foreign signature is not trusted', async () => {
   const world = await synced();
   const before = world.attested();
   await writeFile(

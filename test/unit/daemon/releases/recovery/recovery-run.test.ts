@@ -9,7 +9,7 @@ import type { TaskContext } from '../../../../../src/daemon/tasks/task.ts';
 import { createSilentLogger } from '../../../../../src/platform/logging/logging.ts';
 import { FakeClock } from '../../../../fakes/fake-clock.ts';
 
-test('a volume that cannot be used yet is tried again, and tasks wait until it can', async () => {
+test('a volume that is not usable yet is retried, and tasks wait until it is', async () => {
   const clock = new FakeClock();
   let attempts = 0;
   let done = 0;
@@ -42,7 +42,7 @@ test('a volume that cannot be used yet is tried again, and tasks wait until it c
   await recovery.stop();
 });
 
-test('a task that waits is cancelled, and stopping ends the attempts', async () => {
+test('a waiting task is cancelled, and stopping ends the attempts', async () => {
   const clock = new FakeClock();
   const recovery = createRecoveryRun({
     recover: async () => {

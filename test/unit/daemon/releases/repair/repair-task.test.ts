@@ -24,7 +24,7 @@ test('a sound release is left alone', async () => {
   expect(world.upstream.opened).toEqual([]);
 });
 
-test('an object that several entries share is fetched once, and the bad one is put aside', async () => {
+test('an object that several entries share is fetched once, and the bad one is quarantined', async () => {
   const world = await synced();
   await world.damage('one', 'ONE');
   const task = await world.act('repair');
@@ -53,7 +53,7 @@ test('bytes that upstream changed are refused, and the release stays withdrawn',
   expect(world.attested().official?.result).toBe('PASSED');
 });
 
-test('upstream has moved on, but still has the bytes', async () => {
+test('upstream has a new release, but still has the bytes', async () => {
   const world = await synced();
   world.upstream.releaseId = '2.0';
   world.upstream.files.set('d', 'new');
@@ -111,7 +111,7 @@ test('a sync also mends a damaged record and manifest', async () => {
   expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
 });
 
-test('the server-info document comes back from the database', async () => {
+test('the server-info document is restored from the database', async () => {
   const world = await synced();
   await world.damage(world.upstream.serverInfo!, null);
   expect((await world.act('verify')).result).toMatchObject({
@@ -123,7 +123,7 @@ test('the server-info document comes back from the database', async () => {
   expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
 });
 
-test('one damaged object withdraws every release that holds it, and its repair brings all of them back', async () => {
+test('one damaged object withdraws every release that holds it, and its repair restores all of them', async () => {
   const world = await synced();
   world.upstream.releaseId = '2.0';
   world.upstream.files.set('d', 'new');
@@ -141,7 +141,7 @@ test('one damaged object withdraws every release that holds it, and its repair b
   });
 });
 
-test('refresh sees what is missing at once and queues what only a verification can clear', async () => {
+test('refresh finds missing objects immediately and queues what only a verification can clear', async () => {
   const world = await synced();
   await world.damage('two', null);
   expect((await world.act('refresh')).result).toMatchObject({

@@ -13,7 +13,7 @@ async function synced(files: Record<string, string> = { a: 'one', b: 'two' }): P
 const systemError = (code: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`${code}: refused`), { code });
 
-describe('a failed sync changes nothing of what is served', () => {
+describe('a failed sync leaves the served release unchanged', () => {
   test.each([
     [
       'a file is not there',
@@ -105,7 +105,7 @@ describe('a failed sync changes nothing of what is served', () => {
     await world.contents(String(before?.official?.snapshot_id));
   });
 
-  test('the free space needed and left is told', async () => {
+  test('reports the needed and the free space', async () => {
     const world = await createWorld({ reserveBytes: 100 });
     world.upstream.files = new Map([['a', 'x'.repeat(50)]]);
     world.script.freeBytes = 149;
@@ -118,8 +118,8 @@ describe('a failed sync changes nothing of what is served', () => {
   });
 });
 
-describe('what is fetched', () => {
-  test('after a failure only what is still missing', async () => {
+describe('a sync fetches', () => {
+  test('only the missing files after a failure', async () => {
     const world = await createWorld({ downloadConcurrency: 1 });
     world.upstream.files = new Map([
       ['a', 'one'],
@@ -141,7 +141,7 @@ describe('what is fetched', () => {
     ['sha256', ['b']],
     ['md5', ['b']],
     ['none', ['a', 'b']],
-  ] as const)('for a new release where the catalog states %s: %j', async (stated, fetched) => {
+  ] as const)('for a new release whose catalog states %s: %j', async (stated, fetched) => {
     const world = await createWorld();
     world.upstream.stated = stated;
     world.upstream.files = new Map([
@@ -156,7 +156,7 @@ describe('what is fetched', () => {
     expect(world.upstream.opened.sort()).toEqual(fetched);
   });
 
-  test('an object that went missing is fetched again even though the catalog is known', async () => {
+  test('a missing object again even though the catalog is known', async () => {
     const world = await synced();
     await world.damage('one', null);
     expect((await world.act('verify')).result).toMatchObject({ damaged: 1 });
@@ -166,7 +166,7 @@ describe('what is fetched', () => {
     expect(world.attested().official).toMatchObject({ release_id: '1.0', result: 'PASSED' });
   });
 
-  test('a damaged object of the right size is replaced, not believed', async () => {
+  test('a damaged object of the right size again', async () => {
     const world = await synced();
     await world.damage('one', 'onE');
     await world.act('verify');
@@ -242,7 +242,7 @@ describe('names of releases', () => {
   });
 });
 
-test('destinations that differ in case only are synced, with a warning', async () => {
+test('destinations that differ only in case are synced, with a warning', async () => {
   const world = await synced({ 'A.txt': 'x', 'a.txt': 'y' });
   const task = world.engine.list(1)[0];
   const warnings = world.engine.logs(task!.task_id)?.lines.filter((line) => line.level === 'warn');

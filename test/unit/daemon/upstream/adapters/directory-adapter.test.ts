@@ -42,7 +42,7 @@ describe('directory upstream', () => {
     }
   });
 
-  test('lists in byte order of the destinations and leaves dotfiles out', async () => {
+  test('lists in byte order of the destinations and omits dotfiles', async () => {
     const root = await temporaryDirectory();
     const names = ['a/b', 'a-b', 'a.b', 'a0', 'ab/c', 'ab', 'é', '日', '\u{1f600}', '\uff21'].filter(
       (name) => name !== 'ab',
@@ -75,7 +75,7 @@ describe('directory upstream', () => {
     expect(seen.size).toBe(5);
   });
 
-  test('takes the configured release id, and another name for the server-info document', async () => {
+  test('uses the configured release id, and another name for the server-info document', async () => {
     const root = await temporaryDirectory();
     await put(root, 'info.json', '{"a":1}');
     await put(root, 'server-info.json', 'an entry now');
@@ -120,7 +120,7 @@ describe('directory upstream', () => {
     expect(notText.message).toContain('not valid UTF-8');
   });
 
-  test('says what is wrong with a root that is missing, empty, a file or too large', async () => {
+  test('reports a root that is missing, empty, a file or too large', async () => {
     const root = await temporaryDirectory();
     expect((await upstreamErrorOf(readAll(directoryAdapter(root)))).code).toBe('catalog_empty');
     const missing = await upstreamErrorOf(readAll(directoryAdapter(join(root, 'missing'))));
@@ -179,7 +179,7 @@ describe('directory upstream', () => {
     expect((await upstreamErrorOf(readBody(adapter, c!))).code).toBe('catalog_changed');
   });
 
-  test('resumes at an offset under the validator of the same file alone', async () => {
+  test('resumes at an offset only under the validator of the same file', async () => {
     const root = await temporaryDirectory();
     await put(root, 'a', '0123456789');
     const adapter = directoryAdapter(root);

@@ -59,7 +59,7 @@ describe('manifest upstream', () => {
     expect((await adapter.fetchCatalog(catalog.etag, freeSignal()))?.releaseId).toBe('r2');
   });
 
-  test('keeps the fingerprint secret until the entries were read', async () => {
+  test('keeps the fingerprint back until the entries were read', async () => {
     const server = await serve({
       files: generateRelease({ releaseId: 'r1', seed: 1, sizes: [5] }).manifestTree(),
     });
@@ -175,7 +175,7 @@ describe('manifest upstream', () => {
     expect((await failureOf(padding, { maxCatalogBytes: 1024 })).code).toBe('catalog_too_large');
   });
 
-  test('lets entries lead elsewhere when told to', async () => {
+  test('lets entries lead to other origins if configured', async () => {
     const other = await serve({ files: new Map([['x', Buffer.from('abc')]]) });
     const document = { release_id: 'r', entries: [{ destination: 'x', size: 3, url: `${other.url}/x` }] };
     const server = await serve({ files: new Map([['release.json', Buffer.from(JSON.stringify(document))]]) });
@@ -184,7 +184,7 @@ describe('manifest upstream', () => {
     expect(String(await readBody(adapter, entries[0]!))).toBe('abc');
   });
 
-  test('sends the credentials of its URL as a header, to its own origin alone, and shows them nowhere', async () => {
+  test('sends the credentials of its URL as a header, only to its own origin, and never shows them', async () => {
     const other = await serve({ files: new Map([['x', Buffer.from('abc')]]) });
     const document = { release_id: 'r', entries: [{ destination: 'x', size: 3, url: `${other.url}/x` }] };
     const server = await serve({ files: new Map([['release.json', Buffer.from(JSON.stringify(document))]]) });

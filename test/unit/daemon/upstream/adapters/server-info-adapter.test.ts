@@ -77,7 +77,7 @@ function section(server: UpstreamServer, more: object = {}): object {
 }
 
 describe('server-info upstream', () => {
-  test('lists what the catalogs list, the catalogs and their .hash files', async () => {
+  test('lists the content of the catalogs, the catalogs and their .hash files', async () => {
     const server = await serveRelease();
     server.files.set(`${ROOT}/Android_PatchPack/catalog_Android.zip`, Buffer.from('addressables'));
     const adapter = adapterFor(
@@ -103,7 +103,7 @@ describe('server-info upstream', () => {
     expect(catalog.fingerprint()).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('names the release after the root alone where no app version is configured', async () => {
+  test('names the release after the root alone if no app version is configured', async () => {
     const server = await serveRelease();
     const { catalog } = await readAll(adapterFor(section(server)));
     expect(catalog.releaseId).toBe('r90_x');
@@ -119,7 +119,7 @@ describe('server-info upstream', () => {
     expect(await adapter.fetchCatalog(catalog.etag, freeSignal())).not.toBeNull();
   });
 
-  test('names a required catalog that is missing, and does without an optional one', async () => {
+  test('names a required catalog that is missing, and works without an optional one', async () => {
     const files = releaseFiles();
     files.delete(`${ROOT}/MediaResources/Catalog/MediaCatalog.json`);
     const server = await serveRelease(files);
@@ -138,7 +138,7 @@ describe('server-info upstream', () => {
     ]);
   });
 
-  test('reads the older places and layouts', async () => {
+  test('reads the older locations and layouts', async () => {
     const files = new Map(
       [
         [
@@ -236,7 +236,7 @@ describe('chooseCatalogRoot', () => {
     ],
   };
 
-  test('takes the last override of the first group that has one, or the one configured', () => {
+  test('uses the last override of the first group that has one, or the configured one', () => {
     expect(chooseCatalogRoot(document, 'https://s/x', null)).toEqual({
       url: 'https://a/r89',
       overrideName: '1.66',
@@ -245,7 +245,7 @@ describe('chooseCatalogRoot', () => {
     expect(chooseCatalogRoot(document, 'https://s/x', '2.0').url).toBe('https://b/r90');
   });
 
-  test('says which names there are', () => {
+  test('lists the existing names', () => {
     expect(() => chooseCatalogRoot(document, 'https://s/x', '9')).toThrow('it has "1.0", "1.66", "2.0"');
     expect(() => chooseCatalogRoot({ ConnectionGroups: 'x' }, 'https://s/x', '9')).toThrow('it has no Conn');
   });

@@ -16,8 +16,8 @@ function upstream(closed: string[], name: string): OwnedUpstream {
 
 const ignore = (): void => undefined;
 
-describe('an upstream that is replaced', () => {
-  it('stays connected for what began with it, and is closed after that', async () => {
+describe('a replaced upstream', () => {
+  it('stays connected for work that began with it, and is closed after that', async () => {
     const closed: string[] = [];
     const source = createUpstreamSource(upstream(closed, 'old'), ignore);
     const gate = Promise.withResolvers<void>();
@@ -38,7 +38,7 @@ describe('an upstream that is replaced', () => {
     expect(closed).toEqual(['old', 'new']);
   });
 
-  it('is closed at once when nothing uses it, also by what failed', async () => {
+  it('is closed immediately when nothing uses it, also by failed work', async () => {
     const closed: string[] = [];
     const source = createUpstreamSource(upstream(closed, 'old'), ignore);
     await expect(source.use(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
@@ -49,7 +49,7 @@ describe('an upstream that is replaced', () => {
     expect(closed).toEqual(['old']);
   });
 
-  it('closes everything at the end, whatever still uses it', async () => {
+  it('is closed at the end, even if work still uses it', async () => {
     const closed: string[] = [];
     const source = createUpstreamSource(upstream(closed, 'old'), ignore);
     const gate = Promise.withResolvers<void>();

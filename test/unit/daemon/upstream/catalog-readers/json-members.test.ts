@@ -18,7 +18,7 @@ async function read(text: string | Buffer, size = 7, maxValueBytes = 1000): Prom
 }
 
 describe('readJsonMembers', () => {
-  test('gives members and elements in document order', async () => {
+  test('returns members and elements in document order', async () => {
     const text =
       '\ufeff {"a": 1, "list": [ {"x":"]}\\""} , 2,"t" ], "map" : {"k":[1,{}],"l":null}, "b":true } \n';
     expect(await read(text, 1)).toEqual([
@@ -81,7 +81,7 @@ describe('readJsonMembers', () => {
     await expect(read(text)).rejects.toThrow(message);
   });
 
-  test('tells a document that ends early from one that is wrong', async () => {
+  test('distinguishes a truncated document from an invalid one', async () => {
     await expect(read('{"list":[1,')).rejects.toMatchObject({ truncated: true });
     await expect(read('{"list":[1,]}')).rejects.toMatchObject({ truncated: false });
   });

@@ -88,7 +88,7 @@ async function bench(
   };
 }
 
-/** Asserts that the staged file is there, whole, and alone. */
+/** Asserts that the staged file exists, is whole, and is the only one. */
 async function expectWhole(b: Bench, bytes: Buffer = BYTES): Promise<void> {
   expect((await readFile(b.staged)).equals(bytes)).toBe(true);
   expect(await readdir(dirname(b.staged))).toEqual(['staged']);
@@ -143,14 +143,14 @@ describe('downloader', () => {
     ['a range that begins elsewhere', [{ kind: 'wrong-range', shift: 3 }], {}],
     ['a 416', [{ kind: 'status', status: 416 }], {}],
     ['no validator', [], { validators: 'none' }],
-  ])('begins anew after %s, and appends nothing', async (_, faults, options) => {
+  ])('starts again after %s, and appends nothing', async (_, faults, options) => {
     const b = await bench([{ kind: 'truncate', afterBytes: 1_000_000 }, ...faults], options);
     await b.download();
     await expectWhole(b);
     expect(Math.min(...b.received)).toBeLessThan(0);
   });
 
-  test('begins anew when the file changed upstream meanwhile', async () => {
+  test('starts again when the file changed upstream meanwhile', async () => {
     const old = seededBytes('old', BYTES.length);
     const b = await bench(
       [
@@ -180,13 +180,13 @@ describe('downloader', () => {
     expect(b.server.requests).toHaveLength(3);
   });
 
-  test('does not repeat what cannot help', async () => {
+  test('does not retry when a retry cannot help', async () => {
     const b = await bench([{ kind: 'status', status: 404 }]);
     expect(await upstreamErrorOf(b.download())).toMatchObject({ code: 'upstream_not_found' });
     expect(b.server.requests).toHaveLength(1);
   });
 
-  test('wrong bytes once are fetched anew; wrong bytes twice are fatal and leave nothing', async () => {
+  test('wrong bytes once are fetched again; wrong bytes twice are fatal and leave nothing', async () => {
     const once = await bench([{ kind: 'wrong-bytes' }]);
     await once.download();
     await expectWhole(once);
@@ -232,7 +232,7 @@ describe('downloader', () => {
     expect(error.message).toContain('upstream.maxFileBytes');
   });
 
-  test('a cancelled download stops at once and the next process resumes it', async () => {
+  test('a cancelled download stops immediately and the next process resumes it', async () => {
     const b = await bench([{ kind: 'stall', afterBytes: 1_000_000 }]);
     const controller = new AbortController();
     const slow = { stallTimeoutMs: 60_000 };
@@ -256,7 +256,7 @@ describe('downloader', () => {
     await expectWhole(b);
   });
 
-  test('a large part is resumable from its first byte on, also after a kill', async () => {
+  test('a large part is resumable from its first byte, also after a kill', async () => {
     const b = await bench([{ kind: 'stall', afterBytes: 2_000_000 }], { bytes: LARGE });
     const controller = new AbortController();
     const seen = new AbortController();
@@ -270,7 +270,7 @@ describe('downloader', () => {
     });
     await once(seen.signal, 'abort');
     running.catch(() => undefined);
-    // The side file is there while the body still arrives: nothing needs to be written when the process dies.
+    // The side file exists while the body still arrives, so nothing must be written when the process dies.
     const deadline = performance.now() + 5000;
     let side = '';
     while (side === '' && performance.now() < deadline) {
@@ -303,7 +303,7 @@ describe('downloader', () => {
     await expectWhole(b);
   });
 
-  test('a part with damaged bytes is found out by its digest and fetched anew', async () => {
+  test('a part with damaged bytes is detected by its digest and fetched again', async () => {
     const b = await bench();
     await writeFile(`${b.staged}.part`, Buffer.alloc(BYTES.length));
     const { locator, size } = b.entry;
@@ -315,7 +315,7 @@ describe('downloader', () => {
     await expectWhole(b);
   });
 
-  test('does not resume the part of an earlier process where no digest could tell damage', async () => {
+  test("does not resume an earlier process's part if no digest could detect damage", async () => {
     const b = await bench();
     const entry = { ...b.entry, digests: {} };
     await writeFile(`${b.staged}.part`, Buffer.alloc(1000));
@@ -348,7 +348,7 @@ describe('downloader', () => {
     for (const failed of [failing, wrong]) expect(await readdir(dirname(failed.staged))).toEqual([]);
   });
 
-  test('replaces whatever an earlier process left under the staged name', async () => {
+  test('replaces any file of an earlier process under the staged name', async () => {
     const bytes = seededBytes('small', 1000);
     const b = await bench([], { bytes });
     await writeFile(b.staged, 'x'.repeat(5000));

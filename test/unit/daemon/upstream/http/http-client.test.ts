@@ -63,7 +63,7 @@ describe('failures over HTTP', () => {
     expect(await readBody(adapter, entryAt(`${server.url}/file`))).toHaveLength(300);
   });
 
-  test('nobody listens', async () => {
+  test('no listener', async () => {
     const server = await serve({});
     const adapter = adapterFor({ kind: 'manifest', manifest: { url: server.url } });
     await server.close();
@@ -77,7 +77,7 @@ describe('failures over HTTP', () => {
     const silent = createServer((socket) => socket.on('error', () => undefined));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port } = silent.address() as { port: number };
-    // The client looks at its timers about twice a second.
+    // The client checks its timers about twice a second.
     const adapter = adapterFor({ kind: 'manifest', manifest: { url: `http://127.0.0.1:${port}` }, ...FAST });
     const error = await upstreamErrorOf(readBody(adapter, entryAt(`http://127.0.0.1:${port}/file`)));
     expect(error).toMatchObject({ code: 'upstream_timeout', retryable: true });
@@ -117,7 +117,7 @@ describe('failures over HTTP', () => {
     await expect(next).rejects.toBe(reason);
   });
 
-  test('asks for no coding, and for a range only together with If-Range', async () => {
+  test('requests no coding, and a range only together with If-Range', async () => {
     const server = await serve({ files: new Map([['file', BYTES]]) });
     const adapter = adapterFor({ kind: 'manifest', manifest: { url: server.url } });
     const entry = entryAt(`${server.url}/file`);
@@ -151,7 +151,7 @@ describe('small rules', () => {
     expect(quoteText('x'.repeat(999))).toHaveLength(202);
   });
 
-  test('an upstream that is not configured says so', async () => {
+  test('reports an upstream that is not configured', async () => {
     const adapter = createUpstreamAdapter(configure({}), { clock: systemClock });
     expect(await adapter.probe(freeSignal())).toMatchObject({ ok: false });
     const error = await upstreamErrorOf(adapter.fetchCatalog(null, freeSignal()));

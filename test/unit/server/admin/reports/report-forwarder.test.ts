@@ -73,7 +73,7 @@ describe.each(Object.entries(MAKERS))('the report forwarder %s', (_where, make) 
     expect((await forwarder.forward(read())).body.toString()).toBe('{"report":"task.list"}');
   });
 
-  it('has room for a hundred readers at the same moment, on few connections that are kept', async () => {
+  it('has room for a hundred concurrent readers, on few connections that are kept', async () => {
     const server = await serve(answerReport, { port: 0 });
     let connections = 0;
     server.on('connection', () => {
@@ -89,7 +89,7 @@ describe.each(Object.entries(MAKERS))('the report forwarder %s', (_where, make) 
     expect(connections).toBe(8);
   });
 
-  it('reaches a daemon that was started again', async () => {
+  it('reaches a daemon that was restarted', async () => {
     const first = await serve(answerReport, { port: 0 });
     const port = portOf(first);
     const forwarder = forwarderTo(`http://127.0.0.1:${port}`, {}, make);
@@ -103,7 +103,7 @@ describe.each(Object.entries(MAKERS))('the report forwarder %s', (_where, make) 
     expect((await forwarder.forward(read())).status).toBe(200);
   });
 
-  it('cuts the connection when the client has gone', async () => {
+  it('cuts the connection when the client has disconnected', async () => {
     const arrived = Promise.withResolvers<{ readonly closed: Promise<unknown> }>();
     const server = await serve(
       (request) => {
@@ -137,7 +137,7 @@ describe.each(Object.entries(MAKERS))('the report forwarder %s', (_where, make) 
     ).closed;
   });
 
-  it('says that the token for the daemon cannot be read, and sends nothing', async () => {
+  it('reports that the token for the daemon cannot be read, and sends nothing', async () => {
     const tokenFile = join(await temporaryDirectory(), 'none');
     const forwarder = forwarderTo('http://127.0.0.1:1', { tokenFile }, make);
     const error: unknown = await forwarder.forward(read()).catch((thrown: unknown) => thrown);
@@ -151,7 +151,7 @@ describe.each(Object.entries(MAKERS))('the report forwarder %s', (_where, make) 
     ['a key twice', 'application/json', '{"a":1,"a":2}', 'answer_invalid'],
     ['another type', 'text/html', '{}', 'answer_type'],
     ['too much', 'application/json', `{"a":"${'x'.repeat(8 * 1024 * 1024)}"}`, 'answer_too_large'],
-  ])('lets no report through that is %s', async (_what, type, body, code) => {
+  ])('forwards no report that is %s', async (_what, type, body, code) => {
     const server = await serve(
       (_request, response) => {
         response.writeHead(200, { 'content-type': type }).end(body);
@@ -164,7 +164,7 @@ describe.each(Object.entries(MAKERS))('the report forwarder %s', (_where, make) 
     expect(error).toMatchObject({ code, status: 200 });
   });
 
-  it('gives what the daemon refused with its status', async () => {
+  it("passes on the daemon's refusal with its status", async () => {
     const server = await serve(
       (_request, response) => {
         response
@@ -180,7 +180,7 @@ describe.each(Object.entries(MAKERS))('the report forwarder %s', (_where, make) 
 });
 
 describe('the thread that forwards reports', () => {
-  it('takes only its own reads along when a report is more than its heap can hold, and is started again', async () => {
+  it('fails only its own reads when a report is more than its heap can hold, and is restarted', async () => {
     const huge = `{"items":[${'[],'.repeat(2_000_000)}0]}`;
     let body = huge;
     const server = await serve(
@@ -204,7 +204,7 @@ describe('the thread that forwards reports', () => {
     expect((await forwarder.forward(read())).body.toString()).toBe(body);
   });
 
-  it('lets no more in than it has room for, and nobody when it is closed', async () => {
+  it('accepts only as many reads as it has room for, and none when it is closed', async () => {
     const server = await serve(() => undefined, { port: 0 });
     const forwarder = forwarderTo(`http://127.0.0.1:${portOf(server)}`);
     const reads = Array.from({ length: 513 }, async () => await forwarder.forward(read()));

@@ -21,7 +21,7 @@ function read(overrides: Partial<ForwardedRead> = {}): ForwardedRead {
   };
 }
 
-/** Shares reads of a daemon that answers when the test says so, and gives up a read when its signal is aborted. */
+/** Shares reads of a daemon that answers when the test says so, and cancels a read when its signal is aborted. */
 function shared(): {
   readonly ask: (read: ForwardedRead) => Promise<BoundedAnswer>;
   readonly forwarded: ForwardedRead[];
@@ -41,7 +41,7 @@ function shared(): {
   return { ask, forwarded, settle };
 }
 
-/** Long enough for everything that needs no more input. */
+/** Waits until everything that needs no more input is done. */
 const quiet = async (): Promise<void> => {
   for (let turn = 0; turn < 8; turn += 1) {
     await new Promise((resolve) => {
@@ -50,7 +50,7 @@ const quiet = async (): Promise<void> => {
   }
 };
 
-test('callers that ask while a read is running share the next one, and no caller gets data older than its request', async () => {
+test('callers during a read share the next one, and no caller gets data older than its request', async () => {
   const { ask, forwarded, settle } = shared();
   const first = ask(read());
   const next: Array<Promise<BoundedAnswer>> = [];
@@ -80,7 +80,7 @@ test('callers that ask while a read is running share the next one, and no caller
   expect(await last).toBe(newest);
 });
 
-test('a caller that comes when nothing is running is forwarded without a wait', async () => {
+test('a caller that arrives when nothing is running is forwarded without a wait', async () => {
   const { ask, forwarded, settle } = shared();
   for (const requestId of ['request-0001', 'request-0002']) {
     const answer = ask(read({ requestId }));
@@ -91,7 +91,7 @@ test('a caller that comes when nothing is running is forwarded without a wait', 
   }
 });
 
-test('other reports and other queries are asked for on their own', async () => {
+test('other reports and other queries are requested separately', async () => {
   const { ask, forwarded, settle } = shared();
   const answers = [
     ask(read()),
@@ -108,7 +108,7 @@ test('other reports and other queries are asked for on their own', async () => {
   await Promise.all(answers);
 });
 
-test('all callers of a read get its failure, and the next caller is asked for again', async () => {
+test('all callers of a read get its failure, and the next caller starts a new read', async () => {
   const { ask, forwarded, settle } = shared();
   const running = ask(read());
   const answers = [ask(read()), ask(read())].map(async (answer) => {

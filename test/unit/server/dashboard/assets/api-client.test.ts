@@ -22,8 +22,8 @@ function clientFor(answer: () => Response | Promise<Response>): {
   return { client, calls, refused };
 }
 
-describe('asking the server', () => {
-  it('sends the token in the header and nowhere else, and no cookies', async () => {
+describe('requests to the server', () => {
+  it('sends the token only in the header, and no cookies', async () => {
     const { client, calls } = clientFor(() => Response.json({ ok: true }));
     await client.read('/admin/logs', { query: { tail: '5' } });
     await client.control('/admin/control/sync', '{}', 'k').catch(() => undefined);
@@ -42,7 +42,7 @@ describe('asking the server', () => {
     expect(await client.read('/x')).toEqual({ id: -9180874206900030759n });
   });
 
-  it('says what the problem is, whom it is about and how long to wait', async () => {
+  it('reports the problem, the cause and how long to wait', async () => {
     const problem = { code: 'backend_unavailable', detail: 'The daemon task backend is unavailable.' };
     const { client, refused } = clientFor(() =>
       Response.json(problem, { status: 503, headers: { 'retry-after': '4' } }),
@@ -57,7 +57,7 @@ describe('asking the server', () => {
     expect(refused).not.toHaveBeenCalled();
   });
 
-  it('tells apart a server that is gone and one that refuses the token', async () => {
+  it('distinguishes an unreachable server from one that refuses the token', async () => {
     const gone = clientFor(() => {
       throw new TypeError('fetch failed');
     });
@@ -86,7 +86,7 @@ describe('the token vault', () => {
     });
   }
 
-  it('keeps the token in memory only, unless it is to survive a reload', () => {
+  it('keeps the token only in memory, unless it should survive a reload', () => {
     const session = storage();
     const vault = createTokenVault(() => session);
     vault.set(TOKEN, false);
@@ -97,7 +97,7 @@ describe('the token vault', () => {
     expect([vault.get(), session.size]).toEqual([null, 0]);
   });
 
-  it('does without storage where that is switched off', () => {
+  it('works without storage', () => {
     const vault = createTokenVault(() => {
       throw new Error('SecurityError');
     });

@@ -60,7 +60,7 @@ describe('the form of an action', () => {
     });
   });
 
-  it('property: keeps every integer of 64 bits, and refuses what is none', () => {
+  it('property: keeps every integer of 64 bits, and refuses all other values', () => {
     const fields = formOf('translation-glossary-add').filter(({ name }) => name === 'priority');
     assert(
       property(bigInt({ min: INT64_MIN, max: INT64_MAX }), (value) => {
@@ -74,7 +74,7 @@ describe('the form of an action', () => {
     }
   });
 
-  it('names what is missing and what is out of bounds, before anything is sent', () => {
+  it('names missing and out-of-bounds values before anything is sent', () => {
     const { problems } = readFields(formOf('translation-worker-run'), { concurrency: '257', max_tasks: '0' });
     expect(problems).toEqual([
       { path: 'concurrency', message: 'must be at most 256' },
@@ -88,14 +88,14 @@ describe('the form of an action', () => {
     ).toMatchObject([{ path: 'source.source_kind' }, { path: 'source.observed_unix_seconds' }]);
   });
 
-  it('sends switches only when they are on, and of an edit only what was changed', () => {
+  it('sends switches only when they are on, and only the changes of an edit', () => {
     const fields = formOf('schedule-update');
     const before = { id: 's', group: 'res', args: 'channel=official', every_seconds: '60', enabled: 'true' };
     const after = { ...before, enabled: 'false', clear_every: false, clear_args: true };
     expect(readFields(fields, after, before).body).toEqual({ id: 's', clear_args: true, enabled: false });
   });
 
-  it('finds the field that an error of the server is about', () => {
+  it('finds the field of a server error', () => {
     const fields = formOf('translation-glossary-add');
     expect(fieldAt('/source/source_kind', fields)).toBe('source.source_kind');
     expect(fieldAt('/aliases/3', fields)).toBe('aliases');

@@ -11,7 +11,7 @@ describe('a feed', () => {
     vi.useRealTimers();
   });
 
-  it('asks at its pace while it is answered, and ever more slowly while it is not', async () => {
+  it('polls at its pace while it gets answers, and ever more slowly while it does not', async () => {
     let isDown = false;
     let asked = 0;
     const feed = createFeed({
@@ -38,7 +38,7 @@ describe('a feed', () => {
     expect(asked).toBe(8);
   });
 
-  it('waits at most half a minute, and as long as the server wishes', () => {
+  it('waits at most half a minute, and as long as the server requests', () => {
     expect([1, 2, 3, 10].map((failures) => pauseAfterFailure(failures, null))).toEqual([
       1000, 2000, 4000, 30_000,
     ]);
@@ -47,7 +47,7 @@ describe('a feed', () => {
     ]);
   });
 
-  it('forgets an answer that comes after it was stopped', async () => {
+  it('ignores an answer that arrives after it was stopped', async () => {
     const answers: Array<(value: string) => void> = [];
     const changes = vi.fn();
     const feed = createFeed({
@@ -64,7 +64,7 @@ describe('a feed', () => {
     feed.stop();
   });
 
-  it('rests while it is not wanted and while nobody looks', async () => {
+  it('pauses while it is not needed and while the page is hidden', async () => {
     const asked: string[] = [];
     const pool = createFeedPool(() => undefined);
     const request = (key: string): Parameters<typeof pool.want>[0][number] => ({

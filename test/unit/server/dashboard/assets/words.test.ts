@@ -49,7 +49,7 @@ describe('the banner', () => {
     expect(summary({ shutting_down: true }).title).toBe('This server is shutting down');
   });
 
-  it('warns while the daemon is silent, with the time that is left', () => {
+  it('warns while the daemon is silent, with the remaining time', () => {
     const silent = summary({}, { consecutive_failures: 3, last_error_code: 'unreachable' });
     expect(silent).toMatchObject({ tone: 'warn', until: VERDICT_EXAMPLE.attestation?.expires_at });
     expect(silent.why).toContain('3 polls');
@@ -64,12 +64,12 @@ describe('the banner', () => {
 });
 
 describe('words', () => {
-  it('tell lengths of time by their two largest units', () => {
+  it('show lengths of time by their two largest units', () => {
     const texts = [0, 59, 60, 3599, 3600, 90_000, 86_400 * 3].map(duration);
     expect(texts).toEqual(['0 s', '59 s', '1 min', '59 min 59 s', '1 h', '1 d 1 h', '3 d']);
   });
 
-  it('tell instants from now', () => {
+  it('show instants relative to now', () => {
     expect([relative(100, 101), relative(0, 45), relative(7200, 0), relative(0, 5400)]).toEqual([
       'now',
       '45 s ago',
@@ -79,7 +79,7 @@ describe('words', () => {
     expect([utc(0), utc(1e20)]).toEqual(['1970-01-01T00:00:00Z', '100000000000000000000']);
   });
 
-  it('tell sizes, counts and names', () => {
+  it('show sizes, counts and names', () => {
     expect([bytes(0), bytes(1023), bytes(1024), bytes(6_442_450_944)]).toEqual([
       '0 B',
       '1023 B',

@@ -28,7 +28,7 @@ describe('rewriteServerInfo', () => {
     );
   });
 
-  it('keeps the override groups that are named', () => {
+  it('keeps the named override groups', () => {
     const text =
       '{"ConnectionGroups":[{"AddressablesCatalogUrlRoot":"a","OverrideConnectionGroups":[{"AddressablesCatalogUrlRoot":"old","Name":"1.0"},{"Name":"1.66","AddressablesCatalogUrlRoot":"b"}]}]}';
     expect(JSON.parse(rewrite(text, ['1.0']))).toEqual({
@@ -44,7 +44,7 @@ describe('rewriteServerInfo', () => {
     });
   });
 
-  it('finds the member however it is written, at any depth, and repeated', () => {
+  it('finds the member in any spelling, at any depth, and repeated', () => {
     const text =
       '\ufeff{"a":{"Addressables\\u0043atalogUrlRoot":"x"},"AddressablesCatalogUrlRoot":"y","AddressablesCatalogUrlRoot":"z"}';
     expect(rewrite(text)).toBe(
@@ -52,20 +52,20 @@ describe('rewriteServerInfo', () => {
     );
   });
 
-  it('leaves values that are no text, and text that only looks like the member', () => {
+  it('keeps values that are not text, and text that only resembles the member', () => {
     const text =
       '{"AddressablesCatalogUrlRoot":null,"x":"AddressablesCatalogUrlRoot","y":["AddressablesCatalogUrlRoot"]}';
     expect(rewrite(text)).toBe(text);
   });
 
   it.each(['', '{', '{"a":1,}', '// c\n{}', '{} {}', `${'['.repeat(70)}${']'.repeat(70)}`])(
-    'refuses what is no JSON document: %j',
+    'refuses text that is not a JSON document: %j',
     (text) => {
       expect(rewriteServerInfo(text, { root: ROOT, keepOverrides: [] }).ok).toBe(false);
     },
   );
 
-  it('changes nothing but the roots of any document', () => {
+  it('changes only the roots of any document', () => {
     const replaceRoots = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(replaceRoots);
       if (typeof value !== 'object' || value === null) return value;
@@ -89,7 +89,7 @@ describe('rewriteServerInfo', () => {
     }));
     fc.assert(
       fc.property(tree, fc.constantFrom(0, 2), (document, indent) => {
-        // Through JSON once: a member called __proto__ does not survive it.
+        // Converted through JSON first, because a member called __proto__ does not survive it.
         const plain: unknown = JSON.parse(JSON.stringify(document));
         expect(JSON.parse(rewrite(JSON.stringify(plain, null, indent)))).toEqual(replaceRoots(plain));
       }),
