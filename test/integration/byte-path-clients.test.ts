@@ -124,7 +124,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
         const args = ['-sS', '-z', file, '-o', file, '-w', '%{http_code}', url];
         return (await run('curl', args)).stdout;
       };
-      await writeFile(file, 'what was there before');
+      await writeFile(file, 'earlier content');
       expect(await fetchInto(served.release.created_at)).toBe('304');
       expect(await fetchInto(served.release.created_at - 60)).toBe('200');
       expect((await readFile(file)).equals(FILES[NEWER]!)).toBe(true);

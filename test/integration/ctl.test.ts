@@ -101,7 +101,7 @@ describe('slipway ctl in front of a real service', () => {
     );
 
     await rm(system.upstream, { recursive: true });
-    await writeFile(system.upstream, 'no folder any more');
+    await writeFile(system.upstream, 'a file, not a folder');
     expect(await ctl('run', 'sync', 'force=true', '--wait')).toMatchObject({ code: 1 });
     expect((await ctl('task', 'cancel', task.task_id)).code).toBe(1);
     await system.daemon.kill();

@@ -248,7 +248,7 @@ describe('a failure', () => {
       ...sync,
       kind: 'broken',
       run: () => {
-        throw new Error('at once');
+        throw new Error('broken');
       },
     });
     const id = submit({}, 'broken');

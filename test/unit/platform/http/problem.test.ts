@@ -33,14 +33,14 @@ class Recorder {
 
 describe('renderProblem', () => {
   it.each(CODES)('renders %s according to the catalogue and the schema', (code) => {
-    const problem = renderProblem(new ServiceError(code, 'What and why.'), 'request-1');
+    const problem = renderProblem(new ServiceError(code, 'The cause and the remedy.'), 'request-1');
     const body = ProblemSchema.parse(JSON.parse(problem.body.toString()));
     expect(problem.status).toBe(PROBLEMS[code].status);
     expect(body).toEqual({
       type: `https://slipway.dev/problems/${code}`,
       title: PROBLEMS[code].title,
       status: PROBLEMS[code].status,
-      detail: 'What and why.',
+      detail: 'The cause and the remedy.',
       instance: 'request-1',
       code,
     });
