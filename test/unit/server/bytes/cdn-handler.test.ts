@@ -344,6 +344,8 @@ test('a verdict that is lost while the first bytes are read holds them back', as
     return asked === 1 ? servable(release) : { ok: false, reason: 'AttestationExpired', message: 'just now' };
   };
   expect((await cdn.request('GET', 'a/small.bin')).status).toBe(503);
+  expect(asked).toBe(2);
+  expect(cdn.handler.parts.budget.used).toBe(0);
 });
 
 test('requests on one connection are answered one behind the other', async () => {

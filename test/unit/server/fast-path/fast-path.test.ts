@@ -156,6 +156,21 @@ test('bytes that are damaged on the volume are never sent', async () => {
   client.socket.destroy();
 });
 
+test('a verdict that is lost while the first bytes are read gives their budget back', async () => {
+  const { cdn, fronted } = await start();
+  let asked = 0;
+  const servable = cdn.serving.servable.bind(cdn.serving);
+  cdn.serving.servable = (release) => {
+    asked += 1;
+    return asked === 1 ? servable(release) : { ok: false, reason: 'AttestationExpired', message: 'just now' };
+  };
+  const client = await connect(fronted);
+  expect((await client.ask(GET, 0)).head).toMatch(/^HTTP\/1\.1 503 /);
+  expect([asked, fronted.fullRequests()]).toEqual([3, 1]);
+  expect(cdn.handler.parts.budget.used).toBe(0);
+  client.socket.destroy();
+});
+
 test('a release switch changes the next answer', async () => {
   const { cdn, fronted } = await start();
   const client = await connect(fronted);
