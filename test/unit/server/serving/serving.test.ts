@@ -348,6 +348,23 @@ describe('trouble', () => {
     expect([bench.verdict().distributable, bench.serving.hasTrouble()]).toEqual([true, false]);
   });
 
+  it('keeps damage while the manifest cannot be read, and counts it when the manifest is back', async () => {
+    const { bench, first } = await served();
+    bench.serving.reportDamage({ destination: 'a', blake3: digestOf('a'), kind: 'damaged', message: 'bad' });
+    bench.outcomes.set(first.snapshot_id, { ok: false, manifest: 'missing', message: 'no manifest' });
+    bench.serving.observeVolume({ ok: false, message: 'the volume is absent' });
+    bench.serving.observeVolume({ ok: true, storeId: 'store' });
+    await bench.settle();
+    await bench.serving.recheck();
+    expect(bench.verdict().reason).toBe('SnapshotMissing');
+    bench.loadable(first);
+    await bench.serving.recheck();
+    expect(bench.verdict().reason).toBe('EntryDamaged');
+    bench.sound.add(digestOf('a'));
+    await bench.serving.recheck();
+    expect(bench.verdict().distributable).toBe(true);
+  });
+
   it('says that the volume is gone, and reads everything again when it is back', async () => {
     const { bench } = await served();
     expect(bench.serving.observeVolume({ ok: false, message: 'the volume is absent' })).toBe(false);
