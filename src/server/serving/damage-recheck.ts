@@ -35,7 +35,9 @@ export function createDamageRecheck(deps: DamageRecheckDependencies): () => Prom
     const entry = entryOf(blake3);
     // The reducer drops damage that nothing holds; until every manifest is read, one of the others may hold it.
     if (entry === null) return false;
-    const { sound, kind, message, memory } = await deps.inspect(entry, memories.get(report) ?? null);
+    const inspection = await deps.inspect(entry, memories.get(report) ?? null);
+    if (inspection === null) return false;
+    const { sound, kind, message, memory } = inspection;
     if (sound) return true;
     if (deps.evidence().damage.get(blake3)?.report !== report) return false;
     const next = kind === report.kind ? report : { blake3, destination, kind, message };
