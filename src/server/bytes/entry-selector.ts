@@ -2,7 +2,7 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Representation } from '../../domain/http/byte-response.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
-import type { ServedRelease, Serving, ServingState } from '../serving/serving.ts';
+import type { PendingRelease, ServedRelease, Serving, ServingState } from '../serving/serving.ts';
 import { notDistributable } from './cdn-problems.ts';
 import { parseCdnTarget, pendingRelease, selectRelease, type CdnSelection } from './cdn-target.ts';
 
@@ -22,7 +22,7 @@ export interface EntrySelector {
    */
   select(target: string): SelectedEntry;
   /** @throws ServiceError `not_distributable` when the bytes of this release must not leave now */
-  requireServable(release: ServedRelease): void;
+  requireServable(release: ServedRelease | PendingRelease): void;
 }
 
 export interface EntrySelectorDeps {
@@ -42,7 +42,7 @@ const REVALIDATE = 'no-cache';
 export function createEntrySelector(deps: EntrySelectorDeps): EntrySelector {
   const { serving, prefix, defaultChannel, retryAfterSeconds } = deps;
 
-  const requireServable = (release: ServedRelease): void => {
+  const requireServable = (release: ServedRelease | PendingRelease): void => {
     const servable = serving.servable(release);
     if (!servable.ok) {
       throw notDistributable(
@@ -62,11 +62,8 @@ export function createEntrySelector(deps: EntrySelectorDeps): EntrySelector {
       }
       const state = serving.state();
       const pending = path.kind === 'path' ? pendingRelease(path.path, state) : null;
-      if (pending !== null) {
-        // A client may have learned of the release from another replica that is a moment ahead.
-        const detail = `Release ${pending} is being read and checked.`;
-        throw notDistributable(detail, 'SnapshotLoading', retryAfterSeconds);
-      }
+      // A client may have learned of the release from another replica that is a moment ahead.
+      if (pending !== null) requireServable(pending);
       const selection = selectRelease(path.kind === 'path' ? path.path : '', state, defaultChannel);
       if (selection === null) {
         const { reason, message } = serving.verdict(defaultChannel);
