@@ -25,7 +25,7 @@ export interface EntrySelector {
   requireServable(release: ServedRelease | PendingRelease): void;
 }
 
-export interface EntrySelectorDeps {
+export interface EntrySelectorOptions {
   readonly serving: Serving;
   /** `/{cdn_host}/`. */
   readonly prefix: string;
@@ -39,8 +39,8 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 const REVALIDATE = 'no-cache';
 
 /** Makes the selector: target, then release, then its verdict, then the entry in its manifest. */
-export function createEntrySelector(deps: EntrySelectorDeps): EntrySelector {
-  const { serving, prefix, defaultChannel, retryAfterSeconds } = deps;
+export function createEntrySelector(options: EntrySelectorOptions): EntrySelector {
+  const { serving, prefix, defaultChannel, retryAfterSeconds } = options;
 
   const requireServable = (release: ServedRelease | PendingRelease): void => {
     const servable = serving.servable(release);
