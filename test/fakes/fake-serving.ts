@@ -10,6 +10,7 @@ import type { DamageReport } from '../../src/domain/verdict/evidence.ts';
 import type { Verdict } from '../../src/domain/verdict/verdict.ts';
 import type {
   DamageChange,
+  PendingRelease,
   Servable,
   ServedRelease,
   Serving,
@@ -87,7 +88,7 @@ export class FakeServing implements Serving {
     generation: 1,
     current: { official: null, localized: null },
     byReleaseId: new Map(),
-    pendingReleaseIds: new Set(),
+    pending: new Map(),
   };
 
   /** Replaces everything that is served. */
@@ -98,7 +99,7 @@ export class FakeServing implements Serving {
       generation: this.#state.generation + 1,
       current: { official: current('official'), localized: current('localized') },
       byReleaseId: new Map(releases.map((release) => [release.releaseId, release])),
-      pendingReleaseIds: new Set(pendingReleaseIds),
+      pending: new Map(pendingReleaseIds.map((releaseId) => [releaseId, fakePending(releaseId)])),
     };
   }
 
@@ -123,9 +124,11 @@ export class FakeServing implements Serving {
     };
   }
 
-  servable(release: ServedRelease): Servable {
+  servable(release: ServedRelease | PendingRelease): Servable {
     const refusal = this.refused.get(release.releaseId);
     if (refusal !== undefined) return { ok: false, reason: refusal, message: `the test says ${refusal}` };
+    if (release.role === 'pending')
+      return { ok: false, reason: 'SnapshotLoading', message: 'the test reads it' };
     if (
       this.refuseDamaged &&
       [...release.index.findDigests(this.reports.map(({ blake3 }) => blake3)).values()].some(
@@ -152,7 +155,12 @@ export class FakeServing implements Serving {
   }
 }
 
-/** A served release over a plain manifest. */
+function fakePending(releaseId: string): PendingRelease {
+  const { header, snapshotId } = fakeManifestIndex(releaseId, 'official', []);
+  return { role: 'pending', channel: 'official', releaseId: header.release_id, snapshotId };
+}
+
+/** A release that is served, over a plain manifest. */
 export function fakeRelease(options: {
   readonly releaseId: string;
   readonly channel?: Channel;

@@ -86,8 +86,10 @@ export interface FoundDamage {
   readonly holders: ReadonlyMap<SnapshotId, EntryTrouble>;
 }
 
-/** Maximum number of digests whose damage is remembered; the verdict is already lost at the first. */
-const MAX_DAMAGE = 10_000;
+/** Maximum number of digests whose damage is remembered. */
+export const MAX_DAMAGE = 20_000;
+/** From this number on, only damage that the verdict on a release depends on is remembered: the first of its snapshot. */
+const MANY_DAMAGED = 10_000;
 
 /** The evidence of a process that has just started. */
 export const NO_EVIDENCE: Evidence = {
@@ -111,8 +113,19 @@ export function highestVersion({ storeId, highestVersions }: Evidence): number {
 
 /** Whether a report says something new; the first report of a digest counts until the kind of its damage changes. */
 export function isNewDamage(damage: Evidence['damage'], { blake3, kind }: DamageReport): boolean {
-  const known = damage.get(blake3);
-  return known === undefined ? damage.size < MAX_DAMAGE : known.report.kind !== kind;
+  return damage.get(blake3)?.report.kind !== kind;
+}
+
+/**
+ * Whether there is room to remember damage. Damage without a holder counts as decisive, because the manifest that names
+ * the bytes may not have been read yet.
+ */
+export function hasRoomFor(damage: Evidence['damage'], { report, holders }: FoundDamage): boolean {
+  if (damage.size < MANY_DAMAGED || damage.has(report.blake3)) return true;
+  if (damage.size >= MAX_DAMAGE) return false;
+  const known = [...damage.values()];
+  const isSound = (id: SnapshotId): boolean => !known.some((each) => each.holders.has(id));
+  return holders.size === 0 || holders.keys().some(isSound);
 }
 
 /** The troubled entries of one snapshot. */

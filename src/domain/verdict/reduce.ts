@@ -3,7 +3,14 @@ import type { Blake3Hex } from '../release/digest.ts';
 import type { VerifiedAttestation } from './attestation.ts';
 import { acceptAttestation, type Refusal } from './attestation-acceptance.ts';
 import { evaluate, evaluateChannels } from './evaluate.ts';
-import { highestVersion, isNewDamage, NO_EVIDENCE, type Evidence, type FoundDamage } from './evidence.ts';
+import {
+  hasRoomFor,
+  highestVersion,
+  isNewDamage,
+  NO_EVIDENCE,
+  type Evidence,
+  type FoundDamage,
+} from './evidence.ts';
 import type { EventOf, EvidenceEvent } from './evidence-event.ts';
 import { attestationFor, wantedSnapshots } from './hold-over.ts';
 
@@ -133,7 +140,9 @@ function findDamage(evidence: Evidence, { found }: EventOf<'damage-found'>): Evi
   const damage = new Map<Blake3Hex, FoundDamage>(evidence.damage);
   const mayBeHeld = holderTest(evidence);
   for (const each of found) {
-    if (isNewDamage(damage, each.report) && mayBeHeld(each)) damage.set(each.report.blake3, each);
+    const { report } = each;
+    if (isNewDamage(damage, report) && mayBeHeld(each) && hasRoomFor(damage, each))
+      damage.set(report.blake3, each);
   }
   return { ...evidence, damage };
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 import { JsonError } from '../../contract/json/json-error.ts';
 import { parseJsonExact } from '../../contract/json/json-exact.ts';
-import { isJsonMediaType } from '../../contract/json/media-types.ts';
+import { isJsonMediaType, JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { readBody } from '../../platform/http/read-body.ts';
 
@@ -44,6 +44,6 @@ function parseBody(body: Buffer): unknown {
 function notJson(): ServiceError {
   return new ServiceError(
     'unsupported_media_type',
-    'The body must be sent as "Content-Type: application/json", in UTF-8 and without a content coding.',
+    `The body must be sent as "Content-Type: ${JSON_MEDIA_TYPE}", in UTF-8 and without a content coding.`,
   );
 }

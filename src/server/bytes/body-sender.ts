@@ -90,7 +90,13 @@ export function createBodySender({ budget, cache, buffers, clock }: BodySenderDe
         const next = await readNext(cursor, transfer, memory);
         if (!begun && !outflow.closed) {
           begun = true;
-          begin();
+          try {
+            begin();
+          } catch (error) {
+            budget.giveBack(next.granted);
+            buffers.giveBack(next.bytes);
+            throw error;
+          }
         }
         if (next.head !== '' && !outflow.closed) response.write(Buffer.from(next.head, 'latin1'));
         outflow.write(next, cursor.done && plan.tail === '');

@@ -1,5 +1,5 @@
 import type { Channel } from '../../domain/release/channel.ts';
-import type { ServedRelease, ServingState } from '../serving/serving.ts';
+import type { PendingRelease, ServedRelease, ServingState } from '../serving/serving.ts';
 
 /** The meaning of a path below the CDN host. */
 export type CdnTarget =
@@ -45,10 +45,9 @@ export function parseCdnTarget(target: string, prefix: string): CdnTarget {
   return { kind: 'path', path };
 }
 
-/** The id at the start of a path if it names a release that is authorized but not loaded, else `null`. */
-export function pendingRelease(path: string, state: ServingState): string | null {
-  const releaseId = path.slice(0, Math.max(0, path.indexOf('/')));
-  return state.pendingReleaseIds.has(releaseId) ? releaseId : null;
+/** The release that a path names when it is authorized but not loaded, else `null`. */
+export function pendingRelease(path: string, state: ServingState): PendingRelease | null {
+  return state.pending.get(path.slice(0, Math.max(0, path.indexOf('/')))) ?? null;
 }
 
 /**

@@ -2,7 +2,7 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Representation } from '../../domain/http/byte-response.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
-import type { ServedRelease, Serving, ServingState } from '../serving/serving.ts';
+import type { PendingRelease, ServedRelease, Serving, ServingState } from '../serving/serving.ts';
 import { notDistributable } from './cdn-problems.ts';
 import { parseCdnTarget, pendingRelease, selectRelease, type CdnSelection } from './cdn-target.ts';
 
@@ -21,11 +21,11 @@ export interface EntrySelector {
    * @throws ServiceError with the answer when nothing may be sent
    */
   select(target: string): SelectedEntry;
-  /** @throws ServiceError `not_distributable` when the bytes of this release must not be sent now */
-  requireServable(release: ServedRelease): void;
+  /** @throws ServiceError `not_distributable` when the bytes of this release must not leave now */
+  requireServable(release: ServedRelease | PendingRelease): void;
 }
 
-export interface EntrySelectorDeps {
+export interface EntrySelectorOptions {
   readonly serving: Serving;
   /** `/{cdn_host}/`. */
   readonly prefix: string;
@@ -38,11 +38,11 @@ export interface EntrySelectorDeps {
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 const REVALIDATE = 'no-cache';
 
-/** Makes the selector. It checks the target, then the release, its verdict, and the entry in its manifest. */
-export function createEntrySelector(deps: EntrySelectorDeps): EntrySelector {
-  const { serving, prefix, defaultChannel, retryAfterSeconds } = deps;
+/** Makes the selector: target, then release, then its verdict, then the entry in its manifest. */
+export function createEntrySelector(options: EntrySelectorOptions): EntrySelector {
+  const { serving, prefix, defaultChannel, retryAfterSeconds } = options;
 
-  const requireServable = (release: ServedRelease): void => {
+  const requireServable = (release: ServedRelease | PendingRelease): void => {
     const servable = serving.servable(release);
     if (!servable.ok) {
       throw notDistributable(
@@ -62,11 +62,8 @@ export function createEntrySelector(deps: EntrySelectorDeps): EntrySelector {
       }
       const state = serving.state();
       const pending = path.kind === 'path' ? pendingRelease(path.path, state) : null;
-      if (pending !== null) {
-        // A client may know the release from another replica that is a moment ahead.
-        const detail = `Release ${pending} is being read and checked.`;
-        throw notDistributable(detail, 'SnapshotLoading', retryAfterSeconds);
-      }
+      // A client may have learned of the release from another replica that is a moment ahead.
+      if (pending !== null) requireServable(pending);
       const selection = selectRelease(path.kind === 'path' ? path.path : '', state, defaultChannel);
       if (selection === null) {
         const { reason, message } = serving.verdict(defaultChannel);

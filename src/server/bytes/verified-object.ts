@@ -15,8 +15,8 @@ import type { ObjectSource } from './object-source.ts';
 import type { ReadBuffers } from './read-buffers.ts';
 import type { VerifiedBlocks, VerifiedMemory } from './verified-memory.ts';
 
-/** Collaborators that the objects of one reader share. */
-export interface VerifiedObjectDeps {
+/** What the objects of one reader share. */
+export interface VerifiedObjectOptions {
   readonly source: ObjectSource;
   readonly pool: Pick<HashPool, 'hashBlock'>;
   readonly memory: VerifiedMemory;
@@ -49,7 +49,7 @@ interface LoadingBlock {
  * bytes tell.
  */
 export class VerifiedObject {
-  readonly #deps: VerifiedObjectDeps;
+  readonly #options: VerifiedObjectOptions;
   readonly #entry: ManifestEntry;
   readonly #object: OpenObject;
   readonly #loading = new Map<number, LoadingBlock>();
@@ -57,12 +57,12 @@ export class VerifiedObject {
   #blockList: Promise<Uint8Array> | null = null;
   #asking: Promise<FileIdentity> | null = null;
 
-  /** @param object open, with the size that the entry states; this instance takes it over */
-  constructor(deps: VerifiedObjectDeps, entry: ManifestEntry, object: OpenObject) {
-    this.#deps = deps;
+  /** @param object open, of the size that the entry states; this takes it over */
+  constructor(options: VerifiedObjectOptions, entry: ManifestEntry, object: OpenObject) {
+    this.#options = options;
     this.#entry = entry;
     this.#object = object;
-    this.#verified = deps.memory.recall(entry.blake3, object.identity, blockCount(entry.size));
+    this.#verified = options.memory.recall(entry.blake3, object.identity, blockCount(entry.size));
   }
 
   /**
@@ -74,7 +74,7 @@ export class VerifiedObject {
    * @throws ByteFault `missing` or `damaged` when the bytes on the volume do not match the manifest
    */
   async read(span: BlockSpan, keep: boolean): Promise<Buffer> {
-    const { cache, buffers, metrics } = this.#deps;
+    const { cache, buffers, metrics } = this.#options;
     const { block, start, end } = span;
     const offset = blockSpan(block, this.#entry.size).start;
     const cached = cache.get(this.#entry.blake3, block, start - offset, end - offset);
@@ -115,7 +115,7 @@ export class VerifiedObject {
     const whole = await loading.bytes;
     const used = use(whole);
     loading.readers -= 1;
-    if (loading.readers === 0) this.#deps.buffers.giveBack(whole);
+    if (loading.readers === 0) this.#options.buffers.giveBack(whole);
     return used;
   }
 
@@ -131,7 +131,7 @@ export class VerifiedObject {
     const { start, end } = blockSpan(block, this.#entry.size);
     const verified = this.#verified;
     if (verified.has(block)) {
-      const memory = this.#deps.buffers.takeExactly(end - start);
+      const memory = this.#options.buffers.takeExactly(end - start);
       const bytes = await this.#readAgain(start, memory, verified);
       if (bytes !== null) return bytes;
     }
@@ -140,15 +140,15 @@ export class VerifiedObject {
 
   /** Fills `memory` with bytes that were verified before; gives it back if the file has changed since. */
   async #readAgain(start: number, memory: Buffer, verified: VerifiedBlocks): Promise<Buffer | null> {
-    const bytes = await this.#guard(this.#deps.source.read(this.#object.fd, start, memory));
+    const bytes = await this.#guard(this.#options.source.read(this.#object.fd, start, memory));
     if (bytes.length < memory.length) throw this.#endedEarly();
     if (await this.#isUnchanged(verified)) return memory;
-    this.#deps.buffers.giveBack(memory);
+    this.#options.buffers.giveBack(memory);
     return null;
   }
 
   async #hashBlock(block: number): Promise<Buffer> {
-    const { buffers, pool, metrics } = this.#deps;
+    const { buffers, pool, metrics } = this.#options;
     const { start, end } = blockSpan(block, this.#entry.size);
     const verified = this.#verified;
     const expected = await this.#expectedDigest(block);
@@ -170,7 +170,7 @@ export class VerifiedObject {
 
   async #expectedDigest(block: number): Promise<Buffer> {
     if (!hasBlockList(this.#entry.size)) return Buffer.from(this.#entry.blake3, 'hex');
-    this.#blockList ??= this.#deps.source.blockList(this.#entry);
+    this.#blockList ??= this.#options.source.blockList(this.#entry);
     let list: Uint8Array;
     try {
       list = await this.#blockList;
@@ -184,7 +184,7 @@ export class VerifiedObject {
 
   /** Whether the file is still in the state of `verified`; if not, forgets which blocks were verified. */
   async #isUnchanged(verified: VerifiedBlocks): Promise<boolean> {
-    const { memory } = this.#deps;
+    const { memory } = this.#options;
     const identity = this.#identityNow() ?? (await this.#identityFromNowOn());
     if (sameIdentity(identity, verified.identity)) return true;
     if (identity.size !== BigInt(this.#entry.size)) {
@@ -202,7 +202,7 @@ export class VerifiedObject {
 
   #identityNow(): FileIdentity | null {
     try {
-      return this.#deps.source.identityNow(this.#object.fd, this.#object.identity.dev);
+      return this.#options.source.identityNow(this.#object.fd, this.#object.identity.dev);
     } catch (error) {
       throw byteFaultOf(error);
     }
@@ -213,7 +213,7 @@ export class VerifiedObject {
     this.#asking ??= new Promise((resolve) => {
       setImmediate(() => {
         this.#asking = null;
-        resolve(this.#guard(this.#deps.source.identity(this.#object.fd)));
+        resolve(this.#guard(this.#options.source.identity(this.#object.fd)));
       });
     });
     return this.#asking;

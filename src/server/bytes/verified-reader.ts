@@ -3,7 +3,7 @@ import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { DamageReport } from '../../domain/verdict/evidence.ts';
-import { VerifiedObject, type BlockSpan, type VerifiedObjectDeps } from './verified-object.ts';
+import { VerifiedObject, type BlockSpan, type VerifiedObjectOptions } from './verified-object.ts';
 import { byteFaultOf } from './byte-fault.ts';
 import { DescriptorCache } from './descriptor-cache.ts';
 
@@ -36,7 +36,7 @@ export interface VerifiedReader {
   close(): void;
 }
 
-export interface VerifiedReaderDeps extends VerifiedObjectDeps {
+export interface VerifiedReaderOptions extends VerifiedObjectOptions {
   readonly reportDamage: (report: DamageReport) => void;
   readonly logger: Logger;
   /** Maximum number of descriptors kept open for objects that are not being read. */
@@ -44,11 +44,11 @@ export interface VerifiedReaderDeps extends VerifiedObjectDeps {
 }
 
 /** Makes the reader of one snapshot volume. */
-export function createVerifiedReader(deps: VerifiedReaderDeps): VerifiedReader {
-  const { source, memory, metrics, reportDamage, logger } = deps;
+export function createVerifiedReader(options: VerifiedReaderOptions): VerifiedReader {
+  const { source, memory, metrics, reportDamage, logger } = options;
   const descriptors = new DescriptorCache<VerifiedObject>({
-    limit: deps.openDescriptors,
-    open: async (entry) => new VerifiedObject(deps, entry, await source.open(entry)),
+    limit: options.openDescriptors,
+    open: async (entry) => new VerifiedObject(options, entry, await source.open(entry)),
     onCloseError: (error) => {
       logger.warn({ err: error }, 'an object could not be closed');
     },

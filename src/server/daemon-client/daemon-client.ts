@@ -1,6 +1,7 @@
 import type { ReportedObject } from '../../contract/formats/damage-report.ts';
 import { z } from 'zod';
 import type { ControlAction } from '../../contract/actions/actions.ts';
+import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 import {
   createHttpClient,
   HttpFailure,
@@ -135,7 +136,7 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
     postControl: async (action, body, { idempotencyKey, requestId, signal }) =>
       await ask(actions, `/v1/control/${encodeURIComponent(action)}`, {
         headers: {
-          'content-type': 'application/json',
+          'content-type': JSON_MEDIA_TYPE,
           'x-request-id': requestId,
           ...(idempotencyKey === null ? {} : { 'idempotency-key': idempotencyKey }),
         },
@@ -146,7 +147,7 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
       }),
     postDamage: async (reports, signal) => {
       const answer = await ask(actions, '/v1/damage', {
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': JSON_MEDIA_TYPE },
         waitMs: 0,
         maxBytes: CONTROL_MAX_BYTES,
         signal,

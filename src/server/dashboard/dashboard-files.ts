@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 import { renderDashboardContract } from './dashboard-contract.ts';
 
 /** One file of the dashboard. */
@@ -43,7 +44,7 @@ export async function readDashboardFiles(): Promise<ReadonlyMap<string, Dashboar
   const library = await readFile(fileURLToPath(import.meta.resolve('preact')));
   files.set('preact.js', dashboardFile('text/javascript; charset=utf-8', library));
   const contract = Buffer.from(JSON.stringify(renderDashboardContract()));
-  files.set('contract.json', dashboardFile('application/json; charset=utf-8', contract));
+  files.set('contract.json', dashboardFile(`${JSON_MEDIA_TYPE}; charset=utf-8`, contract));
   return files;
 }
 

@@ -47,11 +47,9 @@ export class FastConnection {
     socket.on('data', this.#onData);
   }
 
-  /** Closes an idle connection; any other is closed after its response. */
+  /** Closes the connection when it is idle or has sent nothing yet; otherwise it is closed after its response. */
   drain(): void {
-    if (this.#response !== null) return;
-    if (this.#completedBytes > 0) this.#socket.destroy();
-    else this.#handOver(null);
+    if (this.#response === null) this.#socket.destroy();
   }
 
   /** Closes the connection immediately. */
@@ -169,8 +167,8 @@ export class FastConnection {
     this.#options.onLeave(this, null);
   };
 
-  /** Gives the socket to the full server for good, with the last bytes read from it. */
-  #handOver(chunk: Buffer | null): void {
+  /** Gives the socket to the full server for good, with the bytes that were read from it last. */
+  #handOver(chunk: Buffer): void {
     if (this.#left) return;
     this.#left = true;
     this.#response?.close();
@@ -183,7 +181,7 @@ export class FastConnection {
     socket.off('data', this.#onData);
     socket.pause();
     if (this.#early !== null && this.#early !== chunk) socket.unshift(this.#early);
-    if (chunk !== null) socket.unshift(chunk);
+    socket.unshift(chunk);
     this.#options.onLeave(this, socket);
     socket.resume();
   }

@@ -21,7 +21,7 @@ export interface FastPathOptions {
 
 /** The fast path of one server. */
 export interface FastPath {
-  /** Closes idle connections now and every other one after its response; later requests go to the full server. */
+  /** Closes connections without a request, and every other one after its response; new ones go to the full server. */
   drain(): void;
   /** Closes every connection of the fast path. */
   cut(): void;

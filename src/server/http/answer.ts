@@ -1,4 +1,5 @@
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
+import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 import type { RenderedProblem } from '../../platform/http/problem.ts';
 
 /** The result of a handler; the router writes it, without the body for HEAD. */
@@ -18,7 +19,7 @@ export const NO_CACHE = 'no-cache';
 
 /** Headers of a JSON answer of this service. */
 export function jsonHeaders(cacheControl: string): Readonly<Record<string, string>> {
-  return { 'content-type': 'application/json; charset=utf-8', 'cache-control': cacheControl };
+  return { 'content-type': `${JSON_MEDIA_TYPE}; charset=utf-8`, 'cache-control': cacheControl };
 }
 
 /**

@@ -9,7 +9,7 @@ import { createScrubMetrics } from './scrub-metrics.ts';
 import { createScrubber, type Scrubber } from './scrubber.ts';
 import { createScrubStateFile, NO_STATE_STORE } from './scrub-state-file.ts';
 
-export interface ServerScrubDeps {
+export interface ServerScrubOptions {
   readonly serving: Serving;
   readonly pool: HashPool;
   readonly registry: Registry;
@@ -20,11 +20,11 @@ export interface ServerScrubDeps {
   readonly logger: Logger;
 }
 
-/** Makes the scrub of a server as configured; `null` if it is switched off. */
-export function createServerScrub(config: ServerConfiguration, deps: ServerScrubDeps): Scrubber | null {
+/** Puts the scrub of a server together as configured; `null` when it is switched off. */
+export function createServerScrub(config: ServerConfiguration, options: ServerScrubOptions): Scrubber | null {
   const { enabled, bytesPerSecond, share, restSeconds, stateFile } = config.scrub;
   if (!enabled) return null;
-  const { serving, pool, clock, random, logger, inFlight } = deps;
+  const { serving, pool, clock, random, logger, inFlight } = options;
   return createScrubber({
     serving,
     root: config.snapshot.root,
@@ -33,7 +33,7 @@ export function createServerScrub(config: ServerConfiguration, deps: ServerScrub
     restSeconds,
     store: stateFile === undefined ? NO_STATE_STORE : createScrubStateFile({ path: stateFile, logger }),
     load: createLoadMeter({ clock, inFlight }),
-    metrics: createScrubMetrics(deps.registry),
+    metrics: createScrubMetrics(options.registry),
     clock,
     random,
     logger,

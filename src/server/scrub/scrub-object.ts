@@ -10,7 +10,7 @@ import {
 import { ByteFault, byteFaultOf } from '../bytes/byte-fault.ts';
 import type { ScrubObject } from './scrub-order.ts';
 
-export interface ScrubObjectDeps {
+export interface ScrubObjectOptions {
   readonly root: string;
   readonly pool: Pick<HashPool, 'hashContent'>;
   readonly signal: AbortSignal;
@@ -24,20 +24,20 @@ export interface ScrubObjectDeps {
  *
  * @throws ByteFault; the signal's reason
  */
-export async function scrubObject(deps: ScrubObjectDeps, object: ScrubObject): Promise<void> {
-  const { signal } = deps;
+export async function scrubObject(options: ScrubObjectOptions, object: ScrubObject): Promise<void> {
+  const { signal } = options;
   for (let isLastTry = false; ; isLastTry = true) {
     let opened: OpenObject | null = null;
     try {
-      opened = await openObject({ root: deps.root, blake3: object.blake3, size: object.size });
-      await compareBlocks(deps, object, opened.fd);
+      opened = await openObject({ root: options.root, blake3: object.blake3, size: object.size });
+      await compareBlocks(options, object, opened.fd);
       return;
     } catch (error) {
       signal.throwIfAborted();
       const fault = byteFaultOf(error);
       // A repair replaces the file: the bytes read from the old one do not count then.
       if (isLastTry || fault.kind !== 'damaged' || opened === null) throw fault;
-      if (!(await wasReplaced(deps.root, object, opened))) throw fault;
+      if (!(await wasReplaced(options.root, object, opened))) throw fault;
     } finally {
       await opened?.close();
     }
@@ -45,7 +45,7 @@ export async function scrubObject(deps: ScrubObjectDeps, object: ScrubObject): P
 }
 
 async function compareBlocks(
-  { root, pool, signal, pace }: ScrubObjectDeps,
+  { root, pool, signal, pace }: ScrubObjectOptions,
   { blake3, size, blocks }: ScrubObject,
   fd: number,
 ): Promise<void> {

@@ -16,7 +16,7 @@ import { createDamageRecheck } from './damage-recheck.ts';
 import type { DigestFinder } from './digest-finder.ts';
 import { createEvidenceStore, type EvidenceStore, type EvidenceStoreOptions } from './evidence-store.ts';
 import type { InspectObject } from './object-inspector.ts';
-import type { Servable, ServedRelease, ServingControl } from './serving.ts';
+import type { PendingRelease, Servable, ServedRelease, ServingControl } from './serving.ts';
 import { entriesHolding } from './snapshot-trouble.ts';
 
 export interface ServingOptions extends Pick<EvidenceStoreOptions, 'finder' | 'createBinder' | 'clock'> {
@@ -131,10 +131,18 @@ function locate(
 
 function servableOf(
   evidence: Evidence,
-  { channel, releaseId, snapshotId }: ServedRelease,
+  { channel, releaseId, snapshotId, role }: ServedRelease | PendingRelease,
   nowMs: number,
 ): Servable {
   const release = { release_id: releaseId, snapshot_id: snapshotId };
-  const { reason, message } = evaluate(evidence, { channel, release }, nowMs);
-  return reason === null ? { ok: true } : { ok: false, reason, message };
+  // Only the newest attestation names a pending release, and it need not be in effect yet.
+  const known = role === 'pending' ? { ...evidence, effective: evidence.newest } : evidence;
+  const { reason, message } = evaluate(known, { channel, release }, nowMs);
+  if (reason !== null) return { ok: false, reason, message };
+  if (role !== 'pending') return { ok: true };
+  return {
+    ok: false,
+    reason: 'SnapshotLoading',
+    message: 'the other releases of its attestation are being read and checked',
+  };
 }

@@ -1,6 +1,5 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { DamageReport, Evidence } from '../../domain/verdict/evidence.ts';
-import { wantedSnapshots } from '../../domain/verdict/hold-over.ts';
 import type { DigestFinder } from './digest-finder.ts';
 import type { InspectObject } from './object-inspector.ts';
 import type { SnapshotBinder } from './snapshot-binder.ts';
@@ -13,7 +12,7 @@ export interface DamageRecheckDependencies {
   readonly inspect: InspectObject;
   /** Called when the kind of an object's damage has changed. */
   readonly onDamaged: (report: DamageReport) => void;
-  /** Called with the digests of objects that are sound again or that no served snapshot holds. */
+  /** Called with the digests whose objects are sound. */
   readonly onMended: (digests: readonly Blake3Hex[]) => void;
 }
 
@@ -33,8 +32,11 @@ export function createDamageRecheck(deps: DamageRecheckDependencies): () => Prom
   const recheck = async (report: DamageReport): Promise<boolean> => {
     const { blake3, destination } = report;
     const entry = entryOf(blake3);
-    if (entry === null) return isAllRead(deps.evidence());
-    const { sound, kind, message, memory } = await deps.inspect(entry, memories.get(report) ?? null);
+    // The reducer drops damage that nothing holds; until every manifest is read, one of the others may hold it.
+    if (entry === null) return false;
+    const inspection = await deps.inspect(entry, memories.get(report) ?? null);
+    if (inspection === null) return false;
+    const { sound, kind, message, memory } = inspection;
     if (sound) return true;
     if (deps.evidence().damage.get(blake3)?.report !== report) return false;
     const next = kind === report.kind ? report : { blake3, destination, kind, message };
@@ -55,9 +57,4 @@ export function createDamageRecheck(deps: DamageRecheckDependencies): () => Prom
       .map(({ blake3 }) => blake3);
     if (digests.length > 0) deps.onMended(digests);
   };
-}
-
-function isAllRead(evidence: Evidence): boolean {
-  const wanted = wantedSnapshots(evidence);
-  return wanted.size > 0 && [...wanted].every((snapshotId) => evidence.snapshots.has(snapshotId));
 }

@@ -6,7 +6,7 @@ import { wantedSnapshots } from '../../domain/verdict/hold-over.ts';
 import { mustReadAgain, reduce } from '../../domain/verdict/reduce.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { DigestFinder } from './digest-finder.ts';
-import type { Servable, ServedRelease, ServingState } from './serving.ts';
+import type { PendingRelease, Servable, ServedRelease, ServingState } from './serving.ts';
 import { nextServingState, NOTHING_SERVED } from './serving-state.ts';
 import type { LoadOutcome, SnapshotBinder, SnapshotBinderOptions } from './snapshot-binder.ts';
 import { entriesHolding, snapshotEvidence } from './snapshot-trouble.ts';
@@ -17,8 +17,8 @@ export interface Known {
   readonly state: ServingState;
   /** The wall-clock interval in which the passing of time alone changes nothing. */
   readonly steady: { readonly from: number; readonly until: number };
-  /** Verdicts on the releases looked up so far. */
-  readonly servables: WeakMap<ServedRelease, Servable>;
+  /** Verdicts on releases that were asked for. */
+  readonly servables: WeakMap<ServedRelease | PendingRelease, Servable>;
 }
 
 type WithoutInstant<E> = E extends unknown ? Omit<E, 'at'> : never;

@@ -1,5 +1,8 @@
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import { readBlockList } from '../../snapshot/objects/block-list.ts';
+import { ObjectFault, objectFaultOf } from '../../snapshot/objects/object-fault.ts';
 import { openObject, sameIdentity, type FileIdentity } from '../../snapshot/objects/object-reader.ts';
 import type { ObjectEntry } from './snapshot-trouble.ts';
 
@@ -15,9 +18,10 @@ export interface Inspection {
 /**
  * Checks whether an object is sound.
  *
- * @param memory the `memory` of the last inspection; `null` for the first
+ * @param memory the `memory` of the last inspection, `null` on the first
+ * @returns `null` when the attempt failed for a reason that says nothing about the object
  */
-export type InspectObject = (entry: ObjectEntry, memory: unknown) => Promise<Inspection>;
+export type InspectObject = (entry: ObjectEntry, memory: unknown) => Promise<Inspection | null>;
 
 interface Memory {
   readonly identity: FileIdentity;
@@ -52,7 +56,9 @@ export function createObjectInspector({
     try {
       memory = await inspectBytes(entry, isMemory(before) ? before : null);
     } catch (error) {
-      const message = `the object cannot be opened (${kindOf(error)})`;
+      const fault = faultOf(error, entry.blake3);
+      if (fault === null) return null;
+      const message = `the object cannot be read (${fault.kind})`;
       return { sound: false, kind: 'missing', message, memory: null };
     }
     if (!memory.objectSound) {
@@ -63,7 +69,9 @@ export function createObjectInspector({
       if (entry.blocks !== undefined)
         await readBlockList({ root, entry: { ...entry, blocks: entry.blocks } });
     } catch (error) {
-      const message = `the block list of the object is not usable (${kindOf(error)})`;
+      const fault = faultOf(error, entry.blake3);
+      if (fault === null) return null;
+      const message = `the block list of the object is not usable (${fault.kind})`;
       return { sound: false, kind: 'damaged', message, memory };
     }
     return { sound: true, kind: 'damaged', message: '', memory };
@@ -74,8 +82,10 @@ function isMemory(value: unknown): value is Memory {
   return typeof value === 'object' && value !== null && 'identity' in value && 'objectSound' in value;
 }
 
-function kindOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  if ('kind' in error && typeof error.kind === 'string') return error.kind;
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+/** The fault of the object; `null` for a shortage of descriptors or memory, a closed hash pool, a crashed hash thread. */
+function faultOf(error: unknown, blake3: Blake3Hex): ObjectFault | null {
+  if (error instanceof ObjectFault) return error.kind === 'exhausted' ? null : error;
+  const code = errorCode(error);
+  if (code === null || code.startsWith('ERR_')) return null;
+  return faultOf(objectFaultOf(error, blake3, 'object'), blake3);
 }

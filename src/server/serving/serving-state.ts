@@ -1,17 +1,17 @@
 import { CHANNELS } from '../../domain/release/channel.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
+import type { AttestationStatement } from '../../domain/verdict/attestation.ts';
 import type { Evidence } from '../../domain/verdict/evidence.ts';
-import { authorizedReleases } from '../../domain/verdict/hold-over.ts';
 import { isManifestOf, releaseCase, type Subject } from '../../domain/verdict/release-case.ts';
 import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
-import type { ServedRelease, ServingState } from './serving.ts';
+import type { PendingRelease, ServedRelease, ServingState } from './serving.ts';
 
 /** A state in which nothing is served. */
 export const NOTHING_SERVED: ServingState = {
   generation: 0,
   current: { official: null, localized: null },
   byReleaseId: new Map(),
-  pendingReleaseIds: new Set(),
+  pending: new Map(),
 };
 
 /**
@@ -53,16 +53,32 @@ export function nextServingState(
   const byReleaseId = new Map(
     served.flatMap((release) => (release === null ? [] : [[release.releaseId, release]])),
   );
-  const named =
-    newest === null ? [] : authorizedReleases(newest.statement).map(({ release_id }) => release_id);
-  const pendingReleaseIds = new Set(named.filter((releaseId) => !byReleaseId.has(releaseId)));
-  const next = { generation: state.generation + 1, current, byReleaseId, pendingReleaseIds };
+  const named = newest === null ? [] : namedReleases(newest.statement);
+  const pending = new Map(
+    named.flatMap((release) => (byReleaseId.has(release.releaseId) ? [] : [[release.releaseId, release]])),
+  );
+  const next = { generation: state.generation + 1, current, byReleaseId, pending };
   return isSameState(state, next) ? state : next;
+}
+
+function namedReleases(statement: AttestationStatement): readonly PendingRelease[] {
+  const current = CHANNELS.flatMap((channel) => {
+    const release = statement[channel];
+    return release === null ? [] : [{ ...release, channel }];
+  });
+  return [...statement.retained, ...current]
+    .filter(({ result }) => result === 'PASSED')
+    .map(({ channel, release_id, snapshot_id }) => ({
+      role: 'pending',
+      channel,
+      releaseId: release_id,
+      snapshotId: snapshot_id,
+    }));
 }
 
 function isSameState(left: ServingState, right: ServingState): boolean {
   if (left.byReleaseId.size !== right.byReleaseId.size) return false;
-  if (left.pendingReleaseIds.symmetricDifference(right.pendingReleaseIds).size > 0) return false;
+  if (new Set(left.pending.keys()).symmetricDifference(right.pending).size > 0) return false;
   if (CHANNELS.some((channel) => left.current[channel]?.releaseId !== right.current[channel]?.releaseId))
     return false;
   for (const [releaseId, release] of left.byReleaseId) {

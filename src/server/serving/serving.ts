@@ -17,6 +17,11 @@ export interface ServedRelease {
   readonly index: ManifestIndex;
 }
 
+/** A release that the newest attestation authorizes and that is not loaded yet, or cannot be. */
+export interface PendingRelease extends Pick<ServedRelease, 'channel' | 'releaseId' | 'snapshotId'> {
+  readonly role: 'pending';
+}
+
 /** The releases that are served at one instant. Immutable: a switch replaces the whole object. */
 export interface ServingState {
   /** Increases with every switch. */
@@ -24,8 +29,8 @@ export interface ServingState {
   readonly current: Readonly<Record<Channel, ServedRelease | null>>;
   /** Current and retained releases by id. */
   readonly byReleaseId: ReadonlyMap<string, ServedRelease>;
-  /** Releases that the newest attestation authorizes and that are not loaded yet or cannot be loaded. */
-  readonly pendingReleaseIds: ReadonlySet<string>;
+  /** By release id. */
+  readonly pending: ReadonlyMap<string, PendingRelease>;
 }
 
 /** A change of the known damage to the bytes of one digest. */
@@ -46,9 +51,9 @@ export interface Serving {
   state(): ServingState;
   /** The verdict on the current release of a channel as of now. */
   verdict(channel: Channel): Verdict;
-  /** The verdict on this release, current or retained, as of now. */
-  servable(release: ServedRelease): Servable;
-  /** Marks bytes as damaged for all routes; this affects every served release that holds the digest. */
+  /** The verdict on this release, current or retained, as of now. A pending release is never servable. */
+  servable(release: ServedRelease | PendingRelease): Servable;
+  /** Marks bytes as damaged for all routes; every served release that holds the digest is affected. */
   reportDamage(...reports: readonly DamageReport[]): void;
   /** Calls the listener for every change of the known damage, in the turn in which this server learns of it. */
   watchDamage(listener: (change: DamageChange) => void): void;

@@ -1,9 +1,6 @@
-import type { DamageReport } from '../../domain/verdict/evidence.ts';
+import { MAX_DAMAGE, type DamageReport } from '../../domain/verdict/evidence.ts';
 import type { DamageChange } from '../serving/serving.ts';
 import type { PrimaryMessage, SharedEnvelope } from './worker-messages.ts';
-
-/** Maximum number of digests whose damage is kept for workers that start later. */
-const MAX_DAMAGE = 10_000;
 
 /** Passes evidence of one worker to all others, and keeps it for those that start later. */
 export interface EvidenceRelay<W> {

@@ -2,6 +2,7 @@ import { Agent, type IncomingMessage } from 'node:http';
 
 import { createProxyMiddleware } from 'http-proxy-middleware';
 
+import { JSON_MEDIA_TYPE } from '../../../contract/json/media-types.ts';
 import type { ReportName } from '../../../contract/reports/reports.ts';
 import { HttpFailure, readAnswer, type BoundedAnswer } from '../../../platform/http/http-client.ts';
 import { REPORT_MAX_BYTES } from '../../daemon-client/daemon-client.ts';
@@ -65,7 +66,7 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
       });
       const headers = {
         host,
-        accept: 'application/json',
+        accept: JSON_MEDIA_TYPE,
         'accept-encoding': 'identity',
         'x-request-id': requestId,
         via,

@@ -352,7 +352,24 @@ describe('damage', () => {
     expect(serving(found('damaged'), found('missing')).verdicts.official?.reason).toBe('EntryMissing');
   });
 
-  test('is dropped when no served release holds it', () => {
+  test('of one release takes no room from the first damage of another', () => {
+    const foundIn = (id: string, count: number, prefix: string): Happening => ({
+      type: 'damage-found',
+      found: Array.from({ length: count }, (_, at): FoundDamage => {
+        const blake3 = `${prefix}${at}`.padEnd(64, 'f') as Blake3Hex;
+        return {
+          report: { blake3, kind: 'damaged', destination: blake3, message: 'bad' },
+          holders: new Map([[snapshotOf(id), { count: 1, examples: [blake3] }]]),
+        };
+      }),
+    });
+    const crowded = [foundIn('l1', 10_001, 'a')];
+    expect(serving(...crowded).verdicts.official?.distributable).toBe(true);
+    const both = serving(...crowded, foundIn('o1', 3, 'b'));
+    expect([both.damage.size, both.verdicts.official?.reason]).toEqual([10_001, 'EntryDamaged']);
+  });
+
+  test('is dropped when nothing that is served holds it', () => {
     const { report } = damage('a');
     const evidence = serving({ type: 'damage-found', found: [{ report, holders: new Map() }] });
     expect([evidence.damage.size, evidence.verdicts.official?.distributable]).toEqual([0, true]);

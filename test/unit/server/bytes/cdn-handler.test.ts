@@ -328,6 +328,18 @@ test('a release that is authorized but still being read is 503 with Retry-After,
   expect((await cdn.request('GET', 'r98_unknown/a/small.bin')).status).toBe(404);
 });
 
+test('a release that is authorized but cannot be read is 503 with the reason of its verdict', async () => {
+  const cdn = await startWithFiles();
+  cdn.serving.serve([...cdn.serving.state().byReleaseId.values()], ['r99_next']);
+  cdn.serving.refused.set('r99_next', 'ManifestDamaged');
+  const answer = await cdn.request('GET', 'r99_next/a/small.bin');
+  expect(answer.status).toBe(503);
+  expect(JSON.parse(answer.body.toString())).toMatchObject({
+    reason: 'ManifestDamaged',
+    detail: 'Release r99_next is not distributable: the test says ManifestDamaged.',
+  });
+});
+
 test('no current release is 503', async () => {
   const cdn = await startCdn();
   const answer = await cdn.request('GET', 'x');
@@ -344,6 +356,8 @@ test('a verdict that is lost while the first bytes are read holds them back', as
     return asked === 1 ? servable(release) : { ok: false, reason: 'AttestationExpired', message: 'just now' };
   };
   expect((await cdn.request('GET', 'a/small.bin')).status).toBe(503);
+  expect(asked).toBe(2);
+  expect(cdn.handler.parts.budget.used).toBe(0);
 });
 
 test('requests on one connection are answered in order', async () => {

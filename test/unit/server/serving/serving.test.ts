@@ -261,6 +261,27 @@ describe('switching releases', () => {
     expect(bench.verdict().reason).toBe('SnapshotLoading');
   });
 
+  it('says of each release that is not loaded what its own evaluation says', async () => {
+    const { bench, first } = await served();
+    const [second, third] = [bench.release('r2'), bench.release('r3', 'localized', bench.release('r2'))];
+    const reasonOf = (releaseId: string): string => {
+      const pending = bench.serving.state().pending.get(releaseId);
+      if (pending === undefined) return 'not pending';
+      const servable = bench.serving.servable(pending);
+      return servable.ok ? 'ok' : servable.reason;
+    };
+    const retained_until = Math.floor(bench.clock.now() / 1000) + 60;
+    const retained = [{ ...first, channel: 'official' as const, retained_until }];
+    bench.offer(2, { official: second, localized: third, retained });
+    expect([bench.current(), reasonOf('r1')]).toEqual(['r1', 'not pending']);
+    expect([reasonOf('r2'), reasonOf('r3')]).toEqual(['SnapshotLoading', 'SnapshotLoading']);
+    await bench.settle();
+    await bench.finish(second, bench.loadable(second));
+    expect([bench.current(), reasonOf('r2')]).toEqual(['r1', 'SnapshotLoading']);
+    await bench.finish(third, { ok: false, manifest: 'damaged', message: 'the manifest is damaged' });
+    expect([bench.current(), reasonOf('r3')]).toEqual(['r2', 'ManifestDamaged']);
+  });
+
   it('never rolls back when the new snapshot cannot be read', async () => {
     const { bench } = await served();
     const second = bench.release('r2');
@@ -348,7 +369,24 @@ describe('trouble', () => {
     expect([bench.verdict().distributable, bench.serving.hasTrouble()]).toEqual([true, false]);
   });
 
-  it('reports that the volume is unavailable, and reads everything again when it is back', async () => {
+  it('keeps damage while the manifest cannot be read, and counts it when the manifest is back', async () => {
+    const { bench, first } = await served();
+    bench.serving.reportDamage({ destination: 'a', blake3: digestOf('a'), kind: 'damaged', message: 'bad' });
+    bench.outcomes.set(first.snapshot_id, { ok: false, manifest: 'missing', message: 'no manifest' });
+    bench.serving.observeVolume({ ok: false, message: 'the volume is absent' });
+    bench.serving.observeVolume({ ok: true, storeId: 'store' });
+    await bench.settle();
+    await bench.serving.recheck();
+    expect(bench.verdict().reason).toBe('SnapshotMissing');
+    bench.loadable(first);
+    await bench.serving.recheck();
+    expect(bench.verdict().reason).toBe('EntryDamaged');
+    bench.sound.add(digestOf('a'));
+    await bench.serving.recheck();
+    expect(bench.verdict().distributable).toBe(true);
+  });
+
+  it('says that the volume is gone, and reads everything again when it is back', async () => {
     const { bench } = await served();
     expect(bench.serving.observeVolume({ ok: false, message: 'the volume is absent' })).toBe(false);
     expect(bench.verdict()).toMatchObject({ reason: 'SnapshotMissing', message: 'the volume is absent' });

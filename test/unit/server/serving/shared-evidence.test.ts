@@ -42,7 +42,7 @@ function createProcess(
   serving: ServingControl;
   changes: DamageChange[];
   accepted: number[];
-  inspections: { sound: boolean; count: number };
+  inspections: { sound: boolean; failing: boolean; count: number };
   load: () => void;
   fail: () => void;
   offer: (version: number) => void;
@@ -51,12 +51,13 @@ function createProcess(
   const clock = new FakeClock();
   const changes: DamageChange[] = [];
   const accepted: number[] = [];
-  const inspections = { sound: false, count: 0 };
+  const inspections = { sound: false, failing: false, count: 0 };
   const loaded = Promise.withResolvers<LoadOutcome>();
   const serving = createServing({
     verify: (bytes) => success(JSON.parse(Buffer.from(bytes).toString()) as VerifiedAttestation),
     inspect: async () => {
       inspections.count += 1;
+      if (inspections.failing) return null;
       return await Promise.resolve({
         sound: inspections.sound,
         kind: 'damaged',
@@ -211,7 +212,7 @@ describe('much damage', () => {
 });
 
 describe('a recheck of damage', () => {
-  it('waits until the manifests are read, and drops damage that no readable manifest holds', async () => {
+  it('keeps damage while a manifest that may hold the bytes is not read or cannot be read', async () => {
     const { serving, fail, offer, clock, inspections } = createProcess();
     serving.reportDamage(REPORT);
     await serving.recheck();
@@ -223,7 +224,21 @@ describe('a recheck of damage', () => {
     const gone: DamageChange[] = [];
     serving.watchDamage((change) => gone.push(change));
     await serving.recheck();
-    expect([gone, inspections.count]).toEqual([[{ blake3: REPORT.blake3, report: null }], 0]);
+    expect([gone, inspections.count]).toEqual([[], 0]);
+  });
+});
+
+describe('an inspection that fails for another reason than the object', () => {
+  it('leaves the known damage as it is', async () => {
+    const { serving, changes, load, offer, clock, inspections } = createProcess();
+    offer(1);
+    load();
+    await clock.advance(0);
+    serving.reportDamage(REPORT);
+    inspections.failing = true;
+    await serving.recheck();
+    expect([changes.length, inspections.count]).toEqual([1, 1]);
+    expect(serving.verdict('official').reason).toBe('EntryDamaged');
   });
 });
 
@@ -248,10 +263,27 @@ describe('the inspection of a damaged object', () => {
     const entry = { blake3, size: bytes.length };
     const first = await inspect(entry, null);
     expect(first).toMatchObject({ sound: false, kind: 'damaged' });
-    expect(await inspect(entry, first.memory)).toMatchObject({ sound: false });
+    expect(await inspect(entry, first?.memory)).toMatchObject({ sound: false });
     expect(hashed).toBe(1);
     await writeFile(path, bytes);
-    expect(await inspect(entry, first.memory)).toMatchObject({ sound: true });
+    expect(await inspect(entry, first?.memory)).toMatchObject({ sound: true });
     expect(hashed).toBe(2);
+  });
+
+  it.each([
+    ['a shortage of memory', Object.assign(new Error('no memory'), { code: 'ENOMEM' }), null],
+    ['a closed hash pool', new Error('the hash pool is closed'), null],
+    ['a crashed hash thread', Object.assign(new Error('x'), { code: 'ERR_WORKER_OUT_OF_MEMORY' }), null],
+    ['a device error', Object.assign(new Error('bad'), { code: 'EIO' }), { sound: false, kind: 'missing' }],
+  ])('distinguishes the object from the attempt: %s', async (_, error, expected) => {
+    const root = await temporaryDirectory();
+    const bytes = Buffer.from('sound');
+    const blake3 = blake3Hex(bytes);
+    await mkdir(dirname(objectPath(root, blake3)), { recursive: true });
+    await writeFile(objectPath(root, blake3), bytes);
+    const pool = { hashContent: async () => await Promise.reject(error) } as unknown as HashPool;
+    const inspection = await createObjectInspector({ root, pool })({ blake3, size: bytes.length }, null);
+    if (expected === null) expect(inspection).toBeNull();
+    else expect(inspection).toMatchObject(expected);
   });
 });
