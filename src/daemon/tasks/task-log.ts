@@ -7,6 +7,7 @@ import type { TaskLogLine, TaskLogPage } from './task-engine.ts';
 
 /** The logs of tasks. Lines wait in memory for a moment, so that a busy task does not cost a disk flush a line. */
 export interface TaskLog {
+  /** Adds a line. Never throws, as {@link flush}: a line that cannot be added is lost and reported in the log. */
   add(
     taskId: string,
     level: TaskLogLine['level'],
@@ -109,14 +110,19 @@ export function createTaskLog({ database, clock, logger }: TaskLogOptions): Task
 
   return {
     add: (taskId, level, message, fields) => {
-      waiting.push({
-        taskId,
-        seq: nextSeq(taskId),
-        ts: unixSeconds(clock),
-        level,
-        message: message.slice(0, MAX_MESSAGE_LENGTH),
-        fields: renderFields(fields),
-      });
+      try {
+        waiting.push({
+          taskId,
+          seq: nextSeq(taskId),
+          ts: unixSeconds(clock),
+          level,
+          message: message.slice(0, MAX_MESSAGE_LENGTH),
+          fields: renderFields(fields),
+        });
+      } catch (error) {
+        logger.error({ err: error, task_id: taskId }, 'a line of a task log could not be added and is lost');
+        return;
+      }
       if (waiting.length >= MAX_WAITING_LINES) flush();
       else flushSoon();
     },

@@ -259,6 +259,19 @@ describe('a failure', () => {
 });
 
 describe('progress and log', () => {
+  it('a task ends also when the lines of its log cannot be added', async () => {
+    const { engine, sync, submit, database } = await fixture();
+    database.prepare('ALTER TABLE task_log RENAME TO task_log_away').run();
+    const id = submit();
+    await settle();
+    sync.runs[0]?.succeed({ n: 1 });
+    await settle();
+    expect(taskOf(engine, id)).toMatchObject({ status: 'succeeded', result: { n: 1 } });
+    const next = submit();
+    await settle();
+    expect(taskOf(engine, next).status).toBe('running');
+  });
+
   it('shows the newest progress while it runs and writes it seldom', async () => {
     const { engine, sync, submit, clock, database } = await fixture();
     const id = submit();
