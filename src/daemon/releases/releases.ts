@@ -19,6 +19,7 @@ import { createCatalogRefreshTask } from './catalog/catalog-refresh-task.ts';
 import { createCatalogStore, type CatalogStore } from './catalog/catalog-store.ts';
 import type { CleanupLimits } from './cleanup/cleanup-request.ts';
 import { createCleanupTask } from './cleanup/cleanup-task.ts';
+import { createDamageAttestation } from './checks/damage-attestation.ts';
 import { createDamageRecheck } from './checks/damage-recheck.ts';
 import { createObjectInspector } from './checks/object-inspector.ts';
 import { createReleaseDamage } from './checks/release-damage.ts';
@@ -189,8 +190,9 @@ function createRooms(options: ReleasesOptions) {
     },
   });
   const inspector = createObjectInspector({ ...common, storeId: writer.storeId });
-  const recheck = createDamageRecheck({ ...common, inspector, damage, attestor });
-  const reported = createReportedDamage({ ...common, inspector, damage, attestor });
+  const attestation = createDamageAttestation(attestor);
+  const recheck = createDamageRecheck({ ...common, inspector, damage, attestation });
+  const reported = createReportedDamage({ ...common, inspector, damage, attestation });
   const check = createReleaseCheck({
     ...common,
     damage,

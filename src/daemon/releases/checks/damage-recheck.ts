@@ -2,9 +2,9 @@ import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
-import type { Attestor } from '../attest/attestor.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { DamageAttestation } from './damage-attestation.ts';
 import type { ObjectInspector } from './object-inspector.ts';
 import type { ReleaseDamage } from './release-damage.ts';
 
@@ -13,7 +13,7 @@ export const RECHECK_MS = 5000;
 /** Maximum number of objects of one round; the others follow when these are sound. */
 const RECHECK_OBJECTS_MAX = 1000;
 
-/** Notices when damaged objects become sound again, whoever replaced them. */
+/** Notices when damaged objects become sound again, and issues the attestation that is still owed for damage. */
 export interface DamageRecheck {
   /** Starts looking, as long as anything is damaged. */
   start(): void;
@@ -28,7 +28,7 @@ export interface DamageRecheckOptions {
   readonly releases: ReleaseRepository;
   readonly objects: Pick<ObjectRegistry, 'confirm'>;
   readonly damage: Pick<ReleaseDamage, 'reassess'>;
-  readonly attestor: Pick<Attestor, 'issue'>;
+  readonly attestation: DamageAttestation;
   readonly writer: Pick<SnapshotWriter, 'flush'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -39,7 +39,7 @@ export interface DamageRecheckOptions {
  * object that is sound no longer withdraws its releases.
  */
 export function createDamageRecheck(options: DamageRecheckOptions): DamageRecheck {
-  const { inspector, releases, objects, clock, logger } = options;
+  const { inspector, releases, objects, attestation, clock, logger } = options;
   const stopping = new AbortController();
   /** Stamps of the files that were hashed and found damaged. */
   let hashed = new Map<Blake3Hex, string>();
@@ -63,14 +63,16 @@ export function createDamageRecheck(options: DamageRecheckOptions): DamageRechec
     return isMended;
   };
 
-  const round = async (damaged: readonly Blake3Hex[]): Promise<void> => {
-    if (!(await look(damaged))) return;
+  const round = async (): Promise<void> => {
+    // First: a withdrawal that is not attested yet must not wait for the hashing below.
+    if (attestation.isOwed()) await attestation.issue('damage changed');
+    if (!(await look(releases.damagedObjects(RECHECK_OBJECTS_MAX)))) return;
     // A repair may still be running: nothing is attested that a power failure could take back.
     await options.writer.flush();
     for (const { channel, release_id: id } of options.damage.reassess()) {
       logger.info({ channel, release_id: id }, 'the damaged files of the release are sound again');
     }
-    await options.attestor.issue('damage mended');
+    await attestation.issue('damage mended');
   };
 
   const lookForever = async (): Promise<void> => {
@@ -81,8 +83,10 @@ export function createDamageRecheck(options: DamageRecheckOptions): DamageRechec
       // Rejected only by the stop, which ends the loop.
       await clock.sleep(RECHECK_MS, stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted) return;
+      // Until the round succeeds: one that fails is tried again.
+      isDamaged = true;
       try {
-        await round(releases.damagedObjects(RECHECK_OBJECTS_MAX));
+        await round();
         isDamaged = releases.damagedObjects(1).length > 0;
       } catch (error) {
         if (!stopping.signal.aborted) {

@@ -2,10 +2,10 @@ import type { ReportedObject } from '../../../contract/formats/damage-report.ts'
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { DamageIntake } from '../../api/damage-intake.ts';
-import type { Attestor } from '../attest/attestor.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
+import type { DamageAttestation } from './damage-attestation.ts';
 import type { ObjectInspector } from './object-inspector.ts';
 import { createObjectQueue } from './object-queue.ts';
 import type { ReleaseDamage } from './release-damage.ts';
@@ -30,7 +30,7 @@ export interface ReportedDamageOptions {
   readonly releases: ReleaseRepository;
   readonly objects: Pick<ObjectRegistry, 'get'>;
   readonly damage: Pick<ReleaseDamage, 'report'>;
-  readonly attestor: Pick<Attestor, 'issue'>;
+  readonly attestation: Pick<DamageAttestation, 'issue'>;
   readonly logger: Logger;
 }
 
@@ -40,17 +40,12 @@ export interface ReportedDamageOptions {
  */
 export function createReportedDamage(options: ReportedDamageOptions): ReportedDamage {
   const { inspector, releases, objects, damage, logger } = options;
-  /** Whether damage was recorded that the newest attestation does not count yet. */
+  /** Whether damage was recorded after the last attempt to attest. */
   let isUncounted = false;
 
   const attest = async (cause: string): Promise<void> => {
     isUncounted = false;
-    try {
-      await options.attestor.issue(cause);
-    } catch (error) {
-      isUncounted = true;
-      throw error;
-    }
+    await options.attestation.issue(cause);
   };
 
   const logWithdrawal = (release: ReleaseRow, report: ReportedObject): void => {
