@@ -46,30 +46,34 @@ export function createDamageRecheck(options: DamageRecheckOptions): DamageRechec
   let woken = Promise.withResolvers<void>();
   let running: Promise<void> = Promise.resolve();
 
-  /** Returns whether any object is sound again. */
-  const look = async (damaged: readonly Blake3Hex[]): Promise<boolean> => {
+  /** Returns the objects that are sound again. */
+  const look = async (damaged: readonly Blake3Hex[]): Promise<readonly Blake3Hex[]> => {
     const before = hashed;
     hashed = new Map();
-    let isMended = false;
+    const mended: Blake3Hex[] = [];
     for (const blake3 of damaged) {
       const stamp = await inspector.stamp(blake3);
       const startedAt = unixSeconds(clock);
       const isSound =
         before.get(blake3) !== stamp && (await inspector.inspect(blake3, stopping.signal)) === 'ok';
-      if (isSound) objects.confirm(blake3, startedAt);
-      else hashed.set(blake3, stamp);
-      isMended ||= isSound;
+      if (isSound) {
+        objects.confirm(blake3, startedAt);
+        mended.push(blake3);
+      } else {
+        hashed.set(blake3, stamp);
+      }
     }
-    return isMended;
+    return mended;
   };
 
   const round = async (): Promise<void> => {
     // First: a withdrawal that is not attested yet must not wait for the hashing below.
     if (attestation.isOwed()) await attestation.issue('damage changed');
-    if (!(await look(releases.damagedObjects(RECHECK_OBJECTS_MAX)))) return;
+    const mended = await look(releases.damagedObjects(RECHECK_OBJECTS_MAX));
+    if (mended.length === 0) return;
     // A repair may still be running: nothing is attested that a power failure could take back.
     await options.writer.flush();
-    for (const { channel, release_id: id } of options.damage.reassess()) {
+    for (const { channel, release_id: id } of options.damage.reassess(mended)) {
       logger.info({ channel, release_id: id }, 'the damaged files of the release are sound again');
     }
     await attestation.issue('damage mended');

@@ -96,8 +96,10 @@ export function createReportedDamage(options: ReportedDamageOptions): ReportedDa
   const isAccepted = (report: ReportedObject): boolean => {
     const { blake3 } = report;
     if (releases.holders(blake3).length === 0) return false;
-    const isKnown = queue.has(blake3) || objects.get(blake3)?.sound === false;
-    return isKnown || queue.offer(blake3, report);
+    if (queue.has(blake3)) return true;
+    const known = objects.get(blake3);
+    const isDamaged = known === null ? releases.isDamaged(blake3) : !known.sound;
+    return isDamaged || queue.offer(blake3, report);
   };
 
   return {
