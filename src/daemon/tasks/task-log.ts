@@ -59,17 +59,10 @@ export function createTaskLog({ database, clock, logger }: TaskLogOptions): Task
      VALUES (:task_id, :seq, :ts, :level, :message, :fields)`,
   );
   const trim = database.prepare('DELETE FROM task_log WHERE task_id = :task_id AND seq <= :seq');
-  const lastSeq = database.prepare('SELECT max(seq) AS seq FROM task_log WHERE task_id = :task_id');
   const select = database.prepare('SELECT * FROM task_log WHERE task_id = :task_id ORDER BY seq DESC');
-  const lastSeqs = new Map<string, number>();
+  const numbers = createLineNumbers(database);
   let waiting: WaitingLine[] = [];
   let flushing = false;
-
-  const nextSeq = (taskId: string): number => {
-    const known = lastSeqs.get(taskId) ?? Number(lastSeq.get({ task_id: taskId })?.['seq'] ?? 0);
-    lastSeqs.set(taskId, known + 1);
-    return known + 1;
-  };
 
   const write = (lines: readonly WaitingLine[]): void => {
     const newest = new Map<string, number>();
@@ -85,7 +78,7 @@ export function createTaskLog({ database, clock, logger }: TaskLogOptions): Task
   const flush = (): void => {
     const lines = waiting;
     waiting = [];
-    lastSeqs.clear();
+    numbers.forget();
     if (lines.length === 0) return;
     try {
       database.transaction(() => {
@@ -113,7 +106,7 @@ export function createTaskLog({ database, clock, logger }: TaskLogOptions): Task
       try {
         waiting.push({
           taskId,
-          seq: nextSeq(taskId),
+          seq: numbers.next(taskId),
           ts: unixSeconds(clock),
           level,
           message: message.slice(0, MAX_MESSAGE_LENGTH),
@@ -139,6 +132,25 @@ export function createTaskLog({ database, clock, logger }: TaskLogOptions): Task
       }
       lines.reverse();
       return { lines, truncated: (lines[0]?.seq ?? 1) > 1 };
+    },
+  };
+}
+
+/** Numbers the lines of each task, after those that the database has. `next` throws when that cannot be read. */
+function createLineNumbers(database: Database): {
+  readonly next: (taskId: string) => number;
+  readonly forget: () => void;
+} {
+  const written = database.prepare('SELECT max(seq) AS seq FROM task_log WHERE task_id = :task_id');
+  const last = new Map<string, number>();
+  return {
+    next: (taskId) => {
+      const seq = (last.get(taskId) ?? Number(written.get({ task_id: taskId })?.['seq'] ?? 0)) + 1;
+      last.set(taskId, seq);
+      return seq;
+    },
+    forget: () => {
+      last.clear();
     },
   };
 }
