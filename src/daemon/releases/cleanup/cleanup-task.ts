@@ -1,4 +1,4 @@
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { CHANNELS } from '../../../domain/release/channel.ts';
 import { snapshotIdOf } from '../../../domain/release/digest.ts';
@@ -48,7 +48,7 @@ async function cleanUp(
   context: TaskContext<CleanupArguments>,
 ): Promise<TaskResult> {
   const { releases, catalogs, writer } = deps;
-  const now = Math.floor(deps.clock.now() / 1000);
+  const now = unixSeconds(deps.clock);
   const { force, dry_run: dryRun } = context.args;
   // A task that is resumed after a restart finds the named release deleted already.
   const resumed = isDone(releases, context.args);

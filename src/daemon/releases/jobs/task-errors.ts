@@ -1,5 +1,6 @@
 import { TaskError, type TaskResult } from '../../tasks/task.ts';
 import { UpstreamError } from '../../upstream/upstream.ts';
+import { messageOf } from '../../../platform/errors.ts';
 
 /** The task failure codes that storage errors become; the key is the system's error code. */
 const STORAGE_CODES: ReadonlyMap<string, { readonly code: string; readonly advice: string }> = new Map([
@@ -53,9 +54,4 @@ function systemCode(error: unknown): string | null {
     current = current.cause;
   }
   return null;
-}
-
-/** The message of anything that was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
