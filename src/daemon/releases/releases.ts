@@ -20,8 +20,8 @@ import { createCatalogStore, type CatalogStore } from './catalog/catalog-store.t
 import type { CleanupLimits } from './cleanup/cleanup-request.ts';
 import { createCleanupTask } from './cleanup/cleanup-task.ts';
 import { createDamageAttestation } from './checks/damage-attestation.ts';
-import { createDamageRecheck } from './checks/damage-recheck.ts';
-import { createObjectInspector } from './checks/object-inspector.ts';
+import { createWithdrawalRecheck } from './checks/withdrawal-recheck.ts';
+import { createStoredObjectInspector } from './checks/stored-object-inspector.ts';
 import { createReleaseDamage } from './checks/release-damage.ts';
 import { createReportedDamage } from './checks/reported-damage.ts';
 import { createReleaseDiagnostics, type ReleaseDiagnostics } from './checks/diagnostics.ts';
@@ -189,9 +189,9 @@ function createRooms(options: ReleasesOptions) {
       recheck.wake();
     },
   });
-  const inspector = createObjectInspector({ ...common, storeId: writer.storeId });
+  const inspector = createStoredObjectInspector({ ...common, storeId: writer.storeId });
   const attestation = createDamageAttestation(attestor);
-  const recheck = createDamageRecheck({ ...common, inspector, damage, attestation });
+  const recheck = createWithdrawalRecheck({ ...common, inspector, damage, attestation });
   const reported = createReportedDamage({ ...common, inspector, damage, attestation });
   const check = createReleaseCheck({
     ...common,

@@ -6,7 +6,7 @@ import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import type { DamageAttestation } from './damage-attestation.ts';
-import type { ObjectInspector } from './object-inspector.ts';
+import type { StoredObjectInspector } from './stored-object-inspector.ts';
 import { createObjectQueue } from './object-queue.ts';
 import type { ReleaseDamage } from './release-damage.ts';
 import { describeFailure, failureOf } from '../records/release-failure.ts';
@@ -26,7 +26,7 @@ export interface ReportedDamage {
 
 /** Collaborators of the check. */
 export interface ReportedDamageOptions {
-  readonly inspector: Pick<ObjectInspector, 'inspect'>;
+  readonly inspector: Pick<StoredObjectInspector, 'inspect'>;
   readonly releases: ReleaseRepository;
   readonly objects: Pick<ObjectRegistry, 'get'>;
   readonly damage: Pick<ReleaseDamage, 'report'>;

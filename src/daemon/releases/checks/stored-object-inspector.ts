@@ -11,7 +11,7 @@ import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 
 /** Checks single objects that a kept release holds. */
-export interface ObjectInspector {
+export interface StoredObjectInspector {
   /**
    * Hashes an object and checks its block list.
    *
@@ -24,7 +24,7 @@ export interface ObjectInspector {
 }
 
 /** Settings and collaborators of the inspector. */
-export interface ObjectInspectorOptions {
+export interface StoredObjectInspectorOptions {
   readonly root: string;
   readonly storeId: string;
   readonly pool: HashPool;
@@ -33,7 +33,7 @@ export interface ObjectInspectorOptions {
 }
 
 /** Creates the inspector. */
-export function createObjectInspector(options: ObjectInspectorOptions): ObjectInspector {
+export function createStoredObjectInspector(options: StoredObjectInspectorOptions): StoredObjectInspector {
   const { root, pool, objects, releases } = options;
 
   const partOf = (blake3: Blake3Hex): VerifiedPart | null => {

@@ -5,7 +5,7 @@ import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { DamageAttestation } from './damage-attestation.ts';
-import type { ObjectInspector } from './object-inspector.ts';
+import type { StoredObjectInspector } from './stored-object-inspector.ts';
 import type { ReleaseDamage } from './release-damage.ts';
 
 /** Milliseconds between two looks at the damaged objects. */
@@ -14,7 +14,7 @@ export const RECHECK_MS = 5000;
 const RECHECK_OBJECTS_MAX = 1000;
 
 /** Notices when damaged objects become sound again, and issues the attestation that is still owed for damage. */
-export interface DamageRecheck {
+export interface WithdrawalRecheck {
   /** Starts looking, as long as anything is damaged. */
   start(): void;
   /** Says that there may be new damage. */
@@ -23,8 +23,8 @@ export interface DamageRecheck {
 }
 
 /** Collaborators of the recheck. */
-export interface DamageRecheckOptions {
-  readonly inspector: ObjectInspector;
+export interface WithdrawalRecheckOptions {
+  readonly inspector: StoredObjectInspector;
   readonly releases: ReleaseRepository;
   readonly objects: Pick<ObjectRegistry, 'confirm'>;
   readonly damage: Pick<ReleaseDamage, 'reassess'>;
@@ -38,7 +38,7 @@ export interface DamageRecheckOptions {
  * Creates the recheck. Each damaged object is hashed once after it was found, and again whenever its files change. An
  * object that is sound no longer withdraws its releases.
  */
-export function createDamageRecheck(options: DamageRecheckOptions): DamageRecheck {
+export function createWithdrawalRecheck(options: WithdrawalRecheckOptions): WithdrawalRecheck {
   const { inspector, releases, objects, attestation, clock, logger } = options;
   const stopping = new AbortController();
   /** Stamps of the files that were hashed and found damaged. */

@@ -8,11 +8,14 @@ import {
   createDamageAttestation,
   type DamageAttestation,
 } from '../../../../../src/daemon/releases/checks/damage-attestation.ts';
-import { createDamageRecheck, RECHECK_MS } from '../../../../../src/daemon/releases/checks/damage-recheck.ts';
 import {
-  createObjectInspector,
-  type ObjectInspector,
-} from '../../../../../src/daemon/releases/checks/object-inspector.ts';
+  createWithdrawalRecheck,
+  RECHECK_MS,
+} from '../../../../../src/daemon/releases/checks/withdrawal-recheck.ts';
+import {
+  createStoredObjectInspector,
+  type StoredObjectInspector,
+} from '../../../../../src/daemon/releases/checks/stored-object-inspector.ts';
 import {
   createReleaseDamage,
   type ReleaseDamage,
@@ -80,10 +83,10 @@ async function advanceRounds(world: World, rounds: number): Promise<void> {
 }
 
 /** An inspector over the world's volume. */
-function inspectorOf(world: World): ObjectInspector {
+function inspectorOf(world: World): StoredObjectInspector {
   const pool = createHashPool({ threads: 1 });
   onTestFinished(async () => await pool.close());
-  return createObjectInspector({
+  return createStoredObjectInspector({
     root: world.root,
     storeId: world.attested().store_id,
     pool,
@@ -112,7 +115,7 @@ function partsOf(world: World): Omit<ReportedDamageOptions, 'attestation' | 'ins
 /** The check of reports, with an inspection that the test prescribes. */
 function checkOf(
   world: World,
-  inspect: (blake3: Blake3Hex) => ReturnType<ObjectInspector['inspect']>,
+  inspect: (blake3: Blake3Hex) => ReturnType<StoredObjectInspector['inspect']>,
 ): { readonly check: ReportedDamage; readonly inspected: Blake3Hex[] } {
   const inspected: Blake3Hex[] = [];
   const check = createReportedDamage({
@@ -309,7 +312,7 @@ describe('damaged objects', () => {
     const clock = new FakeClock();
     const inspector = inspectorOf(world);
     let hashes = 0;
-    const recheck = createDamageRecheck({
+    const recheck = createWithdrawalRecheck({
       ...partsOf(world),
       inspector: {
         stamp: (blake3) => inspector.stamp(blake3),

@@ -2,7 +2,7 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { RECHECK_MS } from '../../../../../src/daemon/releases/checks/damage-recheck.ts';
+import { RECHECK_MS } from '../../../../../src/daemon/releases/checks/withdrawal-recheck.ts';
 import { RELEASE_FAILPOINTS } from '../../../../../src/daemon/releases/jobs/release-failpoints.ts';
 import { blake3Hex } from '../../../../../src/platform/hashing/blake3.ts';
 import { until } from '../../../../support/until.ts';
