@@ -48,7 +48,7 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_MS = 75_000;
 const MAX_CONNECTIONS = 256;
-/** Time limit for answering a report or an action. A long poll has its own limit. */
+/** Longest that a report may work on its answer. A long poll is bounded by its own wait, an action by that of its task. */
 const HANDLER_TIMEOUT_MS = 60_000;
 
 /** Creates the API; it accepts nothing before `listen`. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseError } from './database-error.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** A data folder that no other daemon can open meanwhile. */
 export interface DataLock {
@@ -29,10 +30,7 @@ export function acquireDataLock(directory: string): DataLock {
   } catch (error) {
     lock.close();
     if (!isBusy(error)) {
-      throw new DatabaseError(
-        `the data folder ${directory} cannot be locked: ${error instanceof Error ? error.message : String(error)}`,
-        error,
-      );
+      throw new DatabaseError(`the data folder ${directory} cannot be locked: ${messageOf(error)}`, error);
     }
     throw new DatabaseError(
       `the data folder ${directory} is in use by another daemon${readHolder(holderPath)}; stop it, or configure another data.dir`,

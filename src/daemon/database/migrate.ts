@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { DatabaseError } from './database-error.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** One step of a schema. A step that was released is never changed: a later one corrects it. */
 export interface Migration {
@@ -40,7 +41,7 @@ export function migrate(
       });
     } catch (error) {
       throw new DatabaseError(
-        `schema step ${version} (${name}) of ${path} failed: ${error instanceof Error ? error.message : String(error)}`,
+        `schema step ${version} (${name}) of ${path} failed: ${messageOf(error)}`,
         error,
       );
     }

@@ -1,6 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { DatabaseError } from './database-error.ts';
 import { migrate, type Migration } from './migrate.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** One open SQLite database of the daemon. Every call is synchronous. */
 export interface Database {
@@ -146,8 +147,4 @@ function createTransaction(raw: DatabaseSync): Database['transaction'] {
       depth -= 1;
     }
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -6,7 +6,9 @@ import type { ReleaseBecameCurrent } from './release-became-current.ts';
 export interface EventSubscriber {
   /** Stable: the database records deliveries under it. */
   readonly name: string;
-  /** Returns the job to queue for an event; `null` when the event does not matter. */
+  /** The kind of the job that it queues. */
+  readonly kind: string;
+  /** What to queue for an event; `null` when the event does not matter. */
   call(event: ReleaseBecameCurrent): JobCall | null;
 }
 
@@ -24,6 +26,7 @@ export function subscriber<J extends JobDefinition>(
 ): EventSubscriber {
   return {
     name,
+    kind: job.kind,
     call: (event) => {
       const args = argumentsOf(event);
       return args === null ? null : callOf(job, args);

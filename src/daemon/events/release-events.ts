@@ -11,8 +11,8 @@ import type { ReleaseBecameCurrent } from './release-became-current.ts';
 export interface ReleaseEventsOptions {
   /** The database of the engine's tasks and of the releases, so that event, delivery and task are written together. */
   readonly database: Database;
-  readonly engine: Pick<TaskEngine, 'submit'>;
-  /** Names are unique; the jobs are registered before `start`. */
+  readonly engine: Pick<TaskEngine, 'jobs' | 'submit'>;
+  /** Each with a name of its own; their jobs are registered before `start`. */
   readonly subscribers: readonly EventSubscriber[];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -26,7 +26,11 @@ export interface ReleaseEvents {
    * tasks are queued soon after that transaction.
    */
   append(event: ReleaseBecameCurrent): void;
-  /** Starts to queue tasks, first for events that an earlier process recorded. */
+  /**
+   * Begins to queue tasks: first for the events that an earlier process recorded.
+   *
+   * @throws Error when the job of a subscriber is not registered: its first delivery would block every later one
+   */
   start(): void;
   stop(): void;
 }
@@ -113,6 +117,13 @@ export function createReleaseEvents(options: ReleaseEventsOptions): ReleaseEvent
       wake();
     },
     start: () => {
+      const orphan = subscribers.find(({ kind }) => options.engine.jobs.find(kind) === null);
+      if (orphan !== undefined) {
+        throw new Error(
+          `the subscriber "${orphan.name}" of release events queues the job "${orphan.kind}", which is not registered; ` +
+            'register the job before the events start',
+        );
+      }
       started = true;
       wake();
     },

@@ -19,8 +19,9 @@ import { createCatalogRefreshTask } from './catalog/catalog-refresh-task.ts';
 import { createCatalogStore, type CatalogStore } from './catalog/catalog-store.ts';
 import type { CleanupLimits } from './cleanup/cleanup-request.ts';
 import { createCleanupTask } from './cleanup/cleanup-task.ts';
-import { createDamageRecheck } from './checks/damage-recheck.ts';
-import { createObjectInspector } from './checks/object-inspector.ts';
+import { createDamageAttestation } from './checks/damage-attestation.ts';
+import { createWithdrawalRecheck } from './checks/withdrawal-recheck.ts';
+import { createStoredObjectInspector } from './checks/stored-object-inspector.ts';
 import { createReleaseDamage } from './checks/release-damage.ts';
 import { createReportedDamage } from './checks/reported-damage.ts';
 import { createReleaseDiagnostics, type ReleaseDiagnostics } from './checks/diagnostics.ts';
@@ -188,9 +189,10 @@ function createRooms(options: ReleasesOptions) {
       recheck.wake();
     },
   });
-  const inspector = createObjectInspector({ ...common, storeId: writer.storeId });
-  const recheck = createDamageRecheck({ ...common, inspector, damage, attestor });
-  const reported = createReportedDamage({ ...common, inspector, damage, attestor });
+  const inspector = createStoredObjectInspector({ ...common, storeId: writer.storeId });
+  const attestation = createDamageAttestation(attestor);
+  const recheck = createWithdrawalRecheck({ ...common, inspector, damage, attestation });
+  const reported = createReportedDamage({ ...common, inspector, damage, attestation });
   const check = createReleaseCheck({
     ...common,
     damage,

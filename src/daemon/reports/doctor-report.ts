@@ -1,4 +1,5 @@
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { messageOf } from '../../platform/errors.ts';
 import type { ReportHandler } from '../api/define-report.ts';
 
 /** `degraded` needs attention, `failing` is broken. */
@@ -67,7 +68,7 @@ async function runBounded(
     .then(() => check.run(bounded))
     .catch((error: unknown): DoctorFinding => ({
       status: 'failing',
-      message: error instanceof Error ? error.message : String(error),
+      message: messageOf(error),
     }));
   try {
     return await Promise.race([found, late]);

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
+import { messageOf } from '../../platform/errors.ts';
 import type { Attestor } from '../releases/attest/attestor.ts';
 import type { TaskResult } from '../tasks/task.ts';
 import type { UpstreamConfiguration } from '../upstream/upstream-config.ts';
@@ -91,7 +92,7 @@ function connect(
   try {
     return success(deps.connect(configuration));
   } catch (error) {
-    return failure(`upstream: ${error instanceof Error ? error.message : String(error)}`);
+    return failure(`upstream: ${messageOf(error)}`);
   }
 }
 

@@ -48,7 +48,12 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
 
   const recover = (): void => {
     if (recovered) return;
-    const ended = database.transaction(() => recoverTasks(repository, jobs, bootId, clock.now()));
+    const ended = database.transaction(() => {
+      const tasks = recoverTasks(repository, jobs, bootId, clock.now());
+      // As when an inline task fails: the same request can be made again under its key.
+      for (const { task_id, lane } of tasks) if (lane === 'admin') idempotency.forgetTask(task_id);
+      return tasks;
+    });
     recovered = true;
     for (const task of ended) {
       const { task_id, kind, status } = task;

@@ -19,10 +19,17 @@ export interface InlineTaskOptions {
   readonly onEnded: (task: Task) => void;
 }
 
-/** Creates the function that runs tasks inside their request, one after another. */
+/** Longest that a caller waits for an inline task, in milliseconds, the wait for earlier ones of its kind included. */
+export const INLINE_WAIT_MS = 30_000;
+
+/**
+ * Creates the function that runs tasks inside their request: those of one kind one after the other, so that an action
+ * that hangs holds up only its own kind.
+ */
 export function createInlineTasks(options: InlineTaskOptions): TaskEngine['recordInline'] {
   const { database, repository, clock } = options;
-  let last: Promise<unknown> = Promise.resolve();
+  /** By kind, the end of the last task; it is never rejected. */
+  const last = new Map<string, Promise<unknown>>();
 
   const execute = async (
     ...[submission, run]: Parameters<TaskEngine['recordInline']>
@@ -57,12 +64,43 @@ export function createInlineTasks(options: InlineTaskOptions): TaskEngine['recor
     }
   };
 
-  return (submission, run) => {
-    const next = last.then(() => execute(submission, run));
-    // The caller gets the error; the next task only needs to wait for the end.
-    last = next.catch(() => undefined);
-    return next;
+  return async (submission, run) => {
+    const { kind } = submission;
+    const deadline = new AbortController();
+    let hasBegun = false;
+    const next = (last.get(kind) ?? Promise.resolve()).then(() => {
+      // Its caller was told that it was not started.
+      deadline.signal.throwIfAborted();
+      hasBegun = true;
+      return execute(submission, run);
+    });
+    // The caller gets the error; the next task only waits for the end.
+    last.set(
+      kind,
+      next.catch(() => undefined),
+    );
+    const ended = new AbortController();
+    const late = clock.sleep(INLINE_WAIT_MS, ended.signal).then(() => {
+      const error = hangs(kind, hasBegun);
+      deadline.abort(error);
+      throw error;
+    });
+    try {
+      return await Promise.race([next, late]);
+    } finally {
+      ended.abort();
+    }
   };
+}
+
+function hangs(kind: string, hasBegun: boolean): ServiceError {
+  const seconds = INLINE_WAIT_MS / 1000;
+  return new ServiceError(
+    'backend_unavailable',
+    hasBegun
+      ? `${kind} has not ended after ${seconds} seconds and still runs: look for it in task.list; if it hangs, check the volumes and restart the daemon`
+      : `${kind} was not started: an earlier ${kind} has not ended within ${seconds} seconds; if it hangs, check the volumes and restart the daemon`,
+  );
 }
 
 function endingOf(error: unknown): TaskEnding {

@@ -80,7 +80,10 @@ export interface TaskEngine {
   submit(submission: TaskSubmission): AcceptedTask;
   /**
    * Records a task that runs inside the request and is finished when this returns. When `run` throws, the task is
-   * recorded as failed and the error is rethrown. With a known idempotency key, `run` is not called.
+   * recorded as failed and the error is passed on. With an idempotency key that is known, `run` is not called.
+   * Tasks of one kind run one after the other.
+   *
+   * @throws ServiceError `backend_unavailable` when this task, or an earlier one of its kind, does not end in time
    */
   recordInline(
     submission: InlineSubmission,

@@ -10,6 +10,7 @@ import type { TaskLogLine, TaskLogPage } from './task-engine.ts';
  * line.
  */
 export interface TaskLog {
+  /** Adds a line. Never throws, as {@link flush}: a line that cannot be added is lost and reported in the log. */
   add(
     taskId: string,
     level: TaskLogLine['level'],
@@ -61,17 +62,10 @@ export function createTaskLog({ database, clock, logger }: TaskLogOptions): Task
      VALUES (:task_id, :seq, :ts, :level, :message, :fields)`,
   );
   const trim = database.prepare('DELETE FROM task_log WHERE task_id = :task_id AND seq <= :seq');
-  const lastSeq = database.prepare('SELECT max(seq) AS seq FROM task_log WHERE task_id = :task_id');
   const select = database.prepare('SELECT * FROM task_log WHERE task_id = :task_id ORDER BY seq DESC');
-  const lastSeqs = new Map<string, number>();
+  const numbers = createLineNumbers(database);
   let waiting: WaitingLine[] = [];
   let flushing = false;
-
-  const nextSeq = (taskId: string): number => {
-    const known = lastSeqs.get(taskId) ?? Number(lastSeq.get({ task_id: taskId })?.['seq'] ?? 0);
-    lastSeqs.set(taskId, known + 1);
-    return known + 1;
-  };
 
   const write = (lines: readonly WaitingLine[]): void => {
     const newest = new Map<string, number>();
@@ -87,7 +81,7 @@ export function createTaskLog({ database, clock, logger }: TaskLogOptions): Task
   const flush = (): void => {
     const lines = waiting;
     waiting = [];
-    lastSeqs.clear();
+    numbers.forget();
     if (lines.length === 0) return;
     try {
       database.transaction(() => {
@@ -112,14 +106,19 @@ export function createTaskLog({ database, clock, logger }: TaskLogOptions): Task
 
   return {
     add: (taskId, level, message, fields) => {
-      waiting.push({
-        taskId,
-        seq: nextSeq(taskId),
-        ts: unixSeconds(clock),
-        level,
-        message: message.slice(0, MAX_MESSAGE_LENGTH),
-        fields: renderFields(fields),
-      });
+      try {
+        waiting.push({
+          taskId,
+          seq: numbers.next(taskId),
+          ts: unixSeconds(clock),
+          level,
+          message: message.slice(0, MAX_MESSAGE_LENGTH),
+          fields: renderFields(fields),
+        });
+      } catch (error) {
+        logger.error({ err: error, task_id: taskId }, 'a line of a task log could not be added and is lost');
+        return;
+      }
       if (waiting.length >= MAX_WAITING_LINES) flush();
       else flushSoon();
     },
@@ -136,6 +135,25 @@ export function createTaskLog({ database, clock, logger }: TaskLogOptions): Task
       }
       lines.reverse();
       return { lines, truncated: (lines[0]?.seq ?? 1) > 1 };
+    },
+  };
+}
+
+/** Numbers the lines of each task, after those that the database has. `next` throws when that cannot be read. */
+function createLineNumbers(database: Database): {
+  readonly next: (taskId: string) => number;
+  readonly forget: () => void;
+} {
+  const written = database.prepare('SELECT max(seq) AS seq FROM task_log WHERE task_id = :task_id');
+  const last = new Map<string, number>();
+  return {
+    next: (taskId) => {
+      const seq = (last.get(taskId) ?? Number(written.get({ task_id: taskId })?.['seq'] ?? 0)) + 1;
+      last.set(taskId, seq);
+      return seq;
+    },
+    forget: () => {
+      last.clear();
     },
   };
 }

@@ -1,10 +1,10 @@
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
+import { messageOf } from '../../../platform/errors.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { UpstreamAdapter, UpstreamCatalog, UpstreamEntry } from '../../upstream/upstream.ts';
 import type { CatalogStore, RevisionRow } from './catalog-store.ts';
 import type { ProbeRepository } from '../records/probe-repository.ts';
 import { PAGE_ROWS } from '../records/sql.ts';
-import { messageOf } from '../jobs/task-errors.ts';
 
 /** Maximum number of case conflicts named in a task log. */
 const CASE_CONFLICTS_LOGGED = 20;
@@ -35,7 +35,7 @@ export async function fetchCatalog(
   options: CatalogFetchOptions,
 ): Promise<RevisionRow> {
   const { catalogs, clock } = deps;
-  const now = (): number => Math.floor(clock.now() / 1000);
+  const now = (): number => unixSeconds(clock);
   const held = catalogs.newest(adapter.label);
   const usable = held !== null && (!options.force || held.task_id === context.taskId) ? held : null;
   let catalog: UpstreamCatalog | null;
@@ -118,7 +118,7 @@ async function importCatalog(
     taskId: context.taskId,
     appVersion: catalog.appVersion,
     serverInfo: catalog.serverInfo,
-    fetchedAt: Math.floor(clock.now() / 1000),
+    fetchedAt: unixSeconds(clock),
   });
   try {
     let entries = 0;

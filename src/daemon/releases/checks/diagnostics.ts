@@ -1,4 +1,4 @@
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { UpstreamAdapter } from '../../upstream/upstream.ts';
 import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts';
 import type { Attestor } from '../attest/attestor.ts';
@@ -73,7 +73,7 @@ function verificationDiagnosis(deps: {
       message: 'there is no current official release; run sync',
     };
   }
-  const age = Math.floor(deps.clock.now() / 1000) - (official.verified_at ?? 0);
+  const age = unixSeconds(deps.clock) - (official.verified_at ?? 0);
   const old = age > deps.configuration().maxVerifyAgeSeconds / 2;
   return {
     id: 'verification',

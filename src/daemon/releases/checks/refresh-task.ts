@@ -1,4 +1,4 @@
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { callOf, implementJob, type Job } from '../../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
@@ -48,7 +48,7 @@ async function refresh(deps: RefreshDependencies, context: TaskContext): Promise
   }
   if (adapter !== null) {
     const health = await adapter.probe(context.signal);
-    deps.probes.record({ label: adapter.label, ...health, checkedAt: Math.floor(deps.clock.now() / 1000) });
+    deps.probes.record({ label: adapter.label, ...health, checkedAt: unixSeconds(deps.clock) });
   }
   const version = await deps.attestor.issue('refresh');
   return {

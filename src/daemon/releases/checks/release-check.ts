@@ -2,6 +2,7 @@ import type { ReleaseRecord } from '../../../contract/formats/release-record.ts'
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { HashPool } from '../../../platform/hashing/digests.ts';
+import { messageOf } from '../../../platform/errors.ts';
 import { loadManifest, type LoadedManifest } from '../../../snapshot/manifest/manifest-loader.ts';
 import { verifyRelease } from '../../../snapshot/release-verifier.ts';
 import { SnapshotFault } from '../../../snapshot/volume/snapshot-fault.ts';
@@ -15,7 +16,6 @@ import { recordOf } from '../records/release-record-of.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
 import type { SqlDatabase } from '../records/sql.ts';
-import { messageOf } from '../jobs/task-errors.ts';
 
 /** The findings of a check of one release. */
 export interface ReleaseFindings {

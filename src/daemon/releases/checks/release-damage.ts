@@ -32,10 +32,12 @@ export interface ReleaseDamage {
   /**
    * Checks every damaged release again after objects were found or made sound.
    *
+   * @param mended sound objects that may be missing in the registry: the server-info document of an adopted release is
+   *   not in it, because no manifest states its CRC-64
    * @returns the releases that are sound again
    */
-  reassess(): readonly ReleaseRow[];
-  /** Records that the manifest and the record of a release are sound. */
+  reassess(mended?: readonly Blake3Hex[]): readonly ReleaseRow[];
+  /** Records that manifest and record of a release are sound. */
   clearProblem(release: ReleaseRow): void;
 }
 
@@ -101,9 +103,12 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
     clearProblem: (release) => {
       releases.update(release.channel, release.release_id, { damage_reason: null, damage_message: null });
     },
-    reassess: () =>
+    reassess: (mended = []) =>
       database.transaction(() => {
         releases.clearMendedDamage();
+        for (const blake3 of mended) {
+          if (objects.get(blake3) === null) releases.clearObjectDamage(blake3);
+        }
         return releases.kept().filter((release) => {
           if (release.state !== 'damaged' || release.damage_message !== null) return false;
           if (releases.damageCounts(release.channel, release.release_id).all > 0) return false;

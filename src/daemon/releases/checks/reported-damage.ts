@@ -2,11 +2,11 @@ import type { ReportedObject } from '../../../contract/formats/damage-report.ts'
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { DamageIntake } from '../../api/damage-intake.ts';
-import type { Attestor } from '../attest/attestor.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
-import type { ObjectInspector } from './object-inspector.ts';
+import type { DamageAttestation } from './damage-attestation.ts';
+import type { StoredObjectInspector } from './stored-object-inspector.ts';
 import { createObjectQueue } from './object-queue.ts';
 import type { ReleaseDamage } from './release-damage.ts';
 import { describeFailure, failureOf } from '../records/release-failure.ts';
@@ -25,11 +25,11 @@ export interface ReportedDamage {
 }
 
 export interface ReportedDamageOptions {
-  readonly inspector: Pick<ObjectInspector, 'inspect'>;
+  readonly inspector: Pick<StoredObjectInspector, 'inspect'>;
   readonly releases: ReleaseRepository;
   readonly objects: Pick<ObjectRegistry, 'get'>;
   readonly damage: Pick<ReleaseDamage, 'report'>;
-  readonly attestor: Pick<Attestor, 'issue'>;
+  readonly attestation: Pick<DamageAttestation, 'issue'>;
   readonly logger: Logger;
 }
 
@@ -39,17 +39,12 @@ export interface ReportedDamageOptions {
  */
 export function createReportedDamage(options: ReportedDamageOptions): ReportedDamage {
   const { inspector, releases, objects, damage, logger } = options;
-  /** Whether damage was recorded that the newest attestation does not include yet. */
+  /** Whether damage was recorded after the last attempt to attest. */
   let isUncounted = false;
 
   const attest = async (cause: string): Promise<void> => {
     isUncounted = false;
-    try {
-      await options.attestor.issue(cause);
-    } catch (error) {
-      isUncounted = true;
-      throw error;
-    }
+    await options.attestation.issue(cause);
   };
 
   const logWithdrawal = (release: ReleaseRow, report: ReportedObject): void => {
@@ -100,8 +95,10 @@ export function createReportedDamage(options: ReportedDamageOptions): ReportedDa
   const isAccepted = (report: ReportedObject): boolean => {
     const { blake3 } = report;
     if (releases.holders(blake3).length === 0) return false;
-    const isKnown = queue.has(blake3) || objects.get(blake3)?.sound === false;
-    return isKnown || queue.offer(blake3, report);
+    if (queue.has(blake3)) return true;
+    const known = objects.get(blake3);
+    const isDamaged = known === null ? releases.isDamaged(blake3) : !known.sound;
+    return isDamaged || queue.offer(blake3, report);
   };
 
   return {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { CHANNELS } from '../../../domain/release/channel.ts';
 import { snapshotIdOf } from '../../../domain/release/digest.ts';
@@ -47,7 +47,7 @@ async function cleanUp(
   context: TaskContext<CleanupArguments>,
 ): Promise<TaskResult> {
   const { releases, catalogs, writer } = deps;
-  const now = Math.floor(deps.clock.now() / 1000);
+  const now = unixSeconds(deps.clock);
   const { force, dry_run: dryRun } = context.args;
   // A task that resumes after a restart may find the named release already deleted.
   const resumed = isDone(releases, context.args);

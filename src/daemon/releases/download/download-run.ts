@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import pLimit from 'p-limit';
 import type { FileDigests } from '../../../platform/hashing/digests.ts';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { TaskContext } from '../../tasks/task.ts';
@@ -62,7 +62,7 @@ export async function downloadUnresolved(
   const record = (): void => {
     const done = batch;
     batch = [];
-    const verifiedAt = Math.floor(clock.now() / 1000);
+    const verifiedAt = unixSeconds(clock);
     database.transaction(() => {
       for (const { row, object } of done) {
         objects.record(object, verifiedAt);

@@ -1,7 +1,7 @@
 import { open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
 import type { FileDigests, HashPool } from '../../../platform/hashing/digests.ts';
 import { SERVER_INFO_NAME } from '../../../snapshot/manifest/check-objects.ts';
@@ -16,14 +16,7 @@ import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 
-/** Builds the bytes of a localized entry again from its inputs; `null` when it cannot. */
-export type EntryRebuilder = (request: {
-  readonly release: ReleaseRow;
-  readonly entry: CatalogEntryRow;
-  readonly stagedPath: string;
-  readonly signal: AbortSignal;
-}) => Promise<FileDigests | null>;
-
+/** What restoring an object is made of. */
 export interface RestoreDependencies {
   readonly releases: ReleaseRepository;
   readonly catalogs: CatalogStore;
@@ -34,7 +27,6 @@ export interface RestoreDependencies {
   readonly writer: SnapshotWriter;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
-  readonly rebuildEntry?: EntryRebuilder | undefined;
 }
 
 /** The result of restoring one object. */
@@ -60,8 +52,9 @@ interface Restore {
 const DESTINATIONS_TRIED = 3;
 
 /**
- * Restores one object of a release: the server-info document from the database, official entries from upstream,
- * localized ones from their inputs. Bytes whose BLAKE3 differs from the manifest's are rejected.
+ * Brings back one object of a release: the server-info document from the database, official entries from upstream.
+ * No upstream has localized entries: they cannot be brought back. Bytes with another BLAKE3 than the manifest's are
+ * refused.
  *
  * @throws the storage error, or the signal's reason
  */
@@ -78,7 +71,7 @@ export async function restoreObject(deps: RestoreDependencies, restore: Restore)
   for (const candidate of candidates(deps, release, destinations)) {
     try {
       const digests = await fetchCandidate(deps, restore, candidate, stagedPath);
-      if (digests?.blake3 === blake3) return await commit(deps, restore, stagedPath, digests);
+      if (digests.blake3 === blake3) return await commit(deps, restore, stagedPath, digests);
       problem = 'the available bytes do not match the manifest';
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
@@ -96,7 +89,7 @@ async function commit(
   digests: FileDigests,
 ): Promise<RestoreOutcome> {
   const object = await context.commit(() => commitDownloaded(deps, stagedPath, digests, context.taskId));
-  deps.objects.record(object, Math.floor(deps.clock.now() / 1000));
+  deps.objects.record(object, unixSeconds(deps.clock));
   return { ok: true };
 }
 
@@ -112,9 +105,9 @@ function* candidates(
   const isReachable = revision !== null && revision.upstream_label === deps.adapter?.label;
   for (const destination of destinations) {
     const own = release.revision_id === null ? null : deps.catalogs.entry(release.revision_id, destination);
-    if (own !== null && (isReachable || own.source === 'localized')) yield own;
-    if (own?.source === 'localized' || newest === null || newest.revision_id === release.revision_id)
-      continue;
+    if (own?.source === 'localized') continue;
+    if (own !== null && isReachable) yield own;
+    if (newest === null || newest.revision_id === release.revision_id) continue;
     const now = deps.catalogs.entry(newest.revision_id, destination);
     if (now !== null && !(isReachable && now.locator === own?.locator)) yield now;
   }
@@ -122,13 +115,10 @@ function* candidates(
 
 async function fetchCandidate(
   deps: RestoreDependencies,
-  { release, blake3, signal }: Restore,
+  { blake3, signal }: Restore,
   candidate: CatalogEntryRow,
   stagedPath: string,
-): Promise<FileDigests | null> {
-  if (candidate.source === 'localized') {
-    return (await deps.rebuildEntry?.({ release, entry: candidate, stagedPath, signal })) ?? null;
-  }
+): Promise<FileDigests> {
   if (deps.downloader === null) {
     throw new UpstreamError('upstream_unreachable', 'no upstream is configured to fetch the bytes from', {
       retryable: false,

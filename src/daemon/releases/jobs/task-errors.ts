@@ -1,5 +1,6 @@
 import { TaskError, type TaskResult } from '../../tasks/task.ts';
 import { UpstreamError } from '../../upstream/upstream.ts';
+import { messageOf } from '../../../platform/errors.ts';
 
 /** Maps system error codes of storage errors to task failure codes. */
 const STORAGE_CODES: ReadonlyMap<string, { readonly code: string; readonly advice: string }> = new Map([
@@ -53,9 +54,4 @@ function systemCode(error: unknown): string | null {
     current = current.cause;
   }
   return null;
-}
-
-/** The message of any thrown value. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

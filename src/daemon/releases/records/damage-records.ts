@@ -32,9 +32,13 @@ export interface DamageRecords {
   /** Adds an entry. An entry that is already recorded keeps its finder and time. */
   addDamage(entry: DamagedEntry): void;
   clearDamage(channel: Channel, releaseId: string): void;
-  /** Deletes the entries whose objects are sound again. */
+  /** Deletes the entries whose objects the registry has as sound again. */
   clearMendedDamage(): void;
-  /** The first entries, ordered by destination. */
+  /** Deletes the entries of one object. */
+  clearObjectDamage(blake3: Blake3Hex): void;
+  /** Whether any release has a damaged entry of this object. */
+  isDamaged(blake3: Blake3Hex): boolean;
+  /** The first entries in the order of destinations. */
   damageOf(channel: Channel, releaseId: string, limit: number): readonly DamagedEntry[];
   damageCounts(channel: Channel, releaseId: string): DamageCounts;
   /** Objects of damaged entries of any release, each once, ordered by digest. */
@@ -55,6 +59,8 @@ export function createDamageRecords(database: SqlDatabase): DamageRecords {
     `DELETE FROM damaged_entry WHERE EXISTS
        (SELECT 1 FROM known_object k WHERE k.blake3 = damaged_entry.blake3 AND k.sound = 1)`,
   );
+  const clearObject = database.prepare('DELETE FROM damaged_entry WHERE blake3 = :blake3');
+  const ofObject = database.prepare('SELECT 1 FROM damaged_entry WHERE blake3 = :blake3 LIMIT 1');
   const list = database.prepare(
     `SELECT * FROM damaged_entry WHERE channel = :channel AND release_id = :release_id
      ORDER BY destination LIMIT :limit`,
@@ -74,6 +80,10 @@ export function createDamageRecords(database: SqlDatabase): DamageRecords {
     clearMendedDamage: () => {
       clearMended.run();
     },
+    clearObjectDamage: (blake3) => {
+      clearObject.run({ blake3 });
+    },
+    isDamaged: (blake3) => oneRow(ofObject, { blake3 }) !== null,
     damageOf: (channel, releaseId, limit) =>
       allRows<DamagedEntry>(list, { channel, release_id: releaseId, limit }),
     damageCounts: (channel, releaseId) =>

@@ -4,6 +4,7 @@ import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
+import { messageOf } from '../../../platform/errors.ts';
 import type { ManifestIndex } from '../../../snapshot/manifest/manifest-index.ts';
 import { loadManifest } from '../../../snapshot/manifest/manifest-loader.ts';
 import { SnapshotFault } from '../../../snapshot/volume/snapshot-fault.ts';
@@ -14,7 +15,6 @@ import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
 import { problemOfFault } from '../checks/release-check.ts';
 import { PAGE_ROWS, type SqlDatabase } from '../records/sql.ts';
-import { messageOf } from '../jobs/task-errors.ts';
 
 export interface AdoptDependencies {
   readonly root: string;

@@ -3,6 +3,7 @@ import type { SigningKey } from '../../../attestation/keys.ts';
 import { verifyEnvelope } from '../../../attestation/verify.ts';
 import type { AttestedRelease, VerifiedAttestation } from '../../../domain/verdict/attestation.ts';
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
+import { unixSeconds } from '../../../platform/process/clock.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { ReleaseEvents } from '../../events/release-events.ts';
 import { callOf } from '../../tasks/job.ts';
@@ -64,9 +65,7 @@ function offered({ releases, retention, clock }: RecoveryDependencies): readonly
     releases: releases.list(null, RELEASES_MAX),
     pointers: { official: releases.pointer('official'), localized: releases.pointer('localized') },
   };
-  const retained = selectRetained(situation, retention, Math.floor(clock.now() / 1000)).map(
-    ({ release }) => release,
-  );
+  const retained = selectRetained(situation, retention, unixSeconds(clock)).map(({ release }) => release);
   const current = CHANNELS.map((channel) => currentOf(situation, channel)).filter(
     (release) => release !== null,
   );
@@ -115,7 +114,7 @@ function adoptPointer(deps: RecoveryDependencies, channel: Channel, attested: At
     releases: releases.list(null, RELEASES_MAX),
     pointers: { official: releases.pointer('official'), localized: releases.pointer('localized') },
   };
-  const now = Math.floor(deps.clock.now() / 1000);
+  const now = unixSeconds(deps.clock);
   const plan = planSwitch(situation, channel, release.release_id, now);
   const changes = plan.changes.map(({ release: changed, change: { state, ...rest } }) => {
     const keepsDamage = state === 'current' && changed.state === 'damaged';
@@ -155,7 +154,7 @@ async function readAttestation(deps: RecoveryDependencies): Promise<VerifiedAtte
 }
 
 function queueVerification({ releases, engine, clock, verifyAfterSeconds }: RecoveryDependencies): void {
-  const oldest = Math.floor(clock.now() / 1000) - verifyAfterSeconds;
+  const oldest = unixSeconds(clock) - verifyAfterSeconds;
   for (const channel of CHANNELS) {
     const release = releases.current(channel);
     if (release === null || (release.verified_at ?? 0) > oldest) continue;

@@ -3,6 +3,7 @@ import { implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import { forEachConcurrently } from '../../../platform/process/concurrently.ts';
+import { messageOf } from '../../../platform/errors.ts';
 import type { DamagedObject, ReleaseDamage } from '../checks/release-damage.ts';
 import { restoreObject, type RestoreDependencies } from '../download/object-restore.ts';
 import type { Publisher } from '../publish/publish.ts';
@@ -11,7 +12,6 @@ import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import { selectReleases } from '../records/select-releases.ts';
 import { REPAIR_JOB, type SelectedReleases } from '../jobs/release-jobs.ts';
-import { messageOf } from '../jobs/task-errors.ts';
 
 /** Maximum number of unrecoverable entries named in a failure. */
 const UNRECOVERABLE_MAX = 100;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { HashPool } from '../../../platform/hashing/digests.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { implementJob, type ArgumentsOf, type Job } from '../../tasks/job.ts';
@@ -154,7 +154,7 @@ async function commitServerInfo(
   const stagedPath = join(staging, 'server-info');
   const digests = await stageBytes(deps.pool, stagedPath, bytes, context.signal);
   const object = await commitDownloaded(deps, stagedPath, digests, context.taskId);
-  deps.objects.record(object, Math.floor(deps.clock.now() / 1000));
+  deps.objects.record(object, unixSeconds(deps.clock));
   return { blake3: object.blake3, size: object.size };
 }
 

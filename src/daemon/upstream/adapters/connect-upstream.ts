@@ -1,4 +1,4 @@
-import { createDownloader, type DownloaderDeps } from '../http/downloader.ts';
+import { createDownloader, type DownloaderOptions } from '../http/downloader.ts';
 import { createUpstreamAdapter } from './create-upstream-adapter.ts';
 import type { UpstreamConfiguration } from '../upstream-config.ts';
 import type { OwnedUpstream } from './upstream-source.ts';
@@ -11,7 +11,7 @@ import type { OwnedUpstream } from './upstream-source.ts';
  */
 export function connectUpstream(
   configuration: UpstreamConfiguration,
-  deps: Omit<DownloaderDeps, 'adapter' | 'limits'>,
+  deps: Omit<DownloaderOptions, 'adapter' | 'limits'>,
 ): OwnedUpstream | null {
   if (configuration.kind === 'none') return null;
   const adapter = createUpstreamAdapter(configuration, deps);

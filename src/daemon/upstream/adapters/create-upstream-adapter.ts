@@ -8,7 +8,7 @@ import type { UpstreamConfiguration } from '../upstream-config.ts';
 import { UpstreamError, type UpstreamAdapter } from '../upstream.ts';
 
 /** Collaborators of an adapter, beside its configuration. */
-export interface UpstreamAdapterDeps {
+export interface UpstreamAdapterOptions {
   readonly clock: Clock;
   /** Catalog readers of the `server-info` kind; those that come with the daemon when absent. */
   readonly readers?: readonly CatalogReader[];
@@ -27,7 +27,7 @@ export type OwnedUpstreamAdapter = UpstreamAdapter & {
  */
 export function createUpstreamAdapter(
   configuration: UpstreamConfiguration,
-  deps: UpstreamAdapterDeps,
+  deps: UpstreamAdapterOptions,
 ): OwnedUpstreamAdapter {
   const { kind, directory, manifest, serverInfo } = configuration;
   if (kind === 'none') return noUpstream;

@@ -19,7 +19,7 @@ import {
 } from '../upstream.ts';
 
 /** Collaborators of the adapter. */
-export interface ServerInfoAdapterDeps {
+export interface ServerInfoAdapterOptions {
   readonly configuration: UpstreamConfiguration;
   readonly section: ServerInfoConfiguration;
   readonly clock: Clock;
@@ -33,7 +33,7 @@ export interface ServerInfoAdapterDeps {
  * @throws Error when the configuration names a catalog reader that does not exist
  */
 export function createServerInfoAdapter(
-  deps: ServerInfoAdapterDeps,
+  deps: ServerInfoAdapterOptions,
 ): UpstreamAdapter & { close(): Promise<void> } {
   const { configuration, section, clock } = deps;
   const required = chooseReaders(section.requiredCatalogs, deps.readers);

@@ -35,7 +35,7 @@ export interface Downloader {
 }
 
 /** Collaborators of a downloader. */
-export interface DownloaderDeps {
+export interface DownloaderOptions {
   readonly adapter: Pick<UpstreamAdapter, 'open'>;
   readonly pool: Pick<HashPool, 'hashFile' | 'stageFile'>;
   readonly clock: Clock;
@@ -49,7 +49,7 @@ export interface DownloaderDeps {
 }
 
 /** Creates a downloader. */
-export function createDownloader(deps: DownloaderDeps): Downloader {
+export function createDownloader(deps: DownloaderOptions): Downloader {
   const tools: SmallFileTools = { pool: deps.pool, buffers: new SpareBuffers(SPARE_BYTES) };
   return {
     async download(entry, stagedPath, signal, onBytes) {
@@ -80,7 +80,7 @@ interface Progress {
 }
 
 async function fetchVerified(
-  deps: DownloaderDeps,
+  deps: DownloaderOptions,
   entry: UpstreamEntry,
   part: StagedFile,
   progress: Progress,
@@ -116,14 +116,14 @@ async function fetchVerified(
 }
 
 /** Full jitter: anything from 0 to the doubled bound, but never sooner than upstream asked for. */
-function backoff(deps: DownloaderDeps, failures: number, retryAfterMs: number | null): number {
+function backoff(deps: DownloaderOptions, failures: number, retryAfterMs: number | null): number {
   const { backoffBaseMs, backoffCapMs } = deps.limits;
   const bound = Math.min(backoffCapMs, backoffBaseMs * 2 ** (failures - 1));
   const random = deps.random ?? Math.random;
   return Math.max(Math.floor(random() * bound), retryAfterMs ?? 0);
 }
 
-function report(deps: DownloaderDeps, entry: UpstreamEntry, error: UpstreamError, waitMs: number): void {
+function report(deps: DownloaderOptions, entry: UpstreamEntry, error: UpstreamError, waitMs: number): void {
   deps.logger.warn(
     { destination: entry.destination, code: error.code, error: error.message, wait_ms: waitMs },
     'the download failed; retrying',

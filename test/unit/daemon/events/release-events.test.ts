@@ -156,6 +156,15 @@ describe('a release event', () => {
     expect(notes()).toHaveLength(2);
   });
 
+  it('has only subscribers whose jobs are registered: the start fails otherwise', () => {
+    const { events } = world({
+      subscribers: [NOTE, subscriber('lost', scriptedHandler('nothing'), () => ({}))],
+    });
+    expect(() => {
+      events.start();
+    }).toThrow('the subscriber "lost" of release events queues the job "nothing", which is not registered');
+  });
+
   it('is kept for a while after its delivery', async () => {
     const { events, database } = world({ subscribers: [] });
     events.start();

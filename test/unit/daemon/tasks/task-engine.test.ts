@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TaskError } from '../../../../src/daemon/tasks/task.ts';
+import { INLINE_WAIT_MS } from '../../../../src/daemon/tasks/inline-tasks.ts';
 import { ServiceError } from '../../../../src/contract/problems/service-error.ts';
 import {
   createTestEngine,
@@ -122,6 +123,36 @@ describe('an idempotency key', () => {
     });
     expect(await engine.recordInline(submission, run)).toEqual({ task: first.task, deduplicated: true });
     expect(calls).toBe(2);
+  });
+});
+
+describe('an inline task that hangs', () => {
+  it('gives its callers an error in time and holds up only its own kind', async () => {
+    const { engine, clock } = await fixture();
+    const { promise: hung, resolve: end } = Promise.withResolvers<{ n: number }>();
+    const first = expect(engine.recordInline({ kind: 'reload', args: {} }, () => hung)).rejects.toMatchObject(
+      { code: 'backend_unavailable', message: expect.stringContaining('reload has not ended after') },
+    );
+    let calls = 0;
+    const count = (): { calls: number } => ({ calls: (calls += 1) });
+    const second = expect(engine.recordInline({ kind: 'reload', args: {} }, count)).rejects.toMatchObject({
+      code: 'backend_unavailable',
+      message: expect.stringContaining('an earlier reload has not ended'),
+    });
+    expect(await engine.recordInline({ kind: 'task-cancel', args: {} }, count)).toMatchObject({
+      task: { status: 'succeeded', result: { calls: 1 } },
+    });
+    await clock.advance(INLINE_WAIT_MS);
+    await Promise.all([first, second]);
+    end({ n: 1 });
+    await settle();
+    expect(engine.list(10).map(({ kind, status }) => [kind, status])).toEqual([
+      ['task-cancel', 'succeeded'],
+      ['reload', 'succeeded'],
+    ]);
+    expect(await engine.recordInline({ kind: 'reload', args: {} }, count)).toMatchObject({
+      task: { status: 'succeeded', result: { calls: 2 } },
+    });
   });
 });
 
@@ -259,7 +290,20 @@ describe('a failure', () => {
 });
 
 describe('progress and log', () => {
-  it('shows the newest progress while it runs and rarely writes it', async () => {
+  it('a task ends also when the lines of its log cannot be added', async () => {
+    const { engine, sync, submit, database } = await fixture();
+    database.prepare('ALTER TABLE task_log RENAME TO task_log_away').run();
+    const id = submit();
+    await settle();
+    sync.runs[0]?.succeed({ n: 1 });
+    await settle();
+    expect(taskOf(engine, id)).toMatchObject({ status: 'succeeded', result: { n: 1 } });
+    const next = submit();
+    await settle();
+    expect(taskOf(engine, next).status).toBe('running');
+  });
+
+  it('shows the newest progress while it runs and writes it seldom', async () => {
     const { engine, sync, submit, clock, database } = await fixture();
     const id = submit();
     await settle();

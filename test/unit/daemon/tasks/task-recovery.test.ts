@@ -75,6 +75,23 @@ describe('after a process died', () => {
   });
 });
 
+describe('an idempotency key', () => {
+  it('of an inline task that died with the process is free again', async () => {
+    const path = await file();
+    const first = boot(path, 'one');
+    const submission = { kind: 'reload', args: {}, idempotencyKey: 'k1' };
+    void first.engine.recordInline(submission, () => new Promise(() => undefined));
+    await settle();
+    const [died] = first.engine.list(1);
+    const second = boot(path, 'two');
+    second.engine.start();
+    expect(taskOf(second.engine, died!.task_id)).toMatchObject({ failure_code: 'daemon_restarted' });
+    await second.clock.advance(1000);
+    const again = await second.engine.recordInline(submission, () => ({ n: 1 }));
+    expect(again).toMatchObject({ deduplicated: false, task: { status: 'succeeded', result: { n: 1 } } });
+  });
+});
+
 describe('stopping', () => {
   it('queues resumable tasks again immediately and waits until they have stopped', async () => {
     const test = createTestEngine();

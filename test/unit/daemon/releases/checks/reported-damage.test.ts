@@ -4,11 +4,18 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ReportBodyOf, ReportName } from '../../../../../src/contract/reports/reports.ts';
 import { askReport } from '../../../../support/reports.ts';
 import type { ReportedObject } from '../../../../../src/contract/formats/damage-report.ts';
-import { createDamageRecheck, RECHECK_MS } from '../../../../../src/daemon/releases/checks/damage-recheck.ts';
 import {
-  createObjectInspector,
-  type ObjectInspector,
-} from '../../../../../src/daemon/releases/checks/object-inspector.ts';
+  createDamageAttestation,
+  type DamageAttestation,
+} from '../../../../../src/daemon/releases/checks/damage-attestation.ts';
+import {
+  createWithdrawalRecheck,
+  RECHECK_MS,
+} from '../../../../../src/daemon/releases/checks/withdrawal-recheck.ts';
+import {
+  createStoredObjectInspector,
+  type StoredObjectInspector,
+} from '../../../../../src/daemon/releases/checks/stored-object-inspector.ts';
 import {
   createReleaseDamage,
   type ReleaseDamage,
@@ -68,11 +75,18 @@ async function recheckedUntil(world: World, result: 'PASSED' | 'FAILED'): Promis
   });
 }
 
+async function advanceRounds(world: World, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    await world.clock.advance(RECHECK_MS);
+    await setTimeout(20);
+  }
+}
+
 /** An inspector over the world's volume. */
-function inspectorOf(world: World): ObjectInspector {
+function inspectorOf(world: World): StoredObjectInspector {
   const pool = createHashPool({ threads: 1 });
   onTestFinished(async () => await pool.close());
-  return createObjectInspector({
+  return createStoredObjectInspector({
     root: world.root,
     storeId: world.attested().store_id,
     pool,
@@ -81,7 +95,8 @@ function inspectorOf(world: World): ObjectInspector {
   });
 }
 
-function partsOf(world: World): Omit<ReportedDamageOptions, 'inspector'> & {
+function partsOf(world: World): Omit<ReportedDamageOptions, 'attestation' | 'inspector'> & {
+  readonly attestation: DamageAttestation;
   readonly damage: ReleaseDamage;
   readonly objects: ObjectRegistry;
 } {
@@ -93,13 +108,14 @@ function partsOf(world: World): Omit<ReportedDamageOptions, 'inspector'> & {
     clock: world.clock,
     onDamage: () => undefined,
   });
-  return { releases, objects, attestor, damage, logger: createSilentLogger() };
+  const attestation = createDamageAttestation(attestor);
+  return { releases, objects, attestation, damage, logger: createSilentLogger() };
 }
 
 /** The check of reports, with an inspection that the test controls. */
 function checkOf(
   world: World,
-  inspect: (blake3: Blake3Hex) => ReturnType<ObjectInspector['inspect']>,
+  inspect: (blake3: Blake3Hex) => ReturnType<StoredObjectInspector['inspect']>,
 ): { readonly check: ReportedDamage; readonly inspected: Blake3Hex[] } {
   const inspected: Blake3Hex[] = [];
   const check = createReportedDamage({
@@ -154,6 +170,22 @@ describe('damage that a server reports', () => {
     await world.act('repair');
     expect(world.attested().official).not.toHaveProperty('failure');
     expect(verification(world)).toMatchObject({ status: 'ok' });
+  });
+
+  test('withdraws the release soon when the first attempt to attest failed', async () => {
+    const world = await synced();
+    world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'EIO' }));
+    await world.damage('two', 'twO');
+    world.releases.damageIntake([reportOf('two')]);
+    await until(() => world.releases.diagnostics().find(({ id }) => id === 'attestation')?.status !== 'ok');
+    expect(world.attested().official?.result).toBe('PASSED');
+    world.script.broken.clear();
+    // Far from the next renewal.
+    await advanceRounds(world, 5);
+    await untilFailed(world);
+    const { version } = world.attested();
+    await advanceRounds(world, 5);
+    expect(world.attested().version).toBe(version);
   });
 
   test('a missing object is named as missing', async () => {
@@ -280,7 +312,7 @@ describe('damaged objects', () => {
     const clock = new FakeClock();
     const inspector = inspectorOf(world);
     let hashes = 0;
-    const recheck = createDamageRecheck({
+    const recheck = createWithdrawalRecheck({
       ...partsOf(world),
       inspector: {
         stamp: (blake3) => inspector.stamp(blake3),

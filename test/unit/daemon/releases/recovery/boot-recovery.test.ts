@@ -1,7 +1,10 @@
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { RECHECK_MS } from '../../../../../src/daemon/releases/checks/withdrawal-recheck.ts';
 import { RELEASE_FAILPOINTS } from '../../../../../src/daemon/releases/jobs/release-failpoints.ts';
+import { blake3Hex } from '../../../../../src/platform/hashing/blake3.ts';
 import { until } from '../../../../support/until.ts';
 import { createWorld, DAY, ended, type World } from '../release-world.ts';
 
@@ -96,7 +99,51 @@ describe('the database is lost', () => {
     expect((await world.act('sync')).result).toMatchObject({ release_id: '2.0' });
   });
 
-  test('unknown damage is found before anything is attested', async () => {
+  test('the server-info document of an adopted release recovers, and is attested once', async () => {
+    const world = await synced();
+    await world.restart({ database: 'lost' });
+    await ended(world.engine, world.engine.list(1)[0]!.task_id);
+    const document = world.upstream.serverInfo!.toString();
+    await world.damage(document, document.toLowerCase());
+    await world.act('verify', { force: true });
+    expect(world.attested().official?.result).toBe('FAILED');
+    await world.damage(document, document);
+    await until(async () => {
+      await world.clock.advance(RECHECK_MS);
+      return world.attested().official?.result === 'PASSED';
+    });
+    expect(world.row('1.0')).toBe('current');
+    expect(world.releases.repository.damagedObjects(10)).toEqual([]);
+    const { version } = world.attested();
+    for (let round = 0; round < 5; round += 1) {
+      await world.clock.advance(RECHECK_MS);
+      await setTimeout(20);
+    }
+    expect(world.attested().version).toBe(version);
+  });
+
+  test('a server-info document that is known to be damaged is not checked for each report', async () => {
+    const world = await synced();
+    await world.restart({ database: 'lost' });
+    await ended(world.engine, world.engine.list(1)[0]!.task_id);
+    const document = world.upstream.serverInfo!;
+    await world.damage(document, 'bad');
+    await world.act('verify', { force: true });
+    const { version } = world.attested();
+    const report = {
+      blake3: blake3Hex(document),
+      destination: 'server-info',
+      kind: 'damaged',
+      message: '',
+    } as const;
+    for (let round = 0; round < 3; round += 1) {
+      expect(world.releases.damageIntake([report])).toEqual({ accepted: 1, ignored: 0 });
+      await setTimeout(50);
+    }
+    expect(world.attested().version).toBe(version);
+  });
+
+  test('damage that nobody remembers is found before anything is attested', async () => {
     const world = await synced();
     await world.damage('two', 'tw0');
     await world.restart({ database: 'lost' });

@@ -5,7 +5,10 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHashPool } from '../../../../../src/platform/hashing/hash-pool.ts';
 import type { HashPool } from '../../../../../src/platform/hashing/digests.ts';
-import { createDownloader, type DownloaderDeps } from '../../../../../src/daemon/upstream/http/downloader.ts';
+import {
+  createDownloader,
+  type DownloaderOptions,
+} from '../../../../../src/daemon/upstream/http/downloader.ts';
 import { parseEntryDestination } from '../../../../../src/daemon/upstream/entry-rules.ts';
 import type { UpstreamAdapter, UpstreamEntry } from '../../../../../src/daemon/upstream/upstream.ts';
 import type { Clock } from '../../../../../src/platform/process/clock.ts';
@@ -39,7 +42,7 @@ interface Bench {
   readonly sleeps: number[];
   download(
     signal?: AbortSignal,
-    more?: Partial<DownloaderDeps>,
+    more?: Partial<DownloaderOptions>,
     entry?: UpstreamEntry,
   ): ReturnType<ReturnType<typeof createDownloader>['download']>;
 }
@@ -69,7 +72,7 @@ async function bench(
     locator: `${server.url}/file`,
   };
   const staged = join(await temporaryDirectory(), 'staged');
-  const deps: DownloaderDeps = {
+  const deps: DownloaderOptions = {
     adapter,
     clock,
     pool,

@@ -10,8 +10,8 @@ import { readStoreFormat } from '../../../snapshot/volume/snapshot-store.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 
-/** Checks single objects of kept releases. */
-export interface ObjectInspector {
+/** Checks single objects that a kept release holds. */
+export interface StoredObjectInspector {
   /**
    * Hashes an object and checks its block list.
    *
@@ -23,7 +23,8 @@ export interface ObjectInspector {
   stamp(blake3: Blake3Hex): Promise<string>;
 }
 
-export interface ObjectInspectorOptions {
+/** Settings and collaborators of the inspector. */
+export interface StoredObjectInspectorOptions {
   readonly root: string;
   readonly storeId: string;
   readonly pool: HashPool;
@@ -32,7 +33,7 @@ export interface ObjectInspectorOptions {
 }
 
 /** Creates the inspector. */
-export function createObjectInspector(options: ObjectInspectorOptions): ObjectInspector {
+export function createStoredObjectInspector(options: StoredObjectInspectorOptions): StoredObjectInspector {
   const { root, pool, objects, releases } = options;
 
   const partOf = (blake3: Blake3Hex): VerifiedPart | null => {

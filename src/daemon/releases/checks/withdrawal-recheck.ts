@@ -2,10 +2,10 @@ import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
-import type { Attestor } from '../attest/attestor.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
-import type { ObjectInspector } from './object-inspector.ts';
+import type { DamageAttestation } from './damage-attestation.ts';
+import type { StoredObjectInspector } from './stored-object-inspector.ts';
 import type { ReleaseDamage } from './release-damage.ts';
 
 /** Milliseconds between two checks of the damaged objects. */
@@ -13,21 +13,22 @@ export const RECHECK_MS = 5000;
 /** Maximum number of objects in one round. The others follow when these are sound. */
 const RECHECK_OBJECTS_MAX = 1000;
 
-/** Detects when damaged objects are sound again, whether a repair or another program replaced them. */
-export interface DamageRecheck {
-  /** Starts the checks; they run as long as any object is damaged. */
+/** Notices when damaged objects become sound again, and issues the attestation that is still owed for damage. */
+export interface WithdrawalRecheck {
+  /** Starts looking, as long as anything is damaged. */
   start(): void;
   /** Call it when there may be new damage. */
   wake(): void;
   stop(): Promise<void>;
 }
 
-export interface DamageRecheckOptions {
-  readonly inspector: ObjectInspector;
+/** Collaborators of the recheck. */
+export interface WithdrawalRecheckOptions {
+  readonly inspector: StoredObjectInspector;
   readonly releases: ReleaseRepository;
   readonly objects: Pick<ObjectRegistry, 'confirm'>;
   readonly damage: Pick<ReleaseDamage, 'reassess'>;
-  readonly attestor: Pick<Attestor, 'issue'>;
+  readonly attestation: DamageAttestation;
   readonly writer: Pick<SnapshotWriter, 'flush'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -37,40 +38,45 @@ export interface DamageRecheckOptions {
  * Creates the recheck. Each damaged object is hashed once after it was found, and again whenever its files change. An
  * object that is sound no longer withdraws its releases.
  */
-export function createDamageRecheck(options: DamageRecheckOptions): DamageRecheck {
-  const { inspector, releases, objects, clock, logger } = options;
+export function createWithdrawalRecheck(options: WithdrawalRecheckOptions): WithdrawalRecheck {
+  const { inspector, releases, objects, attestation, clock, logger } = options;
   const stopping = new AbortController();
   /** Stamps of the files that were hashed and found damaged. */
   let hashed = new Map<Blake3Hex, string>();
   let woken = Promise.withResolvers<void>();
   let running: Promise<void> = Promise.resolve();
 
-  /** Checks the objects; returns whether any is sound again. */
-  const look = async (damaged: readonly Blake3Hex[]): Promise<boolean> => {
+  /** Returns the objects that are sound again. */
+  const look = async (damaged: readonly Blake3Hex[]): Promise<readonly Blake3Hex[]> => {
     const before = hashed;
     hashed = new Map();
-    let isMended = false;
+    const mended: Blake3Hex[] = [];
     for (const blake3 of damaged) {
       const stamp = await inspector.stamp(blake3);
       const startedAt = unixSeconds(clock);
       const isSound =
         before.get(blake3) !== stamp && (await inspector.inspect(blake3, stopping.signal)) === 'ok';
-      if (isSound) objects.confirm(blake3, startedAt);
-      else hashed.set(blake3, stamp);
-      isMended ||= isSound;
+      if (isSound) {
+        objects.confirm(blake3, startedAt);
+        mended.push(blake3);
+      } else {
+        hashed.set(blake3, stamp);
+      }
     }
-    return isMended;
+    return mended;
   };
 
-  const round = async (damaged: readonly Blake3Hex[]): Promise<void> => {
-    if (!(await look(damaged))) return;
-    // A repair may still be running. Make its writes durable first, so that a power failure cannot undo an attested
-    // state.
+  const round = async (): Promise<void> => {
+    // First: a withdrawal that is not attested yet must not wait for the hashing below.
+    if (attestation.isOwed()) await attestation.issue('damage changed');
+    const mended = await look(releases.damagedObjects(RECHECK_OBJECTS_MAX));
+    if (mended.length === 0) return;
+    // A repair may still be running: nothing is attested that a power failure could take back.
     await options.writer.flush();
-    for (const { channel, release_id: id } of options.damage.reassess()) {
+    for (const { channel, release_id: id } of options.damage.reassess(mended)) {
       logger.info({ channel, release_id: id }, 'the damaged files of the release are sound again');
     }
-    await options.attestor.issue('damage repaired');
+    await attestation.issue('damage mended');
   };
 
   const lookForever = async (): Promise<void> => {
@@ -81,8 +87,10 @@ export function createDamageRecheck(options: DamageRecheckOptions): DamageRechec
       // Only `stop` rejects this sleep, and it ends the loop.
       await clock.sleep(RECHECK_MS, stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted) return;
+      // Until the round succeeds: one that fails is tried again.
+      isDamaged = true;
       try {
-        await round(releases.damagedObjects(RECHECK_OBJECTS_MAX));
+        await round();
         isDamaged = releases.damagedObjects(1).length > 0;
       } catch (error) {
         if (!stopping.signal.aborted) {
