@@ -46,7 +46,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the dashboard', () => {
     const field = page.getByLabel('Admin token');
     await field.fill('wrong');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('does not accept this token').waitFor();
+    await page.getByRole('alert').getByText('rejects this token').waitFor();
     expect(await page.locator('.verdict').count()).toBe(0);
     expect(await page.evaluate('document.activeElement.id')).toBe('token');
     await field.fill('naïve');
@@ -75,7 +75,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the dashboard', () => {
     await page.clock.runFor(5000);
     expect(await page.locator('.verdict').count()).toBe(0);
     release?.();
-    await page.getByRole('alert').getByText('does not accept this token').waitFor();
+    await page.getByRole('alert').getByText('rejects this token').waitFor();
     await page.getByRole('button', { name: 'Open the dashboard' }).waitFor();
   });
 
@@ -101,7 +101,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the dashboard', () => {
     const system = await startDashboardSystem();
     const { page } = await openDashboard(system.dashboardUrl);
     await system.setToken('another-token');
-    await page.getByRole('alert').getByText('does not accept this token (any more)').waitFor();
+    await page.getByRole('alert').getByText('It may have been revoked').waitFor();
     expect(await page.locator('.verdict').count()).toBe(0);
   });
 });
