@@ -80,6 +80,6 @@ probes: { port: 70000 }
     }
     const nowhere = await failedStart('operator', 'kubernetes: { kubeconfig: /nonexistent }');
     expect(nowhere.failed.code).toBe(78);
-    expect(nowhere.failed.lines.join('\n')).toContain('/nonexistent is no usable kubeconfig');
+    expect(nowhere.failed.lines.join('\n')).toContain('/nonexistent is not a usable kubeconfig');
   });
 });
