@@ -25,7 +25,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 const ROOMS: readonly string[] = `
   domain domain/release domain/http domain/verdict
   contract/json contract/problems contract/schemas contract/actions contract/reports contract/operations contract/formats contract/crd
-  platform/memory platform/files platform/config platform/logging platform/threads platform/process platform/hashing platform/http platform/kubernetes platform/metrics
+  platform platform/memory platform/files platform/config platform/logging platform/threads platform/process platform/hashing platform/http platform/kubernetes platform/metrics
   snapshot/volume snapshot/objects snapshot/manifest snapshot
   attestation
   server/config server/daemon-client server/serving server/http server/bytes server/fast-path server/scrub server/workers server/public/release server/public/health server/public/distribution server/public/launcher server/public/server-info server/public server/admin server/dashboard server

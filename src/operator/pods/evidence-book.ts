@@ -2,6 +2,7 @@ import type { Health } from '../../contract/schemas/answers/health.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { ServerClient } from './server-client.ts';
 import type { ServerPod } from './server-pods.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** The current knowledge of one pod. */
 export interface PodEvidence {
@@ -66,7 +67,7 @@ export function createEvidenceBook({ client, clock, staleMs }: EvidenceBookOptio
       page.answeredAt = clock.monotonic();
       page.failure = null;
     } catch (error) {
-      page.failure = error instanceof Error ? error.message : String(error);
+      page.failure = messageOf(error);
     } finally {
       page.asking = null;
     }

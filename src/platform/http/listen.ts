@@ -4,6 +4,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { answerClientErrors } from './client-error.ts';
+import { messageOf } from '../errors.ts';
 
 /** Where to listen: TCP, or a Unix domain socket. */
 export type ListenAddress =
@@ -163,6 +164,6 @@ function explain(error: unknown, address: ListenAddress): string {
     case 'ENOTFOUND':
       return `cannot listen on ${where}: this machine does not have this address; configure one of its addresses`;
     default:
-      return `cannot listen on ${where}: ${error instanceof Error ? error.message : String(error)}`;
+      return `cannot listen on ${where}: ${messageOf(error)}`;
   }
 }

@@ -1,4 +1,5 @@
 import { ObjectFault } from '../../snapshot/objects/object-fault.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** Why verified bytes cannot be had: they are `missing` or `damaged` on the volume, or this server is `overloaded`. */
 export type ByteFaultKind = 'missing' | 'damaged' | 'overloaded';
@@ -34,6 +35,6 @@ export function byteFaultOf(error: unknown): ByteFault {
       error,
     );
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return new ByteFault('overloaded', `the bytes cannot be verified now: ${message}`, error);
 }
