@@ -2,6 +2,7 @@ import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node
 import { once } from 'node:events';
 import { parseJsonExact } from '../../contract/json/json-exact.ts';
 import { collectBounded } from '../memory/collect-bounded.ts';
+import { errorCode } from '../files/error-code.ts';
 
 /** How the connections of a client are made and kept. */
 export interface HttpClientOptions {
@@ -231,9 +232,9 @@ function describeNetworkError(error: unknown): string {
   // Node hides the attempts on several addresses in an error without a message.
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const shown = first instanceof Error ? first : error;
-  if (shown.message === '') return 'code' in shown ? String(shown.code) : shown.name;
-  const code = 'code' in shown && typeof shown.code === 'string' ? shown.code : '';
-  return code === '' || shown.message.includes(code) ? shown.message : `${code}: ${shown.message}`;
+  const code = errorCode(shown);
+  if (shown.message === '') return code ?? shown.name;
+  return code === null || shown.message.includes(code) ? shown.message : `${code}: ${shown.message}`;
 }
 
 /** Gives up an answer together with its connection. */
@@ -244,5 +245,5 @@ function discard(answer: IncomingMessage): void {
 }
 
 function isReset(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+  return ['ECONNRESET', 'EPIPE'].includes(errorCode(error) ?? '');
 }

@@ -2,6 +2,7 @@ import type { HashPool } from '../../platform/hashing/digests.ts';
 import { readBlockList } from '../../snapshot/objects/block-list.ts';
 import { openObject, sameIdentity, type FileIdentity } from '../../snapshot/objects/object-reader.ts';
 import type { ObjectEntry } from './snapshot-trouble.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
 
 /** The finding of one look at a damaged object. */
 export interface Inspection {
@@ -77,5 +78,5 @@ function isMemory(value: unknown): value is Memory {
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   if ('kind' in error && typeof error.kind === 'string') return error.kind;
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return errorCode(error) ?? error.name;
 }
