@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { parseJsonExact } from '../../contract/json/json-exact.ts';
 import { collectBounded } from '../memory/collect-bounded.ts';
 import { errorCode } from '../files/error-code.ts';
+import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
 /** How the connections of a client are made and kept. */
 export interface HttpClientOptions {
@@ -113,7 +114,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       signal,
       maxHeaderSize: HEAD_MAX_BYTES,
       headers: {
-        accept: 'application/json',
+        accept: JSON_MEDIA_TYPE,
         'accept-encoding': 'identity',
         ...call.headers,
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),

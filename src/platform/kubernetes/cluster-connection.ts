@@ -18,6 +18,7 @@ import { withinDeadline } from '../http/http-client.ts';
 import { collectBounded } from '../memory/collect-bounded.ts';
 import { namespaceOf } from './kube-config.ts';
 import { KubernetesError } from './kubernetes-error.ts';
+import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
 /** How one call is made. */
 export interface CallOptions {
@@ -142,7 +143,7 @@ export function connectCluster(config: KubeConfig, userAgent: string): ClusterCo
     call,
     open: async (path, query, signal) => {
       const context = new RequestContext(`${server}${path}`, HttpMethod.GET);
-      context.setHeaderParam('Accept', 'application/json');
+      context.setHeaderParam('Accept', JSON_MEDIA_TYPE);
       for (const [name, value] of Object.entries(query)) context.setQueryParam(name, value);
       const answer = await renewOnFailure(signal, async () => await exchange(context, signal));
       if (answer instanceof KubernetesError) throw answer;
