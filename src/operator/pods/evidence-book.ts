@@ -42,7 +42,6 @@ interface Page {
 /** Objects that share a server and are reconciled together share one answer. */
 const SHARE_MS = 1_000;
 
-/** Makes an empty book. */
 export function createEvidenceBook({ client, clock, staleMs }: EvidenceBookOptions): EvidenceBook {
   const pages = new Map<string, Page>();
 

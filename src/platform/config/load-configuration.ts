@@ -83,7 +83,6 @@ export function loadConfiguration<Schema extends z.ZodType>(
   });
 }
 
-/** The settings of the file. */
 interface FileLayer {
   readonly mapping: ConfigurationMapping;
   /** False when nothing of it could be read. */

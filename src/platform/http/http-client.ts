@@ -15,7 +15,6 @@ export interface HttpClientOptions {
   readonly socketPath?: string | undefined;
 }
 
-/** One request. */
 export interface HttpCall {
   readonly url: URL | string;
   /** Default `GET`. */

@@ -12,7 +12,6 @@ export interface LogOutput {
   readonly flushSync: () => void;
 }
 
-/** Settings of a log output. */
 export interface LogOutputOptions {
   readonly fd: number;
   /** Bytes that may wait for a slow reader; beyond it lines are dropped and counted. */
