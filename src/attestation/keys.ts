@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { failure, success, type Result } from '../domain/result.ts';
 import { readBoundedFile } from '../platform/files/files.ts';
+import { messageOf } from '../platform/errors.ts';
 
 /** A public key whose signature is believed. */
 export interface TrustedKey {
@@ -160,7 +161,7 @@ async function readPem(file: string): Promise<Result<readonly PemBlock[], string
   try {
     text = (await readBoundedFile(file, KEY_FILE_MAX_BYTES)).toString('latin1');
   } catch (error) {
-    return failure(`${file}: cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    return failure(`${file}: cannot be read: ${messageOf(error)}`);
   }
   const blocks = [...text.matchAll(PEM_BLOCK)].map(([text, label = '']) => ({ label, text }));
   return blocks.length > 0
@@ -176,7 +177,7 @@ async function publicFiles(path: string): Promise<Result<readonly string[], stri
       ? success(names.map((name) => join(path, name)))
       : failure(`${path}: the directory holds no *.pub or *.pem file`);
   } catch (error) {
-    return failure(`${path}: cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    return failure(`${path}: cannot be read: ${messageOf(error)}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Listening } from '../platform/http/listen.ts';
 import { createSideServer, type SideAnswer } from '../platform/http/side-server.ts';
 import type { Logger } from '../platform/logging/logging.ts';
+import { JSON_MEDIA_TYPE } from '../contract/json/media-types.ts';
 
 /** The checks of the probes. Each returns its problems; an empty list means success. */
 export interface Probes {
@@ -30,7 +31,7 @@ function answerOf(problems: readonly string[]): SideAnswer {
   const isFine = problems.length === 0;
   return {
     status: isFine ? 200 : 503,
-    contentType: 'application/json',
+    contentType: JSON_MEDIA_TYPE,
     body: JSON.stringify({ status: isFine ? 'ok' : 'failing', problems }),
   };
 }

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createRandom, type Random } from '../../src/cli/dev/seeded-random.ts';
-import { crc64Decimal } from '../../src/platform/hashing/crc64.ts';
+import { crc64Decimal } from '../support/crc64-decimal.ts';
 import { BYTE_PATHS } from '../support/byte-path.ts';
 import { startChopper, type Chopper, type Cut } from '../support/chopper.ts';
 import { DOWNLOAD_CLIENTS, type DownloadClient } from '../support/download-clients.ts';

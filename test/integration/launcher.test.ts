@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, rm, symlink, utimes } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, symlink, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
@@ -96,6 +96,18 @@ describe('bin/slipway', () => {
     expect(second).toMatchObject({ code: 0, stderr: '' });
   });
 
+  it('installs once when two setups run in parallel', async () => {
+    const checkout = await makeCheckout({ prepared: false, sources: 'linked' });
+    const install = `echo npm >>'${checkout.directory}/calls'; sleep 1; mkdir node_modules`;
+    await writeProgram(checkout.programs, 'npm', install);
+    await symlink(process.execPath, join(checkout.programs, 'node'));
+    const setup = async (): Promise<Outcome> =>
+      await run(checkout, join(checkout.directory, 'scripts/setup.sh'), ['production']);
+    const [first, second] = await Promise.all([setup(), setup()]);
+    expect([first.code, second.code]).toEqual([0, 0]);
+    expect(await readFile(join(checkout.directory, 'calls'), 'utf8')).toBe('npm\n');
+  });
+
   it.each([
     ['v20.20.2', 'v20.20.2'],
     ['v25.1.0', 'v25.1.0'],
@@ -112,7 +124,7 @@ describe('bin/slipway', () => {
     );
     expect([code, stderr]).toEqual([
       1,
-      `slipway setup: Slipway needs Node.js 24.14.1 or newer (found: ${found}), but npm is missing; install Node.js 24.14.1 or newer with npm\n`,
+      `slipway setup: Slipway needs Node.js 24.14.1 or newer with an even major version (found: ${found}), but npm is missing; install Node.js 24.14.1 or newer with an even major version, with npm\n`,
     ]);
   });
 
@@ -130,7 +142,7 @@ describe('bin/slipway', () => {
     for (const folder of [dirname(checkout.directory), checkout.directory]) await chmod(folder, 0o755);
     expect([code, stderr]).toEqual([
       1,
-      `slipway setup: Slipway needs Node.js 24.14.1 or newer (found: v20.20.2), but ${checkout.directory} cannot be written; run scripts/setup.sh production as a user who can write there\n`,
+      `slipway setup: Slipway needs Node.js 24.14.1 or newer with an even major version (found: v20.20.2), but ${checkout.directory} cannot be written; run scripts/setup.sh production as a user who can write there\n`,
     ]);
   });
 });

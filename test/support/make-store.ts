@@ -18,7 +18,7 @@ import type { ManifestEntry } from '../../src/domain/release/manifest.ts';
 import { mediaTypeOf } from '../../src/domain/http/media-type.ts';
 import { parseReleaseId, type ReleaseId } from '../../src/domain/release/release-id.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
-import { crc64Decimal } from '../../src/platform/hashing/crc64.ts';
+import { crc64Decimal } from './crc64-decimal.ts';
 import { blockListPath, formatPath, manifestPath, objectPath } from '../../src/snapshot/volume/layout.ts';
 
 /** A release to put into a store. */

@@ -8,6 +8,7 @@ import {
   type HttpCall,
 } from '../../platform/http/http-client.ts';
 import { CTL_EXITS, CtlFailure, failureOfProblem } from './ctl-exits.ts';
+import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
 /** Largest answer that is read: that of the largest report. */
 const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
@@ -92,7 +93,7 @@ export function createAdminApi({ url, token, timeoutMs, signal }: AdminApiOption
           method: 'POST',
           headers: {
             'idempotency-key': idempotencyKey,
-            ...(body === null ? {} : { 'content-type': 'application/json' }),
+            ...(body === null ? {} : { 'content-type': JSON_MEDIA_TYPE }),
           },
           ...(body === null ? {} : { body }),
         },

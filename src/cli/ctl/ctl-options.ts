@@ -1,5 +1,6 @@
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** Options that every command takes. */
 const COMMON = {
@@ -85,7 +86,7 @@ export function parseCtlArguments(argv: readonly string[]): CtlArguments {
     });
     return { words: positionals, values };
   } catch (error) {
-    throw new CtlFailure(CTL_EXITS.usage, error instanceof Error ? error.message : String(error));
+    throw new CtlFailure(CTL_EXITS.usage, messageOf(error));
   }
 }
 

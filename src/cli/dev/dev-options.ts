@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { failure, success, type Result } from '../../domain/result.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** The options of `slipway dev`. */
 export interface DevOptions {
@@ -40,7 +41,7 @@ export function parseDevOptions(args: readonly string[]): Result<DevOptions, rea
       options: { port: { type: 'string' }, data: { type: 'string' }, upstream: { type: 'string' } },
     }));
   } catch (error) {
-    return failure([error instanceof Error ? error.message : String(error)]);
+    return failure([messageOf(error)]);
   }
   const problems: string[] = [];
   const port = values.port ?? '8080';

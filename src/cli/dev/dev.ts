@@ -18,6 +18,7 @@ import { findFreePorts } from './free-port.ts';
 import { renderWelcome } from './welcome.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { renderReadableLine } from '../output/readable-log.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 const CDN_HOST = 'prod-clientpatch.bluearchiveyostar.com';
 const STOP_GRACE_MS = 40_000;
@@ -57,7 +58,7 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
     return 0;
   } catch (error) {
     if (io.signal.aborted) return 0;
-    io.stderr.write(`slipway dev: ${error instanceof Error ? error.message : String(error)}\n`);
+    io.stderr.write(`slipway dev: ${messageOf(error)}\n`);
     return 1;
   } finally {
     if (children.length > 0) io.stdout.write('stopping\n');

@@ -6,6 +6,7 @@ import { keyIdOf } from '../../attestation/keys.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { writeFileDurably } from '../../platform/files/files.ts';
 import { noFailpoints } from '../../platform/files/failpoints.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** Where a command writes its text. */
 export interface KeygenIo {
@@ -62,7 +63,7 @@ export async function runKeygen(argv: readonly string[], io: KeygenIo): Promise<
     );
     return 0;
   } catch (error) {
-    io.stderr.write(`slipway keygen: ${error instanceof Error ? error.message : String(error)}\n`);
+    io.stderr.write(`slipway keygen: ${messageOf(error)}\n`);
     return 1;
   }
 }
@@ -79,7 +80,7 @@ function parseOptions(
     if (!help && (values.out === undefined || values.out === '')) return failure('--out DIR is missing');
     return success({ out: values.out ?? '', force: values.force === true, help });
   } catch (error) {
-    return failure(error instanceof Error ? error.message : String(error));
+    return failure(messageOf(error));
   }
 }
 

@@ -12,6 +12,7 @@ import type { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
 import { readReleaseRecord } from '../../snapshot/volume/release-records.ts';
 import { verifyRelease, type VerificationProgress } from '../../snapshot/release-verifier.ts';
 import type { ReleaseReport } from './volume-report.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 export interface ReleaseCheckOptions {
   readonly root: string;
@@ -52,7 +53,7 @@ export async function checkRelease(
     loaded = await loadManifest({ ...options, snapshotId, checkObjects: options.quick });
   } catch (error) {
     options.signal.throwIfAborted();
-    return { ...found, problems: [error instanceof Error ? error.message : String(error)] };
+    return { ...found, problems: [messageOf(error)] };
   }
   const { header } = loaded.index;
   const problems = await recordProblems(options.root, record, loaded);

@@ -10,6 +10,7 @@ import { listReleaseIds } from '../../snapshot/volume/release-records.ts';
 import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import { checkRelease, type ReleaseCheckOptions } from './check-release.ts';
 import { isSound, type AttestationReport, type ReleaseReport, type VolumeReport } from './volume-report.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 export interface VolumeCheckOptions extends ReleaseCheckOptions {
   /** Only the release of this id; `null` for all. */
@@ -48,7 +49,7 @@ async function readStoreId(root: string, problems: string[]): Promise<string | n
   try {
     return (await readStoreFormat(root)).store_id;
   } catch (error) {
-    problems.push(`FORMAT: ${error instanceof Error ? error.message : String(error)}`);
+    problems.push(`FORMAT: ${messageOf(error)}`);
     return null;
   }
 }
@@ -63,7 +64,7 @@ async function checkAttestation(
   try {
     envelope = await readCurrentAttestation(root);
   } catch (error) {
-    return { ...none, status: 'invalid', problems: [error instanceof Error ? error.message : String(error)] };
+    return { ...none, status: 'invalid', problems: [messageOf(error)] };
   }
   if (envelope === null) return { ...none, status: 'none', problems: [] };
   if (keys === null) return { ...none, status: 'not_checked', problems: [] };

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** The options of `slipway verify`. */
 export interface VerifyOptions {
@@ -58,6 +59,6 @@ export function parseVerifyOptions(argv: readonly string[]): Result<VerifyOption
       quick: values.quick,
     });
   } catch (error) {
-    return failure(error instanceof Error ? error.message : String(error));
+    return failure(messageOf(error));
   }
 }

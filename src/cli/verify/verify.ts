@@ -9,6 +9,7 @@ import { createProgressDisplay } from '../output/progress-display.ts';
 import { checkVolume } from './check-volume.ts';
 import { parseVerifyOptions, VERIFY_USAGE, type VerifyOptions } from './verify-options.ts';
 import { renderVolumeReport, type VolumeReport } from './volume-report.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** Where a command writes its text. */
 interface Output {
@@ -80,7 +81,7 @@ async function check(
     });
   } catch (error) {
     progress.end();
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     io.stderr.write(`slipway verify: ${signal.aborted ? 'interrupted' : `failed: ${message}`}\n`);
     return null;
   } finally {

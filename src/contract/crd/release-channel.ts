@@ -43,7 +43,6 @@ function duration(least: string, what: string): z.ZodString {
     );
 }
 
-/** The settings of a user. */
 export const ReleaseChannelSpecSchema = z
   .object({
     channel: z

@@ -18,6 +18,7 @@ import { TranslationTaskSchema } from '../reports/report-translation.ts';
 import { TaskSchema } from '../reports/report-daemon.ts';
 import { ReleaseSummarySchema } from '../schemas/answers/release.ts';
 import { VerdictSchema } from '../schemas/answers/verdict.ts';
+import { JSON_MEDIA_TYPE, PROBLEM_MEDIA_TYPE } from '../json/media-types.ts';
 
 type Json = Record<string, unknown>;
 type Operation = ReturnType<typeof listOperations>[number];
@@ -116,14 +117,14 @@ function renderAnswer(answer: AnswerDefinition, operation: Operation, status: st
 function renderContent(answer: AnswerDefinition): Json {
   if (answer.kind === 'json') {
     return {
-      content: { 'application/json': { schema: reference(answer.name), example: answer.answer.example } },
+      content: { [JSON_MEDIA_TYPE]: { schema: reference(answer.name), example: answer.answer.example } },
     };
   }
   if (answer.kind === 'problem') {
     const examples = answer.codes.map((code) => [code, { value: problemExample(code) }]);
     return {
       content: {
-        'application/problem+json': { schema: reference('Problem'), examples: Object.fromEntries(examples) },
+        [PROBLEM_MEDIA_TYPE]: { schema: reference('Problem'), examples: Object.fromEntries(examples) },
       },
     };
   }
@@ -159,7 +160,7 @@ function controlRequestBody(): Json {
     required: false,
     description: 'Fields that the action does not use are listed in `ignored_fields` of the answer.',
     content: {
-      'application/json': {
+      [JSON_MEDIA_TYPE]: {
         schema: reference('ControlBody'),
         example: { force: true, reason: 'new upstream' },
       },

@@ -11,12 +11,12 @@ export interface ApiRequest {
   /** Aborted when the caller disconnects or the daemon stops. */
   readonly signal: AbortSignal;
   /**
-   * Reads the whole body as text.
+   * Reads the whole JSON body.
    *
-   * @returns `null` when the request has no body
-   * @throws ServiceError `body_too_large`, `invalid_request`
+   * @returns the value; `undefined` when there is no body
+   * @throws ServiceError `body_too_large`, `unsupported_media_type`, `invalid_request`
    */
-  readBody(): Promise<string | null>;
+  readBody(): Promise<unknown>;
 }
 
 /** A complete answer. */

@@ -19,7 +19,7 @@ import { answerControl, type ControlRouteOptions } from './control-route.ts';
 import type { DamageIntake } from './damage-intake.ts';
 import { answerDamage } from './damage-route.ts';
 import { answerReport, type ReportRouteOptions } from './report-route.ts';
-import { readRequestBody } from './request-body.ts';
+import { readJsonBody } from '../../platform/http/json-body.ts';
 import { parseTarget, ROUTE_METHODS, type ApiRoute } from './routes.ts';
 import { createTokenCheck } from './token-check.ts';
 
@@ -74,7 +74,7 @@ export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
         query,
         requestId,
         signal: AbortSignal.any(signals),
-        readBody: async () => await readRequestBody(message),
+        readBody: async () => await readJsonBody(message),
       };
       const result = await answer(admitted, request);
       if (response.destroyed) return;

@@ -7,7 +7,6 @@ import { unknownName } from '../../contract/problems/value-errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { parseBody, type DefinedAction } from './define-action.ts';
-import { parseJsonBody } from './request-body.ts';
 
 export interface ControlRouteOptions {
   /** Keyed by name. An action of the contract that is missing here is not implemented. */
@@ -34,7 +33,7 @@ export async function answerControl(
     throw new ServiceError('invalid_request', 'control actions have no query', { errors: query.error });
   }
   const idempotencyKey = parseIdempotencyKey(request.headers['idempotency-key']);
-  const value = parseJsonBody(await request.readBody());
+  const value = await request.readBody();
   const defined = options.actions.get(action);
   if (defined === undefined) {
     parseBody(action, value);

@@ -4,7 +4,6 @@ import { NoQuery } from '../../contract/schemas/query.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import type { DamageIntake } from './damage-intake.ts';
-import { parseJsonBody } from './request-body.ts';
 
 /**
  * Accepts reports of damage on the snapshot volume. The objects are checked after the answer.
@@ -16,7 +15,7 @@ export async function answerDamage(intake: DamageIntake, request: ApiRequest): P
   const query = parseQuery(NoQuery, request.query);
   if (!query.ok)
     throw new ServiceError('invalid_request', '/v1/damage has no query', { errors: query.error });
-  const reports = parseDamageReports(parseJsonBody(await request.readBody()));
+  const reports = parseDamageReports(await request.readBody());
   if (!reports.ok) {
     throw new ServiceError(
       'invalid_request',

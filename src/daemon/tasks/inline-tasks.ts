@@ -69,7 +69,7 @@ export function createInlineTasks(options: InlineTaskOptions): TaskEngine['recor
     const deadline = new AbortController();
     let hasBegun = false;
     const next = (last.get(kind) ?? Promise.resolve()).then(() => {
-      // Its caller was told that it was not started.
+      // The caller got an error that says that it was not started.
       deadline.signal.throwIfAborted();
       hasBegun = true;
       return execute(submission, run);

@@ -68,7 +68,6 @@ export interface ChannelWriterOptions {
   readonly createId: () => string;
 }
 
-/** Makes a writer. */
 export function createChannelWriter(options: ChannelWriterOptions): ChannelWriter {
   const { channels, events, call, leadership, permissions, logger } = options;
 

@@ -40,7 +40,6 @@ const ObjectSchema = z.object({
 });
 const BookmarkSchema = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
 
-/** Makes an empty cache. */
 export function createObjectCache<T>({
   kind,
   parse,

@@ -14,7 +14,6 @@ export interface PermissionBook {
   troubles(): readonly string[];
 }
 
-/** Makes an empty book. */
 export function createPermissionBook(logger: Logger): PermissionBook {
   const forbidden = new Set<string>();
   return {

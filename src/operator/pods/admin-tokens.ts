@@ -37,7 +37,6 @@ export interface AdminTokensOptions {
 
 const KEEP_MS = 60_000;
 
-/** Makes a reader. */
 export function createAdminTokens({ secrets, call, permissions, clock }: AdminTokensOptions): AdminTokens {
   const held = new Map<string, { readonly token: string; readonly readAt: number }>();
   const idOf = ({ namespace, name, key }: SecretKey): string => `${namespace}/${name}/${key}`;

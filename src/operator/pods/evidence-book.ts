@@ -2,6 +2,7 @@ import type { Health } from '../../contract/schemas/answers/health.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { ServerClient } from './server-client.ts';
 import type { ServerPod } from './server-pods.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** The current knowledge of one pod. */
 export interface PodEvidence {
@@ -41,7 +42,6 @@ interface Page {
 /** Objects that share a server and are reconciled together share one answer. */
 const SHARE_MS = 1_000;
 
-/** Makes an empty book. */
 export function createEvidenceBook({ client, clock, staleMs }: EvidenceBookOptions): EvidenceBook {
   const pages = new Map<string, Page>();
 
@@ -66,7 +66,7 @@ export function createEvidenceBook({ client, clock, staleMs }: EvidenceBookOptio
       page.answeredAt = clock.monotonic();
       page.failure = null;
     } catch (error) {
-      page.failure = error instanceof Error ? error.message : String(error);
+      page.failure = messageOf(error);
     } finally {
       page.asking = null;
     }

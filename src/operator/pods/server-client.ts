@@ -16,6 +16,7 @@ import {
   type HttpCall,
 } from '../../platform/http/http-client.ts';
 import { AdminRefused } from './admin-refused.ts';
+import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
 /** A schedule as a daemon reports it. */
 export type ReportedSchedule = z.output<typeof ScheduleSchema>;
@@ -119,7 +120,7 @@ export function createServerClient({ timeoutMs, userAgent }: ServerClientOptions
         method: 'POST',
         token,
         headers: {
-          'content-type': 'application/json',
+          'content-type': JSON_MEDIA_TYPE,
           ...(key === null ? {} : { 'idempotency-key': createHash('sha256').update(key).digest('hex') }),
         },
         body: JSON.stringify(body),

@@ -6,6 +6,7 @@ import type { AdminToken, ReleaseRow, ReleaseStatus, ServerClient } from '../pod
 import type { Obstacle } from '../pods/server-pods.ts';
 import { desiredSchedules, scheduleCalls, scheduleIds } from './desired-schedules.ts';
 import { planPin, type PinPlan } from './pin.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** The result for one daemon. */
 export interface DaemonOutcome {
@@ -113,7 +114,7 @@ export function createDaemonStep({
     } catch (error) {
       if (error instanceof LeadershipLost) throw error;
       const reason = meaningOf(error);
-      const obstacle = { reason, message: `pod ${task.pod.name}: ${messageOf(error)}` };
+      const obstacle = { reason, message: `pod ${task.pod.name}: ${describeFailure(error)}` };
       const isPassing = reason === 'AdminUnavailable';
       return {
         status,
@@ -132,7 +133,7 @@ export function ignore(...codes: readonly string[]): (error: unknown) => void {
   };
 }
 
-function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+function describeFailure(error: unknown): string {
+  const message = messageOf(error);
   return error instanceof AdminRefused && error.code !== null ? `${message} (${error.code})` : message;
 }

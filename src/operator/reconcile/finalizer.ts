@@ -9,6 +9,7 @@ import type { Obstacle, ServerPod } from '../pods/server-pods.ts';
 import type { Result } from '../../domain/result.ts';
 import { ignore } from './daemon-step.ts';
 import { scheduleIds } from './desired-schedules.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** How schedules are removed, and for how long it is tried. */
 export interface FinalizerOptions {
@@ -72,7 +73,7 @@ export function createFinalizer(options: FinalizerOptions): Finalizer {
       } catch (error) {
         if (error instanceof LeadershipLost) throw error;
         options.tokens.refuse(ref);
-        return `pod ${pod.name}: ${error instanceof Error ? error.message : String(error)}`;
+        return `pod ${pod.name}: ${messageOf(error)}`;
       }
     }
     return null;

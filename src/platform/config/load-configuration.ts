@@ -11,6 +11,7 @@ import type { Setting } from './configuration-layer.ts';
 import { readEnvironment } from './environment.ts';
 import { explainIssues } from './explain-issues.ts';
 import { parseFlags } from './flags.ts';
+import { messageOf } from '../errors.ts';
 
 /** Where a process takes its configuration from. */
 export interface ConfigurationSources<Schema extends z.ZodType> {
@@ -82,7 +83,6 @@ export function loadConfiguration<Schema extends z.ZodType>(
   });
 }
 
-/** The settings of the file. */
 interface FileLayer {
   readonly mapping: ConfigurationMapping;
   /** False when nothing of it could be read. */
@@ -102,7 +102,7 @@ function readMapping(
   try {
     text = readFile(file);
   } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
+    const cause = messageOf(error);
     return { ...unreadable, problems: [`config file ${file}: cannot be read: ${cause}`] };
   }
   const parsed = parseConfigurationFile(text, file);

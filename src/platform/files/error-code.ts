@@ -1,4 +1,4 @@
-/** The code of a file system error (`ENOENT`, `EIO`, ...), or `null` for any other error. */
+/** The code of a system error (`ENOENT`, `ECONNRESET`, ...), or `null` for any other error. */
 export function errorCode(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error)) return null;
   return typeof error.code === 'string' ? error.code : null;

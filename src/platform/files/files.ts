@@ -4,23 +4,6 @@ import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { noFailpoints, type Failpoints } from './failpoints.ts';
 
-/** Causes of failed writes that people can fix; `null` codes are bugs or permissions. */
-export type StorageErrorCode = 'no_space' | 'read_only' | 'cross_device' | 'io_error';
-
-const STORAGE_ERRORS: Readonly<Record<string, StorageErrorCode>> = {
-  ENOSPC: 'no_space',
-  EDQUOT: 'no_space',
-  EROFS: 'read_only',
-  EXDEV: 'cross_device',
-  EIO: 'io_error',
-  ESTALE: 'io_error',
-  ENODEV: 'io_error',
-  ENXIO: 'io_error',
-};
-
-/** How far a chain of causes is followed. */
-const MAX_CAUSES = 8;
-
 /** A file holds more bytes than its reader allows. */
 export class FileTooLargeError extends Error {
   constructor(path: string, maxBytes: number) {
@@ -35,7 +18,7 @@ export class FileTooLargeError extends Error {
  *
  * @param failpoints hits `durable:written`, `durable:synced` and `durable:renamed`
  * @param mode permission bits of the file
- * @throws the file system error, see {@link storageErrorCode}; the temporary file is removed
+ * @throws the file system error; the temporary file is removed
  *
  * Source: rename(2), fsync(2) ("ensure that the entry in the directory has also reached disk").
  */
@@ -94,23 +77,6 @@ export async function readBoundedFile(path: string, maxBytes: number): Promise<B
   } finally {
     await handle.close();
   }
-}
-
-/**
- * Names what a failed write means, so that tasks can report it.
- *
- * @param error any value; its chain of causes is searched
- * @returns `null` when it is not an error of the storage
- */
-export function storageErrorCode(error: unknown): StorageErrorCode | null {
-  let current = error;
-  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
-    const code = 'code' in current && typeof current.code === 'string' ? current.code : '';
-    const meaning = Object.hasOwn(STORAGE_ERRORS, code) ? STORAGE_ERRORS[code] : undefined;
-    if (meaning !== undefined) return meaning;
-    current = current.cause;
-  }
-  return null;
 }
 
 /** Reads to the end; the file may grow or shrink meanwhile, so its size is only a first guess. */

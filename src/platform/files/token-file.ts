@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { readBoundedFile } from './files.ts';
+import { messageOf } from '../errors.ts';
 
 const TOKEN_FILE_MAX_BYTES = 4_096;
 
@@ -67,6 +68,6 @@ export function tokenDigest(token: string): Buffer {
 }
 
 function unreadable(path: string, cause: unknown): TokenFileError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   return new TokenFileError(`token file cannot be read: ${path}: ${reason}`, { cause });
 }

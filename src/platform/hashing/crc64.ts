@@ -25,10 +25,3 @@ export async function createCrc64(): Promise<Crc64> {
     digest: () => String(BigInt(`0x${engine.digest('hex')}`)) as Crc64Decimal,
   };
 }
-
-/** CRC-64/XZ of bytes in memory. */
-export async function crc64Decimal(bytes: Uint8Array): Promise<Crc64Decimal> {
-  const crc = await createCrc64();
-  crc.update(bytes);
-  return crc.digest();
-}

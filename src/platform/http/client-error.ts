@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { ProblemCode } from '../../contract/problems/problems.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { renderProblem } from './problem.ts';
+import { errorCode } from '../files/error-code.ts';
 
 type Refusal = readonly [code: ProblemCode, detail: string, phrase: string];
 
@@ -33,7 +34,7 @@ const TUNNEL: Refusal = ['method_not_allowed', 'This server does not open tunnel
  */
 export function answerClientErrors(server: Server, isAnswering: (socket: Duplex) => boolean): void {
   server.on('clientError', (error: Error, socket: Duplex) => {
-    const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+    const code = errorCode(error) ?? '';
     // Behind its last request a client can say what it likes: nobody reads it, and the answer ends the connection.
     if (code === 'HPE_CLOSED_CONNECTION') return;
     if (!socket.writable || code === 'ECONNRESET' || isAnswering(socket)) socket.destroy();

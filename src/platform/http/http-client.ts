@@ -2,6 +2,8 @@ import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node
 import { once } from 'node:events';
 import { parseJsonExact } from '../../contract/json/json-exact.ts';
 import { collectBounded } from '../memory/collect-bounded.ts';
+import { errorCode } from '../files/error-code.ts';
+import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
 /** How the connections of a client are made and kept. */
 export interface HttpClientOptions {
@@ -13,7 +15,6 @@ export interface HttpClientOptions {
   readonly socketPath?: string | undefined;
 }
 
-/** One request. */
 export interface HttpCall {
   readonly url: URL | string;
   /** Default `GET`. */
@@ -112,7 +113,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       signal,
       maxHeaderSize: HEAD_MAX_BYTES,
       headers: {
-        accept: 'application/json',
+        accept: JSON_MEDIA_TYPE,
         'accept-encoding': 'identity',
         ...call.headers,
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
@@ -231,9 +232,9 @@ function describeNetworkError(error: unknown): string {
   // Node hides the attempts on several addresses in an error without a message.
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const shown = first instanceof Error ? first : error;
-  if (shown.message === '') return 'code' in shown ? String(shown.code) : shown.name;
-  const code = 'code' in shown && typeof shown.code === 'string' ? shown.code : '';
-  return code === '' || shown.message.includes(code) ? shown.message : `${code}: ${shown.message}`;
+  const code = errorCode(shown);
+  if (shown.message === '') return code ?? shown.name;
+  return code === null || shown.message.includes(code) ? shown.message : `${code}: ${shown.message}`;
 }
 
 /** Gives up an answer together with its connection. */
@@ -244,5 +245,5 @@ function discard(answer: IncomingMessage): void {
 }
 
 function isReset(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+  return ['ECONNRESET', 'EPIPE'].includes(errorCode(error) ?? '');
 }

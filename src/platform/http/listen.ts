@@ -4,6 +4,8 @@ import type { Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { answerClientErrors } from './client-error.ts';
+import { messageOf } from '../errors.ts';
+import { errorCode } from '../files/error-code.ts';
 
 /** Where to listen: TCP, or a Unix domain socket. */
 export type ListenAddress =
@@ -148,8 +150,7 @@ async function removeStaleSocket(path: string): Promise<void> {
 
 function explain(error: unknown, address: ListenAddress): string {
   const where = 'socketPath' in address ? address.socketPath : `${address.host}:${address.port}`;
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  switch (code) {
+  switch (errorCode(error)) {
     case 'EADDRINUSE':
       return `cannot listen on ${where}: another process already uses it; stop that process or configure another address`;
     case 'EACCES':
@@ -163,6 +164,6 @@ function explain(error: unknown, address: ListenAddress): string {
     case 'ENOTFOUND':
       return `cannot listen on ${where}: this machine does not have this address; configure one of its addresses`;
     default:
-      return `cannot listen on ${where}: ${error instanceof Error ? error.message : String(error)}`;
+      return `cannot listen on ${where}: ${messageOf(error)}`;
   }
 }

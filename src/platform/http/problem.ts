@@ -1,11 +1,9 @@
 import { PROBLEMS, type ProblemCode } from '../../contract/problems/problems.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
+import { PROBLEM_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
 /** `type` of a problem is this and its code; the page of the reference documents each. */
 export const PROBLEM_TYPE_BASE = 'https://slipway.dev/problems/';
-
-/** Media type of every error body. */
-export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 /** An error as it goes over the wire, and as it goes into the log. */
 export interface RenderedProblem {

@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import {
   createConfiguration,
   HttpMethod,
@@ -17,6 +18,7 @@ import { withinDeadline } from '../http/http-client.ts';
 import { collectBounded } from '../memory/collect-bounded.ts';
 import { namespaceOf } from './kube-config.ts';
 import { KubernetesError } from './kubernetes-error.ts';
+import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
 /** How one call is made. */
 export interface CallOptions {
@@ -40,7 +42,7 @@ export interface ClusterConnection {
   /**
    * Sends a GET and returns its body as a stream, without a deadline.
    *
-   * @throws KubernetesError; network errors as they are
+   * @throws KubernetesError; HttpFailure when the body of a refusal does not arrive in time; other network errors as they are
    */
   open(
     path: string,
@@ -75,7 +77,21 @@ export function connectCluster(config: KubeConfig, userAgent: string): ClusterCo
     kept = null;
   };
 
-  const exchange = async (context: RequestContext, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
+  /** A failure may be a matter of certificates; an abort by the caller is none. */
+  const renewOnFailure = async <T>(caller: AbortSignal | undefined, effect: () => Promise<T>): Promise<T> => {
+    try {
+      return await effect();
+    } catch (error) {
+      if (caller?.aborted !== true) renew();
+      throw error;
+    }
+  };
+
+  /** @returns an answer whose body was not read, or the refusal of the API server */
+  const exchange = async (
+    context: RequestContext,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData | KubernetesError> => {
     await untilAborted(config.applySecurityAuthentication(context), signal);
     kept ??= { dispatcher: context.getDispatcher() };
     const { dispatcher } = kept;
@@ -91,22 +107,23 @@ export function connectCluster(config: KubeConfig, userAgent: string): ClusterCo
     });
     if (answer.statusCode >= 200 && answer.statusCode <= 299) return answer;
     if (answer.statusCode === 401) renew();
-    throw refusalOf(answer.statusCode, answer.headers['retry-after'], await readText(answer.body));
+    const text = await withinDeadline(
+      { timeoutMs: CALL_TIMEOUT_MS, signal },
+      async (limit) => await readText(addAbortSignal(limit, answer.body)),
+    );
+    return refusalOf(answer.statusCode, answer.headers['retry-after'], text);
   };
 
   const send = async (context: RequestContext, options: CallOptions): Promise<ResponseContext> => {
     if (options.contentType !== undefined) context.setHeaderParam('Content-Type', options.contentType);
     const limits = { timeoutMs: options.timeoutMs ?? CALL_TIMEOUT_MS, signal: options.signal };
     const answered = await withinDeadline(limits, async (signal) => {
-      try {
-        const { statusCode, headers, body } = await exchange(context, signal);
+      return await renewOnFailure(options.signal, async () => {
+        const answer = await exchange(context, signal);
+        if (answer instanceof KubernetesError) return answer;
+        const { statusCode, headers, body } = answer;
         return { statusCode, type: String(headers['content-type']), text: await readText(body) };
-      } catch (error) {
-        // A refusal is an answer; anything else may be a matter of certificates.
-        if (error instanceof KubernetesError) return error;
-        renew();
-        throw error;
-      }
+      });
     });
     if (answered instanceof KubernetesError) throw answered;
     const { statusCode, type, text } = answered;
@@ -126,9 +143,11 @@ export function connectCluster(config: KubeConfig, userAgent: string): ClusterCo
     call,
     open: async (path, query, signal) => {
       const context = new RequestContext(`${server}${path}`, HttpMethod.GET);
-      context.setHeaderParam('Accept', 'application/json');
+      context.setHeaderParam('Accept', JSON_MEDIA_TYPE);
       for (const [name, value] of Object.entries(query)) context.setQueryParam(name, value);
-      return (await exchange(context, signal)).body;
+      const answer = await renewOnFailure(signal, async () => await exchange(context, signal));
+      if (answer instanceof KubernetesError) throw answer;
+      return answer.body;
     },
     close: async () => {
       await kept?.dispatcher?.destroy();

@@ -1,5 +1,6 @@
 import { write, writeSync } from 'node:fs';
 import process from 'node:process';
+import { errorCode } from '../files/error-code.ts';
 
 /** A log destination that writes in the background. */
 export interface LogOutput {
@@ -11,7 +12,6 @@ export interface LogOutput {
   readonly flushSync: () => void;
 }
 
-/** Settings of a log output. */
 export interface LogOutputOptions {
   readonly fd: number;
   /** Bytes that may wait for a slow reader; beyond it lines are dropped and counted. */
@@ -167,5 +167,5 @@ function writeWhole(fd: number, chunk: Buffer): boolean {
 
 /** Whether a non-blocking descriptor cannot take more at the moment. */
 function isFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'EBUSY');
+  return ['EAGAIN', 'EBUSY'].includes(errorCode(error) ?? '');
 }

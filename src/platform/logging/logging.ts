@@ -6,7 +6,6 @@ export type { Logger };
 /** The levels of the configuration. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** One of {@link LOG_LEVELS}. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Where log lines go: each call is one whole line. */

@@ -8,7 +8,6 @@ export interface CounterSeries {
   add(amount: number): void;
 }
 
-/** The settings of a counter. */
 export interface TallyOptions<Label extends string> {
   readonly name: string;
   readonly help: string;

@@ -29,7 +29,6 @@ export interface Lifecycle {
   dispose(): void;
 }
 
-/** Settings and collaborators of a lifecycle. */
 export interface LifecycleOptions {
   readonly logger: Logger;
   readonly clock: Clock;

@@ -9,7 +9,6 @@ export class ThreadError extends Error {
   }
 }
 
-/** Settings of one call. */
 export interface CallOptions {
   /** Cancels the call. */
   readonly signal?: AbortSignal | undefined;
@@ -34,7 +33,6 @@ export interface Thread<Calls extends ThreadCalls<Calls>> {
   close(): Promise<void>;
 }
 
-/** Settings of a thread. */
 export interface ThreadOptions {
   /** Completes "the thread that ...", for error messages. */
   readonly purpose: string;

@@ -16,7 +16,7 @@ import type { AdminGate } from './admin-gate.ts';
 import type { AdminMetrics, ForwardOutcome } from './admin-metrics.ts';
 import { checkAdminQuery } from './admin-reads.ts';
 import { beginControlAudit, createControlAuditLog, type ControlAudit } from './control-audit.ts';
-import { readControlRequestBody } from './control-request-body.ts';
+import { readJsonBody } from '../../platform/http/json-body.ts';
 import { isCrossSite } from './cross-site.ts';
 import { acceptedActionOf, daemonUnreachable, type AcceptedAction } from './daemon-answers.ts';
 
@@ -81,7 +81,7 @@ async function answerControl(
   }
   audit.action = action;
   checkAdminQuery(ADMIN_OPERATIONS.postControl, query, call.query);
-  const parsed = parseControlBody(action, await readControlRequestBody(request));
+  const parsed = parseControlBody(action, await readJsonBody(request));
   if (!parsed.ok) {
     throw new ServiceError(
       'invalid_request',

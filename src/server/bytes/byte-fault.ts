@@ -1,4 +1,6 @@
 import { ObjectFault } from '../../snapshot/objects/object-fault.ts';
+import { messageOf } from '../../platform/errors.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
 
 /** Why verified bytes are unavailable: `missing` or `damaged` on the volume, or this server is `overloaded`. */
 export type ByteFaultKind = 'missing' | 'damaged' | 'overloaded';
@@ -26,14 +28,14 @@ export function byteFaultOf(error: unknown): ByteFault {
     }
     return new ByteFault(error.kind === 'digest_mismatch' ? 'damaged' : 'missing', error.message, error);
   }
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
-    const isShortage = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(error.code);
+  const code = errorCode(error);
+  if (code !== null) {
+    const isShortage = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(code);
     return new ByteFault(
       isShortage ? 'overloaded' : 'damaged',
-      `the bytes cannot be read: ${error.message}`,
+      `the bytes cannot be read: ${messageOf(error)}`,
       error,
     );
   }
-  const message = error instanceof Error ? error.message : String(error);
-  return new ByteFault('overloaded', `the bytes cannot be verified now: ${message}`, error);
+  return new ByteFault('overloaded', `the bytes cannot be verified now: ${messageOf(error)}`, error);
 }

@@ -1,6 +1,7 @@
 import { readBoundedFile, writeFileDurably } from '../../platform/files/files.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { parseScrubState, renderScrubState, type ScrubState } from './scrub-state.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
 
 const MAX_BYTES = 4096;
 
@@ -34,8 +35,8 @@ export function createScrubStateFile({
       try {
         text = (await readBoundedFile(path, MAX_BYTES)).toString('utf8');
       } catch (error) {
-        const isNew = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-        if (!isNew) logger.warn({ err: error }, 'the position of the scrub cannot be read');
+        if (errorCode(error) !== 'ENOENT')
+          logger.warn({ err: error }, 'the position of the scrub cannot be read');
         return null;
       }
       const state = parseScrubState(text);

@@ -1,5 +1,6 @@
 import type { VolumeState } from '../../domain/verdict/evidence.ts';
 import type { Clock } from '../../platform/process/clock.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
 
 /** Checks the root of the snapshot volume. */
 export interface SnapshotVolume {
@@ -67,7 +68,5 @@ export function createSnapshotVolume({
 
 /** The message reaches probe bodies, so it contains a code and no path. */
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : 'its FORMAT file is not valid';
+  return errorCode(error) ?? 'its FORMAT file is not valid';
 }

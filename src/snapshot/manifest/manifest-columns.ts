@@ -1,9 +1,9 @@
 import { MANIFEST_MAX_MEDIA_TYPES } from '../../contract/formats/manifest-format.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
 import type { ManifestEntry, ManifestHeader } from '../../domain/release/manifest.ts';
-import { hashBytes, HASH_SEEDS, slotOf } from './destination-hash.ts';
+import { hashBytes, slotOf } from './destination-hash.ts';
 import { DestinationCursor, DestinationListBuilder, type DestinationList } from './destination-list.ts';
-import { createManifestIndex, type ManifestColumns, type ManifestIndex } from './manifest-index.ts';
+import type { ManifestColumns } from './manifest-index.ts';
 
 const DIGEST_BYTES = 32;
 /** Fuller than this, linear probing gets slow. */
@@ -140,7 +140,7 @@ export class ManifestColumnsBuilder {
   /**
    * The columns. The builder must not be used afterwards.
    *
-   * @param seed of the hash table, from 1 to {@link HASH_SEEDS} - 1; random where others choose the destinations
+   * @param seed of the hash table, from 1 to `HASH_SEEDS` - 1; random where others choose the destinations
    * @throws Error when fewer entries were added than the header states
    */
   finish(snapshotId: SnapshotId, seed: number): ManifestColumns {
@@ -192,24 +192,6 @@ export class ManifestColumnsBuilder {
     copyDigest(blocks, this.#blockLists, this.#largeCount);
     this.#largeCount += 1;
   }
-}
-
-/**
- * Builds an index from entries in memory, in the byte order of their destinations: for small manifests and for tests.
- *
- * @throws Error when the entries are out of order, repeated, or not as many as the header states
- */
-export function indexEntries(
-  header: ManifestHeader,
-  snapshotId: SnapshotId,
-  entries: Iterable<ManifestEntry>,
-): ManifestIndex {
-  const builder = new ManifestColumnsBuilder(header);
-  for (const entry of entries) {
-    const problem = builder.append(entry);
-    if (problem !== null) throw new Error(`${JSON.stringify(entry.destination)}: ${problem}`);
-  }
-  return createManifestIndex(builder.finish(snapshotId, HASH_SEEDS - 1));
 }
 
 function buildTable(list: DestinationList, length: number, seed: number): Uint32Array<ArrayBuffer> {

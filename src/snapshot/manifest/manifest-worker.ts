@@ -8,6 +8,7 @@ import { manifestPath } from '../volume/layout.ts';
 import { SnapshotFault } from '../volume/snapshot-fault.ts';
 import { columnBuffers, createManifestIndex, type ManifestColumns } from './manifest-index.ts';
 import { parseManifestFile } from './manifest-parser.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** A manifest to load. */
 export interface ManifestJob {
@@ -54,7 +55,7 @@ function readColumns({ root, snapshotId, seed }: ManifestJob): ManifestColumns {
     fd = openSync(manifestPath(root, digest), OPEN_REGULAR);
   } catch (error) {
     const code = errorCode(error);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') throw new SnapshotFault('missing', snapshotId, message);
     if (code === 'ELOOP' || code === 'ENXIO' || code === 'EISDIR') {
       throw new SnapshotFault('damaged', snapshotId, `the manifest is not a regular file: ${message}`);

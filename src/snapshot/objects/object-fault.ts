@@ -1,5 +1,6 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /**
  * Why an object cannot be read. `digest_mismatch` is only found for block lists here; `exhausted` (no descriptors or memory left) says nothing of the object; `unreadable` is
@@ -36,7 +37,7 @@ export class ObjectFault extends Error {
  */
 export function objectFaultOf(error: unknown, blake3: Blake3Hex, what: string): ObjectFault {
   const code = errorCode(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return new ObjectFault(faultKindOf(code), blake3, `${what} ${blake3}: ${message}`, code);
 }
 

@@ -4,6 +4,7 @@ import { isBlake3Hex, type Blake3Hex } from '../../domain/release/digest.ts';
 import { fsyncDirectory } from '../../platform/files/files.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { quarantineDirectory } from './layout.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** The files that a sweep removed, and those that it could not remove. */
 export interface SweepResult {
@@ -155,7 +156,7 @@ class Tally {
       if (errorCode(error) === 'ENOENT') return null;
       this.#failed += 1;
       if (this.#examples.length < FAILURE_EXAMPLES) {
-        this.#examples.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+        this.#examples.push(`${path}: ${messageOf(error)}`);
       }
       return null;
     }

@@ -5,7 +5,7 @@ import { noFailpoints } from '../../../src/platform/files/failpoints.ts';
 import { blake3Hex } from '../../../src/platform/hashing/blake3.ts';
 import { createHashPool } from '../../../src/platform/hashing/hash-pool.ts';
 import { blockListPath, objectPath } from '../../../src/snapshot/volume/layout.ts';
-import { indexEntries } from '../../../src/snapshot/manifest/manifest-columns.ts';
+import { indexEntries } from '../../support/index-entries.ts';
 import { loadManifest } from '../../../src/snapshot/manifest/manifest-loader.ts';
 import type { ManifestIndex } from '../../../src/snapshot/manifest/manifest-index.ts';
 import { ObjectLedger } from '../../../src/snapshot/objects/object-ledger.ts';

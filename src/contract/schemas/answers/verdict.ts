@@ -62,6 +62,3 @@ export const ReadinessAnswer = answer(
 
 /** The body of `/readyz`. */
 export type Readiness = z.infer<typeof ReadinessAnswer.schema>;
-
-/** A verdict on the wire. */
-export type WireVerdict = z.infer<typeof VerdictSchema>;

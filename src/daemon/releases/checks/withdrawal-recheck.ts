@@ -87,7 +87,7 @@ export function createWithdrawalRecheck(options: WithdrawalRecheckOptions): With
       // Only `stop` rejects this sleep, and it ends the loop.
       await clock.sleep(RECHECK_MS, stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted) return;
-      // Until the round succeeds: one that fails is tried again.
+      // A failed round is retried.
       isDamaged = true;
       try {
         await round();

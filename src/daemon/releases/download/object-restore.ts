@@ -16,7 +16,6 @@ import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 
-/** What restoring an object is made of. */
 export interface RestoreDependencies {
   readonly releases: ReleaseRepository;
   readonly catalogs: CatalogStore;

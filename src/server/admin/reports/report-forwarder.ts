@@ -9,6 +9,7 @@ import { REPORT_MAX_BYTES } from '../../daemon-client/daemon-client.ts';
 import { DaemonUnavailable, unavailableOf } from '../../daemon-client/daemon-unavailable.ts';
 import { readJsonObject } from '../../daemon-client/json-answer.ts';
 import { createForwardedExchange } from './forwarded-exchange.ts';
+import { messageOf } from '../../../platform/errors.ts';
 
 /** Maximum number of connections to the daemon, and so of answers in memory. */
 const MAX_CONNECTIONS = 8;
@@ -84,7 +85,7 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
         if (cause instanceof DaemonUnavailable) throw cause;
         if (cause instanceof HttpFailure) throw unavailableOf(cause);
         ended.throwIfAborted();
-        const text = cause instanceof Error ? cause.message : String(cause);
+        const text = messageOf(cause);
         throw new DaemonUnavailable('unreachable', `the daemon cannot be reached: ${text}`, { cause });
       } finally {
         deadline.clear();

@@ -3,6 +3,7 @@ import type { HashPool } from '../../../platform/hashing/digests.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { ObjectFault } from '../../../snapshot/objects/object-fault.ts';
 import { openObject, type OpenObject } from '../../../snapshot/objects/object-reader.ts';
+import { errorCode } from '../../../platform/files/error-code.ts';
 
 /** Maximum number of requests that wait for a hash; more are rejected. */
 const MAX_WAITING = 256;
@@ -89,12 +90,9 @@ export function createRevalidator({ root, pool, concurrency }: RevalidatorOption
             throw overloaded('the process is out of file descriptors', error);
           if (error instanceof ObjectFault)
             return { ok: false, kind: 'missing', message: `the object is not usable (${error.kind})` };
-          if (error instanceof Error && 'code' in error)
-            return {
-              ok: false,
-              kind: 'damaged',
-              message: `the object cannot be read (${String(error.code)})`,
-            };
+          const code = errorCode(error);
+          if (code !== null)
+            return { ok: false, kind: 'damaged', message: `the object cannot be read (${code})` };
           throw error;
         }
       }),

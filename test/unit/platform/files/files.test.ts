@@ -6,7 +6,6 @@ import {
   FileTooLargeError,
   fsyncDirectory,
   readBoundedFile,
-  storageErrorCode,
   writeFileDurably,
 } from '../../../../src/platform/files/files.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -83,27 +82,5 @@ describe('readBoundedFile', () => {
     await expect(readBoundedFile(join(directory, 'folder'), 10)).rejects.toThrow('is not a regular file');
     execFileSync('mkfifo', [join(directory, 'pipe')]);
     await expect(readBoundedFile(join(directory, 'pipe'), 10)).rejects.toThrow('is not a regular file');
-  });
-});
-
-describe('storageErrorCode', () => {
-  it.each([
-    ['ENOSPC', 'no_space'],
-    ['EDQUOT', 'no_space'],
-    ['EROFS', 'read_only'],
-    ['EXDEV', 'cross_device'],
-    ['EIO', 'io_error'],
-    ['ENOENT', null],
-    ['toString', null],
-  ])('%s is %s', (code, meaning) => {
-    const error = Object.assign(new Error('failed'), { code });
-    expect(storageErrorCode(error)).toBe(meaning);
-    expect(storageErrorCode(new Error('outer', { cause: error }))).toBe(meaning);
-  });
-
-  it('accepts any thrown value, also a cyclic chain', () => {
-    const loop = new Error('loop');
-    loop.cause = loop;
-    expect([loop, 'text', null, undefined, 5].map(storageErrorCode)).toEqual([null, null, null, null, null]);
   });
 });

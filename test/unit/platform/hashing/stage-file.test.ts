@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createRandom } from '../../../../src/cli/dev/seeded-random.ts';
 import { BLOCK_SIZE } from '../../../../src/domain/release/blocks.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
-import { crc64Decimal } from '../../../../src/platform/hashing/crc64.ts';
+import { crc64Decimal } from '../../../support/crc64-decimal.ts';
 import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 

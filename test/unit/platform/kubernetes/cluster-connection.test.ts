@@ -8,7 +8,8 @@ import {
   KubeConfig,
   V1MicroTime,
 } from '@kubernetes/client-node';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { Agent } from 'undici';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { listen } from '../../../../src/platform/http/listen.ts';
 import {
@@ -51,6 +52,24 @@ const reply = (response: ServerResponse, status: number, body: object, headers =
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 };
 const ref = { namespace: 'ns', name: 'n' };
+
+/** A connection that makes an agent for each call and keeps the first, as with certificates. */
+function connectWithAgents(server: string): { connection: ClusterConnection; agents: Agent[] } {
+  const agents: Agent[] = [];
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser({ name: 'c', server, skipTLSVerify: true }, { name: 'u' });
+  config.applySecurityAuthentication = async (context) => {
+    const agent = new Agent();
+    agents.push(agent);
+    context.setDispatcher(agent);
+    await Promise.resolve();
+  };
+  const connection = connectCluster(config, 'test/1');
+  onTestFinished(async () => {
+    await connection.close();
+  });
+  return { connection, agents };
+}
 
 describe('a connection to an API server', () => {
   it('sends credentials, media type and body of a typed call', async () => {
@@ -158,5 +177,41 @@ describe('a connection to an API server', () => {
       code: 'unreachable',
       message: expect.stringContaining('ECONNREFUSED') as string,
     });
+  });
+
+  it('reads certificates again after a network error of a call and of a stream', async () => {
+    const { connection, agents } = connectWithAgents('http://127.0.0.1:1');
+    await expect(connection.open('/x', {}, new AbortController().signal)).rejects.toThrow('ECONNREFUSED');
+    expect(agents.map((agent) => agent.closed)).toEqual([true]);
+    await expect(connection.api(CoreV1Api).readNamespacedSecret(ref, connection.call())).rejects.toThrow();
+    expect(agents.map((agent) => agent.closed)).toEqual([true, true]);
+  });
+
+  it('keeps its connections when the caller aborts', async () => {
+    let abort = new AbortController();
+    const { connection: target } = await connect(() => {
+      abort.abort(new Error('stopped'));
+    });
+    const { connection, agents } = connectWithAgents(target.server);
+    const call = connection
+      .api(CoreV1Api)
+      .readNamespacedSecret(ref, connection.call({ signal: abort.signal }));
+    await expect(call).rejects.toThrow('stopped');
+    abort = new AbortController();
+    await expect(connection.open('/x', {}, abort.signal)).rejects.toThrow('stopped');
+    expect(agents.map((agent) => agent.closed)).toEqual([false, false]);
+  });
+
+  it('does not wait longer than a deadline for the body of a refused stream', async () => {
+    const { connection } = await connect((_request, response) => {
+      response.writeHead(500).write('{');
+    });
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    const shorter = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => timeout(50));
+    onTestFinished(() => {
+      shorter.mockRestore();
+    });
+    const opened = connection.open('/x', {}, new AbortController().signal);
+    await expect(opened).rejects.toMatchObject({ name: 'HttpFailure', code: 'timeout' });
   });
 });

@@ -386,7 +386,7 @@ describe('trouble', () => {
     expect(bench.verdict().distributable).toBe(true);
   });
 
-  it('says that the volume is gone, and reads everything again when it is back', async () => {
+  it('reports that the volume is unavailable, and reads everything again when it is back', async () => {
     const { bench } = await served();
     expect(bench.serving.observeVolume({ ok: false, message: 'the volume is absent' })).toBe(false);
     expect(bench.verdict()).toMatchObject({ reason: 'SnapshotMissing', message: 'the volume is absent' });

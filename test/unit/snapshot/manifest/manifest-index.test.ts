@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDestination } from '../../../../src/domain/release/destination.ts';
 import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
-import { indexEntries } from '../../../../src/snapshot/manifest/manifest-columns.ts';
+import { indexEntries } from '../../../support/index-entries.ts';
 import type { ManifestIndex } from '../../../../src/snapshot/manifest/manifest-index.ts';
 import {
   SAMPLE_SNAPSHOT,

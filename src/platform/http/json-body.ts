@@ -1,37 +1,31 @@
 import type { IncomingMessage } from 'node:http';
-
 import { JsonError } from '../../contract/json/json-error.ts';
 import { parseJsonExact } from '../../contract/json/json-exact.ts';
 import { isJsonMediaType, JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
-import { readBody } from '../../platform/http/read-body.ts';
+import { collectBounded } from '../memory/collect-bounded.ts';
 
-/** Largest body of a control action. */
-export const CONTROL_BODY_MAX_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 /** Deepest nesting of a body; the deepest valid one has three levels. */
 const MAX_DEPTH = 16;
 
 /**
- * Reads the JSON body of a control action.
+ * Reads the JSON body of a request: exact integers, no repeated keys, bounded depth.
  *
- * @returns the result of `parseJsonExact`, or `undefined` when there is no body
+ * @returns the value; `undefined` when there is no body
  * @throws ServiceError `body_too_large`, `unsupported_media_type`, `invalid_request`
  */
-export async function readControlRequestBody(request: IncomingMessage): Promise<unknown> {
+export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
   const { headers } = request;
   const coding = headers['content-encoding'] ?? 'identity';
   if (coding.toLowerCase() !== 'identity') throw notJson();
-  const body = await readBody(request, CONTROL_BODY_MAX_BYTES);
+  const body = await readWhole(request);
   if (body.length === 0) return undefined;
   if (!isJsonMediaType(headers['content-type'])) throw notJson();
-  return parseBody(body);
-}
-
-function parseBody(body: Buffer): unknown {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-    return parseJsonExact(text, { strict: true, maxDepth: MAX_DEPTH, maxBytes: CONTROL_BODY_MAX_BYTES });
+    return parseJsonExact(text, { strict: true, maxDepth: MAX_DEPTH, maxBytes: MAX_BYTES });
   } catch (cause) {
     const message = cause instanceof JsonError ? cause.message : 'the body is not UTF-8';
     throw new ServiceError('invalid_request', 'The body is not acceptable JSON; "errors" says why.', {
@@ -39,6 +33,28 @@ function parseBody(body: Buffer): unknown {
       cause,
     });
   }
+}
+
+/**
+ * Beyond the limit the rest is dropped as it comes, and the request is left alive, so that its answer can be sent and
+ * read; the time limit of the request ends one that never stops.
+ */
+async function readWhole(request: IncomingMessage): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BYTES) throw tooLarge();
+  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  try {
+    return await collectBounded(chunks, MAX_BYTES, tooLarge);
+  } catch (cause) {
+    if (cause instanceof ServiceError) {
+      request.resume();
+      throw cause;
+    }
+    throw new ServiceError('invalid_request', 'The body ended before it was complete.', { cause });
+  }
+}
+
+function tooLarge(): ServiceError {
+  return new ServiceError('body_too_large', `The body exceeds ${MAX_BYTES} bytes.`);
 }
 
 function notJson(): ServiceError {
