@@ -15,7 +15,7 @@ import type { ObjectSource } from './object-source.ts';
 import type { ReadBuffers } from './read-buffers.ts';
 import type { VerifiedBlocks, VerifiedMemory } from './verified-memory.ts';
 
-/** What the objects of one reader share. */
+/** The collaborators that all objects of one reader share. */
 export interface VerifiedObjectOptions {
   readonly source: ObjectSource;
   readonly pool: Pick<HashPool, 'hashBlock'>;

@@ -229,7 +229,7 @@ test('a client that half-closes or disconnects leaves nothing behind', async () 
     gone.resetAndDestroy();
   }
   await until(() => fronted.fastPath?.connections === 0);
-  // A read that is under way ends after the connection.
+  // A read in progress ends after the connection.
   await until(() => cdn.handler.parts.budget.used === 0);
   expect(cdn.handler.parts.drainWatch.watched).toBe(0);
 });
