@@ -1,14 +1,18 @@
+import type { SigningKey } from '../attestation/keys.ts';
+import type { Clock } from '../platform/process/clock.ts';
+import type { Failpoints } from '../platform/files/failpoints.ts';
+import type { Logger } from '../platform/logging/logging.ts';
+import type { LogRing } from './reports/log-ring.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import { createUlidFactory } from '../platform/process/ids.ts';
 import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import type { Closers } from './closers.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
-import type { DaemonOptions } from './daemon.ts';
 import type { Database } from './database/sqlite-database.ts';
 import { createReleaseEvents, type ReleaseEvents } from './events/release-events.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
-import type { SettingsHolder } from './settings/daemon-settings.ts';
+import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
 import { createReload } from './settings/reload.ts';
 import { createTaskEngine } from './tasks/create-task-engine.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
@@ -16,6 +20,25 @@ import type { TaskResult } from './tasks/task.ts';
 import { connectUpstream } from './upstream/adapters/connect-upstream.ts';
 import type { UpstreamConfiguration } from './upstream/upstream-config.ts';
 import { createUpstreamSource, type OwnedUpstream } from './upstream/adapters/upstream-source.ts';
+
+export interface DaemonOptions {
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly logger: Logger;
+  /** The newest lines of the log, for daemon.logs. */
+  readonly logRing: Pick<LogRing, 'tail'>;
+  readonly failpoints: Failpoints;
+  readonly signingKeys: readonly SigningKey[];
+  /** Reads the configuration and the keys again, for the reload action. */
+  readonly loadSettings: SettingsLoader;
+  readonly version: string;
+  /** Different for every start of the process. */
+  readonly bootId: string;
+  /** Starts a clean shutdown; the restart action calls it, at most once. */
+  readonly requestShutdown: (reason: string) => void;
+}
 
 /** The collaborators that all parts share. */
 export interface DaemonBase {

@@ -1,39 +1,15 @@
 import { join } from 'node:path';
-import type { SigningKey } from '../attestation/keys.ts';
-import type { Clock } from '../platform/process/clock.ts';
-import type { Failpoints } from '../platform/files/failpoints.ts';
-import type { Logger } from '../platform/logging/logging.ts';
 import { openSnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import type { DaemonApi } from './api/api-server.ts';
 import { createClosers } from './closers.ts';
 import { composeApi } from './compose-api.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
-import { createDaemonParts, type DaemonParts } from './daemon-parts.ts';
+import { createDaemonParts, type DaemonParts, type DaemonOptions } from './daemon-parts.ts';
 import { acquireDataLock } from './database/data-lock.ts';
 import { openDatabase } from './database/database.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
-import type { LogRing } from './reports/log-ring.ts';
-import { createSettingsHolder, type SettingsLoader } from './settings/daemon-settings.ts';
+import { createSettingsHolder } from './settings/daemon-settings.ts';
 import { callOf } from './tasks/job.ts';
-
-export interface DaemonOptions {
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly randomBytes: (count: number) => Uint8Array;
-  readonly logger: Logger;
-  /** The newest lines of the log, for daemon.logs. */
-  readonly logRing: Pick<LogRing, 'tail'>;
-  readonly failpoints: Failpoints;
-  readonly signingKeys: readonly SigningKey[];
-  /** Reads the configuration and the keys again, for the reload action. */
-  readonly loadSettings: SettingsLoader;
-  readonly version: string;
-  /** Different for every start of the process. */
-  readonly bootId: string;
-  /** Starts a clean shutdown; the restart action calls it, at most once. */
-  readonly requestShutdown: (reason: string) => void;
-}
 
 /** The daemon: databases, tasks, releases, and the loopback API in front of them. */
 export interface Daemon {

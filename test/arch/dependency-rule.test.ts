@@ -89,6 +89,20 @@ describe('the dependency rule', () => {
     expect(broken).toEqual([]);
   });
 
+  it('leaves no circle between files, imports of types included', () => {
+    const targets = Map.groupBy(relativeImports, ({ from }) => from);
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+      if (done.has(file) || path.includes(file)) return;
+      for (const { to } of targets.get(file) ?? []) visit(to, [...path, file]);
+      done.add(file);
+    };
+    for (const file of sources) visit(file, []);
+    expect(circles).toEqual([]);
+  });
+
   it('keeps src free of cmd and test', () => {
     expect(relativeImports.filter(({ to }) => !to.startsWith('src/'))).toEqual([]);
   });

@@ -4,9 +4,8 @@ import type { ControlField } from '../../contract/actions/control-body.ts';
 import { parseActionBody, type AcceptedActionBody } from '../../contract/actions/parse-control-body.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { JobCall } from '../tasks/job.ts';
-import type { AcceptedTask } from '../tasks/task-acceptance.ts';
-import type { InlineSubmission, TaskEngine } from '../tasks/task-engine.ts';
-import type { TaskArguments, TaskResult } from '../tasks/task.ts';
+import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { TaskArguments, TaskResult, InlineSubmission, AcceptedTask } from '../tasks/task.ts';
 
 /** The parts of a control call besides its body. */
 export interface ActionRequest {

@@ -1,3 +1,4 @@
+import type { Task } from './task.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Database } from '../database/sqlite-database.ts';
@@ -8,7 +9,7 @@ import { createJobRegistry } from './job-registry.ts';
 import { createLaneRunner, type LaneRunner } from './lane-runner.ts';
 import { createTaskAcceptance } from './task-acceptance.ts';
 import { createTaskCancellation } from './task-cancellation.ts';
-import type { Task, TaskEngine } from './task-engine.ts';
+import type { TaskEngine } from './task-engine.ts';
 import { createTaskLog } from './task-log.ts';
 import { recoverTasks } from './task-recovery.ts';
 import { createTaskRepository } from './task-repository.ts';

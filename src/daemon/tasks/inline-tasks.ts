@@ -1,13 +1,14 @@
+import type { TaskEnding } from './task-writes.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { IdempotencyRepository } from './idempotency-repository.ts';
-import type { AcceptedTask, TaskAcceptance } from './task-acceptance.ts';
-import type { Task, TaskEngine } from './task-engine.ts';
+import type { TaskAcceptance } from './task-acceptance.ts';
+import type { TaskEngine } from './task-engine.ts';
 import { INTERNAL_REASON } from './task-outcome.ts';
-import type { TaskEnding, TaskRepository } from './task-repository.ts';
-import { TaskError } from './task.ts';
+import type { TaskRepository } from './task-repository.ts';
+import { TaskError, type Task, type AcceptedTask } from './task.ts';
 
 export interface InlineTaskOptions {
   readonly database: Database;

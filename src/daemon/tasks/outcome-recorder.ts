@@ -1,7 +1,7 @@
-import type { Task } from './task-engine.ts';
+import type { TaskEnding } from './task-writes.ts';
 import type { TaskOutcome } from './task-outcome.ts';
-import type { TaskEnding, TaskRepository } from './task-repository.ts';
-import type { TaskContext } from './task.ts';
+import type { TaskRepository } from './task-repository.ts';
+import type { TaskContext, Task } from './task.ts';
 
 /**
  * Writes the outcome of a task.

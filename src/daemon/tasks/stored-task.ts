@@ -1,6 +1,5 @@
 import { parseJsonExact } from '../../contract/json/json-exact.ts';
-import type { Task } from './task-engine.ts';
-import type { TaskArguments, TaskLane, TaskResult, TaskStatus } from './task.ts';
+import type { TaskArguments, TaskLane, TaskResult, TaskStatus, Task } from './task.ts';
 
 /** A row of the table `task`. */
 export interface StoredTask {

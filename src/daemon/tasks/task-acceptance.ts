@@ -2,10 +2,15 @@ import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { IdempotencyRepository } from './idempotency-repository.ts';
 import type { JobDefinition } from './job.ts';
-import type { InlineSubmission, Task, TaskSubmission } from './task-engine.ts';
 import { idempotencyDigest, taskDedupeKey } from './task-identity.ts';
 import type { TaskRepository } from './task-repository.ts';
-import { TaskError } from './task.ts';
+import {
+  TaskError,
+  type InlineSubmission,
+  type Task,
+  type TaskSubmission,
+  type AcceptedTask,
+} from './task.ts';
 
 /** Seconds for which an idempotency key refers to the task created under it. */
 export const IDEMPOTENCY_SECONDS = 86_400;
@@ -17,12 +22,6 @@ export interface TaskAcceptanceOptions {
   readonly clock: Clock;
   readonly createId: () => string;
   readonly bootId: string;
-}
-
-/** An accepted task: a new one, or the existing one that the request repeats. */
-export interface AcceptedTask {
-  readonly task: Task;
-  readonly deduplicated: boolean;
 }
 
 /** Writes the rows of new tasks. Each throws TaskError `idempotency_key_reused`. */

@@ -2,10 +2,9 @@ import { unknownName } from '../../contract/problems/value-errors.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { LaneRunner } from './lane-runner.ts';
-import type { Task } from './task-engine.ts';
 import type { TaskLog } from './task-log.ts';
 import type { TaskRepository } from './task-repository.ts';
-import { TaskError } from './task.ts';
+import { TaskError, type Task } from './task.ts';
 
 export interface TaskCancellationOptions {
   readonly database: Pick<Database, 'transaction'>;

@@ -1,9 +1,9 @@
+import type { Task } from './task.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { BackoffOptions } from '../../platform/process/backoff.ts';
 import type { Job } from './job.ts';
 import { logOutcome, recordOutcome } from './outcome-recorder.ts';
-import type { Task } from './task-engine.ts';
 import type { TaskLog } from './task-log.ts';
 import { decideOutcome, type RunEnd, type TaskOutcome } from './task-outcome.ts';
 import type { TaskRepository } from './task-repository.ts';

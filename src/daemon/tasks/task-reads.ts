@@ -1,14 +1,29 @@
 import { TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import { taskOf, type StoredTask } from './stored-task.ts';
-import type { Task } from './task-engine.ts';
-import type { TaskRepository } from './task-repository.ts';
-import type { TaskStatus } from './task.ts';
+import type { TaskStatus, Task, TaskLane } from './task.ts';
 
-type TaskReads = Omit<
-  TaskRepository,
-  'insert' | 'begin' | 'requestCancel' | 'end' | 'requeue' | 'writeProgress'
->;
+/** Reads of the task table. */
+export interface TaskReads {
+  get(taskId: string): Task | null;
+  /** The queued or running task with this key, if any. */
+  findLive(dedupeKey: string): Task | null;
+  list(limit: number): readonly Task[];
+  counts(): Readonly<Record<TaskStatus, number>>;
+  /** The next task of a lane at `nowMs`. */
+  nextDue(
+    lane: TaskLane,
+    nowMs: number,
+  ): { readonly taskId: string; readonly kind: string; readonly seq: number } | null;
+  /** When the next waiting task after `nowMs` is due, Unix milliseconds. */
+  nextRunAtMs(nowMs: number): number | null;
+  /** Tasks that another boot left running. */
+  leftRunning(bootId: string): readonly StoredTask[];
+  /** Whether a task of this schedule is queued, running or asked to stop. */
+  isScheduleActive(scheduleId: string): boolean;
+  /** Every queued task, oldest first. */
+  waiting(): ReadonlyArray<{ readonly task_id: string; readonly kind: string }>;
+}
 
 /** Creates the reads of the repository; every statement is compiled once. */
 export function createTaskReads(database: Database): TaskReads {

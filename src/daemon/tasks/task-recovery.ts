@@ -1,7 +1,8 @@
+import type { TaskEnding } from './task-writes.ts';
+import type { Task } from './task.ts';
 import { RESTARTED_REASON } from './task-outcome.ts';
-import type { Task } from './task-engine.ts';
 import type { StoredTask } from './stored-task.ts';
-import type { TaskEnding, TaskRepository } from './task-repository.ts';
+import type { TaskRepository } from './task-repository.ts';
 import type { JobRegistry } from './job-registry.ts';
 import type { JobDefinition } from './job.ts';
 

@@ -1,6 +1,5 @@
 import type { Clock } from '../../platform/process/clock.ts';
-import type { Task } from './task-engine.ts';
-import type { TaskContext } from './task.ts';
+import type { TaskContext, Task, TaskProgress } from './task.ts';
 
 /** Why the signal of a run was aborted. */
 export class TaskInterrupted extends Error {
@@ -10,9 +9,6 @@ export class TaskInterrupted extends Error {
     this.name = 'AbortError';
   }
 }
-
-/** Progress as stored in the row. */
-export type TaskProgress = NonNullable<Task['progress']>;
 
 export interface TaskRunOptions {
   readonly clock: Clock;

@@ -1,14 +1,56 @@
 import type { StatementSync } from 'node:sqlite';
+import type { Task, TaskArguments, TaskLane, TaskProgress, TaskResult } from './task.ts';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import type { Database } from '../database/sqlite-database.ts';
-import type { Task } from './task-engine.ts';
-import type { TaskRepository } from './task-repository.ts';
 import { taskOf, type StoredTask } from './stored-task.ts';
 
-type TaskWrites = Pick<
-  TaskRepository,
-  'insert' | 'begin' | 'requestCancel' | 'end' | 'requeue' | 'writeProgress'
->;
+/** The fields of a new task. */
+export interface NewTask {
+  readonly taskId: string;
+  readonly kind: string;
+  readonly lane: TaskLane;
+  readonly status: 'queued' | 'running';
+  readonly args: TaskArguments;
+  readonly dedupeKey: string;
+  readonly maxAttempts: number;
+  /** Wall clock, Unix milliseconds. */
+  readonly nowMs: number;
+  readonly bootId: string;
+  readonly scheduleId: string | null;
+  readonly reviewer: string | null;
+  readonly reason: string | null;
+  readonly correlationId: string | null;
+}
+
+/** How a task ended. */
+export interface TaskEnding {
+  readonly status: 'succeeded' | 'failed' | 'cancelled';
+  readonly result: TaskResult | null;
+  readonly failureCode: string | null;
+  readonly failureReason: string | null;
+}
+
+/** How a task is queued again. */
+export interface TaskRequeue {
+  readonly runAtMs: number;
+  /** False when the daemon itself interrupted the attempt. */
+  readonly attemptCounts: boolean;
+  /** Whether an earlier process died while the task ran. */
+  readonly recovered: boolean;
+  readonly failureCode: string | null;
+  readonly failureReason: string | null;
+}
+
+/** Writes of the task table. */
+export interface TaskWrites {
+  insert(task: NewTask): Task;
+  begin(taskId: string, bootId: string, now: number): Task;
+  /** Records that a task was asked to stop; a running one becomes `cancelling`. */
+  requestCancel(taskId: string, now: number, reason: string | null): void;
+  end(taskId: string, ending: TaskEnding, now: number): Task;
+  requeue(taskId: string, requeue: TaskRequeue): void;
+  writeProgress(taskId: string, progress: TaskProgress, now: number): void;
+}
 
 const INSERT = `INSERT INTO task (task_id, kind, lane, status, args_json, dedupe_key, attempt, max_attempts, run_at_ms,
     created_at, started_at, heartbeat_at, boot_id, schedule_id, reviewer, reason, correlation_id)

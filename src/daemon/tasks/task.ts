@@ -60,3 +60,59 @@ export class TaskError extends Error {
     this.details = options.details ?? {};
   }
 }
+
+/** A task as the engine and the reports represent it. Times are Unix seconds. */
+export interface Task {
+  readonly task_id: string;
+  readonly kind: string;
+  readonly lane: TaskLane;
+  readonly status: TaskStatus;
+  readonly args: TaskArguments;
+  readonly attempt: number;
+  readonly max_attempts: number;
+  readonly run_at: number;
+  readonly created_at: number;
+  readonly started_at: number | null;
+  readonly finished_at: number | null;
+  readonly cancel_requested_at: number | null;
+  readonly cancel_reason: string | null;
+  readonly progress: {
+    readonly done: number;
+    readonly total: number | null;
+    readonly unit: string;
+    readonly phase: string;
+  } | null;
+  readonly result: TaskResult | null;
+  readonly failure_code: string | null;
+  readonly failure_reason: string | null;
+  readonly schedule_id: string | null;
+  readonly reviewer: string | null;
+  readonly reason: string | null;
+  readonly correlation_id: string | null;
+}
+
+/** A task that runs inside its request. */
+export interface InlineSubmission {
+  readonly kind: string;
+  readonly args: TaskArguments;
+  readonly reviewer?: string;
+  readonly reason?: string;
+  readonly idempotencyKey?: string;
+  readonly scheduleId?: string;
+  readonly correlationId?: string;
+}
+
+/** A task of a job. */
+export interface TaskSubmission extends InlineSubmission {
+  /** Whether an equal task (kind and arguments) that is queued or running is returned instead of a new one. */
+  readonly dedupe: boolean;
+}
+
+/** An accepted task: a new one, or the existing one that the request repeats. */
+export interface AcceptedTask {
+  readonly task: Task;
+  readonly deduplicated: boolean;
+}
+
+/** Progress as stored in the row. */
+export type TaskProgress = NonNullable<Task['progress']>;

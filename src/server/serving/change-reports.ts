@@ -1,10 +1,10 @@
+import type { LoadOutcome } from './load-snapshot.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { DamageReport, Evidence } from '../../domain/verdict/evidence.ts';
 import type { EvidenceEvent } from '../../domain/verdict/evidence-event.ts';
 import { isSameOutcome, type Verdict } from '../../domain/verdict/verdict.ts';
 import type { AcceptedEnvelope, DamageChange, ServingControl } from './serving.ts';
-import type { LoadOutcome } from './snapshot-binder.ts';
 import { firstOf } from './snapshot-trouble.ts';
 
 /** Reports changes of the evidence to the listeners. */

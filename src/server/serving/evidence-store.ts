@@ -1,3 +1,4 @@
+import type { LoadOutcome } from './load-snapshot.ts';
 import type { Blake3Hex, SnapshotId } from '../../domain/release/digest.ts';
 import { steadyInterval } from '../../domain/verdict/evaluate.ts';
 import { NO_EVIDENCE, type EntryTrouble, type Evidence } from '../../domain/verdict/evidence.ts';
@@ -8,7 +9,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import type { DigestFinder } from './digest-finder.ts';
 import type { PendingRelease, Servable, ServedRelease, ServingState } from './serving.ts';
 import { nextServingState, NOTHING_SERVED } from './serving-state.ts';
-import type { LoadOutcome, SnapshotBinder, SnapshotBinderOptions } from './snapshot-binder.ts';
+import type { SnapshotBinder, SnapshotBinderOptions } from './snapshot-binder.ts';
 import { entriesHolding, snapshotEvidence } from './snapshot-trouble.ts';
 
 /** The evidence and everything derived from it, so that requests only look it up. */

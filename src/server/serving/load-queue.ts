@@ -1,5 +1,5 @@
+import type { LoadOutcome } from './load-snapshot.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
-import type { LoadOutcome } from './snapshot-binder.ts';
 
 /** Reads snapshots one at a time, because each read already uses a core. */
 export interface LoadQueue {

@@ -1,8 +1,18 @@
+import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 import { loadManifest } from '../../snapshot/manifest/manifest-loader.ts';
 import { SnapshotFault } from '../../snapshot/volume/snapshot-fault.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import type { LoadOutcome } from './snapshot-binder.ts';
+
+/** The outcome of one attempt to read a snapshot. */
+export type LoadOutcome =
+  | {
+      readonly ok: true;
+      readonly index: ManifestIndex;
+      /** Positions of the entries that had no usable object at the last check, ascending. */
+      readonly missing: ArrayLike<number>;
+    }
+  | { readonly ok: false; readonly manifest: 'missing' | 'damaged'; readonly message: string };
 
 /** Makes the function that reads one manifest in a worker thread and checks whether each of its objects is present. */
 export function createSnapshotLoader(options: {

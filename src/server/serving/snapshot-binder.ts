@@ -1,6 +1,6 @@
+import type { LoadOutcome } from './load-snapshot.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
-import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 import { createLoadQueue } from './load-queue.ts';
 
 /** Maximum number of missing entries to check one by one; with more, the worker reads the whole snapshot again. */
@@ -8,16 +8,6 @@ const MAX_SINGLE_PROBES = 1024;
 
 /** Number of objects checked at the same time: half of the default thread pool; the byte path needs the rest. */
 const PROBE_CONCURRENCY = 2;
-
-/** The outcome of one attempt to read a snapshot. */
-export type LoadOutcome =
-  | {
-      readonly ok: true;
-      readonly index: ManifestIndex;
-      /** Positions of the entries that had no usable object at the last check, ascending. */
-      readonly missing: ArrayLike<number>;
-    }
-  | { readonly ok: false; readonly manifest: 'missing' | 'damaged'; readonly message: string };
 
 /** Keeps the snapshots that the attestations name loaded, and checks the ones in trouble again. */
 export interface SnapshotBinder {

@@ -1,3 +1,4 @@
+import type { LoadOutcome } from './load-snapshot.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import {
@@ -8,7 +9,6 @@ import {
 } from '../../domain/verdict/evidence.ts';
 import { SERVER_INFO_NAME } from '../../snapshot/manifest/check-objects.ts';
 import type { DigestFinder } from './digest-finder.ts';
-import type { LoadOutcome } from './snapshot-binder.ts';
 
 /** A snapshot whose manifest could be read. */
 type ReadSnapshot = LoadOutcome & { readonly ok: true };

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { chmod, copyFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Task } from '../../../../src/daemon/tasks/task.ts';
 import { keyIdOf, type SigningKey, type TrustedKey } from '../../../../src/attestation/keys.ts';
 import { verifyEnvelope } from '../../../../src/attestation/verify.ts';
 import { openDatabase } from '../../../../src/daemon/database/database.ts';
@@ -10,7 +11,7 @@ import { createReleaseEvents } from '../../../../src/daemon/events/release-event
 import { createReleases, type Releases } from '../../../../src/daemon/releases/releases.ts';
 import type { ReleasesConfiguration } from '../../../../src/daemon/releases/releases.ts';
 import { createTaskEngine } from '../../../../src/daemon/tasks/create-task-engine.ts';
-import type { TaskEngine, Task } from '../../../../src/daemon/tasks/task-engine.ts';
+import type { TaskEngine } from '../../../../src/daemon/tasks/task-engine.ts';
 import { createDownloader } from '../../../../src/daemon/upstream/http/downloader.ts';
 import { createUpstreamSource } from '../../../../src/daemon/upstream/adapters/upstream-source.ts';
 import type { AttestationStatement } from '../../../../src/domain/verdict/attestation.ts';

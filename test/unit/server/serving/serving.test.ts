@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { LoadOutcome } from '../../../../src/server/serving/load-snapshot.ts';
 import type {
   AttestationStatement,
   AttestedRelease,
@@ -12,7 +13,7 @@ import type { Verdict } from '../../../../src/domain/verdict/verdict.ts';
 import { createServing } from '../../../../src/server/serving/create-serving.ts';
 import { createDigestFinder } from '../../../../src/server/serving/digest-finder.ts';
 import type { ServingControl } from '../../../../src/server/serving/serving.ts';
-import { createSnapshotBinder, type LoadOutcome } from '../../../../src/server/serving/snapshot-binder.ts';
+import { createSnapshotBinder } from '../../../../src/server/serving/snapshot-binder.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { destinationOf, fakeManifestIndex } from '../../../fakes/fake-serving.ts';
 

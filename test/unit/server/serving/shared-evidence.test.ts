@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { LoadOutcome } from '../../../../src/server/serving/load-snapshot.ts';
 import type { VerifiedAttestation } from '../../../../src/domain/verdict/attestation.ts';
 import type { Blake3Hex, Crc64Decimal } from '../../../../src/domain/release/digest.ts';
 import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
@@ -12,7 +13,7 @@ import { createServing } from '../../../../src/server/serving/create-serving.ts'
 import { createDigestFinder } from '../../../../src/server/serving/digest-finder.ts';
 import { createObjectInspector } from '../../../../src/server/serving/object-inspector.ts';
 import type { DamageChange, ServingControl } from '../../../../src/server/serving/serving.ts';
-import { createSnapshotBinder, type LoadOutcome } from '../../../../src/server/serving/snapshot-binder.ts';
+import { createSnapshotBinder } from '../../../../src/server/serving/snapshot-binder.ts';
 import type { ManifestIndex } from '../../../../src/snapshot/manifest/manifest-index.ts';
 import { objectPath } from '../../../../src/snapshot/volume/layout.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
