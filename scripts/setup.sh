@@ -83,6 +83,8 @@ if [ ! -d "$root/node_modules" ] || { [ "$installed" != "$wanted" ] && [ "$insta
   say "installing packages ($profile)"
   omit=
   [ "$profile" = production ] && omit=--omit=dev
+  # Until the packages are whole, every other start must wait for an install.
+  rm -f "$tools/installed"
   (cd "$root" && npm ci $omit --ignore-scripts --no-audit --no-fund --loglevel=error >&2)
   installed=$wanted
 fi

@@ -11,10 +11,8 @@ export function renderCtlPage(): string {
       rows.map(([option, text]) => [`\`${option}\``, text]),
     );
   const commands = CTL_COMMANDS.map(({ name, synopsis, summary, optionTexts }) => {
-    const title = `## \`${`${name} ${synopsis}`.trimEnd()}\`\n\nShows ${summary}.`;
-    const text = title.replace(/Shows (starts|cancels|whether)/, (_match, verb: string) =>
-      verb === 'whether' ? 'Shows whether' : verb.charAt(0).toUpperCase() + verb.slice(1),
-    );
+    const sentence = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
+    const text = `## \`${`${name} ${synopsis}`.trimEnd()}\`\n\n${sentence}`;
     return optionTexts.length === 0 ? text : `${text}\n\n${options(optionTexts)}`;
   });
   const exits = (Object.keys(CTL_EXITS) as Array<keyof typeof CTL_EXITS>).map((name) => [
@@ -26,7 +24,7 @@ export function renderCtlPage(): string {
 Generated from the commands by \`make docs\`; do not edit.
 
 Operates a running service through its admin surface: \`slipway ctl [OPTIONS] COMMAND\`. If \`kubectl-slipway\` is in
-\`PATH\`, \`kubectl slipway COMMAND\` does the same through \`kubectl port-forward\`. The guide is
+\`PATH\`, \`kubectl slipway COMMAND\` does the same in a cluster and forwards the port itself. The guide is
 [operating](../guides/operating.md).
 
 ${options(COMMON_OPTION_TEXTS)}

@@ -1,8 +1,4 @@
-import {
-  DAMAGE_MESSAGE_MAX,
-  DAMAGE_REPORTS_MAX,
-  type ReportedObject,
-} from '../../contract/formats/damage-report.ts';
+import { DAMAGE_MESSAGE_MAX, type ReportedObject } from '../../contract/formats/damage-report.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
@@ -15,6 +11,8 @@ export const SENDER_OBJECTS_MAX = 10_000;
 export const RESEND_MS = 60_000;
 /** How often a report is sent. The daemon keeps its findings, so further reports would tell it nothing new. */
 export const SENDS = 4;
+/** Reports of one request: with the longest texts they stay below the largest body that the daemon accepts. */
+const BATCH_REPORTS = 100;
 /** Milliseconds to wait for further changes before a request, so that one request carries several. */
 const BATCH_MS = 50;
 const FIRST_RETRY_MS = 1000;
@@ -82,7 +80,7 @@ export function createDamageSender(options: DamageSenderOptions): DamageSender {
 
   const sendDue = async (): Promise<void> => {
     while (due.size > 0) {
-      const batch = [...pending].filter(([blake3]) => due.has(blake3)).slice(0, DAMAGE_REPORTS_MAX);
+      const batch = [...pending].filter(([blake3]) => due.has(blake3)).slice(0, BATCH_REPORTS);
       const reports = batch.map(([, { report }]) => report);
       await client.postDamage(reports, stopping.signal);
       for (const [blake3, sent] of batch) settle(blake3, sent);

@@ -139,8 +139,19 @@ describe('the damage sender', () => {
     const { serving, clock, requests, posted } = start();
     for (let at = 0; at < SENDER_OBJECTS_MAX + 500; at += 1) serving.reportDamage(reportOf(`file ${at}`));
     await clock.advance(1000);
-    expect(requests.map((request) => request.length)).toEqual(Array(10).fill(1000));
+    expect(requests.map((request) => request.length)).toEqual(Array(100).fill(100));
     expect(new Set(posted.map(({ blake3 }) => blake3)).size).toBe(SENDER_OBJECTS_MAX);
+  });
+
+  it('keeps a request below the largest body that the daemon accepts', async () => {
+    const { serving, clock, requests } = start();
+    for (let at = 0; at < 200; at += 1) {
+      const report = reportOf(`${'漢'.repeat(330)} ${at}`);
+      serving.reportDamage({ ...report, message: '漢'.repeat(500) });
+    }
+    await clock.advance(1000);
+    for (const reports of requests)
+      expect(Buffer.byteLength(JSON.stringify({ reports }))).toBeLessThan(1024 * 1024);
   });
 
   it('shortens a message that exceeds the limit of the protocol', async () => {
