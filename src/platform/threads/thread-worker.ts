@@ -36,7 +36,7 @@ function receiveWaiting(): void {
 
 async function run({ id, name, argument }: Extract<ThreadRequest, { kind: 'call' }>): Promise<void> {
   let isCancelled = false;
-  // Made when it is asked for: most calls are short and never look at it.
+  // Created on first use: most calls are short and never read the signal.
   let controller: AbortController | null = null;
   const transferred: Transferable[] = [];
   running.set(id, () => {
