@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/process/clock.ts';
+import { createLoop } from '../../platform/process/loop.ts';
 import {
   createAttestationPoller,
   type AttestationPollerOptions,
@@ -45,14 +45,8 @@ export function createRefresher(options: RefresherOptions): Refresher {
   const poller = createAttestationPoller(options);
   const stopping = new AbortController();
   const poll = createRestart();
-  const sleep = createRestart();
-  const never = new AbortController().signal;
-  let loops: Promise<unknown> = Promise.resolve();
+  let polling: Promise<unknown> = Promise.resolve();
   let rechecking = false;
-
-  const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
-    await sleepUntil(clock, ms, AbortSignal.any([stopping.signal, signal]));
-  };
 
   const askFromTheStart = (): void => {
     poller.forget();
@@ -61,9 +55,10 @@ export function createRefresher(options: RefresherOptions): Refresher {
 
   const pollLoop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      const { signal } = poll;
-      const waitMs = await poller.poll(AbortSignal.any([stopping.signal, signal]));
-      if (waitMs > 0) await pause(waitMs, signal);
+      const signal = AbortSignal.any([stopping.signal, poll.signal]);
+      const waitMs = await poller.poll(signal);
+      // Only the signal rejects this sleep.
+      if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => undefined);
     }
   };
 
@@ -79,41 +74,50 @@ export function createRefresher(options: RefresherOptions): Refresher {
     }
   };
 
-  const volumeLoop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
+  const onFailure = (error: unknown): number => {
+    options.onOutcome('failed', error);
+    return LOOK_INTERVALS.trouble;
+  };
+
+  const volumeLoop = createLoop({
+    clock,
+    turn: async () => {
       if (serving.observeVolume(await volume.look())) askFromTheStart();
       serving.tick();
       void recheck();
-      await pause(serving.hasTrouble() ? LOOK_INTERVALS.trouble : LOOK_INTERVALS.calm, sleep.signal);
-    }
-  };
+      return serving.hasTrouble() ? LOOK_INTERVALS.trouble : LOOK_INTERVALS.calm;
+    },
+    onFailure,
+  });
 
-  const keyLoop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
+  const keyLoop = createLoop({
+    clock,
+    turn: async () => {
       if (await trustedKeys.refresh()) {
         serving.observeKeys(trustedKeys.current().map(({ keyId }) => keyId));
         askFromTheStart();
       }
-      await pause(LOOK_INTERVALS.keys, never);
-    }
-  };
+      return LOOK_INTERVALS.keys;
+    },
+    onFailure,
+  });
 
   return {
     start: (first = null) => {
       // The volume first: without its store id no attestation can be judged.
-      loops = volume.look().then(async (state) => {
+      polling = volume.look().then(async (state) => {
         serving.observeVolume(state);
         if (first !== null) options.onOutcome(serving.offerEnvelope(first), null);
-        await Promise.all([pollLoop(), volumeLoop(), keyLoop()]);
+        volumeLoop.start();
+        keyLoop.start();
+        await pollLoop();
       });
     },
-    wake: () => {
-      sleep.restart();
-    },
+    wake: volumeLoop.wake,
     diagnostics: () => poller.diagnostics(),
     stop: async () => {
       stopping.abort();
-      await loops;
+      await Promise.all([polling, volumeLoop.stop(), keyLoop.stop()]);
     },
   };
 }
@@ -131,14 +135,4 @@ function createRestart(): { readonly signal: AbortSignal; restart(): void } {
       round.abort();
     },
   };
-}
-
-/** Sleeps; ends early without an error when the signal is aborted. */
-async function sleepUntil(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  try {
-    await clock.sleep(ms, signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }

@@ -1,0 +1,72 @@
+import type { Clock } from './clock.ts';
+
+/** Background work that takes turns until it is stopped. */
+export interface Loop {
+  /** Begins the first turn. */
+  start(): void;
+  /** Begins the next turn now instead of after the wait; after the turn in progress if there is one. */
+  wake(): void;
+  /** Begins no further turn. Resolves when the turn in progress has ended. */
+  stop(): Promise<void>;
+}
+
+/** Settings and collaborators of a loop. */
+export interface LoopOptions {
+  readonly clock: Clock;
+  /**
+   * Takes one turn.
+   *
+   * @param signal aborted by `stop`
+   * @returns milliseconds to wait before the next turn; `Infinity` waits for `wake`
+   */
+  readonly turn: (signal: AbortSignal) => number | Promise<number>;
+  /**
+   * Handles the error of a turn that failed before the loop was stopped.
+   *
+   * @returns milliseconds to wait before the next turn
+   */
+  readonly onFailure: (error: unknown) => number;
+}
+
+/** The longest wait of a Node timer, in milliseconds: about 24 days. */
+const MAX_WAIT_MS = 2 ** 31 - 1;
+
+/** Creates a loop. It takes no turn before `start`. */
+export function createLoop({ clock, turn, onFailure }: LoopOptions): Loop {
+  const stopping = new AbortController();
+  let waiting = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+
+  const takeTurn = async (): Promise<number> => {
+    try {
+      return await turn(stopping.signal);
+    } catch (error) {
+      return stopping.signal.aborted ? 0 : onFailure(error);
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      // Created before the turn, so that a call of `wake` during the turn ends the wait after it.
+      waiting = new AbortController();
+      const ms = await takeTurn();
+      if (stopping.signal.aborted) return;
+      // Only `wake` and `stop` reject this sleep.
+      await clock.sleep(Math.min(ms, MAX_WAIT_MS), waiting.signal).catch(() => undefined);
+    }
+  };
+
+  return {
+    start: () => {
+      running = run();
+    },
+    wake: () => {
+      waiting.abort();
+    },
+    stop: async () => {
+      stopping.abort(new Error('the loop is stopped'));
+      waiting.abort();
+      await running;
+    },
+  };
+}
