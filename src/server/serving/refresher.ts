@@ -113,7 +113,9 @@ export function createRefresher(options: RefresherOptions): Refresher {
         await pollLoop();
       });
     },
-    wake: volumeLoop.wake,
+    wake: () => {
+      volumeLoop.wake();
+    },
     diagnostics: () => poller.diagnostics(),
     stop: async () => {
       stopping.abort();
