@@ -46,7 +46,7 @@ test('waits for a wake after a turn that returns Infinity', async () => {
   await loop.stop();
 });
 
-test('takes another turn at once when it is woken during a turn', async () => {
+test('takes another turn without a wait when it is woken during a turn', async () => {
   const clock = new FakeClock();
   const gates = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
   let turns = 0;
