@@ -10,6 +10,7 @@ import type { Closers } from './closers.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
 import type { Database } from './database/sqlite-database.ts';
 import { createReleaseEvents, type ReleaseEvents } from './events/release-events.ts';
+import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
@@ -82,6 +83,7 @@ export function createDaemonParts({
   closers.add('upstream', async () => await upstream.close());
   const engine = createTaskEngine({ ...options, database, createId });
   const events = createReleaseEvents({ ...options, database, engine, subscribers: [] });
+  const schedules = createSchedules({ ...options, database, engine, createId });
   const releases = createReleases({
     ...options,
     database,
@@ -93,9 +95,9 @@ export function createDaemonParts({
     events,
     signingKeys: () => settings.current().signingKeys,
     configuration: () => releasesConfiguration(settings.current().configuration),
+    plannedSyncAt: () => schedules.nextRunOf(SYNC_JOB.kind),
   });
   engine.jobs.register(...releases.jobs);
-  const schedules = createSchedules({ ...options, database, engine, createId });
   const { attestor } = releases;
   const reload = createReload({ load: options.loadSettings, settings, upstream, connect, attestor, logger });
   return { engine, events, releases, schedules, reload, createId };

@@ -104,6 +104,7 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
           localized: currentRelease(current.localized),
           relation: 'no_localized',
           attestation: null,
+          sync: { last: null, next_at: null, consecutive_failures: 0 },
         };
       case '/admin/releases': {
         const channel = url.searchParams.get('channel');

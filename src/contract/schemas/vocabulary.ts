@@ -7,8 +7,11 @@ export const SCHEDULE_GROUPS = ['res', 'parse', 'i18n'] as const;
 /** One of {@link SCHEDULE_GROUPS}. */
 export type ScheduleGroup = (typeof SCHEDULE_GROUPS)[number];
 
+/** States of a task that has ended. */
+export const ENDED_TASK_STATUSES = ['succeeded', 'failed', 'cancelled'] as const;
+
 /** States of a task of the daemon. `cancelling` is a running task that was asked to stop. */
-export const TASK_STATUSES = ['queued', 'running', 'cancelling', 'succeeded', 'failed', 'cancelled'] as const;
+export const TASK_STATUSES = ['queued', 'running', 'cancelling', ...ENDED_TASK_STATUSES] as const;
 
 /** Lanes of the daemon; each runs one task at a time, `admin` runs inside the request. */
 export const TASK_LANES = ['release', 'verify', 'parse', 'i18n', 'admin'] as const;

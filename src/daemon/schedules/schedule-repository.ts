@@ -24,6 +24,8 @@ export interface ScheduleRepository {
   due(now: number): readonly string[];
   /** When the next enabled schedule is due, Unix seconds. */
   nextDue(): number | null;
+  /** When the next enabled schedule of this action is due, Unix seconds. */
+  nextDueOf(action: string): number | null;
   /** Records how the task of a schedule's last run ended. */
   recordStatus(taskId: string, status: string): void;
   /** Updates the status of every last run from the tasks that are still kept. */
@@ -72,6 +74,9 @@ export function createScheduleRepository(database: Pick<Database, 'prepare'>): S
     'SELECT id FROM schedule WHERE enabled = 1 AND next_run <= :now ORDER BY next_run, id',
   );
   const nextDue = database.prepare('SELECT min(next_run) AS next_run FROM schedule WHERE enabled = 1');
+  const nextDueOf = database.prepare(
+    'SELECT min(next_run) AS next_run FROM schedule WHERE enabled = 1 AND action = :action',
+  );
   const recordStatus = database.prepare(
     'UPDATE schedule SET last_status = :status WHERE last_task_id = :task_id',
   );
@@ -100,6 +105,8 @@ export function createScheduleRepository(database: Pick<Database, 'prepare'>): S
     remove: (id) => remove.run({ id }).changes > 0,
     due: (now) => (due.all({ now }) as unknown as Array<{ id: string }>).map(({ id }) => id),
     nextDue: () => (nextDue.get() as { next_run: number | null } | undefined)?.next_run ?? null,
+    nextDueOf: (action) =>
+      (nextDueOf.get({ action }) as { next_run: number | null } | undefined)?.next_run ?? null,
     recordStatus: (taskId, status) => {
       recordStatus.run({ task_id: taskId, status });
     },

@@ -27,6 +27,8 @@ export interface Schedules {
   readonly actions: readonly DefinedAction[];
   readonly reports: readonly DefinedReport[];
   readonly check: DoctorCheck;
+  /** When the next enabled schedule of this action is due, Unix seconds. */
+  nextRunOf(action: string): number | null;
   /** Starts to run due schedules; call it after the engine has recovered. */
   start(): void;
   stop(): Promise<void>;
@@ -45,6 +47,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     actions: createScheduleActions({ ...options, repository, runs, onChanged: () => timer.wake() }),
     reports: [createListReport(repository, engine)],
     check: scheduleCheck(repository, clock),
+    nextRunOf: (action) => repository.nextDueOf(action),
     start: () => {
       // Covers tasks that ended just before an earlier process died.
       repository.refreshStatuses();
