@@ -7,11 +7,12 @@ import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import { createUlidFactory } from '../platform/process/ids.ts';
 import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import type { Closers } from './closers.ts';
-import type { DaemonConfiguration } from './settings/config.ts';
+import { verifyIntervalSeconds, type DaemonConfiguration } from './settings/config.ts';
 import type { Database } from './database/sqlite-database.ts';
 import { createReleaseEvents, type ReleaseEvents } from './events/release-events.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
+import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
 import { createReload } from './settings/reload.ts';
@@ -99,8 +100,28 @@ export function createDaemonParts({
   });
   engine.jobs.register(...releases.jobs);
   const { attestor } = releases;
-  const reload = createReload({ load: options.loadSettings, settings, upstream, connect, attestor, logger });
+  const reload = createReload({
+    load: options.loadSettings,
+    settings,
+    upstream,
+    connect,
+    attestor,
+    configureSchedules: (configuration) => {
+      schedules.configure(scheduleIntervals(configuration));
+    },
+    logger,
+  });
   return { engine, events, releases, schedules, reload, createId };
+}
+
+/** The intervals of the schedules that a configuration asks for. */
+export function scheduleIntervals(configuration: DaemonConfiguration): ScheduleIntervals {
+  const { sync, retention, upstream } = configuration;
+  return {
+    syncSeconds: upstream.kind === 'none' || sync.intervalSeconds === 0 ? null : sync.intervalSeconds,
+    verifySeconds: verifyIntervalSeconds(configuration),
+    cleanupSeconds: retention.cleanupIntervalSeconds === 0 ? null : retention.cleanupIntervalSeconds,
+  };
 }
 
 function releasesConfiguration({

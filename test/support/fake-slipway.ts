@@ -251,6 +251,8 @@ function applySchedule(
 const NEW_SCHEDULE: ReportedSchedule = {
   id: '',
   group: 'res',
+  origin: 'controller',
+  replaced_by: null,
   action: '',
   args: [],
   enabled: true,
