@@ -16,6 +16,7 @@ import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
 import { createReload } from './settings/reload.ts';
+import type { Supervision } from './supervisor/supervision.ts';
 import { createTaskEngine } from './tasks/create-task-engine.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
 import type { TaskResult } from './tasks/task.ts';
@@ -35,6 +36,8 @@ export interface DaemonOptions {
   readonly signingKeys: readonly SigningKey[];
   /** Reads the configuration and the keys again, for the reload action. */
   readonly loadSettings: SettingsLoader;
+  /** The processes before this one; `null` without a supervisor. */
+  readonly supervision: Supervision | null;
   readonly version: string;
   /** Different for every start of the process. */
   readonly bootId: string;
