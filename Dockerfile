@@ -24,7 +24,7 @@ FROM programs AS compiled
 RUN mkdir /compile-cache && chown 65532:65532 /compile-cache
 USER 65532:65532
 ENV NODE_COMPILE_CACHE=/compile-cache NODE_OPTIONS="--max-semi-space-size=1 --max-old-space-size=1024"
-RUN for program in daemon operator server; do node "cmd/$program.ts" --help >/dev/null; done \
+RUN for program in daemon daemon-supervisor operator server; do node "cmd/$program.ts" --help >/dev/null; done \
   && node cmd/compile-modules.ts && chmod -R a+rX /compile-cache
 
 FROM programs

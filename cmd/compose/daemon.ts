@@ -6,23 +6,23 @@ import { createDaemon } from '../../src/daemon/daemon.ts';
 import { createLogRing } from '../../src/daemon/reports/log-ring.ts';
 import type { SettingsLoader } from '../../src/daemon/settings/daemon-settings.ts';
 import { createSettingsLoader } from '../../src/daemon/settings/load-settings.ts';
+import { answerSupervisor } from '../../src/daemon/supervisor/answer-supervisor.ts';
+import { supervisionOf } from '../../src/daemon/supervisor/supervision-of.ts';
+import type { Supervision } from '../../src/daemon/supervisor/supervision.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { ConfigurationProblems, runConfigured } from '../../src/platform/config/run-configured.ts';
 import { noFailpoints } from '../../src/platform/files/failpoints.ts';
 import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
-import { createLogOutput } from '../../src/platform/logging/log-output.ts';
-import { createLogger } from '../../src/platform/logging/logging.ts';
+import { createLogger, standardOutput } from '../../src/platform/logging/logging.ts';
 
 /** Tasks get 20 seconds to stop; the rest takes little. */
 const SHUTDOWN_MS = 35_000;
-/** Log lines that wait for a slow reader of standard output. */
-const MAX_WAITING_LOG_BYTES = 4 * 1024 * 1024;
 
-async function start(loadSettings: SettingsLoader): Promise<void> {
+async function start(loadSettings: SettingsLoader, supervision: Supervision | null): Promise<void> {
   const settings = await loadSettings();
   if (!settings.ok) throw new ConfigurationProblems(settings.error);
   const { configuration, signingKeys, warnings } = settings.value;
-  const logRing = createLogRing(createLogOutput({ fd: 1, maxWaitingBytes: MAX_WAITING_LOG_BYTES }));
+  const logRing = createLogRing(standardOutput(supervision !== null));
   const logger = createLogger({
     name: 'slipway-daemon',
     version: packageManifest.version,
@@ -45,6 +45,7 @@ async function start(loadSettings: SettingsLoader): Promise<void> {
     failpoints: noFailpoints,
     signingKeys,
     loadSettings,
+    supervision,
     version: packageManifest.version,
     bootId: randomUUID(),
     requestShutdown: (reason) => {
@@ -55,6 +56,7 @@ async function start(loadSettings: SettingsLoader): Promise<void> {
   try {
     const { url } = await daemon.start();
     logger.info({ url }, 'daemon listening');
+    answerSupervisor(process);
   } catch (error) {
     // A shutdown that began meanwhile ends the start with whatever it was at.
     if (lifecycle.signal.aborted) return;
@@ -65,14 +67,15 @@ async function start(loadSettings: SettingsLoader): Promise<void> {
 
 /** Puts the daemon together and starts it; an exit code when it is not to run on, `null` when it was started. */
 export async function runDaemon(): Promise<number | null> {
+  // oxlint-disable-next-line node/no-process-env -- the composition root hands the environment to the configuration
+  const { env } = process;
   return await runConfigured({
     schema: daemonConfigurationSchema,
     name: 'slipway-daemon',
     argv: process.argv.slice(2),
-    // oxlint-disable-next-line node/no-process-env -- the composition root hands the environment to the configuration
-    env: process.env,
+    env,
     stdout: process.stdout,
     stderr: process.stderr,
-    start: async (_loaded, read) => start(createSettingsLoader(read)),
+    start: async (_loaded, read) => start(createSettingsLoader(read), supervisionOf(env)),
   });
 }

@@ -36,7 +36,7 @@ export function composeApi(
   const daemonActions = createDaemonActions({
     engine,
     reload,
-    supervised: () => settings.current().configuration.supervised,
+    supervised: () => options.supervision !== null || settings.current().configuration.supervised,
     requestRestart,
   });
   return createDaemonApi({

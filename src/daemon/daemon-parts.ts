@@ -7,13 +7,16 @@ import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import { createUlidFactory } from '../platform/process/ids.ts';
 import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import type { Closers } from './closers.ts';
-import type { DaemonConfiguration } from './settings/config.ts';
+import { verifyIntervalSeconds, type DaemonConfiguration } from './settings/config.ts';
 import type { Database } from './database/sqlite-database.ts';
 import { createReleaseEvents, type ReleaseEvents } from './events/release-events.ts';
+import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
+import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
 import { createReload } from './settings/reload.ts';
+import type { Supervision } from './supervisor/supervision.ts';
 import { createTaskEngine } from './tasks/create-task-engine.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
 import type { TaskResult } from './tasks/task.ts';
@@ -33,6 +36,8 @@ export interface DaemonOptions {
   readonly signingKeys: readonly SigningKey[];
   /** Reads the configuration and the keys again, for the reload action. */
   readonly loadSettings: SettingsLoader;
+  /** The processes before this one; `null` without a supervisor. */
+  readonly supervision: Supervision | null;
   readonly version: string;
   /** Different for every start of the process. */
   readonly bootId: string;
@@ -82,6 +87,7 @@ export function createDaemonParts({
   closers.add('upstream', async () => await upstream.close());
   const engine = createTaskEngine({ ...options, database, createId });
   const events = createReleaseEvents({ ...options, database, engine, subscribers: [] });
+  const schedules = createSchedules({ ...options, database, engine, createId });
   const releases = createReleases({
     ...options,
     database,
@@ -93,12 +99,32 @@ export function createDaemonParts({
     events,
     signingKeys: () => settings.current().signingKeys,
     configuration: () => releasesConfiguration(settings.current().configuration),
+    plannedSyncAt: () => schedules.nextRunOf(SYNC_JOB.kind),
   });
   engine.jobs.register(...releases.jobs);
-  const schedules = createSchedules({ ...options, database, engine, createId });
   const { attestor } = releases;
-  const reload = createReload({ load: options.loadSettings, settings, upstream, connect, attestor, logger });
+  const reload = createReload({
+    load: options.loadSettings,
+    settings,
+    upstream,
+    connect,
+    attestor,
+    configureSchedules: (configuration) => {
+      schedules.configure(scheduleIntervals(configuration));
+    },
+    logger,
+  });
   return { engine, events, releases, schedules, reload, createId };
+}
+
+/** The intervals of the schedules that a configuration asks for. */
+export function scheduleIntervals(configuration: DaemonConfiguration): ScheduleIntervals {
+  const { sync, retention, upstream } = configuration;
+  return {
+    syncSeconds: upstream.kind === 'none' || sync.intervalSeconds === 0 ? null : sync.intervalSeconds,
+    verifySeconds: verifyIntervalSeconds(configuration),
+    cleanupSeconds: retention.cleanupIntervalSeconds === 0 ? null : retention.cleanupIntervalSeconds,
+  };
 }
 
 function releasesConfiguration({

@@ -4,7 +4,12 @@ import type { DaemonApi } from './api/api-server.ts';
 import { createClosers } from './closers.ts';
 import { composeApi } from './compose-api.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
-import { createDaemonParts, type DaemonParts, type DaemonOptions } from './daemon-parts.ts';
+import {
+  createDaemonParts,
+  scheduleIntervals,
+  type DaemonParts,
+  type DaemonOptions,
+} from './daemon-parts.ts';
 import { acquireDataLock } from './database/data-lock.ts';
 import { openDatabase } from './database/database.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
@@ -57,6 +62,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     closers.add('tasks', async () => await engine.stop(graceMs));
     engine.start();
     closers.add('schedules', async () => await schedules.stop());
+    schedules.configure(scheduleIntervals(settings.current().configuration));
     schedules.start();
     readiness = { ready: true, message: 'ready' };
     if (configuration.sync.onStart && configuration.upstream.kind !== 'none') {

@@ -29,7 +29,7 @@ const ROOMS: readonly string[] = `
   snapshot/volume snapshot/objects snapshot/manifest snapshot
   attestation
   server/config server/daemon-client server/serving server/http server/bytes server/fast-path server/scrub server/workers server/public/release server/public/health server/public/distribution server/public/launcher server/public/server-info server/public server/admin server/dashboard server
-  daemon/database daemon/tasks daemon/api daemon/events daemon/upstream daemon/upstream/catalog-readers daemon/upstream/http daemon/upstream/adapters daemon/releases/jobs daemon/releases/records daemon/releases/catalog daemon/releases/attest daemon/releases/checks daemon/releases/download daemon/releases/publish daemon/releases/sync daemon/releases/repair daemon/releases/cleanup daemon/releases/recovery daemon/releases daemon/reports daemon/schedules daemon/settings daemon
+  daemon/supervisor daemon/database daemon/tasks daemon/api daemon/events daemon/upstream daemon/upstream/catalog-readers daemon/upstream/http daemon/upstream/adapters daemon/releases/jobs daemon/releases/records daemon/releases/catalog daemon/releases/attest daemon/releases/checks daemon/releases/download daemon/releases/publish daemon/releases/sync daemon/releases/repair daemon/releases/cleanup daemon/releases/recovery daemon/releases daemon/reports daemon/schedules daemon/settings daemon
   operator/election operator/kubernetes operator/channels operator/pods operator/reconcile operator
   cli/output cli/keygen cli/ctl cli/dev cli/verify
 `

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { createRandom } from '../../src/cli/dev/seeded-random.ts';
 import { openDatabase } from '../../src/daemon/database/database.ts';
 import type { Schedule } from '../../src/daemon/schedules/schedule.ts';
@@ -113,6 +115,24 @@ describe('a schedule of a real daemon', () => {
     await until(async () => (await scheduleOf(system, 'once')).last_status === 'succeeded', 30_000);
     expect(await system.daemon.stop()).toBe(0);
     expect(stored(system, 'once')).toEqual({ runs: 1, tasks: 1 });
+  });
+
+  it('is there without any call, and follows the configuration at a reload', async () => {
+    const system = await scheduledSystem();
+    expect(await scheduleOf(system, 'configured:sync')).toMatchObject({
+      origin: 'configured',
+      enabled: true,
+      every_seconds: 900,
+    });
+    const text = await readFile(system.daemonConfiguration, 'utf8');
+    const configuration = parse(text) as { sync: object };
+    Object.assign(configuration.sync, { intervalSeconds: 60 });
+    await writeFile(system.daemonConfiguration, stringify(configuration));
+    await system.run('reload');
+    expect(await scheduleOf(system, 'configured:sync')).toMatchObject({ every_seconds: 60 });
+    await expect(system.control('schedule-remove', { id: 'configured:sync' })).rejects.toThrow(
+      'sync.intervalSeconds',
+    );
   });
 
   it('is refused in the words of the contract', async () => {

@@ -104,6 +104,7 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
           localized: currentRelease(current.localized),
           relation: 'no_localized',
           attestation: null,
+          sync: { last: null, next_at: null, consecutive_failures: 0 },
         };
       case '/admin/releases': {
         const channel = url.searchParams.get('channel');
@@ -250,6 +251,8 @@ function applySchedule(
 const NEW_SCHEDULE: ReportedSchedule = {
   id: '',
   group: 'res',
+  origin: 'controller',
+  replaced_by: null,
   action: '',
   args: [],
   enabled: true,

@@ -46,7 +46,7 @@ export class StartError extends Error {
  * @throws StartError when it ends before it listens
  */
 export async function startSlipway(
-  program: 'daemon' | 'operator' | 'server',
+  program: 'daemon' | 'daemon-supervisor' | 'operator' | 'server',
   args: readonly string[],
   options: { readonly env?: Readonly<Record<string, string>>; readonly wrapper?: readonly string[] } = {},
 ): Promise<SlipwayProcess> {
@@ -89,7 +89,7 @@ async function listeningUrl(
   return await new Promise<string>((resolve, reject) => {
     const onLine = (line: string): void => {
       lines.push(line);
-      if (!line.includes(`"${program} listening"`)) return;
+      if (!line.includes(`"${program.replace('-supervisor', '')} listening"`)) return;
       const { url } = JSON.parse(line) as { url?: string };
       if (url !== undefined) resolve(url);
     };

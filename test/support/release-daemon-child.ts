@@ -97,6 +97,7 @@ const releases = createReleases({
     verifyConcurrency: 1,
     reserveBytes: 0,
   }),
+  plannedSyncAt: () => null,
   failpoints,
   bootId,
   version: '0.1.0',

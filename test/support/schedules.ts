@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { Task } from '../../src/daemon/tasks/task.ts';
 import { createSchedules, type Schedules } from '../../src/daemon/schedules/schedules.ts';
-import type { Schedule } from '../../src/daemon/schedules/schedule.ts';
+import type { ReportedSchedule } from '../../src/daemon/schedules/schedule.ts';
 import { SYNC_JOB, VERIFY_JOB } from '../../src/daemon/releases/jobs/release-jobs.ts';
 import type { JobDefinition } from '../../src/daemon/tasks/job.ts';
 import { noFailpoints, type Failpoints } from '../../src/platform/files/failpoints.ts';
@@ -24,9 +24,9 @@ export interface TestSchedules extends TestEngine {
   readonly verify: ScriptedHandler;
   /** Runs an action; its error is thrown. */
   act(action: string, body?: Readonly<Record<string, unknown>>): Promise<Task>;
-  list(query?: Readonly<Record<string, unknown>>): Promise<readonly Schedule[]>;
+  list(query?: Readonly<Record<string, unknown>>): Promise<readonly ReportedSchedule[]>;
   /** The schedule, which must exist. */
-  row(id: string): Promise<Schedule>;
+  row(id: string): Promise<ReportedSchedule>;
 }
 
 /** Creates schedules that stop when the test ends. They and the engine run unless `started` is false. */
@@ -44,6 +44,7 @@ export function createTestSchedules(
     database,
     engine,
     clock,
+    random: options.random ?? (() => 0),
     logger: createSilentLogger(),
     failpoints: options.failpoints ?? noFailpoints,
     createId: () => `generated-${(ids += 1)}`,
@@ -55,7 +56,7 @@ export function createTestSchedules(
   }
   const list: TestSchedules['list'] = async (query = {}) => {
     const report = await askReport(schedules.reports, 'schedule.list', query);
-    return report.items as readonly Schedule[];
+    return report.items as readonly ReportedSchedule[];
   };
   return {
     ...world,

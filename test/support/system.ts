@@ -63,6 +63,8 @@ export interface SystemOptions {
   readonly server?: Readonly<Record<string, object>>;
   /** Path of the snapshot volume, if not in the temporary folder. */
   readonly snapshotRoot?: string;
+  /** Whether a supervisor runs the daemon; `daemon` is then the supervisor. */
+  readonly supervised?: boolean;
   /** Starts neither process. */
   readonly startNothing?: boolean;
   /** By default it stops with the running test. */
@@ -79,7 +81,7 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
     await Promise.all([...running].map(async (each) => await each.kill()));
   });
   const start = async (
-    program: 'daemon' | 'server',
+    program: 'daemon' | 'daemon-supervisor' | 'server',
     configuration: string,
     wrapper: readonly string[] | undefined,
   ): Promise<SlipwayProcess> => {
@@ -96,7 +98,8 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
     directory,
     ...settings,
     startDaemon: async (wrapper) => {
-      system.daemon = await start('daemon', settings.daemonConfiguration, wrapper);
+      const program = options.supervised === true ? 'daemon-supervisor' : 'daemon';
+      system.daemon = await start(program, settings.daemonConfiguration, wrapper);
       return system.daemon;
     },
     startServer: async (wrapper) => {

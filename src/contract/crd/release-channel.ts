@@ -84,17 +84,23 @@ export const ReleaseChannelSpecSchema = z
       .describe('The admin token of the server.'),
     sync: z
       .object({ interval: duration('30s', 'Time between two syncs') })
-      .describe('How often upstream is synced. Absent: the operator schedules no sync.')
+      .describe(
+        'How often upstream is synced; replaces sync.intervalSeconds of the daemon while this object exists. Absent: the interval of the daemon applies.',
+      )
       .optional(),
     verify: z
       .object({ interval: duration('1m', 'Time between two full verifications') })
-      .describe('How often every byte is verified. Absent: the operator schedules no verification.')
+      .describe(
+        'How often every byte is verified; replaces verify.intervalSeconds of the daemon while this object exists. Absent: the interval of the daemon applies.',
+      )
       .optional(),
     retention: z
       .object({
         keep: z.int().min(1).max(1000).describe('Releases of each channel that the daily cleanup keeps.'),
       })
-      .describe('How many releases are kept. Absent: the operator schedules no cleanup.')
+      .describe(
+        'How many releases are kept; the daily cleanup replaces the one of the daemon while this object exists. Absent: the cleanup of the daemon applies.',
+      )
       .optional(),
     release: z
       .string()
@@ -108,7 +114,9 @@ export const ReleaseChannelSpecSchema = z
     suspend: z
       .boolean()
       .default(false)
-      .describe('Disables the schedules and takes no action; verdicts are still reported.'),
+      .describe(
+        'Disables syncs and cleanups and takes no action; verdicts are still reported. The daemon still verifies at its own interval, because an unverified release stops being served.',
+      ),
   })
   .meta(
     cel(

@@ -99,6 +99,12 @@ export const DAEMON_PROBLEMS = {
     description:
       'The release is current, previous, pinned or the base of a kept release, so it is not removed.',
   },
+  schedule_configured: {
+    status: 409,
+    title: 'Schedule configured',
+    description:
+      'The schedule comes from the configuration of the daemon. Change the setting that the detail names, then reload; only `enabled` can be changed here.',
+  },
   schedule_disabled: {
     status: 409,
     title: 'Schedule disabled',

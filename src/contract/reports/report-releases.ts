@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RELEASE_STATES } from '../schemas/vocabulary.ts';
+import { ENDED_TASK_STATUSES, RELEASE_STATES } from '../schemas/vocabulary.ts';
 import { Count, EXAMPLE, ReleaseIdSchema, SnapshotIdSchema, UnixSeconds } from '../schemas/answers/common.ts';
 import { RELEASE_ROW_EXAMPLE, ReleaseRowSchema } from '../schemas/answers/release-row.ts';
 import { report } from './report-envelope.ts';
@@ -14,6 +14,29 @@ const CurrentReleaseSchema = z.object({
   damaged: z.array(z.string()).describe('The first damaged destinations.'),
   damaged_count: Count,
 });
+
+const SyncSchema = z
+  .object({
+    last: z
+      .object({
+        task_id: z.string(),
+        status: z.enum(ENDED_TASK_STATUSES),
+        result: z
+          .enum(['changed', 'unchanged'])
+          .nullable()
+          .describe('Whether the sync changed the current release. Null unless it succeeded.'),
+        code: z.string().nullable().describe('The failure code. Null unless it failed.'),
+        message: z.string().nullable().describe('Why it failed or was cancelled. Null unless it did.'),
+        finished_at: UnixSeconds,
+      })
+      .nullable()
+      .describe('The sync that ended last. Null before the first one ended.'),
+    next_at: UnixSeconds.nullable().describe(
+      'When the next planned sync starts: a queued one, a retry or a scheduled run. Null when none is planned.',
+    ),
+    consecutive_failures: Count.describe('Failed syncs since the last success.'),
+  })
+  .describe('How fetching from upstream goes.');
 
 /** `release.status`. */
 export const ReleaseStatusReport = report(
@@ -36,6 +59,7 @@ export const ReleaseStatusReport = report(
         }),
       })
       .nullable(),
+    sync: SyncSchema,
   },
   {
     official: {
@@ -54,6 +78,18 @@ export const ReleaseStatusReport = report(
       issued_at: EXAMPLE.at,
       expires_at: EXAMPLE.at + 600,
       authorizes: { official: EXAMPLE.releaseId, localized: null, retained: [] },
+    },
+    sync: {
+      last: {
+        task_id: EXAMPLE.taskId,
+        status: 'failed',
+        result: null,
+        code: 'upstream_unreachable',
+        message: 'upstream refused the connection; check upstream.url',
+        finished_at: EXAMPLE.at - 60,
+      },
+      next_at: EXAMPLE.at + 240,
+      consecutive_failures: 1,
     },
   },
 );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { int64 } from '../schemas/int64.ts';
-import { SCHEDULE_GROUPS } from '../schemas/vocabulary.ts';
+import { SCHEDULE_GROUPS, SCHEDULE_ORIGINS } from '../schemas/vocabulary.ts';
 import { Count, EXAMPLE, UnixSeconds } from '../schemas/answers/common.ts';
 import { report } from './report-envelope.ts';
 
@@ -8,6 +8,17 @@ import { report } from './report-envelope.ts';
 export const ScheduleSchema = z.object({
   id: z.string(),
   group: z.enum(SCHEDULE_GROUPS),
+  origin: z
+    .enum(SCHEDULE_ORIGINS)
+    .describe(
+      '`configured`: follows the configuration of the daemon. `controller`: belongs to a ReleaseChannel. `manual`: added by any other caller.',
+    ),
+  replaced_by: z
+    .string()
+    .nullable()
+    .describe(
+      'The schedule of a ReleaseChannel that replaces this configured one while it exists. Null: this schedule runs.',
+    ),
   action: z.string(),
   args: z.array(z.string()).describe('`key=value` pairs.'),
   enabled: z.boolean(),
@@ -32,6 +43,8 @@ export const ScheduleListReport = report(
       {
         id: 'nightly-verify',
         group: 'res',
+        origin: 'manual',
+        replaced_by: null,
         action: 'verify',
         args: ['channel=official'],
         enabled: true,

@@ -7,8 +7,17 @@ export const SCHEDULE_GROUPS = ['res', 'parse', 'i18n'] as const;
 /** One of {@link SCHEDULE_GROUPS}. */
 export type ScheduleGroup = (typeof SCHEDULE_GROUPS)[number];
 
+/** Where a schedule comes from: the daemon's configuration, a caller, or a ReleaseChannel. */
+export const SCHEDULE_ORIGINS = ['configured', 'manual', 'controller'] as const;
+
+/** One of {@link SCHEDULE_ORIGINS}. */
+export type ScheduleOrigin = (typeof SCHEDULE_ORIGINS)[number];
+
+/** States of a task that has ended. */
+export const ENDED_TASK_STATUSES = ['succeeded', 'failed', 'cancelled'] as const;
+
 /** States of a task of the daemon. `cancelling` is a running task that was asked to stop. */
-export const TASK_STATUSES = ['queued', 'running', 'cancelling', 'succeeded', 'failed', 'cancelled'] as const;
+export const TASK_STATUSES = ['queued', 'running', 'cancelling', ...ENDED_TASK_STATUSES] as const;
 
 /** Lanes of the daemon; each runs one task at a time, `admin` runs inside the request. */
 export const TASK_LANES = ['release', 'verify', 'parse', 'i18n', 'admin'] as const;

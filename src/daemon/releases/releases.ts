@@ -36,6 +36,8 @@ import { createRepairTask } from './repair/repair-task.ts';
 import { createReleaseActions } from './release-actions.ts';
 import { createReleaseReports } from './reports.ts';
 import type { SqlDatabase } from './records/sql.ts';
+import { SYNC_JOB } from './jobs/release-jobs.ts';
+import { syncStateOf } from './sync/sync-state.ts';
 import { createSyncTask } from './sync/sync-task.ts';
 import { releaseTaskError } from './jobs/task-errors.ts';
 import { createVerifyTask } from './checks/verify-task.ts';
@@ -81,6 +83,8 @@ export interface ReleasesOptions {
   readonly signingKeys: () => readonly SigningKey[];
   /** The settings that apply now; they can change while the daemon runs. */
   readonly configuration: () => ReleasesConfiguration;
+  /** When a sync that is not queued yet is planned, Unix seconds; `null` when none is. */
+  readonly plannedSyncAt: () => number | null;
   readonly failpoints: Failpoints;
   readonly bootId: string;
   readonly version: string;
@@ -131,7 +135,11 @@ export function createReleases(options: ReleasesOptions): Releases {
   });
   return {
     jobs: createJobs(options, rooms, recovery),
-    reports: createReleaseReports({ releases, attestor }),
+    reports: createReleaseReports({
+      releases,
+      attestor,
+      syncState: () => syncStateOf(engine.historyOf(SYNC_JOB.kind), options.plannedSyncAt()),
+    }),
     actions: createReleaseActions({
       engine,
       releases,

@@ -6,6 +6,7 @@ import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import type { Attestor } from './attest/attestor.ts';
 import type { ReleaseRepository } from './records/release-repository.ts';
 import type { ReleaseRow } from './records/release-row.ts';
+import type { SyncState } from './sync/sync-state.ts';
 import { isStale } from './records/retention-rules.ts';
 
 /** Maximum number of releases in one list. */
@@ -19,6 +20,7 @@ type ListReport = ReportBodyOf<'release.list'>;
 export interface ReleaseReportDependencies {
   readonly releases: ReleaseRepository;
   readonly attestor: Pick<Attestor, 'attested'>;
+  readonly syncState: () => SyncState;
 }
 
 /** The reports `release.status` and `release.list`. Times are Unix seconds. */
@@ -29,7 +31,7 @@ export function createReleaseReports(deps: ReleaseReportDependencies): readonly 
   ];
 }
 
-function statusReport({ releases, attestor }: ReleaseReportDependencies): StatusReport {
+function statusReport({ releases, attestor, syncState }: ReleaseReportDependencies): StatusReport {
   const official = releases.current('official');
   const localized = releases.current('localized');
   const statement = attestor.attested();
@@ -50,6 +52,7 @@ function statusReport({ releases, attestor }: ReleaseReportDependencies): Status
               retained: statement.retained.map((release) => release.release_id),
             },
           },
+    sync: syncState(),
   };
 }
 

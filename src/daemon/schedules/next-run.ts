@@ -35,6 +35,11 @@ export function afterOverlap(schedule: Schedule, now: number): Schedule {
   return advanced({ ...schedule, skipped_overlap: schedule.skipped_overlap + 1 }, now);
 }
 
+/** The schedule after a slot in which another schedule replaced it. */
+export function afterReplacedSlot(schedule: Schedule, now: number): Schedule {
+  return advanced(schedule, now);
+}
+
 /** The schedule after requested runs: they are counted, but the next run keeps its time. */
 export function afterRequestedRuns(schedule: Schedule, runs: readonly RunRecord[], now: number): Schedule {
   return counted(schedule, runs, now);

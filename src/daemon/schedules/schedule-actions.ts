@@ -9,8 +9,9 @@ import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { TaskResult } from '../tasks/task.ts';
 import { runsLeft } from './next-run.ts';
 import { changedSchedule, newSchedule } from './schedule-changes.ts';
-import type { ScheduleRepository } from './schedule-repository.ts';
+import { reportedSchedule, type ScheduleRepository } from './schedule-repository.ts';
 import type { ScheduleRuns } from './schedule-runs.ts';
+import { settingOf } from './configured-schedules.ts';
 import { MAX_SCHEDULES, type Schedule } from './schedule.ts';
 import { scheduledCall } from './scheduled-call.ts';
 
@@ -25,6 +26,8 @@ export interface ScheduleActionOptions {
   readonly onChanged: () => void;
 }
 
+/** The fields of an update that a configured schedule accepts. */
+const FREE_FIELDS: ReadonlySet<string> = new Set(['id', 'enabled', 'reviewer', 'reason']);
 /** Maximum number of schedules in one run of a group. */
 const GROUP_RUNS_MAX = 100;
 
@@ -62,21 +65,23 @@ function addSchedule(options: ScheduleActionOptions, body: BodyOf<'schedule-add'
     throw new ServiceError('invalid_request', `there are already ${MAX_SCHEDULES} schedules: remove some`);
   }
   repository.insert(schedule);
-  return { schedule };
+  return { schedule: reportedSchedule(schedule, repository) };
 }
 
 function updateSchedule(options: ScheduleActionOptions, body: BodyOf<'schedule-update'>): TaskResult {
   const { repository, engine, clock } = options;
   const before = known(repository, body.id);
+  if (Object.keys(body).some((field) => !FREE_FIELDS.has(field))) refuseConfigured(before);
   const schedule = changedSchedule(before, body, unixSeconds(clock));
   // A schedule that this daemon cannot run may still be disabled or get another time.
   if (!isSameTarget(before, schedule)) scheduledCall(schedule, engine.jobs);
   repository.update(schedule);
-  return { schedule };
+  return { schedule: reportedSchedule(schedule, repository) };
 }
 
 function removeSchedule({ repository }: ScheduleActionOptions, body: BodyOf<'schedule-remove'>): TaskResult {
   const schedule = known(repository, body.id);
+  refuseConfigured(schedule);
   repository.remove(schedule.id);
   return { id: schedule.id };
 }
@@ -93,6 +98,15 @@ function runSchedules({ repository, runs }: ScheduleActionOptions, body: BodyOf<
     return { id: schedule.id, task_ids: runs.request(schedule, most) };
   });
   return { schedules: started, task_ids: started.flatMap(({ task_ids }) => task_ids) };
+}
+
+/** Refuses a change that the next start or reload would undo. */
+function refuseConfigured({ id, origin }: Schedule): void {
+  if (origin !== 'configured') return;
+  throw new ServiceError(
+    'schedule_configured',
+    `the schedule "${id}" comes from the configuration: change ${settingOf(id)} and reload, or only disable it until then`,
+  );
 }
 
 function known(repository: ScheduleRepository, id: string): Schedule {

@@ -1,4 +1,8 @@
 import type { BodyOf } from '../../contract/actions/body-of.ts';
+import {
+  CONFIGURED_SCHEDULE_PREFIX,
+  CONTROLLER_SCHEDULE_PREFIX,
+} from '../../contract/schemas/schedule-ids.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { nextSlot, runsLeft } from './next-run.ts';
 import type { Schedule } from './schedule.ts';
@@ -19,13 +23,20 @@ type Timing = Pick<
  *
  * @param id used when the body has none
  * @param now Unix seconds
- * @throws ServiceError `invalid_request` for a time or interval that is too large
+ * @throws ServiceError `invalid_request` for a time or interval that is too large, and for a reserved id
  */
 export function newSchedule(body: BodyOf<'schedule-add'>, id: string, now: number): Schedule {
+  if (body.id?.startsWith(CONFIGURED_SCHEDULE_PREFIX) === true) {
+    throw invalid(
+      'id',
+      `must not begin with ${CONFIGURED_SCHEDULE_PREFIX}: it names schedules of the configuration`,
+    );
+  }
   const every = bounded(body, 'every_seconds', LONGEST_SECONDS);
   return {
     id: body.id ?? id,
     group: body.group,
+    origin: body.id?.startsWith(CONTROLLER_SCHEDULE_PREFIX) === true ? 'controller' : 'manual',
     action: body.action,
     args: body.args ?? [],
     enabled: body.enabled ?? true,

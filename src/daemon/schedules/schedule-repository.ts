@@ -1,6 +1,6 @@
-import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
+import type { ScheduleGroup, ScheduleOrigin } from '../../contract/schemas/vocabulary.ts';
 import type { Database } from '../database/sqlite-database.ts';
-import type { Schedule } from './schedule.ts';
+import type { ReportedSchedule, Schedule } from './schedule.ts';
 
 /** Selects the schedules of a list; `null` matches all. */
 export interface ScheduleFilter {
@@ -24,6 +24,14 @@ export interface ScheduleRepository {
   due(now: number): readonly string[];
   /** When the next enabled schedule is due, Unix seconds. */
   nextDue(): number | null;
+  /** When the next enabled schedule of this action that is not replaced is due, Unix seconds. */
+  nextDueOf(action: string): number | null;
+  /**
+   * The id of the schedule of a ReleaseChannel that replaces a configured one, or `null`. It has the same action; for
+   * `verify` also the same arguments, because each channel is verified by a schedule of its own. A disabled one replaces
+   * the configured schedule as well, except for `verify`: without verification a release is soon no longer attested.
+   */
+  replacementOf(schedule: Schedule): string | null;
   /** Records how the task of a schedule's last run ended. */
   recordStatus(taskId: string, status: string): void;
   /** Updates the status of every last run from the tasks that are still kept. */
@@ -33,6 +41,7 @@ export interface ScheduleRepository {
 interface ScheduleRecord {
   readonly id: string;
   readonly group: ScheduleGroup;
+  readonly origin: ScheduleOrigin;
   readonly action: string;
   readonly args_json: string;
   readonly enabled: number;
@@ -47,6 +56,11 @@ interface ScheduleRecord {
   readonly exhausted: number;
 }
 
+/** Selects the schedule that replaces the configured schedule `own`; see `replacementOf`. */
+const REPLACEMENT = `SELECT other.id FROM schedule AS other
+  WHERE other.origin = 'controller' AND other.action = own.action
+    AND (own.action <> 'verify' OR (other.enabled = 1 AND other.args_json = own.args_json)) LIMIT 1`;
+
 /** Creates the repository; every statement is compiled once. */
 export function createScheduleRepository(database: Pick<Database, 'prepare'>): ScheduleRepository {
   const get = database.prepare('SELECT * FROM schedule WHERE id = :id');
@@ -56,13 +70,13 @@ export function createScheduleRepository(database: Pick<Database, 'prepare'>): S
   );
   const count = database.prepare('SELECT count(*) AS count FROM schedule');
   const insert = database.prepare(
-    `INSERT INTO schedule (id, "group", action, args_json, enabled, next_run, every_seconds, max_runs, run_count,
+    `INSERT INTO schedule (id, "group", origin, action, args_json, enabled, next_run, every_seconds, max_runs, run_count,
        last_run, last_task_id, last_status, skipped_overlap, exhausted)
-     VALUES (:id, :group, :action, :args_json, :enabled, :next_run, :every_seconds, :max_runs, :run_count,
+     VALUES (:id, :group, :origin, :action, :args_json, :enabled, :next_run, :every_seconds, :max_runs, :run_count,
        :last_run, :last_task_id, :last_status, :skipped_overlap, :exhausted)`,
   );
   const update = database.prepare(
-    `UPDATE schedule SET "group" = :group, action = :action, args_json = :args_json, enabled = :enabled,
+    `UPDATE schedule SET "group" = :group, origin = :origin, action = :action, args_json = :args_json, enabled = :enabled,
        next_run = :next_run, every_seconds = :every_seconds, max_runs = :max_runs, run_count = :run_count,
        last_run = :last_run, last_task_id = :last_task_id, last_status = :last_status,
        skipped_overlap = :skipped_overlap, exhausted = :exhausted WHERE id = :id`,
@@ -72,6 +86,13 @@ export function createScheduleRepository(database: Pick<Database, 'prepare'>): S
     'SELECT id FROM schedule WHERE enabled = 1 AND next_run <= :now ORDER BY next_run, id',
   );
   const nextDue = database.prepare('SELECT min(next_run) AS next_run FROM schedule WHERE enabled = 1');
+  const nextDueOf = database.prepare(
+    `SELECT min(next_run) AS next_run FROM schedule AS own WHERE enabled = 1 AND action = :action
+       AND NOT (origin = 'configured' AND EXISTS (${REPLACEMENT}))`,
+  );
+  const replacementOf = database.prepare(
+    `SELECT (${REPLACEMENT}) AS id FROM schedule AS own WHERE id = :id AND origin = 'configured'`,
+  );
   const recordStatus = database.prepare(
     'UPDATE schedule SET last_status = :status WHERE last_task_id = :task_id',
   );
@@ -100,6 +121,9 @@ export function createScheduleRepository(database: Pick<Database, 'prepare'>): S
     remove: (id) => remove.run({ id }).changes > 0,
     due: (now) => (due.all({ now }) as unknown as Array<{ id: string }>).map(({ id }) => id),
     nextDue: () => (nextDue.get() as { next_run: number | null } | undefined)?.next_run ?? null,
+    nextDueOf: (action) =>
+      (nextDueOf.get({ action }) as { next_run: number | null } | undefined)?.next_run ?? null,
+    replacementOf: ({ id }) => (replacementOf.get({ id }) as { id: string | null } | undefined)?.id ?? null,
     recordStatus: (taskId, status) => {
       recordStatus.run({ task_id: taskId, status });
     },
@@ -113,6 +137,7 @@ function scheduleOf(record: ScheduleRecord): Schedule {
   return {
     id: record.id,
     group: record.group,
+    origin: record.origin,
     action: record.action,
     args: JSON.parse(record.args_json) as string[],
     enabled: record.enabled === 1,
@@ -132,6 +157,7 @@ function parametersOf(schedule: Schedule): Record<string, string | number | null
   return {
     id: schedule.id,
     group: schedule.group,
+    origin: schedule.origin,
     action: schedule.action,
     args_json: JSON.stringify(schedule.args),
     enabled: Number(schedule.enabled),
@@ -145,4 +171,12 @@ function parametersOf(schedule: Schedule): Record<string, string | number | null
     skipped_overlap: schedule.skipped_overlap,
     exhausted: Number(schedule.exhausted),
   };
+}
+
+/** Adds to a schedule what replaces it. */
+export function reportedSchedule(
+  schedule: Schedule,
+  repository: Pick<ScheduleRepository, 'replacementOf'>,
+): ReportedSchedule {
+  return { ...schedule, replaced_by: repository.replacementOf(schedule) };
 }

@@ -4,7 +4,14 @@ import type { Failpoints } from '../../platform/files/failpoints.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
-import { afterOverlap, afterRequestedRuns, afterRun, isDue, type RunRecord } from './next-run.ts';
+import {
+  afterOverlap,
+  afterReplacedSlot,
+  afterRequestedRuns,
+  afterRun,
+  isDue,
+  type RunRecord,
+} from './next-run.ts';
 import type { ScheduleRepository } from './schedule-repository.ts';
 import type { Schedule } from './schedule.ts';
 import { scheduledCall } from './scheduled-call.ts';
@@ -25,7 +32,8 @@ export const TASK_QUEUED_FAILPOINT = 'schedule.task.queued';
 export interface ScheduleRuns {
   /**
    * Runs the due slot of a schedule, exactly once even if called repeatedly: one transaction queues the task and
-   * advances the schedule. A run is skipped while the previous one is still active; a run that cannot be queued counts
+   * advances the schedule. A run is skipped while the previous one is still active, and while the schedule of a
+   * ReleaseChannel replaces this one; a run that cannot be queued counts
    * as failed.
    */
   fire(id: string): void;
@@ -77,6 +85,10 @@ export function createScheduleRuns(options: ScheduleRunOptions): ScheduleRuns {
         const schedule = repository.get(id);
         const now = unixSeconds(clock);
         if (schedule === null || !isDue(schedule, now)) return;
+        if (repository.replacementOf(schedule) !== null) {
+          repository.update(afterReplacedSlot(schedule, now));
+          return;
+        }
         if (isActive(schedule)) {
           logger.warn({ schedule_id: id }, 'a run was skipped: the previous one is still active');
           repository.update(afterOverlap(schedule, now));

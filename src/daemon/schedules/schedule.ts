@@ -1,9 +1,10 @@
-import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
+import type { ScheduleGroup, ScheduleOrigin } from '../../contract/schemas/vocabulary.ts';
 
 /** A schedule as it is stored and reported. */
 export interface Schedule {
   readonly id: string;
   readonly group: ScheduleGroup;
+  readonly origin: ScheduleOrigin;
   readonly action: string;
   /** `key=value` pairs for the arguments of the job that `action` names. */
   readonly args: readonly string[];
@@ -22,6 +23,12 @@ export interface Schedule {
   readonly skipped_overlap: number;
   /** Whether `max_runs` is reached. */
   readonly exhausted: boolean;
+}
+
+/** A schedule as reports and actions answer with it. */
+export interface ReportedSchedule extends Schedule {
+  /** The schedule of a ReleaseChannel that replaces this configured one, or `null`. */
+  readonly replaced_by: string | null;
 }
 
 /** Maximum number of schedules of one daemon. */

@@ -6,9 +6,14 @@ import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
+import { applyConfiguredSchedules, type ScheduleIntervals } from './configured-schedules.ts';
 import { createScheduleActions } from './schedule-actions.ts';
 import { scheduleCheck } from './schedule-check.ts';
-import { createScheduleRepository, type ScheduleRepository } from './schedule-repository.ts';
+import {
+  createScheduleRepository,
+  reportedSchedule,
+  type ScheduleRepository,
+} from './schedule-repository.ts';
 import { createScheduleRuns } from './schedule-runs.ts';
 import { createScheduleTimer } from './schedule-timer.ts';
 
@@ -17,6 +22,8 @@ export interface SchedulesOptions {
   readonly database: Database;
   readonly engine: TaskEngine;
   readonly clock: Clock;
+  /** In [0, 1); spreads the phases of configured schedules. */
+  readonly random: () => number;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
   readonly createId: () => string;
@@ -27,6 +34,10 @@ export interface Schedules {
   readonly actions: readonly DefinedAction[];
   readonly reports: readonly DefinedReport[];
   readonly check: DoctorCheck;
+  /** Makes the configured schedules follow these intervals. @throws DatabaseError; then nothing was changed */
+  configure(intervals: ScheduleIntervals): void;
+  /** When the next enabled schedule of this action is due, Unix seconds. */
+  nextRunOf(action: string): number | null;
   /** Starts to run due schedules; call it after the engine has recovered. */
   start(): void;
   stop(): Promise<void>;
@@ -45,6 +56,11 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     actions: createScheduleActions({ ...options, repository, runs, onChanged: () => timer.wake() }),
     reports: [createListReport(repository, engine)],
     check: scheduleCheck(repository, clock),
+    configure: (intervals) => {
+      applyConfiguredSchedules(intervals, { ...options, repository });
+      timer.wake();
+    },
+    nextRunOf: (action) => repository.nextDueOf(action),
     start: () => {
       // Covers tasks that ended just before an earlier process died.
       repository.refreshStatuses();
@@ -58,7 +74,7 @@ function createListReport(repository: ScheduleRepository, engine: Pick<TaskEngin
   return defineReport('schedule.list', ({ id = null, group = null, enabled = null }) => {
     const items = repository.list({ id, group, enabled }).map((schedule) => {
       const last = schedule.last_task_id === null ? null : engine.get(schedule.last_task_id);
-      return { ...schedule, last_status: last?.status ?? schedule.last_status };
+      return { ...reportedSchedule(schedule, repository), last_status: last?.status ?? schedule.last_status };
     });
     return { total: items.length, items };
   });

@@ -14,6 +14,18 @@ function isLoopbackAddress(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
+/** Shortest {@link verifyIntervalSeconds}: a quarter of the shortest `attestation.maxVerifyAgeSeconds`. */
+const VERIFY_INTERVAL_MIN = 15;
+
+/** An interval in seconds, or 0 for none. */
+function intervalOrNone(least: number) {
+  return z
+    .int()
+    .min(0)
+    .max(YEAR_SECONDS)
+    .refine((seconds) => seconds === 0 || seconds >= least, `must be 0, or at least ${least}`);
+}
+
 const filePath = z.string().min(1).max(4096);
 
 const listen = z
@@ -85,6 +97,9 @@ const retention = z
       .max(YEAR_SECONDS)
       .default(DAY_SECONDS)
       .describe('Objects younger than this are never removed.'),
+    cleanupIntervalSeconds: intervalOrNone(60)
+      .default(DAY_SECONDS)
+      .describe('Time between two cleanups; 0: none are scheduled.'),
   })
   .prefault({})
   .describe('Retention of releases.');
@@ -122,6 +137,9 @@ export const daemonConfigurationSchema = z
     sync: z
       .strictObject({
         onStart: z.boolean().default(true).describe('Whether a sync is queued when the daemon starts.'),
+        intervalSeconds: intervalOrNone(30)
+          .default(900)
+          .describe('Time between two syncs; 0: none are scheduled. Each daemon starts at a random phase.'),
       })
       .prefault({})
       .describe('Fetching of releases.'),
@@ -133,6 +151,14 @@ export const daemonConfigurationSchema = z
           .max(32)
           .default(2)
           .describe('Objects that a verification reads concurrently.'),
+        intervalSeconds: z
+          .int()
+          .min(VERIFY_INTERVAL_MIN)
+          .max(YEAR_SECONDS)
+          .optional()
+          .describe(
+            'Time between two full verifications of each current release; at most half of attestation.maxVerifyAgeSeconds. Absent: a day, or a quarter of attestation.maxVerifyAgeSeconds when that is shorter.',
+          ),
       })
       .prefault({})
       .describe('Verification of releases.'),
@@ -153,7 +179,7 @@ export const daemonConfigurationSchema = z
       .default(false)
       .describe('Whether a supervisor restarts the daemon when it exits; allows the restart action.'),
   })
-  .superRefine(({ snapshot, data }, context) => {
+  .superRefine(({ snapshot, data, verify, attestation: { maxVerifyAgeSeconds } }, context) => {
     const inside = relative(resolve(snapshot.root), resolve(data.dir));
     if (inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)) {
       context.addIssue({
@@ -162,8 +188,24 @@ export const daemonConfigurationSchema = z
         message: 'must not lie in snapshot.root: databases do not belong on the volume that the server reads',
       });
     }
+    const longest = Math.floor(maxVerifyAgeSeconds / 2);
+    if (verify.intervalSeconds !== undefined && verify.intervalSeconds > longest) {
+      context.addIssue({
+        code: 'custom',
+        path: ['verify', 'intervalSeconds'],
+        message: `must be at most ${longest}, half of attestation.maxVerifyAgeSeconds: a release that is not verified in time is no longer attested`,
+      });
+    }
   })
   .describe('Configuration of slipway-daemon.');
 
 /** The parsed configuration of the daemon. */
 export type DaemonConfiguration = z.output<typeof daemonConfigurationSchema>;
+
+/** Seconds between two verifications: the configured ones, or a default well below the maximum age. */
+export function verifyIntervalSeconds({
+  verify,
+  attestation: { maxVerifyAgeSeconds },
+}: Pick<DaemonConfiguration, 'verify' | 'attestation'>): number {
+  return verify.intervalSeconds ?? Math.min(DAY_SECONDS, Math.floor(maxVerifyAgeSeconds / 4));
+}

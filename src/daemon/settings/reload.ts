@@ -6,6 +6,7 @@ import type { Attestor } from '../releases/attest/attestor.ts';
 import type { TaskResult } from '../tasks/task.ts';
 import type { UpstreamConfiguration } from '../upstream/upstream-config.ts';
 import type { OwnedUpstream, ReplaceableUpstream } from '../upstream/adapters/upstream-source.ts';
+import type { DaemonConfiguration } from './config.ts';
 import type { DaemonSettings, LoadedSettings, SettingsHolder, SettingsLoader } from './daemon-settings.ts';
 import { compareSettings } from './settings-changes.ts';
 
@@ -16,6 +17,8 @@ export interface ReloadOptions {
   /** Connects to the upstream of a configuration; `null` for none. Throws when it names what does not exist. */
   readonly connect: (configuration: UpstreamConfiguration) => OwnedUpstream | null;
   readonly attestor: Pick<Attestor, 'issue' | 'reschedule'>;
+  /** Makes the configured schedules follow a configuration. */
+  readonly configureSchedules: (configuration: DaemonConfiguration) => void;
   readonly logger: Logger;
 }
 
@@ -47,11 +50,12 @@ export function createReload(deps: ReloadOptions): () => Promise<TaskResult> {
     if (upstreamChanged) upstream.replace(connected.value);
     logger.level = effective.log.level;
     for (const warning of loaded.value.warnings) logger.warn(warning);
+    const warnings = [...loaded.value.warnings];
+    configureSchedules(deps, effective, warnings);
     const keys = compareKeys(before, loaded.value);
     const attest =
       keys.added.length + keys.removed.length > 0 ||
       changed.some((name) => ATTESTED_SECTIONS.some((section) => name.startsWith(section)));
-    const warnings = [...loaded.value.warnings];
     const version = attest ? await reattest(deps, warnings) : null;
     if (attest) attestor.reschedule();
     logger.info(
@@ -66,6 +70,23 @@ export function createReload(deps: ReloadOptions): () => Promise<TaskResult> {
       warnings,
     };
   };
+}
+
+/** A failure does not undo the reload: the next reload or start tries again. */
+function configureSchedules(
+  deps: ReloadOptions,
+  configuration: DaemonConfiguration,
+  warnings: string[],
+): void {
+  try {
+    deps.configureSchedules(configuration);
+  } catch (error) {
+    deps.logger.error(
+      { err: error },
+      'the new settings are in effect, but the schedules could not be changed',
+    );
+    warnings.push('the schedules could not be changed; reload again');
+  }
 }
 
 /** Attests with the new settings. A failure does not undo the reload: the renewal tries again. */

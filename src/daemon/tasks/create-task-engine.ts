@@ -89,6 +89,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     list: (limit) => repository.list(limit).map((task) => withProgress(runner, task)),
     logs: (taskId) => (repository.get(taskId) === null ? null : log.read(taskId)),
     counts: () => repository.counts(),
+    historyOf: (kind) => repository.historyOf(kind),
     isScheduleActive: (scheduleId) => repository.isScheduleActive(scheduleId),
     onFinished,
     recover,

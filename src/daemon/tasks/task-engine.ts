@@ -1,4 +1,5 @@
 import type { JobRegistry } from './job-registry.ts';
+import type { KindHistory } from './task-reads.ts';
 import type { TaskResult, TaskStatus, InlineSubmission, Task, TaskSubmission, AcceptedTask } from './task.ts';
 
 /** One line of a task's log. */
@@ -49,6 +50,8 @@ export interface TaskEngine {
   /** The log of a task, or `null` when the task does not exist. */
   logs(taskId: string): TaskLogPage | null;
   counts(): Readonly<Record<TaskStatus, number>>;
+  /** How the tasks of this kind went, and what is queued. */
+  historyOf(kind: string): KindHistory;
   /** Whether a task submitted with this `scheduleId` has not ended. */
   isScheduleActive(scheduleId: string): boolean;
   /** The listener is called after every task that reached a terminal state. */

@@ -3,6 +3,16 @@ import type { Database } from '../database/sqlite-database.ts';
 import { taskOf, type StoredTask } from './stored-task.ts';
 import type { TaskStatus, Task, TaskLane } from './task.ts';
 
+/** How the tasks of one kind went, and what is planned. */
+export interface KindHistory {
+  /** The task that ended last. */
+  readonly last: Task | null;
+  /** Failed tasks since the last success. */
+  readonly consecutiveFailures: number;
+  /** When the next queued task may start, Unix seconds. */
+  readonly nextRunAt: number | null;
+}
+
 /** Reads of the task table. */
 export interface TaskReads {
   get(taskId: string): Task | null;
@@ -21,6 +31,7 @@ export interface TaskReads {
   leftRunning(bootId: string): readonly StoredTask[];
   /** Whether a task of this schedule is queued, running or asked to stop. */
   isScheduleActive(scheduleId: string): boolean;
+  historyOf(kind: string): KindHistory;
   /** Every queued task, oldest first. */
   waiting(): ReadonlyArray<{ readonly task_id: string; readonly kind: string }>;
 }
@@ -46,6 +57,7 @@ export function createTaskReads(database: Database): TaskReads {
   const activeOfSchedule = database.prepare(
     `SELECT 1 FROM task WHERE schedule_id = :schedule_id AND status IN ('queued', 'running', 'cancelling') LIMIT 1`,
   );
+  const historyOf = createHistoryRead(database);
   const waiting = database.prepare(`SELECT task_id, kind FROM task WHERE status = 'queued' ORDER BY seq`);
   return {
     get: (taskId) => taskOrNull(get.get({ task_id: taskId })),
@@ -73,7 +85,30 @@ export function createTaskReads(database: Database): TaskReads {
     },
     leftRunning: (bootId) => leftRunning.all({ boot_id: bootId }) as unknown as StoredTask[],
     isScheduleActive: (scheduleId) => activeOfSchedule.get({ schedule_id: scheduleId }) !== undefined,
+    historyOf,
     waiting: () => waiting.all() as unknown as Array<{ task_id: string; kind: string }>,
+  };
+}
+
+function createHistoryRead(database: Database): TaskReads['historyOf'] {
+  const last = database.prepare(
+    `SELECT * FROM task WHERE kind = :kind AND status IN ('succeeded', 'failed', 'cancelled')
+     ORDER BY finished_at DESC, seq DESC LIMIT 1`,
+  );
+  const failures = database.prepare(
+    `SELECT count(*) AS count FROM task WHERE kind = :kind AND status = 'failed'
+     AND seq > coalesce((SELECT max(seq) FROM task WHERE kind = :kind AND status = 'succeeded'), 0)`,
+  );
+  const next = database.prepare(
+    `SELECT min(run_at_ms) AS run_at_ms FROM task WHERE kind = :kind AND status = 'queued'`,
+  );
+  return (kind) => {
+    const runAtMs = next.get({ kind })?.['run_at_ms'] ?? null;
+    return {
+      last: taskOrNull(last.get({ kind })),
+      consecutiveFailures: Number(failures.get({ kind })?.['count'] ?? 0),
+      nextRunAt: runAtMs === null ? null : Math.floor(Number(runAtMs) / 1000),
+    };
   };
 }
 

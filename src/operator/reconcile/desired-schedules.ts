@@ -2,6 +2,7 @@ import { durationSeconds } from '../../contract/crd/duration.ts';
 import type { ReleaseChannelSpec } from '../../contract/crd/release-channel.ts';
 import type { ControlAction } from '../../contract/actions/actions.ts';
 import type { ControlBody } from '../../contract/actions/control-body.ts';
+import { CONTROLLER_SCHEDULE_PREFIX } from '../../contract/schemas/schedule-ids.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { ReportedSchedule } from '../pods/server-client.ts';
 
@@ -26,6 +27,8 @@ type Purpose = (typeof PURPOSES)[number];
 /** All of them concern resources. */
 const GROUP = 'res';
 const CLEANUP_SECONDS = 86_400;
+/** Interval of a disabled schedule that only holds back the daemon's configured one. */
+const HELD_SECONDS = 86_400;
 
 /** Every schedule id that an object can own; unique to it by namespace and name. */
 export function scheduleIds(channel: Pick<ReleaseChannel, 'namespace' | 'name'>): readonly string[] {
@@ -33,7 +36,9 @@ export function scheduleIds(channel: Pick<ReleaseChannel, 'namespace' | 'name'>)
 }
 
 /**
- * The schedules that a spec asks for.
+ * The schedules that a spec asks for. While a schedule of an object exists, the daemon does not run its own configured
+ * one with the same action. So a disabled sync or cleanup is wanted even without an interval in the spec when nothing
+ * must be fetched or deleted. A disabled verification does not hold back the configured one.
  *
  * @param holdSync whether syncing is paused, because it would replace the pinned release
  */
@@ -45,8 +50,15 @@ export function desiredSchedules(
   const enabled = !spec.suspend;
   const wanted: Partial<Record<Purpose, Omit<DesiredSchedule, 'id'>>> = {};
   const syncSeconds = secondsOf(spec.sync);
-  if (syncSeconds !== null) {
-    wanted.sync = { action: 'sync', args: [], everySeconds: syncSeconds, enabled: enabled && !holdSync };
+  const isOfficial = spec.channel === 'official';
+  const held = isOfficial && spec.suspend;
+  if (syncSeconds !== null || held || (isOfficial && holdSync)) {
+    wanted.sync = {
+      action: 'sync',
+      args: [],
+      everySeconds: syncSeconds ?? HELD_SECONDS,
+      enabled: enabled && !holdSync,
+    };
   }
   const verifySeconds = secondsOf(spec.verify);
   if (verifySeconds !== null) {
@@ -56,6 +68,8 @@ export function desiredSchedules(
   if (spec.retention !== undefined) {
     const args = [`count=${spec.retention.keep}`];
     wanted.cleanup = { action: 'release-cleanup', args, everySeconds: CLEANUP_SECONDS, enabled };
+  } else if (held) {
+    wanted.cleanup = { action: 'release-cleanup', args: [], everySeconds: HELD_SECONDS, enabled: false };
   }
   return PURPOSES.flatMap((purpose) => {
     const schedule = wanted[purpose];
@@ -111,7 +125,7 @@ function scheduleId(
   { namespace, name }: Pick<ReleaseChannel, 'namespace' | 'name'>,
   purpose: Purpose,
 ): string {
-  return `relch:${namespace}:${name}:${purpose}`;
+  return `${CONTROLLER_SCHEDULE_PREFIX}${namespace}:${name}:${purpose}`;
 }
 
 function secondsOf(part: ReleaseChannelSpec['sync']): number | null {

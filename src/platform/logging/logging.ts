@@ -1,5 +1,5 @@
 import { pino, stdSerializers, stdTimeFunctions, type Logger } from 'pino';
-import { createLogOutput } from './log-output.ts';
+import { createLogOutput, type LogOutput } from './log-output.ts';
 
 export type { Logger };
 
@@ -57,13 +57,21 @@ export function createLogger(options: LoggerOptions): Logger {
       serializers: { err: stdSerializers.err, error: stdSerializers.err },
       redact: { paths: REDACTED, censor: '[redacted]' },
     },
-    options.destination ??
-      createLogOutput({
-        fd: 1,
-        maxWaitingBytes: MAX_WAITING_BYTES,
-        ...(options.sharesOutput === true ? { maxWriteBytes: PIPE_BUF } : {}),
-      }),
+    options.destination ?? standardOutput(options.sharesOutput === true),
   );
+}
+
+/**
+ * Standard output as a destination, written in the background.
+ *
+ * @param sharesOutput whether other processes write to it; each line then stays in one piece
+ */
+export function standardOutput(sharesOutput: boolean): LogOutput {
+  return createLogOutput({
+    fd: 1,
+    maxWaitingBytes: MAX_WAITING_BYTES,
+    ...(sharesOutput ? { maxWriteBytes: PIPE_BUF } : {}),
+  });
 }
 
 /** A logger that writes nothing. */

@@ -1,4 +1,4 @@
-import { backoffMs } from '../../platform/process/backoff.ts';
+import { restartBackoff } from '../../platform/process/restart-backoff.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { ServerConfiguration } from '../config/config.ts';
@@ -53,8 +53,6 @@ export interface Supervisor {
 
 /** Waits before a worker that died is started again. */
 const RESTART = { baseMs: 500, capMs: 30_000 } as const;
-/** Milliseconds that a worker must live so that its end does not count as a failure in a row. */
-const STEADY_MS = 60_000;
 /** Milliseconds between two liveness checks of a worker, and how many it may leave unanswered. */
 const PING_MS = 5_000;
 const MAX_UNANSWERED = 6;
@@ -184,8 +182,9 @@ async function backOff(
   signal: AbortSignal,
 ): Promise<void> {
   const lived = clock.monotonic() - slot.startedAt;
-  slot.failures = lived >= STEADY_MS ? 1 : slot.failures + 1;
-  await pause(clock, backoffMs(slot.failures, RESTART, random(), null), signal);
+  const { failures, waitMs } = restartBackoff(slot.failures, lived, RESTART, random());
+  slot.failures = failures;
+  await pause(clock, waitMs, signal);
 }
 
 interface StartedWorkers {

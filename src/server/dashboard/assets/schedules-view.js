@@ -10,6 +10,9 @@ import { actionButton, reportFeed } from './view.js';
 /** @import { View } from './view.js' */
 /** @import { Report, Schedule } from './wire.d.ts' */
 
+/** @type {Record<Schedule['origin'], string>} */
+const ORIGINS = { configured: 'configuration', manual: 'a person', controller: 'a ReleaseChannel' };
+
 /** @type {View} */
 export const schedulesView = {
   id: 'schedules',
@@ -28,6 +31,7 @@ export const schedulesView = {
             keyOf: ({ id }) => id,
             columns: [
               { head: 'Schedule', cell: ({ id }) => code(id) },
+              { head: 'From', cell: ({ origin }) => ORIGINS[origin] },
               { head: 'Runs', cell: what },
               { head: 'State', cell: state },
               { head: 'Next run', cell: (row) => time(app, asNumber(row.next_run_unix_seconds), 'never') },
@@ -55,8 +59,9 @@ function what({ action, args, group }) {
 }
 
 /** @param {Schedule} row */
-function state({ enabled, exhausted }) {
+function state({ enabled, exhausted, replaced_by: other }) {
   if (exhausted) return badge('quiet', 'Used up');
+  if (other !== null) return badge('quiet', `Replaced by ${other}`);
   return enabled ? badge('good', 'On') : badge('quiet', 'Off');
 }
 
@@ -105,6 +110,9 @@ function rowActions(app, row) {
       { about },
     ),
     actionButton(app, 'Edit', { action: 'schedule-update', fixed, initial, changesOnly: true }, { about }),
-    actionButton(app, 'Remove', { action: 'schedule-remove', fixed }, { class: 'danger', about }),
+    // The configuration would bring it back.
+    row.origin === 'configured'
+      ? null
+      : actionButton(app, 'Remove', { action: 'schedule-remove', fixed }, { class: 'danger', about }),
   ];
 }

@@ -39,6 +39,8 @@ export interface Script {
   /** Errors that methods of the writer fail with. */
   readonly broken: Map<string, NodeJS.ErrnoException>;
   freeBytes: number | null;
+  /** When a sync that is not queued is planned, Unix seconds. */
+  plannedSyncAt: number | null;
 }
 
 /** A daemon's release rooms with a real database, a real store and an upstream in memory. */
@@ -89,7 +91,7 @@ export async function createWorld(
   const root = join(directory, 'store');
   // The store compares its files' times with the clock.
   const clock = new FakeClock(Math.floor(Date.now() / 1000) * 1000);
-  const script: Script = { failAt: null, broken: new Map(), freeBytes: null };
+  const script: Script = { failAt: null, broken: new Map(), freeBytes: null, plannedSyncAt: null };
   const upstream = new ScriptedUpstream();
   const pool = createHashPool({ threads: 1 });
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
@@ -167,6 +169,7 @@ export async function createWorld(
       logger: createSilentLogger(),
       signingKeys: () => signingKeys,
       configuration: () => ({ ...CONFIGURATION, ...configuration }),
+      plannedSyncAt: () => script.plannedSyncAt,
       failpoints,
       bootId: `boot-${boot}`,
       version: '0.1.0-test',

@@ -16,6 +16,7 @@ function schedule(change: Partial<Schedule> = {}): Schedule {
   return {
     id: 'nightly',
     group: 'res',
+    origin: 'manual',
     action: 'sync',
     args: [],
     enabled: true,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { RETAINED_MAX_RELEASES } from '../../../../src/contract/formats/attestation-format.ts';
 import { CHANNELS } from '../../../../src/domain/release/channel.ts';
-import { daemonConfigurationSchema } from '../../../../src/daemon/settings/config.ts';
+import { scheduleIntervals } from '../../../../src/daemon/daemon-parts.ts';
+import { daemonConfigurationSchema, verifyIntervalSeconds } from '../../../../src/daemon/settings/config.ts';
 
 const MINIMUM = {
   snapshot: { root: '/srv/snapshot' },
@@ -48,6 +49,32 @@ describe('the configuration of the daemon', () => {
     ['/srv/..data', true],
   ])('keeps databases in %s: %s', (dir, allowed) => {
     expect(problems({ data: { dir } })).toEqual(allowed ? [] : ['data.dir']);
+  });
+
+  it('verifies well before a verification is too old', () => {
+    const interval = (over: object): number =>
+      verifyIntervalSeconds(daemonConfigurationSchema.parse({ ...MINIMUM, ...over }));
+    const attestation = { ...MINIMUM.attestation, maxVerifyAgeSeconds: 3600 };
+    expect(interval({})).toBe(86_400);
+    expect(interval({ attestation })).toBe(900);
+    expect(interval({ attestation, verify: { intervalSeconds: 1800 } })).toBe(1800);
+    expect(problems({ attestation, verify: { intervalSeconds: 1801 } })).toEqual(['verify.intervalSeconds']);
+    expect(problems({ verify: { intervalSeconds: 0 } })).toEqual(['verify.intervalSeconds']);
+  });
+
+  it('schedules syncs and cleanups unless their interval is 0', () => {
+    const intervals = (over: object) =>
+      scheduleIntervals(daemonConfigurationSchema.parse({ ...MINIMUM, ...over }));
+    const upstream = { kind: 'directory', directory: { path: '/srv/upstream' } };
+    expect(intervals({ upstream })).toEqual({
+      syncSeconds: 900,
+      verifySeconds: 86_400,
+      cleanupSeconds: 86_400,
+    });
+    expect(intervals({}).syncSeconds).toBeNull();
+    const none = { sync: { intervalSeconds: 0 }, retention: { cleanupIntervalSeconds: 0 } };
+    expect(intervals({ upstream, ...none })).toMatchObject({ syncSeconds: null, cleanupSeconds: null });
+    expect(problems({ sync: { intervalSeconds: 29 } })).toEqual(['sync.intervalSeconds']);
   });
 
   it('retains at most the number of releases that an attestation of both channels holds', () => {

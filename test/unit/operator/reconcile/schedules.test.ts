@@ -29,6 +29,8 @@ function reported(schedule: DesiredSchedule, changes: Partial<ReportedSchedule> 
   return {
     id: schedule.id,
     group: 'res',
+    origin: 'controller',
+    replaced_by: null,
     action: schedule.action,
     args: [...schedule.args],
     enabled: schedule.enabled,
@@ -70,6 +72,17 @@ describe('the schedules of a spec', () => {
   it('are disabled while it is suspended, and the sync while a pinned release is current', () => {
     expect(desired({ ...ALL, suspend: true }).map(({ enabled }) => enabled)).toEqual([false, false, false]);
     expect(desired(ALL, true).map(({ enabled }) => enabled)).toEqual([false, true, true]);
+  });
+
+  it('hold back the configured sync and cleanup of the daemon when the spec names no interval', () => {
+    const held = { args: [], everySeconds: 86_400, enabled: false };
+    const sync = { id: 'relch:ns:one:sync', action: 'sync', ...held };
+    expect(desired({}, true)).toEqual([sync]);
+    expect(desired({ suspend: true })).toEqual([
+      sync,
+      { id: 'relch:ns:one:cleanup', action: 'release-cleanup', ...held },
+    ]);
+    expect(desired({ channel: 'localized', suspend: true }, true)).toEqual([]);
   });
 
   it('have ids that no other object has', () => {

@@ -1,0 +1,36 @@
+import type { ReportBodyOf } from '../../../contract/reports/reports.ts';
+import type { KindHistory } from '../../tasks/task-reads.ts';
+import type { Task } from '../../tasks/task.ts';
+
+/** How fetching from upstream goes, as `release.status` reports it. */
+export type SyncState = ReportBodyOf<'release.status'>['sync'];
+
+/**
+ * Combines the history of the sync tasks with the plan.
+ *
+ * @param plannedAt when a sync that is not queued yet is planned, Unix seconds; `null` when none is
+ */
+export function syncStateOf(history: KindHistory, plannedAt: number | null): SyncState {
+  const planned = [history.nextRunAt, plannedAt].filter((at) => at !== null);
+  return {
+    last: history.last === null ? null : endOf(history.last),
+    next_at: planned.length === 0 ? null : Math.min(...planned),
+    consecutive_failures: history.consecutiveFailures,
+  };
+}
+
+function endOf(task: Task): SyncState['last'] {
+  const { task_id, status, finished_at: finishedAt } = task;
+  if (finishedAt === null) return null;
+  const end = { task_id, finished_at: finishedAt, result: null, code: null, message: null };
+  switch (status) {
+    case 'succeeded':
+      return { ...end, status, result: task.result?.['unchanged'] === true ? 'unchanged' : 'changed' };
+    case 'failed':
+      return { ...end, status, code: task.failure_code, message: task.failure_reason };
+    case 'cancelled':
+      return { ...end, status, message: task.cancel_reason };
+    default:
+      return null;
+  }
+}

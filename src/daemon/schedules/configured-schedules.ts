@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from 'node:util';
+import { CONFIGURED_SCHEDULE_PREFIX } from '../../contract/schemas/schedule-ids.ts';
+import { CHANNELS } from '../../domain/release/channel.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { Database } from '../database/sqlite-database.ts';
+import type { ScheduleRepository } from './schedule-repository.ts';
+import type { Schedule } from './schedule.ts';
+
+/** The intervals of the configuration, in seconds; `null` for no schedule. */
+export interface ScheduleIntervals {
+  readonly syncSeconds: number | null;
+  readonly verifySeconds: number | null;
+  readonly cleanupSeconds: number | null;
+}
+
+export interface ConfiguredSchedulesOptions {
+  readonly database: Pick<Database, 'transaction'>;
+  readonly repository: ScheduleRepository;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** The part of a schedule that the configuration decides. */
+type Wanted = Pick<Schedule, 'id' | 'action' | 'args'> & { readonly every_seconds: number };
+
+/** The settings by the ids of their schedules, without the prefix. */
+const SETTINGS: ReadonlyMap<string, string> = new Map([
+  ['sync', 'sync.intervalSeconds'],
+  ...CHANNELS.map((channel) => [`verify:${channel}`, 'verify.intervalSeconds'] as const),
+  ['cleanup', 'retention.cleanupIntervalSeconds'],
+]);
+
+/** The setting that a configured schedule follows. */
+export function settingOf(id: string): string {
+  return SETTINGS.get(id.slice(CONFIGURED_SCHEDULE_PREFIX.length)) ?? 'the configuration';
+}
+
+/**
+ * Makes the configured schedules equal to the configuration: adds, changes, enables and removes. A schedule whose
+ * interval stays the same keeps its next run. A new interval first runs at a random time in its second half: the daemons
+ * of several pods then do not contact upstream together, and the work that a start does itself is not repeated soon.
+ * Other schedules stay as they are.
+ *
+ * @throws DatabaseError; then nothing was changed
+ */
+export function applyConfiguredSchedules(
+  intervals: ScheduleIntervals,
+  { database, repository, clock, random, logger }: ConfiguredSchedulesOptions,
+): void {
+  const wanted = schedulesOf(intervals);
+  const firstRun = (every: number): number =>
+    unixSeconds(clock) + Math.ceil(every / 2) + Math.floor((random() * every) / 2);
+  const changed = database.transaction(() => {
+    const unwanted = repository
+      .list({ id: null, group: null, enabled: null })
+      .filter(({ id, origin }) => origin === 'configured' && !wanted.some((schedule) => schedule.id === id));
+    for (const { id } of unwanted) repository.remove(id);
+    const stale = wanted.filter((schedule) => {
+      const found = repository.get(schedule.id);
+      const next = firstRun(schedule.every_seconds);
+      if (found === null) {
+        repository.insert({ ...EMPTY, ...schedule, next_run_unix_seconds: next });
+        return true;
+      }
+      const after = followed(found, schedule, next);
+      repository.update(after);
+      return !isDeepStrictEqual(found, after);
+    });
+    return [...unwanted, ...stale].map(({ id }) => id);
+  });
+  if (changed.length > 0) logger.info({ schedules: changed }, 'schedules changed with the configuration');
+}
+
+function followed(found: Schedule, wanted: Wanted, next: number): Schedule {
+  const sameInterval = found.every_seconds === wanted.every_seconds && found.next_run_unix_seconds !== null;
+  return {
+    ...found,
+    ...wanted,
+    origin: 'configured',
+    group: EMPTY.group,
+    enabled: true,
+    max_runs: null,
+    exhausted: false,
+    next_run_unix_seconds: sameInterval ? found.next_run_unix_seconds : next,
+  };
+}
+
+function schedulesOf({ syncSeconds, verifySeconds, cleanupSeconds }: ScheduleIntervals): readonly Wanted[] {
+  const row = (
+    name: string,
+    action: string,
+    every: number | null,
+    args: readonly string[] = [],
+  ): readonly Wanted[] =>
+    every === null
+      ? []
+      : [{ id: `${CONFIGURED_SCHEDULE_PREFIX}${name}`, action, args, every_seconds: every }];
+  return [
+    ...row('sync', 'sync', syncSeconds),
+    ...CHANNELS.flatMap((channel) =>
+      row(`verify:${channel}`, 'verify', verifySeconds, [`channel=${channel}`]),
+    ),
+    ...row('cleanup', 'release-cleanup', cleanupSeconds),
+  ];
+}
+
+const EMPTY = {
+  group: 'res',
+  origin: 'configured',
+  enabled: true,
+  max_runs: null,
+  run_count: 0,
+  last_run_unix_seconds: null,
+  last_task_id: null,
+  last_status: null,
+  skipped_overlap: 0,
+  exhausted: false,
+} as const satisfies Partial<Schedule>;

@@ -1,0 +1,22 @@
+/** How an earlier process of the daemon ended. */
+export interface ProcessEnd {
+  /** Exit code; `null` when a signal ended the process. */
+  readonly code: number | null;
+  /** The signal that ended the process, or `null`. */
+  readonly signal: string | null;
+  /** Unix seconds. */
+  readonly at: number;
+  /** Seconds that the process lived. */
+  readonly lived_seconds: number;
+}
+
+/** The history of a supervised daemon: the processes before this one. */
+export interface Supervision {
+  /** How often the supervisor started the daemon again. */
+  readonly restarts: number;
+  /** The newest ends, oldest first. */
+  readonly ends: readonly ProcessEnd[];
+}
+
+/** The environment variable that holds the {@link Supervision} as JSON. */
+export const SUPERVISION_VARIABLE = 'DAEMON_SUPERVISION';

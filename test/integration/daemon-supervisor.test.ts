@@ -1,0 +1,111 @@
+import { writeFile } from 'node:fs/promises';
+import process from 'node:process';
+import { describe, expect, it } from 'vitest';
+import { startSlipway, type StartError } from '../support/process.ts';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { until } from '../support/until.ts';
+
+async function supervisedSystem(): Promise<TestSystem> {
+  const upstream = await temporaryDirectory();
+  await writeReleaseTree(upstream, { id: 'r1', files: sampleFiles() });
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    supervised: true,
+  });
+  await system.untilReady(true);
+  return system;
+}
+
+/** The boot of a daemon that is ready; `null` while none is. */
+async function bootOf(system: TestSystem): Promise<string | null> {
+  try {
+    if (!(await fetch(`${system.daemonUrl}/readyz`)).ok) return null;
+    const answer = await fetch(`${system.daemonUrl}/healthz`);
+    return ((await answer.json()) as { boot_id: string }).boot_id;
+  } catch {
+    return null;
+  }
+}
+
+/** The process id of the daemon after this number of restarts. */
+async function daemonPid({ daemon }: TestSystem, restarts: number): Promise<number> {
+  const line = await until(
+    () =>
+      Promise.resolve(
+        daemon.lines.find((text) => text.includes(`"restarts":${restarts},"msg":"the daemon runs"`)) ?? null,
+      ),
+    30_000,
+  );
+  return (JSON.parse(line) as { daemon_pid: number }).daemon_pid;
+}
+
+async function untilOtherBoot(system: TestSystem, before: string | null): Promise<string> {
+  return await until(async () => {
+    const boot = await bootOf(system);
+    return boot === null || boot === before ? null : boot;
+  }, 30_000);
+}
+
+describe('a supervised daemon', () => {
+  it(
+    'that is killed comes back, while the first process runs on and the server serves',
+    { timeout: 60_000 },
+    async () => {
+      const system = await supervisedSystem();
+      const asked = new AbortController();
+      const refused: number[] = [];
+      const asking = (async () => {
+        while (!asked.signal.aborted) {
+          const { status } = await fetch(`${system.serverUrl}/readyz`);
+          if (status !== 200) refused.push(status);
+        }
+      })();
+      for (let round = 0; round < 3; round += 1) {
+        const before = await bootOf(system);
+        const pid = await daemonPid(system, round);
+        expect(pid).not.toBe(system.daemon.pid);
+        const lines = system.daemon.lines.length;
+        process.kill(pid, 'SIGKILL');
+        await untilOtherBoot(system, before);
+        const line = system.daemon.lines.slice(lines).find((text) => text.includes('the daemon died'));
+        expect(JSON.parse(line ?? '{}')).toMatchObject({ daemon_pid: pid, signal: 'SIGKILL' });
+        expect((JSON.parse(line ?? '{}') as { wait_ms: number }).wait_ms).toBeLessThan(1000);
+      }
+      asked.abort();
+      await asking;
+      expect(refused).toEqual([]);
+      expect((await system.run('sync')).status).toBe('succeeded');
+      expect(await system.daemon.stop()).toBe(0);
+      expect(await bootOf(system)).toBeNull();
+    },
+  );
+
+  it('starts again after the restart action, without a setting', async () => {
+    const system = await supervisedSystem();
+    const before = await bootOf(system);
+    await system.control('restart');
+    await untilOtherBoot(system, before);
+    expect(system.daemon.lines.some((line) => line.includes('the daemon ended to be started again'))).toBe(
+      true,
+    );
+  });
+
+  it('ends with its supervisor, also when that is killed', async () => {
+    const system = await supervisedSystem();
+    await system.daemon.kill();
+    await until(async () => ((await bootOf(system)) === null ? true : null), 40_000);
+  });
+
+  it('whose configuration is refused ends the first process with the message', async () => {
+    const configuration = `${await temporaryDirectory()}/daemon.yaml`;
+    await writeFile(configuration, 'nonsense: 1\n');
+    const failed = await startSlipway('daemon-supervisor', ['--config', configuration]).then(
+      () => null,
+      (error: unknown) => (error as StartError).failed,
+    );
+    expect(failed?.code).toBe(78);
+    expect(failed?.lines.some((line) => line.includes('nonsense'))).toBe(true);
+  });
+});

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { SYNC_JOB } from '../../../../../src/daemon/releases/jobs/release-jobs.ts';
+import { callOf } from '../../../../../src/daemon/tasks/job.ts';
+import { UpstreamError } from '../../../../../src/daemon/upstream/upstream.ts';
+import { askReport } from '../../../../support/reports.ts';
+import { createTestEngine, scriptedHandler, settle } from '../../../../support/task-engine.ts';
+import { TaskError } from '../../../../../src/daemon/tasks/task.ts';
+import { syncStateOf } from '../../../../../src/daemon/releases/sync/sync-state.ts';
+import { createWorld } from '../release-world.ts';
+
+test('release.status says how the last sync ended, counts failures in a row, and names the next one', async () => {
+  const world = await createWorld();
+  const state = async () => (await askReport(world.releases.reports, 'release.status'))['sync'];
+  expect(await state()).toEqual({ last: null, next_at: null, consecutive_failures: 0 });
+
+  world.upstream.files.set('a', 'a');
+  world.upstream.failure = new UpstreamError('upstream_unreachable', 'upstream refused the connection', {
+    retryable: true,
+  });
+  const first = await world.act('sync');
+  expect(await state()).toEqual({
+    last: {
+      task_id: first.task_id,
+      status: 'failed',
+      result: null,
+      code: 'upstream_unreachable',
+      message: 'upstream refused the connection',
+      finished_at: first.finished_at,
+    },
+    next_at: null,
+    consecutive_failures: 1,
+  });
+
+  world.script.plannedSyncAt = 2_000_000_000;
+  await world.act('sync');
+  await world.act('verify');
+  expect(await state()).toMatchObject({ next_at: 2_000_000_000, consecutive_failures: 2 });
+
+  world.upstream.failure = null;
+  const changed = await world.act('sync');
+  expect(await state()).toMatchObject({
+    last: { task_id: changed.task_id, status: 'succeeded', result: 'changed', code: null, message: null },
+    consecutive_failures: 0,
+  });
+  await world.act('sync');
+  expect(await state()).toMatchObject({ last: { result: 'unchanged' } });
+});
+
+test('a sync that waits for its next attempt is the next one; a cancelled one does not count as a failure', async () => {
+  const { engine, clock } = createTestEngine();
+  const sync = scriptedHandler('sync', { maxAttempts: 2 });
+  engine.jobs.register(sync);
+  engine.start();
+  const { task } = engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true });
+  await settle();
+  sync.runs[0]?.fail(
+    new TaskError('upstream_unreachable', 'refused', { retryable: true, retryAfterMs: 7000 }),
+  );
+  await settle();
+  const now = Math.floor(clock.now() / 1000);
+  expect(syncStateOf(engine.historyOf('sync'), now + 60)).toEqual({
+    last: null,
+    next_at: now + 7,
+    consecutive_failures: 0,
+  });
+  engine.cancel(task.task_id, 'not today');
+  expect(syncStateOf(engine.historyOf('sync'), null)).toMatchObject({
+    last: { status: 'cancelled', result: null, code: null, message: 'not today' },
+    next_at: null,
+    consecutive_failures: 0,
+  });
+});

@@ -1,0 +1,161 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ScheduleIntervals } from '../../../../src/daemon/schedules/configured-schedules.ts';
+import { createTestSchedules, type TestSchedules } from '../../../support/schedules.ts';
+import { settle } from '../../../support/task-engine.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+const INTERVALS: ScheduleIntervals = { syncSeconds: 900, verifySeconds: 3600, cleanupSeconds: 86_400 };
+
+function configured(change: Partial<ScheduleIntervals> = {}, random?: () => number): TestSchedules {
+  const world = createTestSchedules(random === undefined ? {} : { random });
+  world.schedules.configure({ ...INTERVALS, ...change });
+  return world;
+}
+
+const nowOf = (world: TestSchedules): number => Math.floor(world.clock.now() / 1000);
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  return await promise.then(
+    () => 'accepted',
+    (error: unknown) => (error as { code: string }).code,
+  );
+}
+
+/** Moves the clock minute by minute and ends every running task. */
+async function pass(world: TestSchedules, minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute += 1) {
+    await world.clock.advance(60_000);
+    await settle();
+    for (const run of [...world.sync.runs, ...world.verify.runs]) run.succeed();
+    await settle();
+  }
+}
+
+describe('the schedules of the configuration', () => {
+  it('exist without any caller, marked as configured, and run', async () => {
+    const world = configured();
+    const now = nowOf(world);
+    expect(await world.list()).toMatchObject([
+      { id: 'configured:cleanup', action: 'release-cleanup', every_seconds: 86_400 },
+      { id: 'configured:sync', action: 'sync', every_seconds: 900, next_run_unix_seconds: now + 450 },
+      { id: 'configured:verify:localized', args: ['channel=localized'], every_seconds: 3600 },
+      { id: 'configured:verify:official', args: ['channel=official'], every_seconds: 3600 },
+    ]);
+    expect((await world.list()).every(({ origin, enabled }) => origin === 'configured' && enabled)).toBe(
+      true,
+    );
+    await world.act('schedule-add', { id: 'mine', group: 'res', action: 'sync', every_seconds: 60 });
+    expect(await world.row('mine')).toMatchObject({ origin: 'manual', replaced_by: null });
+    await world.act('schedule-remove', { id: 'mine' });
+    await pass(world, 60);
+    expect(world.sync.order).toHaveLength(4);
+    expect(world.verify.order).toHaveLength(2);
+  });
+
+  it('start at a random phase in the second half of the interval', async () => {
+    const early = configured({}, () => 0);
+    const late = configured({}, () => 0.999);
+    const next = async (world: TestSchedules): Promise<number> =>
+      Number((await world.row('configured:sync')).next_run_unix_seconds) - nowOf(world);
+    expect([await next(early), await next(late)]).toEqual([450, 899]);
+  });
+
+  it('follow a change: an equal interval keeps its next run, 0 removes the schedule, manual ones stay', async () => {
+    const world = configured();
+    await world.act('schedule-add', { id: 'mine', group: 'res', action: 'sync', every_seconds: 600 });
+    await world.clock.advance(100_000);
+    const before = await world.row('configured:sync');
+    const cleanup = await world.row('configured:cleanup');
+    world.schedules.configure({ ...INTERVALS, syncSeconds: 1200, verifySeconds: null });
+    expect(await world.row('configured:sync')).toMatchObject({
+      every_seconds: 1200,
+      next_run_unix_seconds: nowOf(world) + 600,
+    });
+    expect(await world.row('configured:cleanup')).toEqual(cleanup);
+    expect((await world.list()).map(({ id }) => id)).toEqual([
+      'configured:cleanup',
+      'configured:sync',
+      'mine',
+    ]);
+    expect(before.next_run_unix_seconds).not.toBe(nowOf(world) + 600);
+  });
+
+  it('keep their runs and their next run over a restart', async () => {
+    const path = join(await temporaryDirectory(), 'main.db');
+    const first = createTestSchedules({ path });
+    first.schedules.configure(INTERVALS);
+    const before = await first.row('configured:sync');
+    await first.schedules.stop();
+    await first.engine.stop(0);
+    const second = createTestSchedules({ path, bootId: 'boot-2', clock: first.clock, started: false });
+    second.schedules.configure(INTERVALS);
+    expect(await second.row('configured:sync')).toEqual(before);
+  });
+
+  it('can only be disabled by hand, until the next start or reload', async () => {
+    const world = configured();
+    const id = 'configured:sync';
+    expect(await codeOf(world.act('schedule-update', { id, every_seconds: 60 }))).toBe('schedule_configured');
+    expect(await codeOf(world.act('schedule-remove', { id }))).toBe('schedule_configured');
+    expect(
+      await codeOf(
+        world.act('schedule-add', { id: 'configured:x', group: 'res', action: 'sync', every_seconds: 9 }),
+      ),
+    ).toBe('invalid_request');
+    await world.act('schedule-update', {
+      id,
+      enabled: false,
+      reviewer: 'mika',
+      reason: 'upstream is moving',
+    });
+    await pass(world, 60);
+    expect(world.sync.order).toEqual([]);
+    world.schedules.configure(INTERVALS);
+    expect(await world.row(id)).toMatchObject({ enabled: true });
+  });
+});
+
+describe('a schedule of a ReleaseChannel', () => {
+  it('replaces the configured one while it exists, also while it is disabled', async () => {
+    const world = configured();
+    const id = 'relch:games:main:sync';
+    await world.act('schedule-add', { id, group: 'res', action: 'sync', every_seconds: 1800 });
+    expect(await world.row(id)).toMatchObject({ origin: 'controller', replaced_by: null });
+    expect(await world.row('configured:sync')).toMatchObject({ replaced_by: id });
+    expect(world.schedules.nextRunOf('sync')).toBe(nowOf(world) + 1800);
+    await pass(world, 60);
+    expect(await world.row('configured:sync')).toMatchObject({ run_count: 0, skipped_overlap: 0 });
+    expect(world.sync.order).toHaveLength(2);
+
+    await world.act('schedule-update', { id, enabled: false });
+    await pass(world, 60);
+    expect(world.sync.order).toHaveLength(2);
+    expect(world.schedules.nextRunOf('sync')).toBeNull();
+
+    // No missed run is made up for: the daemons of all pods would run it together.
+    await world.act('schedule-remove', { id });
+    await pass(world, 1);
+    expect(world.sync.order).toHaveLength(2);
+    await pass(world, 14);
+    expect(world.sync.order).toHaveLength(3);
+  });
+
+  it('replaces the verification of its own channel only, and only while it is enabled', async () => {
+    const world = configured();
+    const id = 'relch:games:main:verify';
+    const args = ['channel=localized'];
+    await world.act('schedule-add', { id, group: 'res', action: 'verify', args, every_seconds: 86_400 });
+    const replaced = async (): Promise<readonly unknown[]> =>
+      (await world.list()).map((row) => [row.id, row.replaced_by]);
+    expect(await replaced()).toEqual([
+      ['configured:cleanup', null],
+      ['configured:sync', null],
+      ['configured:verify:localized', id],
+      ['configured:verify:official', null],
+      [id, null],
+    ]);
+    await world.act('schedule-update', { id, enabled: false });
+    expect(await world.row('configured:verify:localized')).toMatchObject({ replaced_by: null });
+  });
+});
