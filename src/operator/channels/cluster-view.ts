@@ -9,6 +9,7 @@ import {
   type ServiceRecord,
   type SliceRecord,
 } from '../kubernetes/objects.ts';
+import type { ObjectChange } from '../kubernetes/object-cache.ts';
 import { createReflector, type Reflector, type ReflectorTurn } from '../kubernetes/reflector.ts';
 
 /** The objects of the cluster that matter to the operator, from caches that follow them. */
@@ -16,6 +17,8 @@ export interface ClusterView {
   start(): void;
   /** @param key `namespace/name` */
   channel(key: string): ReleaseChannel | undefined;
+  /** Whether there is such an object, also if this version cannot read it. @param key `namespace/name` */
+  exists(key: string): boolean;
   channels(): IterableIterator<ReleaseChannel>;
   service(namespace: string, name: string): ServiceRecord | undefined;
   slices(namespace: string, service: string): Iterable<SliceRecord>;
@@ -35,7 +38,7 @@ export interface ClusterViewOptions {
   readonly logger: Logger;
   readonly onTurn: (kind: string, turn: ReflectorTurn) => void;
   readonly onChannel: (before: ReleaseChannel | undefined, after: ReleaseChannel | undefined) => void;
-  /** The pods or ports behind a Service may have changed. */
+  /** The pods or ports behind a Service may have changed. Called when all of the change can be read. */
   readonly onService: (namespace: string, name: string) => void;
 }
 
@@ -47,7 +50,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
   const follow = <T>(
     collectionOf: (namespace: string | null) => Collection,
     parse: (object: unknown) => T,
-    onChange: (before: T | undefined, after: T | undefined) => void,
+    onChange: (changes: readonly ObjectChange<T>[]) => void,
   ): readonly Reflector<T>[] =>
     scopes.map((namespace) => {
       const collection = collectionOf(namespace);
@@ -73,18 +76,31 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     known[change](slice);
     if (known.size === 0) slicesOf.delete(key);
     else slicesOf.set(key, known);
-    options.onService(slice.namespace, slice.service);
   };
 
   const { collections } = options;
-  const channels = follow(collections.channels, parseReleaseChannel, options.onChannel);
-  const services = follow(collections.services, parseService, (before, after) => {
-    const changed = after ?? before;
-    if (changed !== undefined) options.onService(changed.namespace, changed.name);
+  const channels = follow(collections.channels, parseReleaseChannel, (changes) => {
+    for (const { before, after } of changes) options.onChannel(before, after);
   });
-  const slices = follow(collections.endpointSlices, parseSlice, (before, after) => {
-    indexSlice(before, 'delete');
-    indexSlice(after, 'add');
+  const services = follow(collections.services, parseService, (changes) => {
+    for (const { before, after } of changes) {
+      const changed = after ?? before;
+      if (changed !== undefined) options.onService(changed.namespace, changed.name);
+    }
+  });
+  const slices = follow(collections.endpointSlices, parseSlice, (changes) => {
+    // A reader of a half-updated index would see a Service without pods.
+    for (const { before, after } of changes) {
+      indexSlice(before, 'delete');
+      indexSlice(after, 'add');
+    }
+    const touched = changes.flatMap(({ before, after }) => [before, after]);
+    const affected = new Map(
+      touched.flatMap((slice) =>
+        slice === undefined ? [] : [[`${slice.namespace}/${slice.service}`, slice]],
+      ),
+    );
+    for (const { namespace, service } of affected.values()) options.onService(namespace, service);
   });
   const all: readonly Pick<Reflector<unknown>, 'start' | 'state' | 'stop'>[] = [
     ...channels,
@@ -97,6 +113,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
       for (const reflector of all) reflector.start();
     },
     channel: (key) => channels.map((reflector) => reflector.get(key)).find((found) => found !== undefined),
+    exists: (key) => channels.some((reflector) => reflector.exists(key)),
     channels: function* allChannels() {
       for (const reflector of channels) yield* reflector.values();
     },

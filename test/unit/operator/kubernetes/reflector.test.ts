@@ -64,8 +64,10 @@ function scene(): Scene {
       if (value < 0) throw new Error('negative');
       return { name: metadata.name, value };
     },
-    onChange: (before, after) => {
-      changes.push(`${(before ?? after)?.name} ${before?.value ?? '-'} ${after?.value ?? '-'}`);
+    onChange: (found) => {
+      for (const { before, after } of found) {
+        changes.push(`${(before ?? after)?.name} ${before?.value ?? '-'} ${after?.value ?? '-'}`);
+      }
     },
     onTurn: (turn) => {
       turns.push(turn);
