@@ -131,6 +131,57 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(status.pods.map(({ name }) => name)).toEqual(['slipway-pod-7']);
   });
 
+  it('says what a client of the Service gets, although every pod calls itself sound', async () => {
+    const { namespace } = await scene();
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices/slipway-0`;
+    const setConditions = async (conditions: object): Promise<void> => {
+      const { body } = await world().plane.request('GET', path);
+      const { endpoints } = body as { endpoints: object[] };
+      const { status } = await world().plane.request('PATCH', path, {
+        contentType: 'application/merge-patch+json',
+        body: { endpoints: endpoints.map((each) => ({ ...each, conditions })) },
+      });
+      expect(status).toBe(200);
+    };
+    await setConditions({ ready: false, serving: false, terminating: false });
+    const dark = await world().untilCondition(namespace, 'official', 'Serving', 'False', 'EndpointNotReady');
+    expect(dark).toMatchObject({
+      servingPods: '0/1',
+      pods: [{ name: 'slipway-pod-0', serving: 'False', reason: 'EndpointNotReady', release: 'r1' }],
+    });
+    await world().untilCondition(namespace, 'official', 'Ready', 'False', 'EndpointNotReady');
+    // A Service that publishes unready addresses calls them ready.
+    await setConditions({ ready: true, serving: false, terminating: false });
+    await world().untilCondition(namespace, 'official', 'Serving', 'False', 'EndpointNotReady');
+    await setConditions({ ready: false, serving: true, terminating: true });
+    await world().untilCondition(namespace, 'official', 'Serving', 'True');
+    await world().untilCondition(namespace, 'official', 'Ready', 'False', 'NoPods');
+    await setConditions({ ready: true, serving: true, terminating: false });
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+  });
+
+  it('never reports a Service without pods while its pods change', async () => {
+    const { namespace, operator } = await scene();
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices/slipway-0`;
+    for (let change = 0; change < 10; change += 1) {
+      await world().plane.request('PATCH', path, {
+        contentType: 'application/merge-patch+json',
+        body: { metadata: { annotations: { change: String(change) } } },
+      });
+    }
+    await world().apply(namespace, 'official', { sync: { interval: '1h' } });
+    await until(
+      async () => (await world().get(namespace, 'official'))?.status?.observedGeneration === 2,
+      PATIENCE_MS,
+    );
+    const changes = operator.lines.filter((line) => line.includes('readiness changed'));
+    expect(changes.map((line) => (JSON.parse(line) as { reason: string }).reason)).toEqual(['Distributable']);
+  });
+
   it('stalls with the reason, without a hot loop, and recovers when the cause is fixed', async () => {
     const { namespace, first, operator } = await scene();
     const secrets = `/api/v1/namespaces/${namespace}/secrets`;

@@ -26,6 +26,8 @@ export const CHANNEL_REASONS = {
   PinNotSupported:
     'spec.release names an earlier official release, and no action can make it current again. Remove the pin.',
   NoPods: 'The Service has no pods. Check its selector and the Deployment.',
+  EndpointNotReady:
+    'A pod is not ready, so the Service sends it no requests. Check its containers and probes.',
   PodUnreachable:
     'A pod has not given a usable answer for too long, so its state is unknown. Check the pod and the network.',
   PodsDiffer: 'The pods serve different releases. This is normal for a moment during a release switch.',
@@ -46,7 +48,7 @@ export const CONDITION_TYPES = {
   Attested: 'A valid attestation authorizes a release of the channel.',
   SnapshotBound: 'The manifest of that release is on the volume, complete and as attested.',
   Represented: 'Every entry of the release is on the volume, and none is known to be damaged.',
-  Serving: 'At least one pod serves the channel.',
+  Serving: 'A client of the Service gets the channel: a pod that serves it takes requests.',
 } as const;
 
 /** A type of a condition. */

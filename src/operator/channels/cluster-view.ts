@@ -10,6 +10,7 @@ import {
   type SliceRecord,
 } from '../kubernetes/objects.ts';
 import type { ObjectChange } from '../kubernetes/object-cache.ts';
+import { createSliceIndex } from './slice-index.ts';
 import { createReflector, type Reflector, type ReflectorTurn } from '../kubernetes/reflector.ts';
 
 /** The objects of the cluster that matter to the operator, from caches that follow them. */
@@ -45,7 +46,7 @@ export interface ClusterViewOptions {
 /** Makes a view: one reflector for each kind and namespace. */
 export function createClusterView(options: ClusterViewOptions): ClusterView {
   const scopes = options.namespaces.length === 0 ? [null] : options.namespaces;
-  const slicesOf = new Map<string, Set<SliceRecord>>();
+  const index = createSliceIndex();
 
   const follow = <T>(
     collectionOf: (namespace: string | null) => Collection,
@@ -69,15 +70,6 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
       });
     });
 
-  const indexSlice = (slice: SliceRecord | undefined, change: 'add' | 'delete'): void => {
-    if (slice === undefined) return;
-    const key = `${slice.namespace}/${slice.service}`;
-    const known = slicesOf.get(key) ?? new Set();
-    known[change](slice);
-    if (known.size === 0) slicesOf.delete(key);
-    else slicesOf.set(key, known);
-  };
-
   const { collections } = options;
   const channels = follow(collections.channels, parseReleaseChannel, (changes) => {
     for (const { before, after } of changes) options.onChannel(before, after);
@@ -89,18 +81,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     }
   });
   const slices = follow(collections.endpointSlices, parseSlice, (changes) => {
-    // A reader of a half-updated index would see a Service without pods.
-    for (const { before, after } of changes) {
-      indexSlice(before, 'delete');
-      indexSlice(after, 'add');
-    }
-    const touched = changes.flatMap(({ before, after }) => [before, after]);
-    const affected = new Map(
-      touched.flatMap((slice) =>
-        slice === undefined ? [] : [[`${slice.namespace}/${slice.service}`, slice]],
-      ),
-    );
-    for (const { namespace, service } of affected.values()) options.onService(namespace, service);
+    for (const { namespace, name } of index.apply(changes)) options.onService(namespace, name);
   });
   const all: readonly Pick<Reflector<unknown>, 'start' | 'state' | 'stop'>[] = [
     ...channels,
@@ -119,7 +100,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     },
     service: (namespace, name) =>
       services.map((reflector) => reflector.get(`${namespace}/${name}`)).find((found) => found !== undefined),
-    slices: (namespace, service) => slicesOf.get(`${namespace}/${service}`) ?? [],
+    slices: (namespace, service) => index.of({ namespace, name: service }),
     state: () => {
       const states = all.map((reflector) => reflector.state());
       return {

@@ -42,8 +42,22 @@ export interface SliceRecord {
   /** The Service it belongs to. */
   readonly service: string;
   readonly ports: ReadonlyArray<{ readonly name: string; readonly port: number }>;
-  readonly endpoints: ReadonlyArray<{ readonly name: string; readonly address: string }>;
+  readonly endpoints: readonly EndpointRecord[];
 }
+
+/** One address of an EndpointSlice. */
+export interface EndpointRecord {
+  /** Name of the pod, or the address. */
+  readonly name: string;
+  readonly address: string;
+  readonly state: EndpointState;
+}
+
+/**
+ * What the Service does with a pod. `ready`: it gets the requests. `unready`: it gets none. `draining`: it shuts down and
+ * still answers; it gets requests while no pod is ready.
+ */
+export type EndpointState = 'ready' | 'unready' | 'draining';
 
 const ChannelObject = z.object({
   metadata: z.object({
@@ -99,6 +113,12 @@ export function parseService(object: unknown): ServiceRecord {
 
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
+const EndpointConditions = z.object({
+  ready: z.boolean().nullish(),
+  serving: z.boolean().nullish(),
+  terminating: z.boolean().nullish(),
+});
+
 const SliceObject = z.object({
   metadata: z.object({
     namespace: z.string(),
@@ -114,7 +134,7 @@ const SliceObject = z.object({
       z.object({
         addresses: z.array(z.string()),
         targetRef: z.object({ name: z.string().optional() }).nullish(),
-        conditions: z.object({ terminating: z.boolean().nullish() }).nullish(),
+        conditions: EndpointConditions.nullish(),
       }),
     )
     .nullish()
@@ -122,8 +142,8 @@ const SliceObject = z.object({
 });
 
 /**
- * Reads an EndpointSlice. It includes pods that are not ready, so that they can be asked why. Terminating pods are left
- * out.
+ * Reads an EndpointSlice. It includes pods that are not ready, so that they can be asked why. Pods that shut down and no
+ * longer answer are left out.
  *
  * @throws ZodError
  *
@@ -137,9 +157,29 @@ export function parseSlice(object: unknown): SliceRecord {
     ports: ports.flatMap(({ name, port }) => (typeof port === 'number' ? [{ name: name ?? '', port }] : [])),
     endpoints: endpoints.flatMap(({ addresses, targetRef, conditions }) => {
       const [address] = addresses;
-      if (address === undefined || conditions?.terminating === true) return [];
+      const state = endpointState(conditions ?? {});
+      if (address === undefined || state === null) return [];
       const literal = addressType === 'IPv6' ? `[${address}]` : address;
-      return [{ name: targetRef?.name ?? address, address: literal }];
+      return [{ name: targetRef?.name ?? address, address: literal, state }];
     }),
   };
+}
+
+/**
+ * The state of an endpoint; `null` when it is gone for all purposes.
+ *
+ * A Service that publishes unready addresses reports every pod as ready, so a pod must also be serving.
+ *
+ * Source: Kubernetes API reference, EndpointConditions: ready counts as true when it is absent, serving as ready, and
+ * terminating as false.
+ */
+function endpointState({
+  ready,
+  serving,
+  terminating,
+}: z.output<typeof EndpointConditions>): EndpointState | null {
+  const isReady = ready ?? true;
+  const isServing = serving ?? isReady;
+  if (terminating === true) return isServing ? 'draining' : null;
+  return isReady && isServing ? 'ready' : 'unready';
 }

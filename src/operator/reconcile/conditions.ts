@@ -13,7 +13,10 @@ export interface Findings {
   readonly suspended: boolean;
   /** Why the pods are not known; `null` when they are. */
   readonly unknownPods: Obstacle | null;
+  /** The pods that stay. */
   readonly pods: readonly PodEvidence[];
+  /** Pods that shut down and still answer; asked only while no other pod is ready. */
+  readonly draining: readonly PodEvidence[];
   /** A problem that a person must solve, or `null`. */
   readonly stalled: Obstacle | null;
   /** A problem that passes by itself, or `null`. */
@@ -69,18 +72,23 @@ interface PodOutcome {
   readonly message: string;
 }
 
-/** Whether one pod serves the channel, and if not, or if it is unknown, why. */
+/**
+ * Whether the clients of the Service get the channel from one pod, and if not, or if it is unknown, why. A verdict says
+ * more than a pod that is not ready, which may be its effect.
+ */
 export function podVerdict(pod: PodEvidence, channel: Channel): PodOutcome {
   const verdict = pod.health?.verdicts[channel];
-  if (verdict === undefined) {
-    return {
-      serving: 'Unknown',
-      reason: 'PodUnreachable',
-      message: pod.failure ?? 'it has not answered yet',
-    };
+  const silence = pod.failure ?? 'it has not answered yet';
+  if (verdict !== undefined && verdict.reason !== null) {
+    return { serving: 'False', reason: verdict.reason, message: verdict.message };
   }
-  if (verdict.reason === null) return { serving: 'True', reason: 'Serving', message: verdict.message };
-  return { serving: 'False', reason: verdict.reason, message: verdict.message };
+  if (pod.endpoint === 'unready') {
+    const cause = verdict === undefined ? `: ${silence}` : '';
+    const message = `it is not ready, so the Service sends it no requests${cause}`;
+    return { serving: 'False', reason: 'EndpointNotReady', message };
+  }
+  if (verdict === undefined) return { serving: 'Unknown', reason: 'PodUnreachable', message: silence };
+  return { serving: 'True', reason: 'Serving', message: verdict.message };
 }
 
 function readyOf(findings: Findings): Finding {
@@ -137,16 +145,28 @@ function stageOf(findings: Findings, stage: Stage): Finding {
   return unreachable(pods);
 }
 
+/**
+ * What a client of the Service gets. Requests go to ready pods, and to pods that shut down while there is no ready one.
+ *
+ * Source: Kubernetes documentation, "Virtual IPs and Service Proxies", traffic to terminating endpoints.
+ */
 function servingOf(findings: Findings): Finding {
-  const { channel, pods } = findings;
-  if (pods.length === 0) return noPods(findings, 'False');
-  const verdicts = pods.map((pod) => ({ pod, ...podVerdict(pod, channel) }));
+  const { channel, pods, draining } = findings;
+  if (pods.length + draining.length === 0) return noPods(findings, 'False');
+  const ready = pods.filter(({ endpoint }) => endpoint === 'ready');
+  const reached = ready.length > 0 ? ready : draining;
+  const verdicts = (reached.length > 0 ? reached : pods).map((pod) => ({ pod, ...podVerdict(pod, channel) }));
   const serving = verdicts.filter((each) => each.serving === 'True').length;
-  if (serving > 0) return yes('Serving', `${serving} of ${pods.length} pods`);
+  if (serving > 0) {
+    return yes(
+      'Serving',
+      ready.length > 0 ? `${serving} of ${pods.length} pods` : `${serving} pods, all of which shut down`,
+    );
+  }
   const refusing = verdicts.find((each) => each.serving === 'False');
   return refusing === undefined
-    ? unreachable(pods)
-    : no(refusing.reason, told(refusing.pod.name, refusing.message, pods.length));
+    ? unreachable(reached)
+    : no(refusing.reason, told(refusing.pod.name, refusing.message, verdicts.length));
 }
 
 /** @param status of the condition when the Service is known and has no pods */

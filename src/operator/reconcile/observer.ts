@@ -9,7 +9,10 @@ import type { DaemonOutcome, DaemonTask } from './daemon-step.ts';
 export interface Observation {
   /** Why the pods are not known, or `null`. */
   readonly unknownPods: Obstacle | null;
+  /** The pods that stay. */
   readonly pods: readonly PodEvidence[];
+  /** Pods that shut down and still answer; asked only while no other pod is ready. */
+  readonly draining: readonly PodEvidence[];
   /** One for each pod; none when there is an obstacle. */
   readonly outcomes: readonly DaemonOutcome[];
   /** Why no daemon was asked, or `null`. */
@@ -35,12 +38,26 @@ export function createObserver({
   return async (channel, requestedAt) => {
     const found = podsOf(channel);
     if (!found.ok) {
-      return { unknownPods: found.error, pods: [], outcomes: [], obstacle: found.error, token: null };
+      return {
+        unknownPods: found.error,
+        pods: [],
+        draining: [],
+        outcomes: [],
+        obstacle: found.error,
+        token: null,
+      };
     }
+    const staying = found.value.filter(({ endpoint }) => endpoint !== 'draining');
+    const isUnready = staying.every(({ endpoint }) => endpoint === 'unready');
+    const leaving = isUnready ? found.value.filter(({ endpoint }) => endpoint === 'draining') : [];
     const ref = { namespace: channel.namespace, ...channel.spec.adminTokenSecretRef };
-    const [pods, token] = await Promise.all([evidence.ask(found.value), tokens.read(ref)]);
+    const [pods, draining, token] = await Promise.all([
+      evidence.ask(staying),
+      evidence.ask(leaving),
+      tokens.read(ref),
+    ]);
     if (!token.ok) {
-      return { unknownPods: null, pods, outcomes: [], obstacle: token.error, token: null };
+      return { unknownPods: null, pods, draining, outcomes: [], obstacle: token.error, token: null };
     }
     const outcomes = await Promise.all(
       pods.map(async (pod) =>
@@ -51,7 +68,7 @@ export function createObserver({
     );
     // A token that was rotated a moment ago must not count as wrong for a minute.
     if (outcomes.some(({ stalled }) => stalled?.reason === 'TokenRejected')) tokens.refuse(ref);
-    return { unknownPods: null, pods, outcomes, obstacle: null, token: token.value };
+    return { unknownPods: null, pods, draining, outcomes, obstacle: null, token: token.value };
   };
 }
 

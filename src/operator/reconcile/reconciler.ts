@@ -122,12 +122,20 @@ function isHandled({ outcomes }: Observation): boolean {
 /** The first problem of each sort stands for all. */
 function findingsOf(
   { spec }: ReleaseChannel,
-  { unknownPods, pods, outcomes, obstacle }: Observation,
+  { unknownPods, pods, draining, outcomes, obstacle }: Observation,
 ): Pick<StatusInput, 'findings' | 'daemon'> {
   const stalled = obstacle ?? outcomes.find((each) => each.stalled !== null)?.stalled ?? null;
   const waiting = outcomes.find((each) => each.waiting !== null)?.waiting ?? null;
   return {
-    findings: { channel: spec.channel, suspended: spec.suspend, unknownPods, pods, stalled, waiting },
+    findings: {
+      channel: spec.channel,
+      suspended: spec.suspend,
+      unknownPods,
+      pods,
+      draining,
+      stalled,
+      waiting,
+    },
     daemon: outcomes.find((each) => each.status !== null)?.status ?? null,
   };
 }

@@ -72,7 +72,7 @@ function slice(name: string, pods: readonly string[], service = 'slipway'): obje
 async function followed(items: readonly object[]): Promise<{
   readonly slices: FedCollection;
   readonly seen: string[];
-  settle(): Promise<void>;
+  readonly settle: () => Promise<void>;
 }> {
   const clock = new FakeClock();
   const slices = fedCollection('endpointslices');
