@@ -17,6 +17,8 @@ export const CHANNEL_REASONS = {
     'The Secret of spec.adminTokenSecretRef, or its key, does not exist or is empty. Create it or correct the reference.',
   TokenSecretForbidden:
     'The operator may not read the Secret of spec.adminTokenSecretRef. Grant it get on secrets.',
+  TokenMalformed:
+    'The value in the Secret of spec.adminTokenSecretRef is not a token: it must be one line of letters, digits and -._~+/=.',
   TokenRejected: 'A server rejected the admin token. Put the token of the server into the Secret.',
   ControlNotExposed:
     'A server does not forward control actions. Set admin.exposeControl and an admin token on the server.',
@@ -25,6 +27,10 @@ export const CHANNEL_REASONS = {
     'No daemon knows the release in spec.release. Correct the name, or wait until the release is available.',
   PinNotSupported:
     'spec.release names an earlier official release, and no action can make it current again. Remove the pin.',
+  NothingPublished:
+    'No localized release is published and spec.release names none, so there is nothing to serve. This is not a failure.',
+  ChannelTaken:
+    'An older ReleaseChannel, which the message names, represents the same channel of the same server. Delete one of them.',
   NoPods: 'The Service has no pods. Check its selector and the Deployment.',
   EndpointNotReady:
     'A pod is not ready, so the Service sends it no requests. Check its containers and probes.',

@@ -10,7 +10,7 @@ import {
   type SliceRecord,
 } from '../kubernetes/objects.ts';
 import type { ObjectChange } from '../kubernetes/object-cache.ts';
-import { createSliceIndex } from './slice-index.ts';
+import { createServiceIndex } from './service-index.ts';
 import { createReflector, type Reflector, type ReflectorTurn } from '../kubernetes/reflector.ts';
 
 /** The objects of the cluster that matter to the operator, from caches that follow them. */
@@ -21,6 +21,8 @@ export interface ClusterView {
   /** Whether there is such an object, also if this version cannot read it. @param key `namespace/name` */
   exists(key: string): boolean;
   channels(): IterableIterator<ReleaseChannel>;
+  /** The objects that represent a channel of this server. */
+  channelsOf(namespace: string, service: string): Iterable<ReleaseChannel>;
   service(namespace: string, name: string): ServiceRecord | undefined;
   slices(namespace: string, service: string): Iterable<SliceRecord>;
   /** Whether every collection was read once, and the problems that keep some from being followed. */
@@ -46,7 +48,14 @@ export interface ClusterViewOptions {
 /** Makes a view: one reflector for each kind and namespace. */
 export function createClusterView(options: ClusterViewOptions): ClusterView {
   const scopes = options.namespaces.length === 0 ? [null] : options.namespaces;
-  const index = createSliceIndex();
+  const slicesOf = createServiceIndex<SliceRecord>(({ namespace, service }) => ({
+    namespace,
+    name: service,
+  }));
+  const channelsOf = createServiceIndex<ReleaseChannel>(({ namespace, spec }) => ({
+    namespace,
+    name: spec.serverRef.name,
+  }));
 
   const follow = <T>(
     collectionOf: (namespace: string | null) => Collection,
@@ -72,6 +81,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
 
   const { collections } = options;
   const channels = follow(collections.channels, parseReleaseChannel, (changes) => {
+    channelsOf.apply(changes);
     for (const { before, after } of changes) options.onChannel(before, after);
   });
   const services = follow(collections.services, parseService, (changes) => {
@@ -81,7 +91,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     }
   });
   const slices = follow(collections.endpointSlices, parseSlice, (changes) => {
-    for (const { namespace, name } of index.apply(changes)) options.onService(namespace, name);
+    for (const { namespace, name } of slicesOf.apply(changes)) options.onService(namespace, name);
   });
   const all: readonly Pick<Reflector<unknown>, 'start' | 'state' | 'stop'>[] = [
     ...channels,
@@ -98,9 +108,10 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     channels: function* allChannels() {
       for (const reflector of channels) yield* reflector.values();
     },
+    channelsOf: (namespace, service) => channelsOf.of({ namespace, name: service }),
     service: (namespace, name) =>
       services.map((reflector) => reflector.get(`${namespace}/${name}`)).find((found) => found !== undefined),
-    slices: (namespace, service) => index.of({ namespace, name: service }),
+    slices: (namespace, service) => slicesOf.of({ namespace, name: service }),
     state: () => {
       const states = all.map((reflector) => reflector.state());
       return {

@@ -8,7 +8,7 @@ import {
 import {
   REQUESTED_AT_ANNOTATION,
   REQUESTED_AT_MAX,
-  SCHEDULES_FINALIZER,
+  OLD_FINALIZER,
 } from '../../contract/crd/resource-names.ts';
 
 /** The part of a ReleaseChannel that is kept in memory. */
@@ -20,6 +20,8 @@ export interface ReleaseChannel {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly generation: number;
+  /** RFC 3339, UTC, whole seconds; sorts by time. */
+  readonly createdAt: string;
   readonly isDeleting: boolean;
   readonly finalizers: readonly string[];
   /** Value of the annotation that asks for a reconciliation, cut to its bound; `null` when there is none. */
@@ -54,7 +56,7 @@ export interface EndpointRecord {
 }
 
 /**
- * What the Service does with a pod. `ready`: it gets the requests. `unready`: it gets none. `draining`: it shuts down and
+ * The use that the Service makes of a pod. `ready`: it gets the requests. `unready`: it gets none. `draining`: it shuts down and
  * still answers; it gets requests while no pod is ready.
  */
 export type EndpointState = 'ready' | 'unready' | 'draining';
@@ -66,6 +68,7 @@ const ChannelObject = z.object({
     uid: z.string(),
     resourceVersion: z.string(),
     generation: z.int().default(0),
+    creationTimestamp: z.string(),
     deletionTimestamp: z.string().nullish(),
     finalizers: z.array(z.string()).default([]),
     annotations: z.record(z.string(), z.string()).default({}),
@@ -85,6 +88,7 @@ export function parseReleaseChannel(object: unknown): ReleaseChannel {
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     generation: metadata.generation,
+    createdAt: metadata.creationTimestamp,
     isDeleting: typeof metadata.deletionTimestamp === 'string',
     finalizers: metadata.finalizers,
     requestedAt: metadata.annotations[REQUESTED_AT_ANNOTATION]?.slice(0, REQUESTED_AT_MAX) ?? null,
@@ -93,9 +97,12 @@ export function parseReleaseChannel(object: unknown): ReleaseChannel {
   };
 }
 
-/** Whether the deletion of an object waits for this operator. */
-export function hasFinalizer(channel: Pick<ReleaseChannel, 'finalizers'>): boolean {
-  return channel.finalizers.includes(SCHEDULES_FINALIZER);
+/** The finalizers of an object without that of earlier operators; `null` when there is none to remove. */
+export function withoutOldFinalizer({
+  finalizers,
+}: Pick<ReleaseChannel, 'finalizers'>): readonly string[] | null {
+  if (!finalizers.includes(OLD_FINALIZER)) return null;
+  return finalizers.filter((finalizer) => finalizer !== OLD_FINALIZER);
 }
 
 const ServiceObject = z.object({

@@ -11,6 +11,8 @@ import { stageOutcome, type Stage } from './stages.ts';
 export interface Findings {
   readonly channel: Channel;
   readonly suspended: boolean;
+  /** Nobody has published a release of the channel, and nobody asks for one. */
+  readonly unpublished: boolean;
   /** Why the pods are not known; `null` when they are. */
   readonly unknownPods: Obstacle | null;
   /** The pods that stay. */
@@ -24,6 +26,13 @@ export interface Findings {
 }
 
 type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
+
+/** Neither good nor bad: there is nothing to serve yet. */
+const UNPUBLISHED: Finding = {
+  status: 'Unknown',
+  reason: 'NothingPublished',
+  message: 'no localized release is published yet; publish one, or name it in spec.release',
+};
 
 /**
  * The conditions of an object. A condition whose status stays the same keeps its transition time.
@@ -94,6 +103,7 @@ export function podVerdict(pod: PodEvidence, channel: Channel): PodOutcome {
 function readyOf(findings: Findings): Finding {
   const { channel, pods, stalled } = findings;
   if (stalled !== null) return no(stalled.reason, stalled.message);
+  if (findings.unpublished) return UNPUBLISHED;
   if (pods.length === 0) return noPods(findings, 'False');
   const verdicts = pods.map((pod) => ({ pod, ...podVerdict(pod, channel) }));
   const refusing = verdicts.filter((each) => each.serving === 'False');
@@ -116,15 +126,17 @@ function readyOf(findings: Findings): Finding {
   return yes('Distributable', pods[0]?.health?.verdicts[channel].message ?? '');
 }
 
-function reconcilingOf({ suspended, stalled, waiting }: Findings, ready: Finding): Finding {
+function reconcilingOf({ suspended, unpublished, stalled, waiting }: Findings, ready: Finding): Finding {
   if (suspended) return no('Suspended', 'spec.suspend is set');
   if (waiting !== null) return yes(waiting.reason, waiting.message);
+  if (unpublished && stalled === null) return no(UNPUBLISHED.reason, UNPUBLISHED.message);
   if (stalled === null && ready.status !== 'True') return yes(ready.reason, ready.message);
   return no('UpToDate', stalled === null ? 'nothing is left to do' : 'nothing can be done');
 }
 
 function stageOf(findings: Findings, stage: Stage): Finding {
   const { channel, pods } = findings;
+  if (findings.unpublished) return UNPUBLISHED;
   if (pods.length === 0) return noPods(findings, 'Unknown');
   const fresh = pods.flatMap((pod) => {
     const verdict = pod.health?.verdicts[channel];
@@ -146,12 +158,13 @@ function stageOf(findings: Findings, stage: Stage): Finding {
 }
 
 /**
- * What a client of the Service gets. Requests go to ready pods, and to pods that shut down while there is no ready one.
+ * Whether a client of the Service gets the channel. Requests go to ready pods, and to pods that shut down while there is no ready one.
  *
  * Source: Kubernetes documentation, "Virtual IPs and Service Proxies", traffic to terminating endpoints.
  */
 function servingOf(findings: Findings): Finding {
   const { channel, pods, draining } = findings;
+  if (findings.unpublished) return UNPUBLISHED;
   if (pods.length + draining.length === 0) return noPods(findings, 'False');
   const ready = pods.filter(({ endpoint }) => endpoint === 'ready');
   const reached = ready.length > 0 ? ready : draining;

@@ -20,6 +20,7 @@ export interface ScheduleCall {
   readonly body: ControlBody;
 }
 
+const PREFIX = 'relch';
 const PURPOSES = ['sync', 'verify', 'cleanup'] as const;
 type Purpose = (typeof PURPOSES)[number];
 
@@ -30,6 +31,13 @@ const CLEANUP_SECONDS = 86_400;
 /** Every schedule id that an object can own; unique to it by namespace and name. */
 export function scheduleIds(channel: Pick<ReleaseChannel, 'namespace' | 'name'>): readonly string[] {
   return PURPOSES.map((purpose) => scheduleId(channel, purpose));
+}
+
+/** The object that owns a schedule; `null` for a schedule of no object. */
+export function scheduleOwner(id: string): { readonly namespace: string; readonly name: string } | null {
+  const [prefix, namespace, name, purpose, ...rest] = id.split(':');
+  const isOurs = prefix === PREFIX && PURPOSES.some((each) => each === purpose) && rest.length === 0;
+  return isOurs && namespace !== undefined && name !== undefined ? { namespace, name } : null;
 }
 
 /**
@@ -111,7 +119,7 @@ function scheduleId(
   { namespace, name }: Pick<ReleaseChannel, 'namespace' | 'name'>,
   purpose: Purpose,
 ): string {
-  return `relch:${namespace}:${name}:${purpose}`;
+  return `${PREFIX}:${namespace}:${name}:${purpose}`;
 }
 
 function secondsOf(part: ReleaseChannelSpec['sync']): number | null {

@@ -25,6 +25,8 @@ export interface ObserverOptions {
   readonly pods: (channel: ReleaseChannel) => Result<readonly ServerPod[], Obstacle>;
   readonly evidence: EvidenceBook;
   readonly tokens: AdminTokens;
+  /** Why another object acts for the channel instead, or `null`. */
+  readonly rival: (channel: ReleaseChannel) => Obstacle | null;
   readonly daemonStep: (task: DaemonTask) => Promise<DaemonOutcome>;
 }
 
@@ -33,6 +35,7 @@ export function createObserver({
   pods: podsOf,
   evidence,
   tokens,
+  rival: rivalOf,
   daemonStep,
 }: ObserverOptions): (channel: ReleaseChannel, requestedAt: string | null) => Promise<Observation> {
   return async (channel, requestedAt) => {
@@ -56,8 +59,9 @@ export function createObserver({
       evidence.ask(leaving),
       tokens.read(ref),
     ]);
-    if (!token.ok) {
-      return { unknownPods: null, pods, draining, outcomes: [], obstacle: token.error, token: null };
+    const obstacle = rivalOf(channel) ?? (token.ok ? null : token.error);
+    if (!token.ok || obstacle !== null) {
+      return { unknownPods: null, pods, draining, outcomes: [], obstacle, token: null };
     }
     const outcomes = await Promise.all(
       pods.map(async (pod) =>

@@ -270,7 +270,7 @@ describe('a reflector', () => {
   it('never sends a request before Retry-After', async () => {
     const all = scene();
     all.setList(() => {
-      throw new KubernetesError(429, 'TooManyRequests', 'later', 20_000);
+      throw new KubernetesError(429, 'TooManyRequests', 'later', { retryAfterMs: 20_000 });
     });
     all.reflector.start();
     await all.clock.advance(19_999);

@@ -37,6 +37,7 @@ function conditions(
     {
       channel: 'official',
       suspended: false,
+      unpublished: false,
       unknownPods: null,
       pods: [pod('a', null)],
       draining: [],

@@ -36,6 +36,7 @@ function status(
     findings: {
       channel: 'official',
       suspended: false,
+      unpublished: false,
       unknownPods: null,
       pods,
       draining: [],
