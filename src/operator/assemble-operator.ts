@@ -6,6 +6,7 @@ import type { Clock } from '../platform/process/clock.ts';
 import type { Lifecycle } from '../platform/process/lifecycle.ts';
 import { createChannelWriter } from './channels/channel-writer.ts';
 import { createClusterView, type ClusterView } from './channels/cluster-view.ts';
+import { createRivalry, type Rivalry } from './channels/rivalry.ts';
 import type { OperatorConfiguration } from './config.ts';
 import { createLeaderElection, type LeaderElection } from './election/leader-election.ts';
 import { alwaysLeading, LeadershipLost, type Leadership } from './election/leadership.ts';
@@ -18,7 +19,7 @@ import { createEvidenceBook, type EvidenceBook } from './pods/evidence-book.ts';
 import { createServerClient, type ServerClient } from './pods/server-client.ts';
 import { serverPods } from './pods/server-pods.ts';
 import { createDaemonStep } from './reconcile/daemon-step.ts';
-import { createFinalizer } from './reconcile/finalizer.ts';
+import { createScheduleCleaner, type ScheduleCleaner } from './reconcile/schedule-cleaner.ts';
 import { createReconciler, type Reconciler } from './reconcile/reconciler.ts';
 import { createWorkQueue, type WorkQueue } from './reconcile/work-queue.ts';
 
@@ -47,6 +48,7 @@ export interface OperatorParts {
   readonly view: ClusterView;
   readonly evidence: EvidenceBook;
   readonly tokens: AdminTokens;
+  readonly cleaner: ScheduleCleaner;
   readonly queue: WorkQueue;
 }
 
@@ -84,19 +86,22 @@ export function assembleOperator(
       metrics.turned(kind, turn);
     },
     onChannel: (before, after) => {
-      const key = (after ?? before)?.key;
-      if (key !== undefined && !reconciler.isOwnChange(before, after)) queue.add(key);
+      const channel = after ?? before;
+      if (channel === undefined || reconciler.isOwnChange(before, after)) return;
+      if (after === undefined && !view.exists(channel.key)) cleaner.deleted(channel);
+      queue.add(channel.key);
+      if (before?.isDeleting === after?.isDeleting) return;
+      for (const rival of rivalry.rivals(channel)) queue.add(rival.key);
     },
     onService: (namespace, name) => {
-      for (const channel of view.channels()) {
-        if (channel.namespace === namespace && channel.spec.serverRef.name === name) queue.add(channel.key);
-      }
+      for (const channel of view.channelsOf(namespace, name)) queue.add(channel.key);
     },
   });
+  const rivalry = createRivalry(view);
   const connected = { servers, permissions, election, leadership, view, evidence, tokens };
-  const reconciler = makeReconciler(config, options, connected);
+  const { reconciler, cleaner } = makeReconciler(config, options, connected, rivalry);
   const queue = makeQueue(config, options, reconciler, metrics);
-  return { ...connected, queue };
+  return { ...connected, cleaner, queue };
 }
 
 function makeElection(
@@ -123,8 +128,9 @@ function makeElection(
 function makeReconciler(
   config: OperatorConfiguration,
   { connection, clock, logger, identity, createId }: OperatorOptions,
-  parts: Omit<OperatorParts, 'queue'>,
-): Reconciler {
+  parts: Omit<OperatorParts, 'cleaner' | 'queue'>,
+  rivalry: Rivalry,
+): { readonly reconciler: Reconciler; readonly cleaner: ScheduleCleaner } {
   const { servers, permissions, leadership, view, evidence, tokens } = parts;
   const pods = ({ namespace, spec }: ReleaseChannel): ReturnType<typeof serverPods> => {
     const { name, port } = spec.serverRef;
@@ -147,18 +153,29 @@ function makeReconciler(
     createId,
   });
   const timeoutMs = config.reconcile.finalizeSeconds * 1000;
-  return createReconciler({
+  const cleaner = createScheduleCleaner({
+    client: servers,
+    leadership,
+    writer,
+    tokens,
+    pods,
+    clock,
+    timeoutMs,
+  });
+  const reconciler = createReconciler({
     channel: (key) => view.channel(key),
     pods,
     evidence,
     tokens,
     client: servers,
-    daemonStep: createDaemonStep({ client: servers, leadership }),
-    finalizer: createFinalizer({ client: servers, leadership, writer, tokens, pods, clock, timeoutMs }),
+    rival: rivalry.obstacle,
+    daemonStep: createDaemonStep({ client: servers, leadership, isActing: rivalry.isActing }),
+    cleaner,
     writer,
     clock,
     logger,
   });
+  return { reconciler, cleaner };
 }
 
 function makeQueue(

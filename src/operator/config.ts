@@ -110,9 +110,9 @@ const reconcile = z
       .number()
       .min(0)
       .max(3600)
-      .default(60)
+      .default(600)
       .describe(
-        'How long a deletion waits for a server that does not answer. After that, its schedules stay on the server.',
+        'How long the operator tries to remove the schedules of a deleted ReleaseChannel. After that, they stay on the server.',
       ),
   })
   .prefault({})

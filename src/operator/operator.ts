@@ -61,6 +61,7 @@ export async function startOperator(
       await clock.sleep(SWEEP_MS, lifecycle.signal);
       parts.evidence.sweep();
       parts.tokens.sweep();
+      parts.cleaner.sweep();
     }
   };
   // It ends only with the signal of the lifecycle.

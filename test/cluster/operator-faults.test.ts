@@ -42,20 +42,6 @@ describe.skipIf(missing)('an operator whose API server', () => {
     return { namespace, fake: fake!, proxy, operator };
   }
 
-  /** Removes the finalizers of other tests' objects, because their operators have ended. */
-  async function forsakeOthers(namespace: string): Promise<void> {
-    const root = '/apis/slipway.dev/v1alpha1';
-    const { body } = await world().plane.request('GET', `${root}/${CHANNELS}`);
-    const { items } = body as { items: Array<{ metadata: { name: string; namespace: string } }> };
-    for (const { metadata } of items.filter((each) => each.metadata.namespace !== namespace)) {
-      await world().plane.request(
-        'PATCH',
-        `${root}/namespaces/${metadata.namespace}/${CHANNELS}/${metadata.name}`,
-        { contentType: 'application/merge-patch+json', body: { metadata: { finalizers: null } } },
-      );
-    }
-  }
-
   const lists = (proxy: ApiProxy, kind: string): number =>
     proxy.passed.filter(
       ({ method, path, isWatch }) => method === 'GET' && !isWatch && path.endsWith(`/${kind}`),
@@ -192,9 +178,8 @@ describe.skipIf(missing)('an operator whose API server', () => {
   it('loses the definition and gets it back is followed again', async () => {
     const all = await scene();
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/releasechannels.slipway.dev';
-    await forsakeOthers(all.namespace);
     await world().plane.request('DELETE', path);
-    // The objects are deleted first, and each of them waits for its schedules to be removed.
+    // The objects are deleted first.
     await until(() => all.fake.schedules.size === 0, PATIENCE_MS);
     await until(async () => (await world().plane.request('GET', path)).status === 404, PATIENCE_MS);
     await until(async () => (await fetch(`${all.operator.url}/readyz`)).status === 503, PATIENCE_MS);

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { startFakeSlipway } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { requireOperatorWorld } from '../support/operator-world.ts';
+import { requireOperatorWorld, startFakes } from '../support/operator-world.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { until } from '../support/until.ts';
 
 const missing = kubeTools('etcd', 'kube-apiserver') === null;
 const COUNT = 1_000;
+const SERVERS = 50;
 const MANY_MS = 240_000;
 /** Well above the usual value, so that it fails for a leak and not for a busy machine. */
 const RESIDENT_MAX_MIB = 260;
@@ -17,13 +17,21 @@ describe.skipIf(missing)('a thousand ReleaseChannels', () => {
 
   it('converge, each with its schedule once, and are deleted again', async () => {
     const namespace = await world().createNamespace();
-    const fake = await startFakeSlipway();
-    await world().expose(namespace, 'slipway', [fake]);
+    const fakes = await startFakes(SERVERS);
     const names = Array.from({ length: COUNT }, (_, index) => `channel-${index}`);
+    // Each channel has a Service of its own: two objects for one channel of one Service would be rivals.
+    const expose = async (index: number): Promise<void> => {
+      await world().expose(namespace, `server-${index}`, [fakes[index % SERVERS]!]);
+    };
+    await expose(0);
     for (let from = 0; from < COUNT; from += 50) {
       const batch = names.slice(from, from + 50);
       const applied = await Promise.all(
-        batch.map(async (name) => await world().apply(namespace, name, { sync: { interval: '15m' } })),
+        batch.map(async (name, at) => {
+          if (from + at > 0) await expose(from + at);
+          const serverRef = { name: `server-${from + at}`, port: 80 };
+          return await world().apply(namespace, name, { serverRef, sync: { interval: '15m' } });
+        }),
       );
       expect(applied.every(({ status }) => status === 201)).toBe(true);
     }
@@ -40,9 +48,11 @@ describe.skipIf(missing)('a thousand ReleaseChannels', () => {
       async () => (await metric('slipway_operator_release_channels{ready="True"}')) === COUNT,
       MANY_MS,
     );
-    expect(fake.actions.filter(({ action }) => action === 'schedule-add')).toHaveLength(COUNT);
-    expect(fake.actions).toHaveLength(COUNT);
-    expect(fake.schedules.size).toBe(COUNT);
+    const actions = fakes.flatMap((fake) => fake.actions.map(({ action }) => action));
+    expect(actions.filter((action) => action === 'schedule-add')).toHaveLength(COUNT);
+    expect(actions).toHaveLength(COUNT);
+    const schedules = (): number => fakes.reduce((sum, fake) => sum + fake.schedules.size, 0);
+    expect(schedules()).toBe(COUNT);
     const status = await readFile(`/proc/${operator.pid}/status`, 'utf8');
     expect(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024).toBeLessThan(RESIDENT_MAX_MIB);
 
@@ -52,6 +62,6 @@ describe.skipIf(missing)('a thousand ReleaseChannels', () => {
       const { body } = await world().plane.request('GET', `${path}?limit=1`);
       return (body as { items: unknown[] }).items.length === 0;
     }, MANY_MS);
-    expect(fake.schedules.size).toBe(0);
+    await until(() => schedules() === 0, MANY_MS);
   });
 });

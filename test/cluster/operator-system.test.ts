@@ -76,6 +76,6 @@ describe.skipIf(missing)('an operator with a real server and its daemon', () => 
 
     await world().remove(namespace, 'official');
     await until(async () => (await world().get(namespace, 'official')) === null, PATIENCE_MS);
-    expect(await schedules()).toEqual([]);
+    await until(async () => (await schedules()).length === 0, PATIENCE_MS);
   });
 });

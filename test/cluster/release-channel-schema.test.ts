@@ -108,7 +108,7 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
   });
 
   it('shows the served release, its verdict and since when, in the columns of kubectl', async () => {
-    expect(await refusal({}, 'shown')).toBe('');
+    expect(await refusal({ suspend: true }, 'shown')).toBe('');
     const path = '/apis/slipway.dev/v1alpha1/namespaces/default/releasechannels/shown';
     const condition = {
       type: 'Ready',
@@ -142,9 +142,17 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
     };
     const { columnDefinitions, rows } = table.body;
     const shown = columnDefinitions.filter(({ priority }) => priority === 0).map(({ name }) => name);
-    expect(shown).toEqual(['Name', 'Channel', 'Release', 'Pods', 'Ready', 'Reason', 'Since']);
-    expect(rows[0]?.cells.slice(0, 6)).toEqual(['shown', 'official', 'r1', '2/3', 'False', 'EntryDamaged']);
-    expect(rows[0]?.cells[6]).toMatch(/^\d+d$|^\d+y/);
+    expect(shown).toEqual(['Name', 'Channel', 'Release', 'Pods', 'Ready', 'Reason', 'Suspended', 'Since']);
+    expect(rows[0]?.cells.slice(0, 7)).toEqual([
+      'shown',
+      'official',
+      'r1',
+      '2/3',
+      'False',
+      'EntryDamaged',
+      true,
+    ]);
+    expect(rows[0]?.cells[7]).toMatch(/^\d+d$|^\d+y/);
     expect(rows[0]?.cells.at(-1)).toBe('pod a: bytes do not match');
   });
 });

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { FAKE_TOKEN, releaseRow, type FakeSlipway } from '../support/fake-slipway.ts';
+import { startKubeControllers } from '../support/kube-controllers.ts';
 import { kubeTools } from '../support/kube-tools.ts';
 import { endpointSlice, PATIENCE_MS, startFakes, requireOperatorWorld } from '../support/operator-world.ts';
 import type { SlipwayProcess } from '../support/process.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { until } from '../support/until.ts';
 
-const missing = kubeTools('etcd', 'kube-apiserver') === null;
+const missing = kubeTools('etcd', 'kube-apiserver', 'kube-controller-manager') === null;
 
 describe.skipIf(missing)('a ReleaseChannel', () => {
   const world = sharedFixture(requireOperatorWorld);
@@ -61,7 +62,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     const object = await world().get(namespace, 'official');
     const owners = object?.metadata.managedFields?.filter(({ subresource }) => subresource === 'status');
     expect(owners?.map(({ manager }) => manager)).toEqual(['slipway-operator']);
-    expect(object?.metadata.finalizers).toEqual(['slipway.dev/schedules']);
+    // Nothing may hold up the deletion of the object or of its namespace.
+    expect(object?.metadata.finalizers).toBeUndefined();
   });
 
   it.each([
@@ -131,6 +133,57 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(status.pods.map(({ name }) => name)).toEqual(['slipway-pod-7']);
   });
 
+  it('says what a client of the Service gets, although every pod calls itself sound', async () => {
+    const { namespace } = await scene();
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices/slipway-0`;
+    const setConditions = async (conditions: object): Promise<void> => {
+      const { body } = await world().plane.request('GET', path);
+      const { endpoints } = body as { endpoints: object[] };
+      const { status } = await world().plane.request('PATCH', path, {
+        contentType: 'application/merge-patch+json',
+        body: { endpoints: endpoints.map((each) => ({ ...each, conditions })) },
+      });
+      expect(status).toBe(200);
+    };
+    await setConditions({ ready: false, serving: false, terminating: false });
+    const dark = await world().untilCondition(namespace, 'official', 'Serving', 'False', 'EndpointNotReady');
+    expect(dark).toMatchObject({
+      servingPods: '0/1',
+      pods: [{ name: 'slipway-pod-0', serving: 'False', reason: 'EndpointNotReady', release: 'r1' }],
+    });
+    await world().untilCondition(namespace, 'official', 'Ready', 'False', 'EndpointNotReady');
+    // A Service that publishes unready addresses calls them ready.
+    await setConditions({ ready: true, serving: false, terminating: false });
+    await world().untilCondition(namespace, 'official', 'Serving', 'False', 'EndpointNotReady');
+    await setConditions({ ready: false, serving: true, terminating: true });
+    await world().untilCondition(namespace, 'official', 'Serving', 'True');
+    await world().untilCondition(namespace, 'official', 'Ready', 'False', 'NoPods');
+    await setConditions({ ready: true, serving: true, terminating: false });
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+  });
+
+  it('never reports a Service without pods while its pods change', async () => {
+    const { namespace, operator } = await scene();
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices/slipway-0`;
+    for (let change = 0; change < 10; change += 1) {
+      await world().plane.request('PATCH', path, {
+        contentType: 'application/merge-patch+json',
+        body: { metadata: { annotations: { change: String(change) } } },
+      });
+    }
+    await world().apply(namespace, 'official', { sync: { interval: '1h' } });
+    await until(
+      async () => (await world().get(namespace, 'official'))?.status?.observedGeneration === 2,
+      PATIENCE_MS,
+    );
+    const changes = operator.lines.filter((line) => line.includes('readiness changed'));
+    expect(changes.map((line) => (JSON.parse(line) as { reason: string }).reason)).toEqual(['Distributable']);
+  });
+
   it('stalls with the reason, without a hot loop, and recovers when the cause is fixed', async () => {
     const { namespace, first, operator } = await scene();
     const secrets = `/api/v1/namespaces/${namespace}/secrets`;
@@ -143,6 +196,20 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
 
     await world().apply(namespace, 'official', { adminTokenSecretRef: { name: 'admin', key: 'nothing' } });
     await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'TokenSecretNotFound');
+    await world().plane.request('PATCH', `${secrets}/admin`, {
+      contentType: 'application/merge-patch+json',
+      body: { stringData: { nothing: 'two\nlines' } },
+    });
+    const malformed = await world().untilCondition(
+      namespace,
+      'official',
+      'Stalled',
+      'True',
+      'TokenMalformed',
+    );
+    expect(malformed.conditions[0]?.message).toBe(
+      'Secret "admin" holds no usable token under the key "nothing": it must be one line of letters, digits and -._~+/=',
+    );
     await world().plane.request('PATCH', `${secrets}/admin`, {
       contentType: 'application/merge-patch+json',
       body: { stringData: { nothing: 'wrong' } },
@@ -174,6 +241,55 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(written).toContain('readiness changed');
     expect(written).not.toContain(FAKE_TOKEN);
     expect(written).not.toContain(world().operatorToken);
+  });
+
+  it('stalls behind an older object for the same channel of the same server, and takes over from it', async () => {
+    const { namespace, first } = await scene();
+    const spec = (interval: string): object => ({ sync: { interval } });
+    await world().apply(namespace, 'zz-older', spec('10m'));
+    const { metadata } = (await world().get(namespace, 'zz-older'))!;
+    // Creation times are whole seconds, and a tie would be decided by name.
+    await until(() => Date.now() - Date.parse(metadata.creationTimestamp) >= 1_000, PATIENCE_MS);
+    await world().apply(namespace, 'younger', spec('20m'));
+    const status = await world().untilCondition(namespace, 'younger', 'Stalled', 'True', 'ChannelTaken');
+    expect(status.conditions.find(({ type }) => type === 'Stalled')?.message).toContain('"zz-older"');
+    await world().untilCondition(namespace, 'younger', 'Ready', 'False', 'ChannelTaken');
+    await world().untilCondition(namespace, 'younger', 'Serving', 'True');
+    await world().untilCondition(namespace, 'zz-older', 'Ready', 'True');
+    expect(ids(first)).toEqual([`relch:${namespace}:zz-older:sync`]);
+    await world().apply(namespace, 'other-channel', { channel: 'localized' });
+    await world().untilCondition(namespace, 'other-channel', 'Stalled', 'False');
+
+    await world().remove(namespace, 'zz-older');
+    await world().untilCondition(namespace, 'younger', 'Ready', 'True');
+    await until(() => ids(first).join() === `relch:${namespace}:younger:sync`, PATIENCE_MS);
+  });
+
+  it('for a localized channel without any release is neither a failure nor Ready', async () => {
+    const { namespace, first } = await scene();
+    await world().apply(namespace, 'localized', { channel: 'localized' });
+    const status = await world().untilCondition(
+      namespace,
+      'localized',
+      'Ready',
+      'Unknown',
+      'NothingPublished',
+    );
+    expect(status.conditions.map(({ type, status: value, reason }) => [type, value, reason])).toEqual([
+      ['Ready', 'Unknown', 'NothingPublished'],
+      ['Reconciling', 'False', 'NothingPublished'],
+      ['Stalled', 'False', 'NotStalled'],
+      ['Attested', 'Unknown', 'NothingPublished'],
+      ['SnapshotBound', 'Unknown', 'NothingPublished'],
+      ['Represented', 'Unknown', 'NothingPublished'],
+      ['Serving', 'Unknown', 'NothingPublished'],
+    ]);
+    const events = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
+    const { items } = (await world().plane.request('GET', events)).body as { items: Array<{ type: string }> };
+    expect(items.filter(({ type }) => type === 'Warning')).toEqual([]);
+    first.current.localized = 'l1';
+    first.setVerdict('localized', null);
+    await world().untilCondition(namespace, 'localized', 'Ready', 'True');
   });
 
   it('stays Ready while only the daemon is silent', async () => {
@@ -338,7 +454,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       await world().untilCondition(namespace, 'official', 'Ready', 'True');
       await world().remove(namespace, 'official');
       await until(async () => (await world().get(namespace, 'official')) === null, PATIENCE_MS);
-      expect(ids(first)).toEqual([]);
+      await until(() => ids(first).length === 0, PATIENCE_MS);
     });
 
     it('is removed immediately when its Service is gone', async () => {
@@ -351,7 +467,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       await until(async () => (await world().get(namespace, 'official')) === null, PATIENCE_MS);
     });
 
-    it('is removed after a bounded time when its server does not answer, and says what is left there', async () => {
+    it('is removed immediately when its server does not answer, and names the schedules that are left there later', async () => {
       const namespace = await world().createNamespace();
       const [fake] = await startFakes(1);
       await world().expose(namespace, 'slipway', [fake!]);
@@ -360,14 +476,63 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       await world().untilCondition(namespace, 'official', 'Ready', 'True');
       await fake!.close();
       await world().remove(namespace, 'official');
-      await until(async () => (await world().get(namespace, 'official')) === null, PATIENCE_MS);
-      const { body } = await world().plane.request(
-        'GET',
-        `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
+      expect(await world().get(namespace, 'official')).toBeNull();
+      const left = await until(async () => {
+        const { body } = await world().plane.request(
+          'GET',
+          `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
+        );
+        const { items } = body as { items: Array<{ reason: string; note: string }> };
+        return items.find(({ reason }) => reason === 'SchedulesLeft') ?? null;
+      }, PATIENCE_MS);
+      expect(left.note).toContain(`relch:${namespace}:official:sync`);
+    });
+
+    it('with its whole namespace is gone, although no operator runs and its permissions are deleted', async () => {
+      const { namespace, operator, first } = await scene();
+      await world().apply(namespace, 'official', { sync: { interval: '15m' } });
+      await world().untilCondition(namespace, 'official', 'Ready', 'True');
+      await operator.kill();
+      await first.close();
+      startKubeControllers(world().plane, ['namespace-controller']);
+      const path = `/api/v1/namespaces/${namespace}`;
+      await world().plane.request('DELETE', path);
+      await until(async () => (await world().plane.request('GET', path)).status === 404, PATIENCE_MS);
+    });
+
+    it('loses the finalizer of earlier operators first', async () => {
+      const { namespace } = await scene();
+      await world().apply(namespace, 'official');
+      await world().untilCondition(namespace, 'official', 'Ready', 'True');
+      const path = `/apis/slipway.dev/v1alpha1/namespaces/${namespace}/releasechannels/official`;
+      const { status } = await world().plane.request('PATCH', path, {
+        contentType: 'application/merge-patch+json',
+        body: { metadata: { finalizers: ['slipway.dev/schedules', 'example.org/other'] } },
+      });
+      expect(status).toBe(200);
+      await until(
+        async () =>
+          (await world().get(namespace, 'official'))?.metadata.finalizers?.join() === 'example.org/other',
+        PATIENCE_MS,
       );
-      const { items } = body as { items: Array<{ reason: string; note: string }> };
-      const left = items.find(({ reason }) => reason === 'SchedulesLeft');
-      expect(left?.note).toContain(`relch:${namespace}:official:sync`);
+      await world().plane.request('PATCH', path, {
+        contentType: 'application/merge-patch+json',
+        body: { metadata: { finalizers: ['slipway.dev/schedules'] } },
+      });
+      await world().remove(namespace, 'official');
+      await until(async () => (await world().get(namespace, 'official')) === null, PATIENCE_MS);
+    });
+
+    it('while no operator runs loses its schedules when another object of its server is reconciled', async () => {
+      const { namespace, first } = await scene();
+      await world().apply(namespace, 'official', { sync: { interval: '15m' } });
+      await world().untilCondition(namespace, 'official', 'Ready', 'True');
+      const own = `relch:${namespace}:official:sync`;
+      const others = ['mine', 'relch:elsewhere:gone:sync', `relch:${namespace}:gone:other`];
+      for (const id of [...others, `relch:${namespace}:gone:sync`]) {
+        first.schedules.set(id, { ...first.schedules.get(own)!, id });
+      }
+      await until(() => ids(first).join() === [...others, own].sort().join(), PATIENCE_MS);
     });
   });
 });

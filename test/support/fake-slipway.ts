@@ -112,8 +112,7 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
         return { report: 'release.list', ...envelope, total: releases.length, releases };
       }
       case '/admin/schedules': {
-        const found = schedules.get(url.searchParams.get('id') ?? '');
-        const items = found === undefined ? [] : [found];
+        const items = [...schedules.values()];
         return { report: 'schedule.list', ...envelope, total: items.length, items };
       }
       default:

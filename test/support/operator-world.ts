@@ -25,6 +25,7 @@ export interface ChannelObject {
     readonly uid: string;
     readonly generation: number;
     readonly resourceVersion: string;
+    readonly creationTimestamp: string;
     readonly finalizers?: readonly string[];
     readonly deletionTimestamp?: string;
     readonly managedFields?: ReadonlyArray<{ readonly manager: string; readonly subresource?: string }>;

@@ -1,8 +1,6 @@
 import { readTokenFile, TokenFileError } from '../../platform/files/token-file.ts';
+import { BEARER_TOKEN_RULE, isBearerToken } from '../../platform/http/bearer-token.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
-
-/** The characters of a bearer token. Source: RFC 6750, section 2.1. */
-const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 /** Possible sources of the token; the first one that is set is used. */
 export interface TokenSources {
@@ -41,9 +39,6 @@ export async function readCtlToken({ file, env }: TokenSources): Promise<string 
  */
 export function checked(text: string, origin: string): string {
   const token = text.trim();
-  if (TOKEN.test(token)) return token;
-  throw new CtlFailure(
-    CTL_EXITS.usage,
-    `${origin} does not hold a usable token: it must be one line of letters, digits and -._~+/=`,
-  );
+  if (isBearerToken(token)) return token;
+  throw new CtlFailure(CTL_EXITS.usage, `${origin} does not hold a usable token: ${BEARER_TOKEN_RULE}`);
 }

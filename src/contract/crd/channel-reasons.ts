@@ -17,6 +17,8 @@ export const CHANNEL_REASONS = {
     'The Secret of spec.adminTokenSecretRef, or its key, does not exist or is empty. Create it or correct the reference.',
   TokenSecretForbidden:
     'The operator may not read the Secret of spec.adminTokenSecretRef. Grant it get on secrets.',
+  TokenMalformed:
+    'The value in the Secret of spec.adminTokenSecretRef is not a token: it must be one line of letters, digits and -._~+/=.',
   TokenRejected: 'A server rejected the admin token. Put the token of the server into the Secret.',
   ControlNotExposed:
     'A server does not forward control actions. Set admin.exposeControl and an admin token on the server.',
@@ -25,7 +27,13 @@ export const CHANNEL_REASONS = {
     'No daemon knows the release in spec.release. Correct the name, or wait until the release is available.',
   PinNotSupported:
     'spec.release names an earlier official release, and no action can make it current again. Remove the pin.',
+  NothingPublished:
+    'No localized release is published and spec.release names none, so there is nothing to serve. This is not a failure.',
+  ChannelTaken:
+    'An older ReleaseChannel, which the message names, represents the same channel of the same server. Delete one of them.',
   NoPods: 'The Service has no pods. Check its selector and the Deployment.',
+  EndpointNotReady:
+    'A pod is not ready, so the Service sends it no requests. Check its containers and probes.',
   PodUnreachable:
     'A pod has not given a usable answer for too long, so its state is unknown. Check the pod and the network.',
   PodsDiffer: 'The pods serve different releases. This is normal for a moment during a release switch.',
@@ -46,7 +54,7 @@ export const CONDITION_TYPES = {
   Attested: 'A valid attestation authorizes a release of the channel.',
   SnapshotBound: 'The manifest of that release is on the volume, complete and as attested.',
   Represented: 'Every entry of the release is on the volume, and none is known to be damaged.',
-  Serving: 'At least one pod serves the channel.',
+  Serving: 'A client of the Service gets the channel: a pod that serves it takes requests.',
 } as const;
 
 /** A type of a condition. */

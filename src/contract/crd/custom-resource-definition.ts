@@ -26,6 +26,12 @@ const PRINTER_COLUMNS = [
     description: 'Whether every pod serves a sound release.',
   },
   { name: 'Reason', type: 'string', jsonPath: `${READY}.reason` },
+  {
+    name: 'Suspended',
+    type: 'boolean',
+    jsonPath: '.spec.suspend',
+    description: 'Whether spec.suspend is set.',
+  },
   { name: 'Since', type: 'date', jsonPath: `${READY}.lastTransitionTime` },
   { name: 'Verified', type: 'date', jsonPath: '.status.release.verifiedAt', priority: 1 },
   { name: 'Attested-Until', type: 'string', jsonPath: '.status.release.attestationExpiresAt', priority: 1 },

@@ -13,8 +13,8 @@ export const RELEASE_CHANNEL_KIND = 'ReleaseChannel';
 /** The name in URLs and in RBAC rules. */
 export const RELEASE_CHANNEL_PLURAL = 'releasechannels';
 
-/** Holds a deletion until the schedules that belong to the object are gone from its server. */
-export const SCHEDULES_FINALIZER = `${API_GROUP}/schedules`;
+/** Operators before 0.2 held deletions back with it; it is removed from every object. */
+export const OLD_FINALIZER = `${API_GROUP}/schedules`;
 
 /** A new value of this annotation requests an immediate reconciliation, and a sync of an official channel. */
 export const REQUESTED_AT_ANNOTATION = `${API_GROUP}/requestedAt`;

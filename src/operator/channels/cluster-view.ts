@@ -9,6 +9,8 @@ import {
   type ServiceRecord,
   type SliceRecord,
 } from '../kubernetes/objects.ts';
+import type { ObjectChange } from '../kubernetes/object-cache.ts';
+import { createServiceIndex } from './service-index.ts';
 import { createReflector, type Reflector, type ReflectorTurn } from '../kubernetes/reflector.ts';
 
 /** The objects of the cluster that matter to the operator, from caches that follow them. */
@@ -16,7 +18,11 @@ export interface ClusterView {
   start(): void;
   /** @param key `namespace/name` */
   channel(key: string): ReleaseChannel | undefined;
+  /** Whether there is such an object, also if this version cannot read it. @param key `namespace/name` */
+  exists(key: string): boolean;
   channels(): IterableIterator<ReleaseChannel>;
+  /** The objects that represent a channel of this server. */
+  channelsOf(namespace: string, service: string): Iterable<ReleaseChannel>;
   service(namespace: string, name: string): ServiceRecord | undefined;
   slices(namespace: string, service: string): Iterable<SliceRecord>;
   /** Whether every collection was read once, and the problems that keep some from being followed. */
@@ -35,19 +41,26 @@ export interface ClusterViewOptions {
   readonly logger: Logger;
   readonly onTurn: (kind: string, turn: ReflectorTurn) => void;
   readonly onChannel: (before: ReleaseChannel | undefined, after: ReleaseChannel | undefined) => void;
-  /** The pods or ports behind a Service may have changed. */
+  /** The pods or ports behind a Service may have changed. Called when all of the change can be read. */
   readonly onService: (namespace: string, name: string) => void;
 }
 
 /** Makes a view: one reflector for each kind and namespace. */
 export function createClusterView(options: ClusterViewOptions): ClusterView {
   const scopes = options.namespaces.length === 0 ? [null] : options.namespaces;
-  const slicesOf = new Map<string, Set<SliceRecord>>();
+  const slicesOf = createServiceIndex<SliceRecord>(({ namespace, service }) => ({
+    namespace,
+    name: service,
+  }));
+  const channelsOf = createServiceIndex<ReleaseChannel>(({ namespace, spec }) => ({
+    namespace,
+    name: spec.serverRef.name,
+  }));
 
   const follow = <T>(
     collectionOf: (namespace: string | null) => Collection,
     parse: (object: unknown) => T,
-    onChange: (before: T | undefined, after: T | undefined) => void,
+    onChange: (changes: readonly ObjectChange<T>[]) => void,
   ): readonly Reflector<T>[] =>
     scopes.map((namespace) => {
       const collection = collectionOf(namespace);
@@ -66,25 +79,19 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
       });
     });
 
-  const indexSlice = (slice: SliceRecord | undefined, change: 'add' | 'delete'): void => {
-    if (slice === undefined) return;
-    const key = `${slice.namespace}/${slice.service}`;
-    const known = slicesOf.get(key) ?? new Set();
-    known[change](slice);
-    if (known.size === 0) slicesOf.delete(key);
-    else slicesOf.set(key, known);
-    options.onService(slice.namespace, slice.service);
-  };
-
   const { collections } = options;
-  const channels = follow(collections.channels, parseReleaseChannel, options.onChannel);
-  const services = follow(collections.services, parseService, (before, after) => {
-    const changed = after ?? before;
-    if (changed !== undefined) options.onService(changed.namespace, changed.name);
+  const channels = follow(collections.channels, parseReleaseChannel, (changes) => {
+    channelsOf.apply(changes);
+    for (const { before, after } of changes) options.onChannel(before, after);
   });
-  const slices = follow(collections.endpointSlices, parseSlice, (before, after) => {
-    indexSlice(before, 'delete');
-    indexSlice(after, 'add');
+  const services = follow(collections.services, parseService, (changes) => {
+    for (const { before, after } of changes) {
+      const changed = after ?? before;
+      if (changed !== undefined) options.onService(changed.namespace, changed.name);
+    }
+  });
+  const slices = follow(collections.endpointSlices, parseSlice, (changes) => {
+    for (const { namespace, name } of slicesOf.apply(changes)) options.onService(namespace, name);
   });
   const all: readonly Pick<Reflector<unknown>, 'start' | 'state' | 'stop'>[] = [
     ...channels,
@@ -97,12 +104,14 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
       for (const reflector of all) reflector.start();
     },
     channel: (key) => channels.map((reflector) => reflector.get(key)).find((found) => found !== undefined),
+    exists: (key) => channels.some((reflector) => reflector.exists(key)),
     channels: function* allChannels() {
       for (const reflector of channels) yield* reflector.values();
     },
+    channelsOf: (namespace, service) => channelsOf.of({ namespace, name: service }),
     service: (namespace, name) =>
       services.map((reflector) => reflector.get(`${namespace}/${name}`)).find((found) => found !== undefined),
-    slices: (namespace, service) => slicesOf.get(`${namespace}/${service}`) ?? [],
+    slices: (namespace, service) => slicesOf.of({ namespace, name: service }),
     state: () => {
       const states = all.map((reflector) => reflector.state());
       return {

@@ -4,20 +4,28 @@ import { errorOfEvent } from '../../platform/kubernetes/cluster-connection.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes-error.ts';
 import type { WatchEvent } from './collections.ts';
 
+/** One change of a cache; `undefined` where there is no object before or after it. */
+export interface ObjectChange<T> {
+  readonly before: T | undefined;
+  readonly after: T | undefined;
+}
+
 /** How objects are kept. */
 export interface ObjectCacheOptions<T> {
   /** Plural name of the kind, for logs. */
   readonly kind: string;
   /** Returns the part of an object to keep. An object for which it throws is left out. */
   readonly parse: (object: unknown) => T;
-  /** Called after each change; `undefined` where there is no object before or after it. */
-  readonly onChange: (before: T | undefined, after: T | undefined) => void;
+  /** Called when the cache holds all changes of a list or an event, so that a reader never sees a part of them. */
+  readonly onChange: (changes: readonly ObjectChange<T>[]) => void;
   readonly logger: Logger;
 }
 
 /** The parsed objects of one collection, by `namespace/name`. */
 export interface ObjectCache<T> {
   readonly get: (key: string) => T | undefined;
+  /** Whether the collection has the object, also if it cannot be read. */
+  readonly exists: (key: string) => boolean;
   readonly values: () => IterableIterator<T>;
   readonly size: number;
   /** Makes the cache equal to a whole list. @throws KubernetesError for an item without metadata */
@@ -47,28 +55,33 @@ export function createObjectCache<T>({
   logger,
 }: ObjectCacheOptions<T>): ObjectCache<T> {
   const store = new Map<string, T>();
+  /** Keys of objects that exist and cannot be read. */
+  const unreadable = new Set<string>();
 
-  const drop = (key: string): void => {
+  const drop = (key: string): readonly ObjectChange<T>[] => {
+    unreadable.delete(key);
     const before = store.get(key);
-    if (before !== undefined && store.delete(key)) onChange(before, undefined);
+    return before !== undefined && store.delete(key) ? [{ before, after: undefined }] : [];
   };
 
-  const put = (key: string, object: unknown): void => {
-    let after: T;
+  const put = (key: string, object: unknown): readonly ObjectChange<T>[] => {
     try {
-      after = parse(object);
+      const after = parse(object);
+      const before = store.get(key);
+      store.set(key, after);
+      unreadable.delete(key);
+      return [{ before, after }];
     } catch (error) {
       logger.warn({ kind, key, err: error }, 'cannot read an object; it is left out');
-      drop(key);
-      return;
+      const changes = drop(key);
+      unreadable.add(key);
+      return changes;
     }
-    const before = store.get(key);
-    store.set(key, after);
-    onChange(before, after);
   };
 
   return {
     get: (key) => store.get(key),
+    exists: (key) => store.has(key) || unreadable.has(key),
     values: () => store.values(),
     get size() {
       return store.size;
@@ -76,15 +89,16 @@ export function createObjectCache<T>({
     replace: (items) => {
       const found = new Map<string, unknown>();
       for (const item of items) found.set(identify(item).key, item);
-      for (const [key, item] of found) put(key, item);
-      for (const key of store.keys()) if (!found.has(key)) drop(key);
+      const gone = [...store.keys(), ...unreadable].filter((key) => !found.has(key));
+      const changes = [...[...found].flatMap(([key, item]) => put(key, item)), ...gone.flatMap(drop)];
+      if (changes.length > 0) onChange(changes);
     },
     apply: ({ type, object }) => {
       if (type === 'ERROR') throw errorOfEvent(object);
       if (type === 'BOOKMARK') return BookmarkSchema.parse(object).metadata.resourceVersion;
       const { key, resourceVersion } = identify(object);
-      if (type === 'DELETED') drop(key);
-      else put(key, object);
+      const changes = type === 'DELETED' ? drop(key) : put(key, object);
+      if (changes.length > 0) onChange(changes);
       return resourceVersion;
     },
   };

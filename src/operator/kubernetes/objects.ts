@@ -8,7 +8,7 @@ import {
 import {
   REQUESTED_AT_ANNOTATION,
   REQUESTED_AT_MAX,
-  SCHEDULES_FINALIZER,
+  OLD_FINALIZER,
 } from '../../contract/crd/resource-names.ts';
 
 /** The part of a ReleaseChannel that is kept in memory. */
@@ -20,6 +20,8 @@ export interface ReleaseChannel {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly generation: number;
+  /** RFC 3339, UTC, whole seconds; sorts by time. */
+  readonly createdAt: string;
   readonly isDeleting: boolean;
   readonly finalizers: readonly string[];
   /** Value of the annotation that asks for a reconciliation, cut to its bound; `null` when there is none. */
@@ -42,8 +44,22 @@ export interface SliceRecord {
   /** The Service it belongs to. */
   readonly service: string;
   readonly ports: ReadonlyArray<{ readonly name: string; readonly port: number }>;
-  readonly endpoints: ReadonlyArray<{ readonly name: string; readonly address: string }>;
+  readonly endpoints: readonly EndpointRecord[];
 }
+
+/** One address of an EndpointSlice. */
+export interface EndpointRecord {
+  /** Name of the pod, or the address. */
+  readonly name: string;
+  readonly address: string;
+  readonly state: EndpointState;
+}
+
+/**
+ * The use that the Service makes of a pod. `ready`: it gets the requests. `unready`: it gets none. `draining`: it shuts down and
+ * still answers; it gets requests while no pod is ready.
+ */
+export type EndpointState = 'ready' | 'unready' | 'draining';
 
 const ChannelObject = z.object({
   metadata: z.object({
@@ -52,6 +68,7 @@ const ChannelObject = z.object({
     uid: z.string(),
     resourceVersion: z.string(),
     generation: z.int().default(0),
+    creationTimestamp: z.string(),
     deletionTimestamp: z.string().nullish(),
     finalizers: z.array(z.string()).default([]),
     annotations: z.record(z.string(), z.string()).default({}),
@@ -71,6 +88,7 @@ export function parseReleaseChannel(object: unknown): ReleaseChannel {
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     generation: metadata.generation,
+    createdAt: metadata.creationTimestamp,
     isDeleting: typeof metadata.deletionTimestamp === 'string',
     finalizers: metadata.finalizers,
     requestedAt: metadata.annotations[REQUESTED_AT_ANNOTATION]?.slice(0, REQUESTED_AT_MAX) ?? null,
@@ -79,9 +97,12 @@ export function parseReleaseChannel(object: unknown): ReleaseChannel {
   };
 }
 
-/** Whether the deletion of an object waits for this operator. */
-export function hasFinalizer(channel: Pick<ReleaseChannel, 'finalizers'>): boolean {
-  return channel.finalizers.includes(SCHEDULES_FINALIZER);
+/** The finalizers of an object without that of earlier operators; `null` when there is none to remove. */
+export function withoutOldFinalizer({
+  finalizers,
+}: Pick<ReleaseChannel, 'finalizers'>): readonly string[] | null {
+  if (!finalizers.includes(OLD_FINALIZER)) return null;
+  return finalizers.filter((finalizer) => finalizer !== OLD_FINALIZER);
 }
 
 const ServiceObject = z.object({
@@ -99,6 +120,12 @@ export function parseService(object: unknown): ServiceRecord {
 
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
+const EndpointConditions = z.object({
+  ready: z.boolean().nullish(),
+  serving: z.boolean().nullish(),
+  terminating: z.boolean().nullish(),
+});
+
 const SliceObject = z.object({
   metadata: z.object({
     namespace: z.string(),
@@ -114,7 +141,7 @@ const SliceObject = z.object({
       z.object({
         addresses: z.array(z.string()),
         targetRef: z.object({ name: z.string().optional() }).nullish(),
-        conditions: z.object({ terminating: z.boolean().nullish() }).nullish(),
+        conditions: EndpointConditions.nullish(),
       }),
     )
     .nullish()
@@ -122,8 +149,8 @@ const SliceObject = z.object({
 });
 
 /**
- * Reads an EndpointSlice. It includes pods that are not ready, so that they can be asked why. Terminating pods are left
- * out.
+ * Reads an EndpointSlice. It includes pods that are not ready, so that they can be asked why. Pods that shut down and no
+ * longer answer are left out.
  *
  * @throws ZodError
  *
@@ -137,9 +164,29 @@ export function parseSlice(object: unknown): SliceRecord {
     ports: ports.flatMap(({ name, port }) => (typeof port === 'number' ? [{ name: name ?? '', port }] : [])),
     endpoints: endpoints.flatMap(({ addresses, targetRef, conditions }) => {
       const [address] = addresses;
-      if (address === undefined || conditions?.terminating === true) return [];
+      const state = endpointState(conditions ?? {});
+      if (address === undefined || state === null) return [];
       const literal = addressType === 'IPv6' ? `[${address}]` : address;
-      return [{ name: targetRef?.name ?? address, address: literal }];
+      return [{ name: targetRef?.name ?? address, address: literal, state }];
     }),
   };
+}
+
+/**
+ * The state of an endpoint; `null` when it is gone for all purposes.
+ *
+ * A Service that publishes unready addresses reports every pod as ready, so a pod must also be serving.
+ *
+ * Source: Kubernetes API reference, EndpointConditions: ready counts as true when it is absent, serving as ready, and
+ * terminating as false.
+ */
+function endpointState({
+  ready,
+  serving,
+  terminating,
+}: z.output<typeof EndpointConditions>): EndpointState | null {
+  const isReady = ready ?? true;
+  const isServing = serving ?? isReady;
+  if (terminating === true) return isServing ? 'draining' : null;
+  return isReady && isServing ? 'ready' : 'unready';
 }

@@ -1,4 +1,4 @@
-import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
+import { hasStatus, isNamespaceTerminating } from '../../platform/kubernetes/kubernetes-error.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
 /** Records the permissions that the operator lacks, and logs each of them once. */
@@ -23,7 +23,7 @@ export function createPermissionBook(logger: Logger): PermissionBook {
         if (forbidden.delete(what)) logger.info({ permission: what }, 'a missing permission was granted');
         return result;
       } catch (error) {
-        if (hasStatus(error, 403) && !forbidden.has(what)) {
+        if (hasStatus(error, 403) && !isNamespaceTerminating(error) && !forbidden.has(what)) {
           forbidden.add(what);
           logger.error({ permission: what }, `no permission to ${what}: grant it to the operator`);
         }

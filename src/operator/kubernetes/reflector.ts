@@ -19,7 +19,7 @@ export interface ReflectorOptions<T> extends Omit<ObjectCacheOptions<T>, 'kind'>
 }
 
 /** A copy of one collection that follows its changes. */
-export interface Reflector<T> extends Pick<ObjectCache<T>, 'get' | 'values' | 'size'> {
+export interface Reflector<T> extends Pick<ObjectCache<T>, 'get' | 'exists' | 'values' | 'size'> {
   start(): void;
   /** Whether the whole collection was read once, and the problem that keeps it from being followed, or `null`. */
   state(): { readonly synced: boolean; readonly trouble: string | null };
@@ -95,6 +95,7 @@ export function createReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
 
   return {
     get: cache.get,
+    exists: cache.exists,
     values: cache.values,
     get size() {
       return cache.size;

@@ -1,6 +1,7 @@
 import type { CoreV1Api } from '@kubernetes/client-node';
 import { failure, success, type Result } from '../../domain/result.ts';
 import type { ClusterConnection } from '../../platform/kubernetes/cluster-connection.ts';
+import { BEARER_TOKEN_RULE, isBearerToken } from '../../platform/http/bearer-token.ts';
 import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { PermissionBook } from '../kubernetes/permission-book.ts';
@@ -35,6 +36,18 @@ export interface AdminTokensOptions {
   readonly clock: Clock;
 }
 
+/** The token itself is never quoted. */
+function unusable({ name, key }: SecretKey, token: string): Obstacle {
+  if (token === '') {
+    return {
+      reason: 'TokenSecretNotFound',
+      message: `Secret "${name}" has no value under the key "${key}"`,
+    };
+  }
+  const message = `Secret "${name}" holds no usable token under the key "${key}": ${BEARER_TOKEN_RULE}`;
+  return { reason: 'TokenMalformed', message };
+}
+
 const KEEP_MS = 60_000;
 
 export function createAdminTokens({ secrets, call, permissions, clock }: AdminTokensOptions): AdminTokens {
@@ -56,15 +69,12 @@ export function createAdminTokens({ secrets, call, permissions, clock }: AdminTo
         const token = Buffer.from(data?.[key] ?? '', 'base64')
           .toString('utf8')
           .trim();
-        if (token !== '') {
+        if (isBearerToken(token)) {
           held.set(id, { token, readAt: clock.monotonic() });
           return success(token);
         }
         held.delete(id);
-        return failure({
-          reason: 'TokenSecretNotFound',
-          message: `Secret "${name}" has no value under the key "${key}"`,
-        });
+        return failure(unusable(ref, token));
       } catch (error) {
         if (hasStatus(error, 404)) {
           held.delete(id);

@@ -5,9 +5,7 @@ import type { ServerPod } from './server-pods.ts';
 import { messageOf } from '../../platform/errors.ts';
 
 /** The current knowledge of one pod. */
-export interface PodEvidence {
-  readonly name: string;
-  readonly origin: string;
+export interface PodEvidence extends ServerPod {
   /** The last answer while it is fresh, else `null`. */
   readonly health: Health | null;
   /** Why the last attempt failed, or `null`. */
@@ -72,14 +70,15 @@ export function createEvidenceBook({ client, clock, staleMs }: EvidenceBookOptio
     }
   };
 
-  const ask = async ({ name, origin }: ServerPod): Promise<PodEvidence> => {
+  const ask = async (pod: ServerPod): Promise<PodEvidence> => {
+    const { origin } = pod;
     const page = pageOf(origin);
     if (page.asking === null && clock.monotonic() - page.askedAt >= SHARE_MS) {
       page.asking = request(origin, page);
     }
     await page.asking;
     const isFresh = clock.monotonic() - page.answeredAt <= staleMs;
-    return { name, origin, health: isFresh ? page.health : null, failure: page.failure };
+    return { ...pod, health: isFresh ? page.health : null, failure: page.failure };
   };
 
   return {

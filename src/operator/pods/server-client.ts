@@ -36,8 +36,8 @@ export interface ServerClient {
   releaseStatus(origin: string, token: AdminToken): Promise<ReleaseStatus>;
   /** `/admin/releases` of one channel, newest first. @throws AdminRefused, HttpFailure */
   releases(origin: string, token: AdminToken, channel: Channel): Promise<readonly ReleaseRow[]>;
-  /** The schedule of this id, or `null`. @throws AdminRefused, HttpFailure */
-  schedule(origin: string, token: AdminToken, id: string): Promise<ReportedSchedule | null>;
+  /** All schedules. @throws AdminRefused, HttpFailure */
+  schedules(origin: string, token: AdminToken): Promise<readonly ReportedSchedule[]>;
   /**
    * Posts one control action, once.
    *
@@ -109,11 +109,8 @@ export function createServerClient({ timeoutMs, userAgent }: ServerClientOptions
       const url = `${origin}${SERVER_PATHS.listReleaseHistory}?channel=${channel}`;
       return (await readAdmin(url, token, ReleaseListReport.schema)).releases;
     },
-    schedule: async (origin, token, id) => {
-      const url = `${origin}${SERVER_PATHS.listSchedules}?id=${encodeURIComponent(id)}`;
-      const { items } = await readAdmin(url, token, ScheduleListReport.schema);
-      return items.find((schedule) => schedule.id === id) ?? null;
-    },
+    schedules: async (origin, token) =>
+      (await readAdmin(`${origin}${SERVER_PATHS.listSchedules}`, token, ScheduleListReport.schema)).items,
     control: async (origin, token, action, body, { key, signal }) => {
       const answer = await send({
         url: `${origin}${SERVER_PATHS.postControl.replace('{action}', encodeURIComponent(action))}`,

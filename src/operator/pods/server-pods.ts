@@ -1,13 +1,14 @@
 import { PODS_MAX } from '../../contract/crd/release-channel.ts';
 import type { ChannelReason } from '../../contract/crd/channel-reasons.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
-import type { ServiceRecord, SliceRecord } from '../kubernetes/objects.ts';
+import type { EndpointState, ServiceRecord, SliceRecord } from '../kubernetes/objects.ts';
 
 /** One pod of a server. */
 export interface ServerPod {
   readonly name: string;
   /** Where its server is reached, without trailing slash. */
   readonly origin: string;
+  readonly endpoint: EndpointState;
 }
 
 /** A problem, as a condition shows it. */
@@ -49,9 +50,9 @@ export function serverPods(
     if (slice.namespace !== ref.namespace || slice.service !== ref.name) continue;
     const target = slice.ports.find((each) => each.name === port.name);
     if (target === undefined) continue;
-    for (const { name, address } of slice.endpoints) {
-      if (!pods.has(name))
-        pods.set(name, { name, origin: `http://${hostOverride ?? address}:${target.port}` });
+    for (const { name, address, state } of slice.endpoints) {
+      const origin = `http://${hostOverride ?? address}:${target.port}`;
+      if (!pods.has(name)) pods.set(name, { name, origin, endpoint: state });
     }
   }
   const sorted = [...pods.values()].sort((left, right) => (left.name < right.name ? -1 : 1));

@@ -11,9 +11,14 @@ import { stageOutcome, type Stage } from './stages.ts';
 export interface Findings {
   readonly channel: Channel;
   readonly suspended: boolean;
+  /** Nobody has published a release of the channel, and nobody asks for one. */
+  readonly unpublished: boolean;
   /** Why the pods are not known; `null` when they are. */
   readonly unknownPods: Obstacle | null;
+  /** The pods that stay. */
   readonly pods: readonly PodEvidence[];
+  /** Pods that shut down and still answer; asked only while no other pod is ready. */
+  readonly draining: readonly PodEvidence[];
   /** A problem that a person must solve, or `null`. */
   readonly stalled: Obstacle | null;
   /** A problem that passes by itself, or `null`. */
@@ -21,6 +26,13 @@ export interface Findings {
 }
 
 type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
+
+/** Neither good nor bad: there is nothing to serve yet. */
+const UNPUBLISHED: Finding = {
+  status: 'Unknown',
+  reason: 'NothingPublished',
+  message: 'no localized release is published yet; publish one, or name it in spec.release',
+};
 
 /**
  * The conditions of an object. A condition whose status stays the same keeps its transition time.
@@ -69,23 +81,29 @@ interface PodOutcome {
   readonly message: string;
 }
 
-/** Whether one pod serves the channel, and if not, or if it is unknown, why. */
+/**
+ * Whether the clients of the Service get the channel from one pod, and if not, or if it is unknown, why. A verdict says
+ * more than a pod that is not ready, which may be its effect.
+ */
 export function podVerdict(pod: PodEvidence, channel: Channel): PodOutcome {
   const verdict = pod.health?.verdicts[channel];
-  if (verdict === undefined) {
-    return {
-      serving: 'Unknown',
-      reason: 'PodUnreachable',
-      message: pod.failure ?? 'it has not answered yet',
-    };
+  const silence = pod.failure ?? 'it has not answered yet';
+  if (verdict !== undefined && verdict.reason !== null) {
+    return { serving: 'False', reason: verdict.reason, message: verdict.message };
   }
-  if (verdict.reason === null) return { serving: 'True', reason: 'Serving', message: verdict.message };
-  return { serving: 'False', reason: verdict.reason, message: verdict.message };
+  if (pod.endpoint === 'unready') {
+    const cause = verdict === undefined ? `: ${silence}` : '';
+    const message = `it is not ready, so the Service sends it no requests${cause}`;
+    return { serving: 'False', reason: 'EndpointNotReady', message };
+  }
+  if (verdict === undefined) return { serving: 'Unknown', reason: 'PodUnreachable', message: silence };
+  return { serving: 'True', reason: 'Serving', message: verdict.message };
 }
 
 function readyOf(findings: Findings): Finding {
   const { channel, pods, stalled } = findings;
   if (stalled !== null) return no(stalled.reason, stalled.message);
+  if (findings.unpublished) return UNPUBLISHED;
   if (pods.length === 0) return noPods(findings, 'False');
   const verdicts = pods.map((pod) => ({ pod, ...podVerdict(pod, channel) }));
   const refusing = verdicts.filter((each) => each.serving === 'False');
@@ -108,15 +126,17 @@ function readyOf(findings: Findings): Finding {
   return yes('Distributable', pods[0]?.health?.verdicts[channel].message ?? '');
 }
 
-function reconcilingOf({ suspended, stalled, waiting }: Findings, ready: Finding): Finding {
+function reconcilingOf({ suspended, unpublished, stalled, waiting }: Findings, ready: Finding): Finding {
   if (suspended) return no('Suspended', 'spec.suspend is set');
   if (waiting !== null) return yes(waiting.reason, waiting.message);
+  if (unpublished && stalled === null) return no(UNPUBLISHED.reason, UNPUBLISHED.message);
   if (stalled === null && ready.status !== 'True') return yes(ready.reason, ready.message);
   return no('UpToDate', stalled === null ? 'nothing is left to do' : 'nothing can be done');
 }
 
 function stageOf(findings: Findings, stage: Stage): Finding {
   const { channel, pods } = findings;
+  if (findings.unpublished) return UNPUBLISHED;
   if (pods.length === 0) return noPods(findings, 'Unknown');
   const fresh = pods.flatMap((pod) => {
     const verdict = pod.health?.verdicts[channel];
@@ -137,16 +157,29 @@ function stageOf(findings: Findings, stage: Stage): Finding {
   return unreachable(pods);
 }
 
+/**
+ * Whether a client of the Service gets the channel. Requests go to ready pods, and to pods that shut down while there is no ready one.
+ *
+ * Source: Kubernetes documentation, "Virtual IPs and Service Proxies", traffic to terminating endpoints.
+ */
 function servingOf(findings: Findings): Finding {
-  const { channel, pods } = findings;
-  if (pods.length === 0) return noPods(findings, 'False');
-  const verdicts = pods.map((pod) => ({ pod, ...podVerdict(pod, channel) }));
+  const { channel, pods, draining } = findings;
+  if (findings.unpublished) return UNPUBLISHED;
+  if (pods.length + draining.length === 0) return noPods(findings, 'False');
+  const ready = pods.filter(({ endpoint }) => endpoint === 'ready');
+  const reached = ready.length > 0 ? ready : draining;
+  const verdicts = (reached.length > 0 ? reached : pods).map((pod) => ({ pod, ...podVerdict(pod, channel) }));
   const serving = verdicts.filter((each) => each.serving === 'True').length;
-  if (serving > 0) return yes('Serving', `${serving} of ${pods.length} pods`);
+  if (serving > 0) {
+    return yes(
+      'Serving',
+      ready.length > 0 ? `${serving} of ${pods.length} pods` : `${serving} pods, all of which shut down`,
+    );
+  }
   const refusing = verdicts.find((each) => each.serving === 'False');
   return refusing === undefined
-    ? unreachable(pods)
-    : no(refusing.reason, told(refusing.pod.name, refusing.message, pods.length));
+    ? unreachable(reached)
+    : no(refusing.reason, told(refusing.pod.name, refusing.message, verdicts.length));
 }
 
 /** @param status of the condition when the Service is known and has no pods */

@@ -1,11 +1,10 @@
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
 import { LeadershipLost, type Leadership } from '../election/leadership.ts';
-import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import { AdminRefused, meaningOf } from '../pods/admin-refused.ts';
-import type { AdminToken, ReleaseRow, ReleaseStatus, ServerClient } from '../pods/server-client.ts';
+import type { ReleaseRow, ReleaseStatus, ServerClient } from '../pods/server-client.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
-import { desiredSchedules, scheduleCalls, scheduleIds } from './desired-schedules.ts';
 import { planPin, type PinPlan } from './pin.ts';
+import { createScheduleKeeper, type ScheduleKeeperOptions, type ScheduleTarget } from './schedule-keeper.ts';
 import { messageOf } from '../../platform/errors.ts';
 
 /** The result for one daemon. */
@@ -19,16 +18,13 @@ export interface DaemonOutcome {
 }
 
 /** How daemons are reached. */
-export interface DaemonStepOptions {
+export interface DaemonStepOptions extends Pick<ScheduleKeeperOptions, 'isActing'> {
   readonly client: ServerClient;
   readonly leadership: Leadership;
 }
 
 /** One daemon, and the desired state. */
-export interface DaemonTask {
-  readonly channel: ReleaseChannel;
-  readonly pod: { readonly name: string; readonly origin: string };
-  readonly token: AdminToken;
+export interface DaemonTask extends ScheduleTarget {
   /** Value of the annotation that is not handled yet, or `null`. */
   readonly requestedAt: string | null;
 }
@@ -40,9 +36,10 @@ export interface DaemonTask {
 export function createDaemonStep({
   client,
   leadership,
+  isActing,
 }: DaemonStepOptions): (task: DaemonTask) => Promise<DaemonOutcome> {
   const act = async (
-    { pod, token }: DaemonTask,
+    { pod, token }: ScheduleTarget,
     call: { readonly action: Parameters<ServerClient['control']>[2]; readonly body: object },
     key: string | null,
   ): Promise<Accepted> =>
@@ -50,17 +47,11 @@ export function createDaemonStep({
       async (signal) => await client.control(pod.origin, token, call.action, call.body, { key, signal }),
     );
 
-  const keepSchedules = async (task: DaemonTask, holdSync: boolean): Promise<void> => {
-    const { channel, pod, token } = task;
-    const desired = desiredSchedules(channel, holdSync);
-    for (const id of scheduleIds(channel)) {
-      const wanted = desired.find((schedule) => schedule.id === id);
-      const actual = await client.schedule(pod.origin, token, id);
-      for (const call of scheduleCalls(id, wanted, actual)) {
-        await act(task, call, null).catch(ignore('schedule_exists', 'unknown_schedule'));
-      }
-    }
-  };
+  const keepSchedules = createScheduleKeeper({
+    client,
+    isActing,
+    act: async (task, call) => await act(task, call, null),
+  });
 
   /** Reads the history, which is long, only if the pinned release is not current. */
   const pinPlan = async ({ channel, pod, token }: DaemonTask, status: ReleaseStatus): Promise<PinPlan> => {
@@ -123,13 +114,6 @@ export function createDaemonStep({
         requestHandled: false,
       };
     }
-  };
-}
-
-/** Ignores rejections with these codes, which mean that another process was faster. */
-export function ignore(...codes: readonly string[]): (error: unknown) => void {
-  return (error) => {
-    if (!(error instanceof AdminRefused) || error.code === null || !codes.includes(error.code)) throw error;
   };
 }
 

@@ -35,6 +35,14 @@ export function scheduleIds(channel: Pick<ReleaseChannel, 'namespace' | 'name'>)
   return PURPOSES.map((purpose) => scheduleId(channel, purpose));
 }
 
+/** The object that owns a schedule; `null` for a schedule of no object. */
+export function scheduleOwner(id: string): { readonly namespace: string; readonly name: string } | null {
+  if (!id.startsWith(CONTROLLER_SCHEDULE_PREFIX)) return null;
+  const [namespace, name, purpose, ...rest] = id.slice(CONTROLLER_SCHEDULE_PREFIX.length).split(':');
+  const isOurs = PURPOSES.some((each) => each === purpose) && rest.length === 0;
+  return isOurs && namespace !== undefined && name !== undefined ? { namespace, name } : null;
+}
+
 /**
  * The schedules that a spec asks for. While a schedule of an object exists, the daemon does not run its own configured
  * one with the same action. So a disabled sync or cleanup is wanted even without an interval in the spec when nothing

@@ -9,7 +9,10 @@ import type { DaemonOutcome, DaemonTask } from './daemon-step.ts';
 export interface Observation {
   /** Why the pods are not known, or `null`. */
   readonly unknownPods: Obstacle | null;
+  /** The pods that stay. */
   readonly pods: readonly PodEvidence[];
+  /** Pods that shut down and still answer; asked only while no other pod is ready. */
+  readonly draining: readonly PodEvidence[];
   /** One for each pod; none when there is an obstacle. */
   readonly outcomes: readonly DaemonOutcome[];
   /** Why no daemon was asked, or `null`. */
@@ -22,6 +25,8 @@ export interface ObserverOptions {
   readonly pods: (channel: ReleaseChannel) => Result<readonly ServerPod[], Obstacle>;
   readonly evidence: EvidenceBook;
   readonly tokens: AdminTokens;
+  /** Why another object acts for the channel instead, or `null`. */
+  readonly rival: (channel: ReleaseChannel) => Obstacle | null;
   readonly daemonStep: (task: DaemonTask) => Promise<DaemonOutcome>;
 }
 
@@ -30,17 +35,33 @@ export function createObserver({
   pods: podsOf,
   evidence,
   tokens,
+  rival: rivalOf,
   daemonStep,
 }: ObserverOptions): (channel: ReleaseChannel, requestedAt: string | null) => Promise<Observation> {
   return async (channel, requestedAt) => {
     const found = podsOf(channel);
     if (!found.ok) {
-      return { unknownPods: found.error, pods: [], outcomes: [], obstacle: found.error, token: null };
+      return {
+        unknownPods: found.error,
+        pods: [],
+        draining: [],
+        outcomes: [],
+        obstacle: found.error,
+        token: null,
+      };
     }
+    const staying = found.value.filter(({ endpoint }) => endpoint !== 'draining');
+    const isUnready = staying.every(({ endpoint }) => endpoint === 'unready');
+    const leaving = isUnready ? found.value.filter(({ endpoint }) => endpoint === 'draining') : [];
     const ref = { namespace: channel.namespace, ...channel.spec.adminTokenSecretRef };
-    const [pods, token] = await Promise.all([evidence.ask(found.value), tokens.read(ref)]);
-    if (!token.ok) {
-      return { unknownPods: null, pods, outcomes: [], obstacle: token.error, token: null };
+    const [pods, draining, token] = await Promise.all([
+      evidence.ask(staying),
+      evidence.ask(leaving),
+      tokens.read(ref),
+    ]);
+    const obstacle = rivalOf(channel) ?? (token.ok ? null : token.error);
+    if (!token.ok || obstacle !== null) {
+      return { unknownPods: null, pods, draining, outcomes: [], obstacle, token: null };
     }
     const outcomes = await Promise.all(
       pods.map(async (pod) =>
@@ -51,7 +72,7 @@ export function createObserver({
     );
     // A token that was rotated a moment ago must not count as wrong for a minute.
     if (outcomes.some(({ stalled }) => stalled?.reason === 'TokenRejected')) tokens.refuse(ref);
-    return { unknownPods: null, pods, outcomes, obstacle: null, token: token.value };
+    return { unknownPods: null, pods, draining, outcomes, obstacle: null, token: token.value };
   };
 }
 

@@ -2,18 +2,19 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../platform/process/clock.ts';
 import { HttpFailure } from '../../platform/http/http-client.ts';
 import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
-import { hasFinalizer, type ReleaseChannel } from '../kubernetes/objects.ts';
+import { withoutOldFinalizer, type ReleaseChannel } from '../kubernetes/objects.ts';
 import type { ServerClient } from '../pods/server-client.ts';
 import { conditionOf } from './condition-of.ts';
-import type { Finalizer } from './finalizer.ts';
 import { createHistoryReader } from './history-reader.ts';
 import { createObserver, type Observation, type ObserverOptions } from './observer.ts';
+import type { ScheduleCleaner } from './schedule-cleaner.ts';
 import {
   createStatusWriter,
   previousStatus,
   type ChannelMemory,
   type StatusWriterOptions,
 } from './status-writer.ts';
+import { isUnpublished } from './unpublished.ts';
 import { statusOf, type StatusInput } from './status.ts';
 
 /** The result of a reconciliation. */
@@ -37,7 +38,7 @@ export interface Reconciler {
 export interface ReconcilerOptions extends ObserverOptions, StatusWriterOptions {
   readonly channel: (key: string) => ReleaseChannel | undefined;
   readonly client: Pick<ServerClient, 'releases'>;
-  readonly finalizer: Finalizer;
+  readonly cleaner: ScheduleCleaner;
   readonly clock: Clock;
 }
 
@@ -46,7 +47,7 @@ export interface ReconcilerOptions extends ObserverOptions, StatusWriterOptions 
  * patch at the end, and only when something changed.
  */
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { finalizer, clock, logger } = options;
+  const { cleaner, clock, logger } = options;
   const memories = new Map<string, ChannelMemory>();
   const observe = createObserver(options);
   const writeStatus = createStatusWriter(options);
@@ -59,12 +60,17 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   };
 
   const reconcile = async (channel: ReleaseChannel): Promise<ReconcileOutcome> => {
-    if (channel.isDeleting) return (await finalizer.release(channel)) ? 'settled' : 'waiting';
-    if (!hasFinalizer(channel)) {
-      await finalizer.hold(channel);
+    const finalizers = withoutOldFinalizer(channel);
+    if (finalizers !== null) {
+      await options.writer.setFinalizers(channel, finalizers);
       // The resulting change puts the object back into the queue.
       return 'waiting';
     }
+    if (channel.isDeleting) {
+      cleaner.deleted(channel);
+      return (await cleaner.clean(channel.key)) ? 'settled' : 'waiting';
+    }
+    cleaner.forget(channel.key);
     const memory = memoryOf(channel.key);
     const previous = previousStatus(channel, memory);
     const isNewRequest =
@@ -89,8 +95,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       const channel = options.channel(key);
       if (channel === undefined) {
         memories.delete(key);
-        finalizer.forget(key);
-        return 'gone';
+        return (await cleaner.clean(key)) ? 'gone' : 'waiting';
       }
       try {
         return await reconcile(channel);
@@ -122,12 +127,22 @@ function isHandled({ outcomes }: Observation): boolean {
 /** The first problem of each sort stands for all. */
 function findingsOf(
   { spec }: ReleaseChannel,
-  { unknownPods, pods, outcomes, obstacle }: Observation,
+  { unknownPods, pods, draining, outcomes, obstacle }: Observation,
 ): Pick<StatusInput, 'findings' | 'daemon'> {
   const stalled = obstacle ?? outcomes.find((each) => each.stalled !== null)?.stalled ?? null;
   const waiting = outcomes.find((each) => each.waiting !== null)?.waiting ?? null;
+  const daemons = outcomes.flatMap(({ status }) => (status === null ? [] : [status]));
   return {
-    findings: { channel: spec.channel, suspended: spec.suspend, unknownPods, pods, stalled, waiting },
-    daemon: outcomes.find((each) => each.status !== null)?.status ?? null,
+    findings: {
+      channel: spec.channel,
+      suspended: spec.suspend,
+      unpublished: isUnpublished(spec, pods, daemons),
+      unknownPods,
+      pods,
+      draining,
+      stalled,
+      waiting,
+    },
+    daemon: daemons[0] ?? null,
   };
 }

@@ -46,7 +46,8 @@ export function createStatusWriter({
     if (ready === null || (ready.status === was?.status && ready.reason === was.reason)) return;
     const { reason, message: note } = ready;
     logger.info({ channel: channel.key, ready: ready.status, reason }, 'readiness changed');
-    await writer.record(channel, { type: ready.status === 'True' ? 'Normal' : 'Warning', reason, note });
+    const isGood = ready.status === 'True' || reason === 'NothingPublished';
+    await writer.record(channel, { type: isGood ? 'Normal' : 'Warning', reason, note });
   };
 }
 

@@ -34,7 +34,7 @@ export function statusOf(input: StatusInput): ReleaseChannelStatus {
   const { pods } = findings;
   const release = releaseOf(input);
   const handled = input.handledRequest ?? previous?.lastHandledReconcileAt;
-  const serving = pods.filter((pod) => pod.health?.verdicts[findings.channel].distributable === true);
+  const serving = pods.filter((pod) => podVerdict(pod, findings.channel).serving === 'True');
   return {
     observedGeneration: channel.generation,
     conditions: conditionsOf(findings, channel.generation, previous?.conditions ?? [], input.nowMs),

@@ -177,7 +177,16 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   return (await collectBounded(body, ANSWER_MAX_BYTES, tooLarge)).toString('utf8');
 }
 
-const StatusBody = z.object({ message: z.string(), reason: z.string(), code: z.int() }).partial();
+const StatusBody = z
+  .object({
+    message: z.string(),
+    reason: z.string(),
+    code: z.int(),
+    details: z
+      .object({ causes: z.array(z.object({ reason: z.string().default('') })).default([]) })
+      .nullable(),
+  })
+  .partial();
 
 /** The error that an ERROR event of a watch carries. */
 export function errorOfEvent(object: unknown): KubernetesError {
@@ -194,8 +203,9 @@ function refusalOf(status: number, retryAfter: string | string[] | undefined, te
   const seconds = Number(retryAfter);
   const retryAfterMs =
     retryAfter !== undefined && seconds >= 0 ? Math.min(seconds, RETRY_AFTER_MAX_SECONDS) * 1000 : null;
-  const { message = `the API server answered ${status}`, reason = '' } = statusOf(text);
-  return new KubernetesError(status, reason, message, retryAfterMs);
+  const { message = `the API server answered ${status}`, reason = '', details } = statusOf(text);
+  const causes = (details?.causes ?? []).map((cause) => cause.reason);
+  return new KubernetesError(status, reason, message, { retryAfterMs, causes });
 }
 
 function statusOf(text: string): z.output<typeof StatusBody> {

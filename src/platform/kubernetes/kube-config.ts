@@ -44,8 +44,7 @@ export async function loadKubeConfig(options: KubeConfigOptions): Promise<KubeCo
   const home = join(env['HOME'] ?? '', '.kube', 'config');
   let config: KubeConfig | null = null;
   if (options.file !== undefined) config = await readFiles([options.file]);
-  else if (listed.length > 0)
-    config = await readFiles(listed.length === 1 ? listed : listed.filter(existsSync));
+  else if (listed.length > 0) config = await readFiles(existing(listed));
   else config = (await serviceAccount(options)) ?? (existsSync(home) ? await readFiles([home]) : null);
   if (config === null) {
     throw new KubeConfigError(
@@ -60,6 +59,13 @@ export async function loadKubeConfig(options: KubeConfigOptions): Promise<KubeCo
 /** The namespace of the current context. */
 export function namespaceOf(config: KubeConfig): string {
   return config.getContextObject(config.getCurrentContext())?.namespace ?? 'default';
+}
+
+/** @throws KubeConfigError when none of the files exists */
+function existing(listed: readonly string[]): readonly string[] {
+  const found = listed.filter(existsSync);
+  if (found.length > 0) return found;
+  throw new KubeConfigError(`KUBECONFIG names no file that exists: ${listed.join(', ')}`);
 }
 
 async function readFiles(paths: readonly string[]): Promise<KubeConfig> {
@@ -90,12 +96,15 @@ async function readFile(path: string): Promise<KubeConfig> {
   const config = newConfig();
   try {
     const text = (await readBoundedFile(path, FILE_MAX_BYTES)).toString('utf8');
+    const { parse } = await import('yaml');
+    const document: unknown = parse(text);
+    // kubectl writes into an empty file of a list, and until then the file counts as empty configuration.
+    if (document === null) return config;
     config.loadFromString(text);
     const folder = resolve(dirname(path));
     config.makePathsAbsolute(folder);
-    const { parse } = await import('yaml');
     const tokenFiles = new Map(
-      (TokenFiles.parse(parse(text)).users ?? []).map(({ name, user }) => [name, user?.tokenFile]),
+      (TokenFiles.parse(document).users ?? []).map(({ name, user }) => [name, user?.tokenFile]),
     );
     config.users = config.users.map((user) => {
       const tokenFile = tokenFiles.get(user.name);

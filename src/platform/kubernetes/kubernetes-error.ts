@@ -6,14 +6,30 @@ export class KubernetesError extends Error {
   readonly reason: string;
   /** Wait that `Retry-After` asks for, milliseconds, or `null`. */
   readonly retryAfterMs: number | null;
+  /** Machine-readable causes of the Status object, such as `NamespaceTerminating`. */
+  readonly causes: readonly string[];
 
-  constructor(status: number, reason: string, message: string, retryAfterMs: number | null = null) {
+  constructor(
+    status: number,
+    reason: string,
+    message: string,
+    {
+      retryAfterMs = null,
+      causes = [],
+    }: { readonly retryAfterMs?: number | null; readonly causes?: readonly string[] } = {},
+  ) {
     super(message);
     this.name = 'KubernetesError';
     this.status = status;
     this.reason = reason;
     this.retryAfterMs = retryAfterMs;
+    this.causes = causes;
   }
+}
+
+/** Whether the API server rejected a call because the namespace is being deleted; no permission is missing then. */
+export function isNamespaceTerminating(error: unknown): boolean {
+  return error instanceof KubernetesError && error.causes.includes('NamespaceTerminating');
 }
 
 /** Whether an error is an answer of the API server with this status. */

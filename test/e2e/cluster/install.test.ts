@@ -355,12 +355,12 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     wide();
 
     transcript.part('Uninstall');
-    // Only a running operator removes the finalizer.
-    say('delete releasechannel operated --timeout=120s');
     transcript.command(
       `helm uninstall operated -n ${NAMESPACE}`,
       helm(['uninstall', 'operated', '-n', NAMESPACE, '--wait']),
     );
+    // No operator is needed for it.
+    say('delete releasechannel operated --timeout=30s');
     const kept = say('get secrets --selector app.kubernetes.io/instance=operated -o name').split('\n');
     expect(kept).toEqual(expect.arrayContaining(['secret/operated-admin', 'secret/operated-signing']));
     expect(say('get customresourcedefinitions -o name')).toContain('releasechannels.slipway.dev');

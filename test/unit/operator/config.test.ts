@@ -6,7 +6,7 @@ describe('the configuration of the operator', () => {
     expect(operatorConfigurationSchema.parse({})).toMatchObject({
       watch: { namespaces: [], silentSeconds: 150 },
       election: { enabled: true, leaseSeconds: 15, renewSeconds: 10, retrySeconds: 2 },
-      reconcile: { intervalSeconds: 30, finalizeSeconds: 60 },
+      reconcile: { intervalSeconds: 30, finalizeSeconds: 600 },
       probes: { port: 8081 },
       metrics: { port: 9090 },
     });

@@ -64,8 +64,10 @@ function scene(): Scene {
       if (value < 0) throw new Error('negative');
       return { name: metadata.name, value };
     },
-    onChange: (before, after) => {
-      changes.push(`${(before ?? after)?.name} ${before?.value ?? '-'} ${after?.value ?? '-'}`);
+    onChange: (found) => {
+      for (const { before, after } of found) {
+        changes.push(`${(before ?? after)?.name} ${before?.value ?? '-'} ${after?.value ?? '-'}`);
+      }
     },
     onTurn: (turn) => {
       turns.push(turn);
@@ -268,7 +270,7 @@ describe('a reflector', () => {
   it('never sends a request before Retry-After', async () => {
     const all = scene();
     all.setList(() => {
-      throw new KubernetesError(429, 'TooManyRequests', 'later', 20_000);
+      throw new KubernetesError(429, 'TooManyRequests', 'later', { retryAfterMs: 20_000 });
     });
     all.reflector.start();
     await all.clock.advance(19_999);

@@ -18,10 +18,16 @@ function pod(name: string, reason: Reason | null, releaseId = 'r1'): PodEvidence
     since: 1,
     release_id: releaseId,
   };
-  return { name, origin: `http://${name}`, health, failure: null };
+  return { name, origin: `http://${name}`, endpoint: 'ready', health, failure: null };
 }
 
-const silent = (name: string): PodEvidence => ({ name, origin: '', health: null, failure: 'no answer' });
+const silent = (name: string): PodEvidence => ({
+  name,
+  origin: '',
+  endpoint: 'ready',
+  health: null,
+  failure: 'no answer',
+});
 
 function conditions(
   findings: Partial<Findings>,
@@ -31,8 +37,10 @@ function conditions(
     {
       channel: 'official',
       suspended: false,
+      unpublished: false,
       unknownPods: null,
       pods: [pod('a', null)],
+      draining: [],
       stalled: null,
       waiting: null,
       ...findings,
@@ -71,6 +79,7 @@ describe('the conditions', () => {
       {},
       { pods: [] },
       { pods: [silent('a')] },
+      { pods: [{ ...pod('a', null), endpoint: 'unready' }] },
       { pods: [pod('a', null), pod('b', 'EntryMissing'), silent('c')] },
       { pods: [pod('a', null), pod('b', null, 'r2')] },
       { suspended: true },
@@ -87,6 +96,42 @@ describe('the conditions', () => {
       Attested: 'True Passed',
       SnapshotBound: 'False SnapshotLoading',
       Represented: 'True Passed',
+      Serving: 'True Serving',
+    });
+  });
+
+  it('say what a client of the Service gets, whatever the pods say of themselves', () => {
+    const unready = (each: PodEvidence): PodEvidence => ({ ...each, endpoint: 'unready' });
+    const draining = (each: PodEvidence): PodEvidence => ({ ...each, endpoint: 'draining' });
+    expect(brief(conditions({ pods: [unready(pod('a', null))] }))).toMatchObject({
+      Ready: 'False EndpointNotReady',
+      Reconciling: 'True EndpointNotReady',
+      Represented: 'True Passed',
+      Serving: 'False EndpointNotReady',
+    });
+    expect(brief(conditions({ pods: [unready(silent('a'))] }))).toMatchObject({
+      Ready: 'False EndpointNotReady',
+      Attested: 'Unknown PodUnreachable',
+      Serving: 'False EndpointNotReady',
+    });
+    expect(brief(conditions({ pods: [unready(pod('a', 'EntryDamaged'))] }))).toMatchObject({
+      Serving: 'False EntryDamaged',
+    });
+    expect(brief(conditions({ pods: [pod('a', null), unready(pod('b', null))] }))).toMatchObject({
+      Ready: 'False EndpointNotReady',
+      Serving: 'True Serving',
+    });
+    // A ready pod gets all requests, also if it refuses them.
+    expect(
+      brief(conditions({ pods: [pod('a', 'EntryMissing')], draining: [draining(pod('b', null))] })),
+    ).toMatchObject({ Serving: 'False EntryMissing' });
+    const last = [draining(pod('b', null))];
+    expect(brief(conditions({ pods: [unready(silent('a'))], draining: last }))).toMatchObject({
+      Ready: 'False EndpointNotReady',
+      Serving: 'True Serving',
+    });
+    expect(brief(conditions({ pods: [], draining: last }))).toMatchObject({
+      Ready: 'False NoPods',
       Serving: 'True Serving',
     });
   });

@@ -17,7 +17,7 @@ const DAEMON: ReleaseStatus = ReleaseStatusReport.schema.parse(ReleaseStatusRepo
 
 function pod(name = 'a'): PodEvidence {
   const health = HealthAnswer.schema.parse(HealthAnswer.example);
-  return { name, origin: 'http://a', health, failure: null };
+  return { name, origin: 'http://a', endpoint: 'ready', health, failure: null };
 }
 
 function status(
@@ -36,8 +36,10 @@ function status(
     findings: {
       channel: 'official',
       suspended: false,
+      unpublished: false,
       unknownPods: null,
       pods,
+      draining: [],
       stalled: null,
       waiting: null,
     },
@@ -80,7 +82,13 @@ describe('a status', () => {
 
   it('keeps the last state while nobody answers, and drops a missing release', () => {
     const before = status();
-    const silent: PodEvidence = { name: 'a', origin: '', health: null, failure: 'no answer' };
+    const silent: PodEvidence = {
+      name: 'a',
+      origin: '',
+      endpoint: 'ready',
+      health: null,
+      failure: 'no answer',
+    };
     expect(status({ previous: before, pods: [silent], daemon: null }).release).toEqual(before.release);
     const none = { ...pod() };
     none.health!.verdicts.official = {
@@ -93,6 +101,17 @@ describe('a status', () => {
     expect(
       status({ previous: before, pods: [none], daemon: { ...DAEMON, official: null } }).release,
     ).toBeUndefined();
+  });
+
+  it('counts a pod as serving only if the Service sends it requests', () => {
+    const unready: PodEvidence = { ...pod('b'), endpoint: 'unready' };
+    expect(status({ pods: [pod('a'), unready] })).toMatchObject({
+      servingPods: '1/2',
+      pods: [
+        { name: 'a', serving: 'True' },
+        { name: 'b', serving: 'False', reason: 'EndpointNotReady' },
+      ],
+    });
   });
 
   it('shows a bounded history, and the last one if it could not be read', () => {

@@ -120,9 +120,17 @@ describe('a connection to an API server', () => {
 
   it('throws the Status and the Retry-After of a refusal', async () => {
     const { connection } = await connect((_request, response) => {
-      reply(response, 429, { reason: 'TooManyRequests', message: 'later' }, { 'retry-after': '7' });
+      const details = { causes: [{ reason: 'NamespaceTerminating' }, { field: 'metadata.namespace' }] };
+      const body = { reason: 'TooManyRequests', message: 'later', details };
+      reply(response, 429, body, { 'retry-after': '7' });
     });
-    const refused = { name: 'KubernetesError', status: 429, reason: 'TooManyRequests', retryAfterMs: 7_000 };
+    const refused = {
+      name: 'KubernetesError',
+      status: 429,
+      reason: 'TooManyRequests',
+      retryAfterMs: 7_000,
+      causes: ['NamespaceTerminating', ''],
+    };
     const core = connection.api(CoreV1Api);
     await expect(core.readNamespacedSecret(ref, connection.call())).rejects.toMatchObject(refused);
     await expect(connection.open('/x', {}, new AbortController().signal)).rejects.toMatchObject(refused);

@@ -135,6 +135,35 @@ describe('the access to a cluster', () => {
     expect(await tokenOf(undefined, { HOME })).toBe('first');
   });
 
+  it('is put together from files of KUBECONFIG that hold only a part each, or nothing', async () => {
+    const directory = await temporaryDirectory();
+    const parts: Readonly<Record<string, object | string>> = {
+      empty: '',
+      comment: '# written by kubectl later\n',
+      current: { 'current-context': 'here' },
+      nulls: { clusters: null, users: null, contexts: null },
+      cluster: { clusters: [{ name: 'c', cluster: { server: 'https://api.example.org' } }] },
+      rest: {
+        users: [{ name: 'u', user: { tokenFile: 'token' } }],
+        contexts: [{ name: 'here', context: { cluster: 'c', user: 'u', namespace: 'team' } }],
+      },
+    };
+    for (const [name, part] of Object.entries(parts)) {
+      await writeFile(join(directory, name), typeof part === 'string' ? part : stringify(part));
+    }
+    await writeFile(join(directory, 'token'), 'from-file');
+    const list = Object.keys(parts).map((name) => join(directory, name));
+    const config = await loadKubeConfig({ env: { KUBECONFIG: list.join(':') } });
+    expect([config.getCurrentCluster()?.server, namespaceOf(config)]).toEqual([
+      'https://api.example.org',
+      'team',
+    ]);
+    expect(await credentialsOf(config)).toMatchObject(bearer('from-file'));
+    await expect(loadKubeConfig({ env: { KUBECONFIG: '/nowhere:/neither' } })).rejects.toThrow(
+      'KUBECONFIG names no file that exists: /nowhere, /neither',
+    );
+  });
+
   it('merges the files of KUBECONFIG: the first that sets a name wins, missing ones are skipped', async () => {
     const files = [
       await kubeconfig({ token: 'first' }),
