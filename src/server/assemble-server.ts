@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
 import { PUBLIC_OPERATIONS } from '../contract/operations/operations-public.ts';
+import type { Connections } from '../platform/http/connections.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
 import { createUlidFactory } from '../platform/process/ids.ts';
@@ -59,7 +60,7 @@ export interface AssembledServer {
   readonly room: ServingRoom;
   readonly cdn: CdnHandler;
   /** Puts the fast path in front of the server that runs the listener; returns `null` if it is switched off. */
-  readonly installFastPath: (server: Server) => FastPath | null;
+  readonly installFastPath: (server: Server, connections: Connections) => FastPath | null;
 }
 
 /** Puts the parts of the distribution server together; it starts nothing and does not listen. */
@@ -111,7 +112,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     listener,
     room,
     cdn,
-    installFastPath: (server) =>
+    installFastPath: (server, connections) =>
       // If public routes require a token, every request needs the full server.
       config.fastPath.enabled && config.auth.public === 'open'
         ? installFastPath(server, {
@@ -121,6 +122,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
             record,
             route: CDN_ROUTE,
             createRequestId,
+            connections,
           })
         : null,
   };

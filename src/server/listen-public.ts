@@ -1,5 +1,7 @@
 import { createServer, type Server } from 'node:http';
 
+import { CHECK_ADDRESS } from '../platform/http/listener-check.ts';
+import { Connections } from '../platform/http/connections.ts';
 import { listen, type Listening } from '../platform/http/listen.ts';
 import type { AssembledServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config/config.ts';
@@ -7,22 +9,26 @@ import type { FastPath } from './fast-path/fast-path.ts';
 
 /** The public port of a server. */
 export interface PublicListening extends Listening {
+  readonly connections: Connections;
   /** `null` where the fast path is switched off. */
   readonly fastPath: FastPath | null;
 }
 
+/** Longest time that a closing server waits for the next request of a client that has just read a response. */
+const MOST_QUIET_MS = 1_000;
+
 /**
  * Listens on the public port, with the fast path in front of the full HTTP server unless it is switched off.
  *
- * @param processes number of processes that share the port; `null` for a single process
+ * @param processes number of processes that share the port
  * @throws ListenError
  */
 export async function listenPublic(
-  config: Pick<ServerConfiguration, 'listen' | 'limits'>,
+  config: Pick<ServerConfiguration, 'listen' | 'limits' | 'shutdown'>,
   { listener, installFastPath }: Pick<AssembledServer, 'listener' | 'installFastPath'>,
-  processes: number | null = null,
+  processes = 1,
 ): Promise<PublicListening> {
-  const { limits } = config;
+  const { limits, shutdown } = config;
   const server: Server = createServer(
     {
       headersTimeout: limits.headersTimeoutMs,
@@ -35,23 +41,15 @@ export async function listenPublic(
     },
     listener,
   );
-  server.maxConnections = Math.ceil(limits.maxConnections / (processes ?? 1));
-  // Otherwise full processes would pass a connection around forever. Node's types do not have the option yet.
-  if (processes !== null) Object.assign(server, { dropMaxConnection: true });
-  const fastPath = installFastPath(server);
-  const listening = await listen(server, config.listen);
-  return {
-    url: listening.url,
-    port: listening.port,
-    fastPath,
-    close: async (signal) => {
-      const cut = (): void => fastPath?.cut();
-      if (signal?.aborted === true) cut();
-      else signal?.addEventListener('abort', cut, { once: true });
-      const closed = listening.close(signal);
-      fastPath?.drain();
-      await closed;
-      signal?.removeEventListener('abort', cut);
+  const connections = new Connections({
+    limits: {
+      connections: Math.ceil(limits.maxConnections / processes),
+      connectionsPerAddress: limits.maxConnectionsPerAddress,
+      trustedProxies: limits.trustedProxies,
     },
-  };
+    checkAddress: CHECK_ADDRESS,
+    quietMs: Math.min(MOST_QUIET_MS, shutdown.propagationDelaySeconds * 1000),
+  });
+  const fastPath = installFastPath(server, connections);
+  return { ...(await listen(server, config.listen, connections)), connections, fastPath };
 }

@@ -16,8 +16,10 @@ import type { ServerConfiguration } from './config/config.ts';
 import { createDaemonClient, type DaemonClient } from './daemon-client/daemon-client.ts';
 import { readDashboardFiles } from './dashboard/dashboard-files.ts';
 import { createDamageSender } from './serving/damage-sender.ts';
+import { createListenerProbes } from './http/listener-probes.ts';
 import { readOpenApiDocument } from './http/openapi-document.ts';
 import { listenPublic } from './listen-public.ts';
+import { registerConnectionMetrics } from './connection-metrics.ts';
 import { createServerScrub } from './scrub/create-server-scrub.ts';
 import type { Scrubber } from './scrub/scrubber.ts';
 import { createTrustedKeyRing } from './serving/trusted-key-ring.ts';
@@ -49,8 +51,9 @@ export interface StartedServer {
 }
 
 /**
- * Starts the distribution server and registers its shutdown with the lifecycle: first readiness turns 503; after the
- * propagation delay the server accepts no more connections and drains the requests in flight.
+ * Starts the distribution server and registers its shutdown with the lifecycle: first readiness turns 503, and every
+ * response says `Connection: close`; after the propagation delay the server accepts no more connections, closes those that
+ * are idle, and drains the requests in flight.
  *
  * @throws ConfigurationProblems for keys that cannot be loaded; ListenError
  */
@@ -107,15 +110,24 @@ export async function startServer(
     },
     registry,
   });
+  let publicUrl: string | null = null;
+  const probes = createListenerProbes({
+    url: () => publicUrl,
+    isShuttingDown: () => lifecycle.signal.aborted,
+  });
   const metricsServer =
-    shared === undefined ? await createMetricsServer({ registry, ...config.metrics, logger }) : null;
+    shared === undefined
+      ? await createMetricsServer({ registry, ...config.metrics, logger, paths: probes })
+      : null;
   lifecycle.onShutdown('metrics', async (signal) => metricsServer?.close(signal));
   const { settleMs = 0, firstEnvelope = null } = shared ?? {};
   if (settleMs > 0) {
     refresher.start(firstEnvelope);
     await settle(() => !NOT_YET.has(serving.verdict('official').reason), { clock, lifecycle, settleMs });
   }
-  const listening = await listenPublic(config, assembled, shared?.processes ?? null);
+  const listening = await listenPublic(config, assembled, shared?.processes);
+  publicUrl = listening.url;
+  registerConnectionMetrics(registry, listening.connections);
   endInOrder(config, { lifecycle, clock }, { pool, client, forwarder, room, cdn, scrub, listening });
   if (settleMs === 0) refresher.start(firstEnvelope);
   scrub?.start();
@@ -149,6 +161,8 @@ function endInOrder(
     await parts.listening.close(AbortSignal.any([signal, drained]));
   });
   lifecycle.onShutdown('propagation', async () => {
+    // Clients leave their connections one by one, while the balancers learn that this server must get no new ones.
+    parts.listening.retire();
     await clock.sleep(shutdown.propagationDelaySeconds * 1000);
   });
 }

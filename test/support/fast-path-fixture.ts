@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { Connections } from '../../src/platform/http/connections.ts';
+import { listen, type Listening } from '../../src/platform/http/listen.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { installFastPath, type FastPath } from '../../src/server/fast-path/fast-path.ts';
 import type { FinishedRequest } from '../../src/server/http/observe-request.ts';
@@ -12,6 +12,8 @@ import { CDN_HOST, type CdnFixture } from './cdn-fixture.ts';
 export interface FrontedServer {
   readonly port: number;
   readonly server: Server;
+  readonly connections: Connections;
+  readonly listening: Listening;
   readonly fastPath: FastPath | null;
   /** The answers of the fast path, in order. */
   readonly fast: FinishedRequest[];
@@ -26,6 +28,8 @@ export async function startFronted(
     readonly fast: boolean;
     readonly headersTimeoutMs?: number;
     readonly keepAliveTimeoutMs?: number;
+    /** Milliseconds that a connection must be idle before a closing server closes it. */
+    readonly quietMs?: number;
   },
 ): Promise<FrontedServer> {
   let fullRequests = 0;
@@ -49,6 +53,7 @@ export async function startFronted(
     },
   );
   const fast: FinishedRequest[] = [];
+  const connections = new Connections({ quietMs: options.quietMs ?? 0 });
   const fastPath = options.fast
     ? installFastPath(server, {
         serving: cdn.serving,
@@ -57,16 +62,20 @@ export async function startFronted(
         record: (finished) => fast.push(finished),
         route: 'bytes',
         createRequestId: () => 'request-id-of-the-test',
+        connections,
       })
     : null;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const listening = await listen(server, { host: '127.0.0.1', port: 0 }, connections);
   onTestFinished(async () => {
-    fastPath?.cut();
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
+    await listening.close(AbortSignal.abort());
   });
-  const { port } = server.address() as AddressInfo;
-  return { port, server, fastPath, fast, fullRequests: () => fullRequests };
+  return {
+    port: listening.port ?? 0,
+    server,
+    connections,
+    listening,
+    fastPath,
+    fast,
+    fullRequests: () => fullRequests,
+  };
 }

@@ -31,6 +31,7 @@ export interface ServedProcessOptions {
 export interface ServedProcess {
   readonly port: number;
   readonly url: string;
+  readonly metricsUrl: string;
   /** Holds the store, the keys and the configuration. */
   readonly directory: string;
   readonly store: TestStore;
@@ -76,6 +77,7 @@ export async function startServedProcess(options: ServedProcessOptions): Promise
   const served: ServedProcess = {
     port,
     url: started.url,
+    metricsUrl: metricsUrlOf(started),
     directory,
     store,
     daemon,
@@ -95,7 +97,7 @@ export async function startServedProcess(options: ServedProcessOptions): Promise
         return body.distributable === ready && isThis ? body : null;
       }, READY_MS),
     metric: async (name) => {
-      const text = await (await fetch(`${metricsUrlOf(started)}/metrics`)).text();
+      const text = await (await fetch(`${served.metricsUrl}/metrics`)).text();
       const lines = text
         .split('\n')
         .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { chmod, lstat, rm } from 'node:fs/promises';
-import type { Server, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { answerClientErrors } from './client-error.ts';
+import { Connections } from './connections.ts';
 import { messageOf } from '../errors.ts';
 import { errorCode } from '../files/error-code.ts';
 
@@ -18,6 +20,8 @@ export interface Listening {
   readonly url: string;
   /** The TCP port, `null` for a Unix domain socket. */
   readonly port: number | null;
+  /** From now on every response says `Connection: close`; the server still accepts connections. */
+  retire(): void;
   /**
    * Stops accepting, closes idle connections, and lets requests in flight finish with `Connection: close`. Further calls
    * share the first one's end.
@@ -39,14 +43,20 @@ export class ListenError extends Error {
 const SOCKET_MODE = 0o660;
 
 /**
- * Starts listening, and answers malformed requests; see {@link answerClientErrors}.
+ * Starts listening, limits the connections, and answers malformed requests; see {@link answerClientErrors}.
  *
- * @param server not listening yet
+ * @param server not listening yet, with its listeners for connections
+ * @param connections default: without limits
  * @throws ListenError when the address is taken, not allowed or not of this machine
  */
-export async function listen(server: Server, address: ListenAddress): Promise<Listening> {
+export async function listen(
+  server: Server,
+  address: ListenAddress,
+  connections: Connections = new Connections(),
+): Promise<Listening> {
   if ('socketPath' in address) await removeStaleSocket(address.socketPath);
-  const { drain, isAnswering } = trackRequests(server);
+  admitConnections(server, connections);
+  const { retire, isAnswering } = trackRequests(server, connections);
   answerClientErrors(server, isAnswering);
   try {
     const listening = once(server, 'listening');
@@ -57,18 +67,25 @@ export async function listen(server: Server, address: ListenAddress): Promise<Li
     throw new ListenError(explain(error, address), error);
   }
   if ('socketPath' in address) await chmod(address.socketPath, SOCKET_MODE);
+  const stop = async (): Promise<void> => {
+    retire();
+    // Requests that have arrived already are read first.
+    await nextTurn();
+    await new Promise<void>((resolve) => {
+      server.close(() => {
+        resolve();
+      });
+      connections.closeIdle();
+    });
+  };
   let closed: Promise<void> | null = null;
   return {
     ...describeAddress(server, address),
+    retire,
     close: async (signal) => {
-      closed ??= new Promise<void>((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        drain();
-      });
+      closed ??= stop();
       const cut = (): void => {
-        server.closeAllConnections();
+        connections.cut();
       };
       if (signal?.aborted === true) cut();
       signal?.addEventListener('abort', cut, { once: true });
@@ -78,50 +95,53 @@ export async function listen(server: Server, address: ListenAddress): Promise<Li
   };
 }
 
-/** Knows the answers that are not sent yet, so that a closing server ends each connection with its last one. */
-function trackRequests(server: Server): {
-  readonly drain: () => void;
+/** Puts the limits in front of the listeners that a server has for its connections. */
+function admitConnections(server: Server, connections: Connections): void {
+  const listeners = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    if (connections.admit(socket) === null) return;
+    for (const listener of listeners) Reflect.apply(listener, server, [socket]);
+  });
+  // Node would also close connections whose response was ended but not yet sent.
+  server.closeIdleConnections = () => undefined;
+}
+
+/** Reports responses to the connections, and has each say `Connection: close` while the server retires. */
+function trackRequests(
+  server: Server,
+  connections: Connections,
+): {
+  readonly retire: () => void;
   readonly isAnswering: (socket: Duplex) => boolean;
 } {
   const open = new Set<ServerResponse>();
-  let closing = false;
-  const closeIdle = server.closeIdleConnections.bind(server);
-  // For Node a connection is idle as soon as its answer was ended, though the client has not got the last of it: that
-  // would be cut. Every such answer comes by here again when it is sent.
-  server.closeIdleConnections = () => {
-    if (![...open].some(isBeingSent)) closeIdle();
-  };
   const sayGoodbye = (response: ServerResponse): void => {
     if (!response.headersSent) response.setHeader('Connection', 'close');
   };
-  server.prependListener('request', (_request, response: ServerResponse) => {
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     open.add(response);
-    if (closing) sayGoodbye(response);
+    const connection = connections.of(socket);
+    if (connection !== undefined) connections.begin(connection);
+    if (connections.retired) sayGoodbye(response);
     response.once('close', () => {
       open.delete(response);
-      // An answer whose head had gone out before closing began leaves an idle connection behind.
-      if (closing) setImmediate(() => server.closeIdleConnections());
+      if (connection !== undefined) connections.end(connection);
     });
   });
   return {
-    drain: () => {
-      closing = true;
+    retire: () => {
+      connections.retire();
       for (const response of open) sayGoodbye(response);
-      server.closeIdleConnections();
     },
     isAnswering: (socket) => {
-      // Asked for malformed messages only, which are not worth a record of every request by its connection.
+      // Only malformed messages need this, so a search costs less than a record for each request.
       for (const response of open) {
         if (response.socket === socket && response.headersSent && !response.writableEnded) return true;
       }
       return false;
     },
   };
-}
-
-/** Whether an answer is complete, and not all of it taken by the network. */
-function isBeingSent(response: ServerResponse): boolean {
-  return response.writableEnded && !response.writableFinished;
 }
 
 function describeAddress(

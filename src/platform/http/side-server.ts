@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { ServiceError } from '../../contract/problems/service-error.ts';
+import { UNLIMITED_CONNECTIONS } from './connection-limits.ts';
+import { Connections } from './connections.ts';
 import { listen, type Listening } from './listen.ts';
 import { renderProblem, sendProblem } from './problem.ts';
 
@@ -48,8 +50,8 @@ export async function createSideServer(options: SideServerOptions): Promise<List
       });
     },
   );
-  server.maxConnections = MAX_CONNECTIONS;
-  return await listen(server, { host: options.host, port: options.port });
+  const limits = { ...UNLIMITED_CONNECTIONS, connections: MAX_CONNECTIONS };
+  return await listen(server, { host: options.host, port: options.port }, new Connections({ limits }));
 }
 
 async function answer(

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Listening } from '../http/listen.ts';
-import { createSideServer } from '../http/side-server.ts';
+import { createSideServer, type SideServerOptions } from '../http/side-server.ts';
 import type { Logger } from '../logging/logging.ts';
 
 export type { Registry };
@@ -11,6 +11,8 @@ export interface MetricsServerOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly logger: Logger;
+  /** Further answers on the same port, by path. */
+  readonly paths?: SideServerOptions['paths'];
 }
 
 /**
@@ -41,20 +43,21 @@ export function createRegistry(build: { readonly name: string; readonly version:
  * Source: Prometheus text exposition format 0.0.4.
  */
 export async function createMetricsServer(options: MetricsServerOptions): Promise<Listening> {
-  const { registry, host, port, logger } = options;
+  const { registry, host, port, logger, paths = {} } = options;
   return await createSideServer({
     host,
     port,
     paths: {
+      ...paths,
       '/metrics': async () => ({
         status: 200,
         contentType: registry.contentType,
         body: await registry.metrics(),
       }),
     },
-    subject: '/metrics answers',
+    subject: 'This port answers',
     onError: (error) => {
-      logger.error({ err: error }, 'metrics could not be rendered');
+      logger.error({ err: error }, 'an answer of the metrics port could not be rendered');
     },
   });
 }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
+import { parseNetwork } from '../../platform/http/connection-limits.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -179,7 +180,29 @@ const limits = z
       .min(1)
       .max(1_000_000)
       .default(8_192)
-      .describe('Maximum number of open connections.'),
+      .describe(
+        'Maximum number of open connections. At the limit, the connection that has been idle for longest is closed for a new one.',
+      ),
+    maxConnectionsPerAddress: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(0)
+      .describe(
+        'Maximum number of open connections of one client address (of one /64 network of IPv6), for each worker process; 0: no limit. Behind a proxy, list it in trustedProxies.',
+      ),
+    trustedProxies: z
+      .array(
+        z
+          .string()
+          .refine(
+            (text) => parseNetwork(text) !== null,
+            'must be an address or a network such as 10.0.0.0/8',
+          ),
+      )
+      .max(64)
+      .default([])
+      .describe('Addresses and networks (CIDR) of proxies, which maxConnectionsPerAddress does not limit.'),
     headersTimeoutMs: z
       .int()
       .min(100)

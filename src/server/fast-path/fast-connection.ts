@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ByteResponsePlan } from '../../domain/http/byte-response.ts';
 import { refuseLateRequest } from '../../platform/http/client-error.ts';
+import type { Connection, Connections } from '../../platform/http/connections.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { CdnParts } from '../bytes/cdn-parts.ts';
 import type { SelectedEntry } from '../bytes/entry-selector.ts';
@@ -17,7 +18,8 @@ export interface FastConnectionOptions {
   readonly headersTimeoutMs: number;
   /** Milliseconds that a connection may stay idle after a response. */
   readonly idleTimeoutMs: number;
-  readonly isDraining: () => boolean;
+  /** The connections of the server. */
+  readonly connections: Connections;
   /** Called with every response that has ended. */
   readonly record: (response: FastResponse, outcome: { bytes: number; completed: boolean }) => void;
   /** Called once: with `null` when the socket is closed, or with the socket when the full server must take it. */
@@ -27,6 +29,7 @@ export interface FastConnectionOptions {
 /** A connection while it sends plain requests, one at a time. */
 export class FastConnection {
   readonly #socket: Socket;
+  readonly #connection: Connection;
   readonly #options: FastConnectionOptions;
   readonly #reader = new RequestHeadReader();
   #response: FastResponse | null = null;
@@ -36,7 +39,9 @@ export class FastConnection {
   #completedBytes = 0;
   #left = false;
 
-  constructor(socket: Socket, options: FastConnectionOptions) {
+  constructor(connection: Connection, options: FastConnectionOptions) {
+    const { socket } = connection;
+    this.#connection = connection;
     this.#socket = socket;
     this.#options = options;
     socket.setTimeout(options.headersTimeoutMs);
@@ -47,16 +52,6 @@ export class FastConnection {
     socket.on('data', this.#onData);
   }
 
-  /** Closes the connection when it is idle or has sent nothing yet; otherwise it is closed after its response. */
-  drain(): void {
-    if (this.#response === null) this.#socket.destroy();
-  }
-
-  /** Closes the connection immediately. */
-  cut(): void {
-    this.#socket.destroy();
-  }
-
   readonly #onData = (chunk: Buffer): void => {
     if (this.#response !== null) {
       // The next request waits for the response to this one, as in the full server.
@@ -64,8 +59,9 @@ export class FastConnection {
       this.#socket.pause();
       return;
     }
-    const { answers, isDraining } = this.#options;
-    const isPlain = !isDraining() && chunk.length <= FAST_HEAD_BYTES;
+    const { answers, connections } = this.#options;
+    // The full server says `Connection: close` while it retires.
+    const isPlain = !connections.retired && chunk.length <= FAST_HEAD_BYTES;
     const head = isPlain ? this.#reader.read(chunk.toString('latin1')) : null;
     const entry = head === null ? null : answers.find(head.target);
     if (head === null || entry === null) {
@@ -80,7 +76,8 @@ export class FastConnection {
   };
 
   #begin(head: FastHead): FastResponse {
-    const { answers, clock } = this.#options;
+    const { answers, clock, connections } = this.#options;
+    connections.begin(this.#connection);
     const response = new FastResponse(this.#socket, head, answers, clock.monotonic());
     response.onFlushed = this.#onFlushed;
     this.#response = response;
@@ -134,9 +131,9 @@ export class FastConnection {
     if (this.#completedBytes === 0) this.#socket.setTimeout(this.#options.idleTimeoutMs);
     this.#completedBytes += response.bytes;
     this.#options.record(response, { bytes: response.bytes, completed: true });
+    this.#options.connections.end(this.#connection);
     const early = this.#early;
-    if (this.#options.isDraining()) this.#socket.destroySoon();
-    else if (early !== null) this.#handOver(early);
+    if (early !== null) this.#handOver(early);
   };
 
   readonly #onTimeout = (): void => {
@@ -161,6 +158,7 @@ export class FastConnection {
     const response = this.#response;
     if (response !== null) {
       response.close();
+      this.#options.connections.end(this.#connection);
       const bytes = this.#socket.bytesWritten - this.#completedBytes;
       this.#options.record(response, { bytes, completed: false });
     }
@@ -171,7 +169,10 @@ export class FastConnection {
   #handOver(chunk: Buffer): void {
     if (this.#left) return;
     this.#left = true;
-    this.#response?.close();
+    if (this.#response !== null) {
+      this.#response.close();
+      this.#options.connections.end(this.#connection);
+    }
     const socket = this.#socket;
     socket.setTimeout(0);
     socket.off('timeout', this.#onTimeout);

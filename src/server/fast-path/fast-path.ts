@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Connections } from '../../platform/http/connections.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { requestId } from '../../platform/process/ids.ts';
 import type { CdnParts } from '../bytes/cdn-parts.ts';
@@ -17,40 +18,38 @@ export interface FastPathOptions {
   /** The route label of resource bytes. */
   readonly route: string;
   readonly createRequestId: () => string;
+  /** The connections of the server, which admit each one before the fast path gets it. */
+  readonly connections: Connections;
 }
 
 /** The fast path of one server. */
 export interface FastPath {
-  /** Closes connections without a request, and every other one after its response; new ones go to the full server. */
-  drain(): void;
-  /** Closes every connection of the fast path. */
-  cut(): void;
   /** Number of connections that the fast path holds now. */
   readonly connections: number;
 }
 
 /**
  * Puts the fast path in front of a server (ADR 20). It reads the first bytes of every connection, answers plain GET and
- * HEAD requests for verified bytes, and hands the connection to the server for good at the first other request.
+ * HEAD requests for verified bytes, and hands the connection to the server for good at the first other request. While the
+ * server retires, every request goes to the server.
  *
- * @param server not listening yet, with its timeouts set; it still counts every connection as its own
+ * @param server not listening yet, with its timeouts set
  */
 export function installFastPath(server: Server, options: FastPathOptions): FastPath {
-  const { cdn, clock, record, route, createRequestId } = options;
+  const { cdn, clock, record, route, createRequestId, connections } = options;
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
   const handOver = (socket: Socket): void => {
     for (const listener of listeners) Reflect.apply(listener, server, [socket]);
   };
-  const connections = new Set<FastConnection>();
-  let draining = false;
+  const held = new Set<FastConnection>();
   const shared: FastConnectionOptions = {
     answers: new FastAnswers({ ...options, keepAliveTimeoutMs: server.keepAliveTimeout }),
     cdn,
     clock,
     headersTimeoutMs: server.headersTimeout,
     idleTimeoutMs: server.keepAliveTimeout + server.keepAliveTimeoutBuffer,
-    isDraining: () => draining,
+    connections,
     record: ({ head, status, begun }, { bytes, completed }) => {
       record({
         method: head.method,
@@ -63,24 +62,18 @@ export function installFastPath(server: Server, options: FastPathOptions): FastP
       });
     },
     onLeave: (connection, socket) => {
-      connections.delete(connection);
+      held.delete(connection);
       if (socket !== null) handOver(socket);
     },
   };
   server.on('connection', (socket: Socket) => {
-    if (draining) handOver(socket);
-    else connections.add(new FastConnection(socket, shared));
+    const connection = connections.of(socket);
+    if (connection === undefined || connections.retired) handOver(socket);
+    else held.add(new FastConnection(connection, shared));
   });
   return {
-    drain: () => {
-      draining = true;
-      for (const connection of connections) connection.drain();
-    },
-    cut: () => {
-      for (const connection of connections) connection.cut();
-    },
     get connections() {
-      return connections.size;
+      return held.size;
     },
   };
 }

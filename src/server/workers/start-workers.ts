@@ -5,6 +5,7 @@ import type { Lifecycle } from '../../platform/process/lifecycle.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { createMetricsServer, createRegistry, type Registry } from '../../platform/metrics/metrics.ts';
 import type { ServerConfiguration } from '../config/config.ts';
+import { createListenerProbes } from '../http/listener-probes.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
 import type { WorkerProcess } from './worker-process.ts';
 import { isWorkerMessage, type PrimaryMessage } from './worker-messages.ts';
@@ -31,6 +32,7 @@ export async function startWorkers(config: ServerConfiguration, deps: WorkersDep
   const supervisor = createSupervisor({ config, fork: forkWorker, clock, random, logger });
   const registry = createRegistry({ name: 'slipway-server', version });
   registerWorkerMetrics(registry, supervisor);
+  let publicUrl: string | null = null;
   const metrics = await createMetricsServer({
     registry: {
       contentType: registry.contentType,
@@ -41,12 +43,14 @@ export async function startWorkers(config: ServerConfiguration, deps: WorkersDep
     },
     ...config.metrics,
     logger,
+    paths: createListenerProbes({ url: () => publicUrl, isShuttingDown: () => lifecycle.signal.aborted }),
   });
   lifecycle.onShutdown('metrics', async (signal) => metrics.close(signal));
   lifecycle.onShutdown('workers', async (signal) => {
     await supervisor.stop('the server is stopping', signal);
   });
   const { url, hashing } = await supervisor.start();
+  publicUrl = url;
   logger.info({ url, metrics_url: metrics.url, hashing, workers: config.workers }, 'server listening');
 }
 

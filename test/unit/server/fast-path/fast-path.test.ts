@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
@@ -255,19 +254,50 @@ test('a response that is cut counts its own bytes, not those of the previous res
   expect(fronted.fast.at(-1)?.bytes).toBe(fronted.fast[1]?.bytes);
 });
 
-test('draining closes idle and silent connections and sends new ones to the full server', async () => {
+test('a server that retires says so in its next response on each connection, and loses no request', async () => {
+  const { fronted } = await start();
+  const kept = await connect(fronted);
+  expect((await kept.ask(GET, small.length)).head).toMatch(/^Connection: keep-alive$/m);
+  const silent = await connect(fronted);
+  await until(() => fronted.fastPath?.connections === 2);
+  fronted.listening.retire();
+  for (const client of [kept, silent, await connect(fronted)]) {
+    const { head, body } = await client.ask(GET, small.length);
+    expect(head).toMatch(/^Connection: close$/m);
+    expect(body.equals(small)).toBe(true);
+    await closeOf(client);
+  }
+  expect(fronted.fullRequests()).toBe(3);
+  expect(fronted.fastPath?.connections).toBe(0);
+});
+
+test('a closing server closes idle and silent connections', async () => {
   const { fronted } = await start();
   const idle = await connect(fronted);
   await idle.ask(GET, small.length);
   const silent = await connect(fronted);
   await until(() => fronted.fastPath?.connections === 2);
-  fronted.fastPath?.drain();
-  await until(() => idle.socket.closed && silent.socket.closed, 2_000);
-  const fresh = await connect(fronted);
-  expect((await fresh.ask(GET, small.length)).body.equals(small)).toBe(true);
-  expect(fronted.fullRequests()).toBe(1);
-  expect(fronted.fastPath?.connections).toBe(0);
-  const ended = once(fresh.socket, 'close');
-  fresh.socket.destroy();
-  await ended;
+  await Promise.all([fronted.listening.close(), closeOf(idle), closeOf(silent)]);
+  expect([idle.text, silent.text]).toEqual(['', '']);
+  await until(() => fronted.fastPath?.connections === 0);
+});
+
+test('a request that follows a response which ended while the server was closing is answered', async () => {
+  const { cdn, fronted } = await start({ quietMs: 2_000 });
+  // More than the system buffers for a client that does not read.
+  const huge = patternBytes(20_000_000, 7);
+  await serveFiles(cdn, { 'a.bin': small, 'huge.bin': huge });
+  const client = await connect(fronted);
+  client.socket.pause();
+  const first = client.ask(GET.replace('a.bin', 'huge.bin'), huge.length);
+  await until(() => cdn.handler.parts.drainWatch.watched === 1);
+  const closed = fronted.listening.close();
+  client.socket.resume();
+  const { head, body } = await first;
+  expect(head).toMatch(/^Connection: keep-alive$/m);
+  expect(body.equals(huge)).toBe(true);
+  const next = await client.ask(GET, small.length);
+  expect(next.head).toMatch(/^Connection: close$/m);
+  expect(next.body.equals(small)).toBe(true);
+  await Promise.all([closeOf(client), closed]);
 });
