@@ -106,6 +106,7 @@ function releasesConfiguration({
   retention,
   upstream,
   verify,
+  repair,
   snapshot,
 }: DaemonConfiguration): ReleasesConfiguration {
   return {
@@ -122,5 +123,6 @@ function releasesConfiguration({
     downloadConcurrency: upstream.concurrency,
     verifyConcurrency: verify.concurrency,
     reserveBytes: snapshot.reserveBytes,
+    automaticRepair: repair.automatic,
   };
 }

@@ -117,16 +117,7 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
   const format = await openStore(root, options.newStoreId ?? randomUUID);
   const committer = new ObjectCommitter(root, failpoints);
 
-  /** Runs an operation; repeats it once when a directory of the store is missing, after it was created again. */
-  const inStore = async <T>(operation: () => Promise<T>): Promise<T> => {
-    try {
-      return await operation();
-    } catch (error) {
-      if (errorCode(error) !== 'ENOENT') throw error;
-      await restoreStoreDirectories(root, format.store_id);
-      return await operation();
-    }
-  };
+  const inStore = createStoreGuard(root, format.store_id);
 
   const stagingDirectory = async (taskId: string): Promise<string> => {
     const path = stagingPath(root, taskId);
@@ -137,7 +128,8 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
   return {
     storeId: format.store_id,
     stagingDirectory,
-    listStaging: async () => (await inStore(() => readdir(stagingRoot(root)))).filter((name) => TASK_ID.test(name)).sort(),
+    listStaging: async () =>
+      (await inStore(() => readdir(stagingRoot(root)))).filter((name) => TASK_ID.test(name)).sort(),
     removeStaging: async (taskId) => {
       await rm(stagingPath(root, taskId), { recursive: true, force: true });
     },
@@ -185,12 +177,9 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
     },
     readCurrentAttestation: async () => await attestations.readCurrentAttestation(root),
     readAttestation: async (version) => await attestations.readAttestation(root, version),
-    listAttestationVersions: async () =>
-      await inStore(() => attestations.listAttestationVersions(root)),
+    listAttestationVersions: async () => await inStore(() => attestations.listAttestationVersions(root)),
     sweepObjects: async (isLive, olderThanMs, signal) =>
-      await inStore(() =>
-        sweeper.sweepObjects(root, { isLive, before: clock.now() - olderThanMs, signal }),
-      ),
+      await inStore(() => sweeper.sweepObjects(root, { isLive, before: clock.now() - olderThanMs, signal })),
     sweepManifests: async (isLive, olderThanMs, signal) =>
       await inStore(() =>
         sweeper.sweepManifests(root, { isLive, before: clock.now() - olderThanMs, signal }),
@@ -203,6 +192,19 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
       const { bavail, bsize } = await statfs(root);
       return bavail * bsize;
     },
+  };
+}
+
+/** Creates the function that runs an operation, and again when a directory of the store was missing and is restored. */
+function createStoreGuard(root: string, storeId: string): <T>(operation: () => Promise<T>) => Promise<T> {
+  return async (operation) => {
+    try {
+      return await operation();
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') throw error;
+      await restoreStoreDirectories(root, storeId);
+      return await operation();
+    }
   };
 }
 

@@ -32,6 +32,9 @@ import { afterRecovery, createRecoveryRun, type RecoveryRun } from './recovery/r
 import { createRefreshTask } from './checks/refresh-task.ts';
 import { createReleaseCheck } from './checks/release-check.ts';
 import { createReleaseRepository, type ReleaseRepository } from './records/release-repository.ts';
+import { createAutomaticRepair } from './repair/automatic-repair.ts';
+import { createDamageRepairTask } from './repair/damage-repair-task.ts';
+import { createRepairAttempts } from './records/repair-attempts.ts';
 import { createRepairTask } from './repair/repair-task.ts';
 import { createReleaseActions } from './release-actions.ts';
 import { createReleaseReports } from './reports.ts';
@@ -64,6 +67,8 @@ export interface ReleasesConfiguration {
   readonly verifyConcurrency: number;
   /** Bytes that a sync leaves free on the volume. */
   readonly reserveBytes: number;
+  /** Whether known damage is repaired without a request. */
+  readonly automaticRepair: boolean;
 }
 
 export interface ReleasesOptions {
@@ -76,6 +81,8 @@ export interface ReleasesOptions {
   readonly engine: TaskEngine;
   readonly events: Pick<ReleaseEvents, 'append'>;
   readonly clock: Clock;
+  /** In [0, 1); for the jitter of repairs. */
+  readonly random: () => number;
   readonly logger: Logger;
   /** The keys that sign now; they can change while the daemon runs. */
   readonly signingKeys: () => readonly SigningKey[];
@@ -114,7 +121,7 @@ export interface Releases {
 export function createReleases(options: ReleasesOptions): Releases {
   const { configuration, clock, upstream, engine, logger } = options;
   const rooms = createRooms(options);
-  const { releases, attestor, reported, recheck } = rooms;
+  const { releases, attestor, reported, recheck, automaticRepair } = rooms;
   const recovery = createRecoveryRun({
     recover: (signal) =>
       recoverReleases(
@@ -151,9 +158,11 @@ export function createReleases(options: ReleasesOptions): Releases {
       await recovery.start(() => {
         attestor.startRenewal();
         recheck.start();
+        automaticRepair.start();
       });
     },
     stop: async () => {
+      await automaticRepair.stop();
       await recovery.stop();
       await reported.stop();
       await recheck.stop();
@@ -174,7 +183,12 @@ function createRooms(options: ReleasesOptions) {
     objects: createObjectRegistry(database),
     attestations: createAttestationRepository(database),
     probes: createProbeRepository(database),
+    attempts: createRepairAttempts(database),
   };
+  const automaticRepair = createAutomaticRepair({
+    ...common,
+    isEnabled: () => configuration().automaticRepair,
+  });
   const attestor = createAttestor({
     ...common,
     limits: () => ({
@@ -187,6 +201,7 @@ function createRooms(options: ReleasesOptions) {
     ...common,
     onDamage: () => {
       recheck.wake();
+      automaticRepair.wake();
     },
   });
   const inspector = createStoredObjectInspector({ ...common, storeId: writer.storeId });
@@ -196,6 +211,7 @@ function createRooms(options: ReleasesOptions) {
   const check = createReleaseCheck({
     ...common,
     damage,
+    inspector,
     concurrency: () => configuration().verifyConcurrency,
   });
   const publisher = createPublisher({
@@ -204,7 +220,7 @@ function createRooms(options: ReleasesOptions) {
     check,
     reverifyAfterSeconds: () => Math.floor(configuration().maxVerifyAgeSeconds / 2),
   });
-  return { ...common, attestor, damage, recheck, reported, check, publisher };
+  return { ...common, attestor, damage, recheck, reported, check, publisher, automaticRepair };
 }
 
 function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRun): readonly Job[] {
@@ -239,6 +255,7 @@ function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRu
     createCatalogRefreshTask,
     createVerifyTask,
     createRepairTask,
+    createDamageRepairTask,
     createRefreshTask,
     createCleanupTask,
   ].map((create) => afterRecovery(perRun(create), recovery));

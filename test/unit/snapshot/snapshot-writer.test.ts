@@ -1,4 +1,15 @@
-import { chmod, lstat, mkdir, readdir, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { BLOCK_SIZE } from '../../../src/domain/release/blocks.ts';
@@ -75,7 +86,9 @@ describe('a directory that is lost while the store is open', () => {
       const { snapshotId } = await storeRelease(writer, pool, { id: 'r2', files });
       await writer.publishAttestation(Buffer.from('envelope'), 1);
       expect(await readdir(join(root, 'releases/official'))).toContain('r2.json');
-      expect(await readdir(join(root, 'manifests'))).toContain(`${manifestDigestOf(snapshotId) ?? ''}.ndjson`);
+      expect(await readdir(join(root, 'manifests'))).toContain(
+        `${manifestDigestOf(snapshotId) ?? ''}.ndjson`,
+      );
       expect(await writer.objectState(blake3Hex(Buffer.from('one')), 3)).toBe('ok');
       expect(String(await writer.readCurrentAttestation())).toBe('envelope');
       expect(await writer.listStaging()).toEqual(expect.any(Array));
