@@ -21,6 +21,7 @@ import type { CleanupLimits } from './cleanup/cleanup-request.ts';
 import { createCleanupTask } from './cleanup/cleanup-task.ts';
 import { createDamageAttestation } from './checks/damage-attestation.ts';
 import { createWithdrawalRecheck } from './checks/withdrawal-recheck.ts';
+import { createStoreWatch } from './checks/store-watch.ts';
 import { createStoredObjectInspector } from './checks/stored-object-inspector.ts';
 import { createReleaseDamage } from './checks/release-damage.ts';
 import { createReportedDamage } from './checks/reported-damage.ts';
@@ -108,6 +109,8 @@ export interface Releases {
   readonly publisher: Publisher;
   readonly attestor: Attestor;
   readonly diagnostics: ReleaseDiagnostics;
+  /** Looks at the manifests and objects of the releases, for the diagnostics; takes at most `withinMs` milliseconds. */
+  lookAtStore(withinMs: number): Promise<void>;
   /**
    * Recovers, attests the releases found, and starts the renewal. Before that, nothing is attested and no task of these
    * jobs runs. The jobs must be registered; the engine may already run. Resolves after the first attempt: when the
@@ -121,7 +124,7 @@ export interface Releases {
 export function createReleases(options: ReleasesOptions): Releases {
   const { configuration, clock, upstream, engine, logger } = options;
   const rooms = createRooms(options);
-  const { releases, attestor, reported, recheck, automaticRepair } = rooms;
+  const { releases, attestor, reported, recheck, automaticRepair, storeWatch } = rooms;
   const recovery = createRecoveryRun({
     recover: (signal) =>
       recoverReleases(
@@ -153,15 +156,18 @@ export function createReleases(options: ReleasesOptions): Releases {
     objects: rooms.objects,
     publisher: rooms.publisher,
     attestor,
+    lookAtStore: (withinMs) => storeWatch.look(withinMs),
     diagnostics: createReleaseDiagnostics({ ...rooms, upstream, clock, configuration }),
     start: async () => {
       await recovery.start(() => {
         attestor.startRenewal();
         recheck.start();
         automaticRepair.start();
+        storeWatch.start();
       });
     },
     stop: async () => {
+      await storeWatch.stop();
       await automaticRepair.stop();
       await recovery.stop();
       await reported.stop();
@@ -207,20 +213,21 @@ function createRooms(options: ReleasesOptions) {
   const inspector = createStoredObjectInspector({ ...common, storeId: writer.storeId });
   const attestation = createDamageAttestation(attestor);
   const recheck = createWithdrawalRecheck({ ...common, inspector, damage, attestation });
-  const reported = createReportedDamage({ ...common, inspector, damage, attestation });
   const check = createReleaseCheck({
     ...common,
     damage,
     inspector,
     concurrency: () => configuration().verifyConcurrency,
   });
+  const reported = createReportedDamage({ ...common, inspector, damage, attestation, check });
   const publisher = createPublisher({
     ...common,
     attestor,
     check,
     reverifyAfterSeconds: () => Math.floor(configuration().maxVerifyAgeSeconds / 2),
   });
-  return { ...common, attestor, damage, recheck, reported, check, publisher, automaticRepair };
+  const storeWatch = createStoreWatch({ ...common, check, attestor });
+  return { ...common, attestor, damage, recheck, reported, check, publisher, automaticRepair, storeWatch };
 }
 
 function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRun): readonly Job[] {

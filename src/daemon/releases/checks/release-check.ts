@@ -10,6 +10,7 @@ import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { DamagedObject, ReleaseDamage } from './release-damage.ts';
+import { requireStore } from './require-store.ts';
 import type { StoredObjectInspector } from './stored-object-inspector.ts';
 import type { DamageFinder } from '../records/damage-records.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
@@ -39,7 +40,7 @@ export interface ReleaseCheckOptions {
   readonly objects: ObjectRegistry;
   readonly damage: ReleaseDamage;
   readonly inspector: Pick<StoredObjectInspector, 'inspect'>;
-  readonly writer: Pick<SnapshotWriter, 'readReleaseRecord' | 'objectState'>;
+  readonly writer: Pick<SnapshotWriter, 'storeId' | 'readReleaseRecord' | 'objectState'>;
   readonly pool: HashPool;
   readonly clock: Clock;
   /** Number of objects hashed concurrently. */
@@ -53,7 +54,7 @@ export interface CheckOrigin {
   readonly finder: DamageFinder;
 }
 
-/** Compares releases with the contents of the volume. */
+/** Compares releases with the contents of the volume. Each check throws TaskError `store_unavailable` (retryable). */
 export interface ReleaseCheck {
   /** Checks the manifest, the record, and the presence and size of every object, but not the bytes. */
   look(release: ReleaseRow, signal: AbortSignal): Promise<ReleaseFindings>;
@@ -87,9 +88,15 @@ export function createReleaseCheck(options: ReleaseCheckOptions): ReleaseCheck {
     );
   };
 
+  /** Rejects findings that come from a volume that is not there. */
+  const checked = async (findings: ReleaseFindings): Promise<ReleaseFindings> => {
+    if (!isSound(findings)) await requireStore(options.root, options.writer.storeId);
+    return findings;
+  };
+
   return {
-    look: (release, signal) => look(options, release, signal),
-    examine: (release, context) => examine(options, release, context),
+    look: async (release, signal) => await checked(await look(options, release, signal)),
+    examine: async (release, context) => await checked(await examine(options, release, context)),
     record: async (release, findings, { bytes, finder }) => {
       const { damage, releases } = options;
       const before = release.state;

@@ -4,6 +4,7 @@ import { forEachConcurrently } from '../../../platform/process/concurrently.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import { describe, isSound } from '../checks/release-check.ts';
+import { requireStore } from '../checks/require-store.ts';
 import { restoreObject, type RestoreOutcome } from '../download/object-restore.ts';
 import { DAMAGE_REPAIR_JOB } from '../jobs/release-jobs.ts';
 import { manifestSubject, type RepairAttempts, type RepairSubject } from '../records/repair-attempts.ts';
@@ -11,6 +12,8 @@ import type { ReleaseRow } from '../records/release-row.ts';
 import { rewriteManifest, type RepairDependencies } from './repair-task.ts';
 
 export interface DamageRepairDependencies extends RepairDependencies {
+  /** Root of the snapshot volume. */
+  readonly root: string;
   readonly attempts: RepairAttempts;
   /** In [0, 1). */
   readonly random: () => number;
@@ -50,6 +53,7 @@ export function createDamageRepairTask(deps: DamageRepairDependencies): Job {
 
 async function repairDamage(deps: DamageRepairDependencies, context: TaskContext): Promise<TaskResult> {
   const progress: Progress = { objects: 0, manifests: 0, upstreamFailures: 0, failures: [] };
+  await requireStore(deps.root, deps.writer.storeId);
   try {
     await repairManifests(deps, context, progress);
     await repairObjects(deps, context, progress);
