@@ -9,6 +9,8 @@ import { createLogReport } from './reports/log-report.ts';
 import { createTaskReports } from './reports/task-reports.ts';
 
 const DOCTOR_TIMEOUT_MS = 3000;
+/** Maximum wait of the doctor for a look at the store; then it reports what is known. */
+const STORE_LOOK_MS = 1500;
 
 /**
  * Assembles the API from the actions and reports of the daemon's parts.
@@ -68,11 +70,15 @@ function doctorChecks(
     ...storeChecks(configuration.snapshot.root, writer, bootId),
     ...releases.diagnostics().map(({ id }): DoctorCheck => ({
       id,
-      run: () =>
-        releases.diagnostics().find((found) => found.id === id) ?? {
-          status: 'failing',
-          message: 'it has no status',
-        },
+      run: async () => {
+        if (id === 'verification') await releases.lookAtStore(STORE_LOOK_MS);
+        return (
+          releases.diagnostics().find((found) => found.id === id) ?? {
+            status: 'failing',
+            message: 'it has no status',
+          }
+        );
+      },
     })),
     laneCheck(engine),
     schedules.check,

@@ -132,6 +132,7 @@ function releasesConfiguration({
   retention,
   upstream,
   verify,
+  repair,
   snapshot,
 }: DaemonConfiguration): ReleasesConfiguration {
   return {
@@ -148,5 +149,6 @@ function releasesConfiguration({
     downloadConcurrency: upstream.concurrency,
     verifyConcurrency: verify.concurrency,
     reserveBytes: snapshot.reserveBytes,
+    automaticRepair: repair.automatic,
   };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
+import { readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReleaseRecord } from '../contract/formats/release-record.ts';
 import type { Channel } from '../domain/release/channel.ts';
@@ -8,7 +8,7 @@ import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.t
 import type { ReleaseId } from '../domain/release/release-id.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Failpoints } from '../platform/files/failpoints.ts';
-import { fsyncDirectory } from '../platform/files/files.ts';
+import { fsyncDirectory, makeDirectory } from '../platform/files/files.ts';
 import * as attestations from './volume/attestation-files.ts';
 import { errorCode } from '../platform/files/error-code.ts';
 import { manifestPath, stagingRoot } from './volume/layout.ts';
@@ -16,13 +16,14 @@ import { writeManifestFile, type WrittenManifest } from './manifest/manifest-wri
 import { objectState, type FileState } from './objects/object-state.ts';
 import { ObjectCommitter, type StagedObject } from './objects/object-committer.ts';
 import * as records from './volume/release-records.ts';
-import { openStore } from './volume/snapshot-store.ts';
+import { openStore, restoreStoreDirectories } from './volume/snapshot-store.ts';
 import * as sweeper from './volume/store-sweeper.ts';
 
 /**
  * The only way to change a snapshot volume. A file is written before the files that refer to it: objects, their
  * directories, the manifest, the release record, the attestation. A crash between any two steps leaves either the previous
- * or the new release published. Errors of the file system keep their `code`.
+ * or the new release published. A directory of the store that was lost is created again. Errors of the file system keep
+ * their `code`.
  */
 export interface SnapshotWriter {
   /** The id in FORMAT. */
@@ -116,33 +117,31 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
   const format = await openStore(root, options.newStoreId ?? randomUUID);
   const committer = new ObjectCommitter(root, failpoints);
 
+  const inStore = createStoreGuard(root, format.store_id);
+
   const stagingDirectory = async (taskId: string): Promise<string> => {
     const path = stagingPath(root, taskId);
-    try {
-      // Not recursive: on a read-only volume that reports ENOENT instead of EROFS.
-      await mkdir(path);
-    } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error;
-    }
+    await inStore(() => makeDirectory(path));
     return path;
   };
 
   return {
     storeId: format.store_id,
     stagingDirectory,
-    listStaging: async () => (await readdir(stagingRoot(root))).filter((name) => TASK_ID.test(name)).sort(),
+    listStaging: async () =>
+      (await inStore(() => readdir(stagingRoot(root)))).filter((name) => TASK_ID.test(name)).sort(),
     removeStaging: async (taskId) => {
       await rm(stagingPath(root, taskId), { recursive: true, force: true });
     },
     commitObject: async (object) => {
-      await committer.commit(object);
+      await inStore(() => committer.commit(object));
     },
     flush: async () => {
       await committer.flush();
     },
     quarantine: async (blake3, taskId) => {
       stagingPath(root, taskId);
-      return await committer.quarantine(blake3, taskId);
+      return await inStore(() => committer.quarantine(blake3, taskId));
     },
     objectState: async (blake3, size) => await objectState(root, blake3, size),
     writeManifest: async (taskId, header, entries) => {
@@ -154,10 +153,10 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
       const digest = manifestDigestOf(snapshotId);
       if (digest === null) throw new RangeError(`not a snapshot id: ${snapshotId}`);
       await rm(manifestPath(root, digest), { force: true });
-      await fsyncDirectory(join(root, 'manifests'));
+      await inStore(() => fsyncDirectory(join(root, 'manifests')));
     },
     writeReleaseRecord: async (record) => {
-      await records.writeReleaseRecord(root, record, failpoints);
+      await inStore(() => records.writeReleaseRecord(root, record, failpoints));
     },
     readReleaseRecord: async (channel, releaseId) =>
       await records.readReleaseRecord(root, channel, releaseId),
@@ -171,24 +170,41 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
     },
     listReleaseIds: async (channel) => await records.listReleaseIds(root, channel),
     removeReleaseRecord: async (channel, releaseId) => {
-      await records.removeReleaseRecord(root, channel, releaseId);
+      await inStore(() => records.removeReleaseRecord(root, channel, releaseId));
     },
     publishAttestation: async (envelope, version) => {
-      await attestations.publishAttestation(root, envelope, version, failpoints);
+      await inStore(() => attestations.publishAttestation(root, envelope, version, failpoints));
     },
     readCurrentAttestation: async () => await attestations.readCurrentAttestation(root),
     readAttestation: async (version) => await attestations.readAttestation(root, version),
-    listAttestationVersions: async () => await attestations.listAttestationVersions(root),
+    listAttestationVersions: async () => await inStore(() => attestations.listAttestationVersions(root)),
     sweepObjects: async (isLive, olderThanMs, signal) =>
-      await sweeper.sweepObjects(root, { isLive, before: clock.now() - olderThanMs, signal }),
+      await inStore(() => sweeper.sweepObjects(root, { isLive, before: clock.now() - olderThanMs, signal })),
     sweepManifests: async (isLive, olderThanMs, signal) =>
-      await sweeper.sweepManifests(root, { isLive, before: clock.now() - olderThanMs, signal }),
+      await inStore(() =>
+        sweeper.sweepManifests(root, { isLive, before: clock.now() - olderThanMs, signal }),
+      ),
     sweepQuarantine: async ({ objects, bytes, ageMs }, signal) =>
-      await sweeper.sweepQuarantine(root, { objects, bytes, before: clock.now() - ageMs }, signal),
+      await inStore(() =>
+        sweeper.sweepQuarantine(root, { objects, bytes, before: clock.now() - ageMs }, signal),
+      ),
     freeBytes: async () => {
       const { bavail, bsize } = await statfs(root);
       return bavail * bsize;
     },
+  };
+}
+
+/** Creates the function that runs an operation, and again when a directory of the store was missing and is restored. */
+function createStoreGuard(root: string, storeId: string): <T>(operation: () => Promise<T>) => Promise<T> {
+  return async (operation) => {
+    try {
+      return await operation();
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') throw error;
+      await restoreStoreDirectories(root, storeId);
+      return await operation();
+    }
   };
 }
 

@@ -80,6 +80,7 @@ export function destinationOf(text: string): Destination {
 export class FakeServing implements Serving {
   readonly reports: DamageReport[] = [];
   readonly #damageListeners: ((change: DamageChange) => void)[] = [];
+  readonly #manifestListeners: ((change: DamageChange) => void)[] = [];
   /** Releases that must not leave the server, with the reason. */
   readonly refused = new Map<string, Reason>();
   /** As in the real serving: a release with reported damage must not leave. */
@@ -145,8 +146,17 @@ export class FakeServing implements Serving {
     for (const report of reports) this.tellDamage({ blake3: report.blake3, report });
   }
 
+  watchManifests(listener: (change: DamageChange) => void): void {
+    this.#manifestListeners.push(listener);
+  }
+
   watchDamage(listener: (change: DamageChange) => void): void {
     this.#damageListeners.push(listener);
+  }
+
+  /** Notifies the listeners as if a manifest had been read. */
+  tellManifest(change: DamageChange): void {
+    for (const listener of this.#manifestListeners) listener(change);
   }
 
   /** Notifies the listeners as if another part had found the damage. */

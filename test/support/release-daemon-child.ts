@@ -86,6 +86,7 @@ const releases = createReleases({
   engine,
   events,
   clock,
+  random: () => 0.5,
   logger,
   signingKeys: () => keys.value.keys,
   configuration: () => ({
@@ -96,6 +97,7 @@ const releases = createReleases({
     downloadConcurrency: 2,
     verifyConcurrency: 1,
     reserveBytes: 0,
+    automaticRepair: false,
   }),
   plannedSyncAt: () => null,
   failpoints,

@@ -64,6 +64,7 @@ const attestedRelease = z.object({
     .object({
       reason: z.enum(FAILURE_REASONS),
       entry_count: count,
+      missing_count: count.optional().describe('Missing ones among entries of which others are damaged.'),
       examples: z.array(z.string().min(1).max(1024)).max(FAILURE_EXAMPLES),
     })
     .optional(),

@@ -6,7 +6,10 @@ import type { FieldError } from '../problems/service-error.ts';
 import { Blake3Schema, Count } from '../schemas/answers/common.ts';
 import { answer } from '../schemas/answers/answer.ts';
 
-/** Maximum number of objects that one request of `POST /v1/damage` names. */
+/** The destination of a report about a manifest: the digest of the report is that of its snapshot id. */
+export const MANIFEST_DESTINATION = '(manifest)';
+
+/** Maximum number of objects and manifests that one request of `POST /v1/damage` names. */
 export const DAMAGE_REPORTS_MAX = 1000;
 
 /** Longest destination of a report, characters. */
@@ -15,8 +18,14 @@ const DESTINATION_MAX = 1024;
 export const DAMAGE_MESSAGE_MAX = 500;
 
 const DamageReportSchema = z.strictObject({
-  blake3: Blake3Schema.transform((digest) => digest as Blake3Hex),
-  destination: z.string().min(1).max(DESTINATION_MAX).describe('One entry that has these bytes.'),
+  blake3: Blake3Schema.transform((digest) => digest as Blake3Hex).describe(
+    'The name of the object, or the digest in the snapshot id of a manifest.',
+  ),
+  destination: z
+    .string()
+    .min(1)
+    .max(DESTINATION_MAX)
+    .describe(`One entry that has these bytes; \`${MANIFEST_DESTINATION}\` for a manifest.`),
   kind: z.enum(['missing', 'damaged']),
   message: z.string().max(DAMAGE_MESSAGE_MAX).describe('The finding of the reader, for the log.'),
 });
@@ -24,18 +33,20 @@ const DamageReportSchema = z.strictObject({
 /** The body of `POST /v1/damage`. */
 export const DamageReportsSchema = z
   .strictObject({ reports: z.array(DamageReportSchema).min(1).max(DAMAGE_REPORTS_MAX) })
-  .describe('Objects that a reader of the snapshot volume found missing or damaged.');
+  .describe('Objects and manifests that a reader of the snapshot volume found missing or damaged.');
 
 /** The answer of `POST /v1/damage`. */
 export const DamageAcceptedAnswer = answer(
   z.object({
-    accepted: Count.describe('Objects that the daemon checks now, or already knows to be damaged.'),
-    ignored: Count.describe('Objects that no kept release holds, or that did not fit the queue.'),
+    accepted: Count.describe(
+      'Objects and manifests that the daemon checks now, or already knows to be damaged.',
+    ),
+    ignored: Count.describe('Those that no kept release holds, or that did not fit the queue.'),
   }),
   { accepted: 1, ignored: 0 },
 );
 
-/** One object that a reader found missing or damaged. */
+/** One object or manifest that a reader found missing or damaged. */
 export type ReportedObject = z.output<typeof DamageReportSchema>;
 
 /**

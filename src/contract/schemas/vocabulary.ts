@@ -20,7 +20,7 @@ export const ENDED_TASK_STATUSES = ['succeeded', 'failed', 'cancelled'] as const
 export const TASK_STATUSES = ['queued', 'running', 'cancelling', ...ENDED_TASK_STATUSES] as const;
 
 /** Lanes of the daemon; each runs one task at a time, `admin` runs inside the request. */
-export const TASK_LANES = ['release', 'verify', 'parse', 'i18n', 'admin'] as const;
+export const TASK_LANES = ['release', 'verify', 'repair', 'parse', 'i18n', 'admin'] as const;
 
 /** Outcomes of parsing a container. */
 export const PARSE_STATUSES = ['pending', 'parsed', 'partial', 'unsupported', 'failed', 'stale'] as const;

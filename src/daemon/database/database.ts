@@ -6,6 +6,7 @@ import { SCHEDULES_MIGRATION } from './migrations/0003-schedules.ts';
 import { DAMAGE_ORIGIN_MIGRATION } from './migrations/0004-damage-origin.ts';
 import { EVENTS_MIGRATION } from './migrations/0005-events.ts';
 import { SCHEDULE_ORIGIN_MIGRATION } from './migrations/0006-schedule-origin.ts';
+import { REPAIRS_MIGRATION } from './migrations/0007-repairs.ts';
 
 /** The steps of the main database's schema. */
 export const MAIN_MIGRATIONS: readonly Migration[] = [
@@ -15,6 +16,7 @@ export const MAIN_MIGRATIONS: readonly Migration[] = [
   { version: 4, name: 'damage-origin', sql: DAMAGE_ORIGIN_MIGRATION },
   { version: 5, name: 'events', sql: EVENTS_MIGRATION },
   { version: 6, name: 'schedule-origin', sql: SCHEDULE_ORIGIN_MIGRATION },
+  { version: 7, name: 'repairs', sql: REPAIRS_MIGRATION },
 ];
 
 /** "SLPm" */

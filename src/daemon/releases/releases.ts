@@ -21,6 +21,7 @@ import type { CleanupLimits } from './cleanup/cleanup-request.ts';
 import { createCleanupTask } from './cleanup/cleanup-task.ts';
 import { createDamageAttestation } from './checks/damage-attestation.ts';
 import { createWithdrawalRecheck } from './checks/withdrawal-recheck.ts';
+import { createStoreWatch } from './checks/store-watch.ts';
 import { createStoredObjectInspector } from './checks/stored-object-inspector.ts';
 import { createReleaseDamage } from './checks/release-damage.ts';
 import { createReportedDamage } from './checks/reported-damage.ts';
@@ -32,6 +33,9 @@ import { afterRecovery, createRecoveryRun, type RecoveryRun } from './recovery/r
 import { createRefreshTask } from './checks/refresh-task.ts';
 import { createReleaseCheck } from './checks/release-check.ts';
 import { createReleaseRepository, type ReleaseRepository } from './records/release-repository.ts';
+import { createAutomaticRepair } from './repair/automatic-repair.ts';
+import { createDamageRepairTask } from './repair/damage-repair-task.ts';
+import { createRepairAttempts } from './records/repair-attempts.ts';
 import { createRepairTask } from './repair/repair-task.ts';
 import { createReleaseActions } from './release-actions.ts';
 import { createReleaseReports } from './reports.ts';
@@ -66,6 +70,8 @@ export interface ReleasesConfiguration {
   readonly verifyConcurrency: number;
   /** Bytes that a sync leaves free on the volume. */
   readonly reserveBytes: number;
+  /** Whether known damage is repaired without a request. */
+  readonly automaticRepair: boolean;
 }
 
 export interface ReleasesOptions {
@@ -78,6 +84,8 @@ export interface ReleasesOptions {
   readonly engine: TaskEngine;
   readonly events: Pick<ReleaseEvents, 'append'>;
   readonly clock: Clock;
+  /** In [0, 1); for the jitter of repairs. */
+  readonly random: () => number;
   readonly logger: Logger;
   /** The keys that sign now; they can change while the daemon runs. */
   readonly signingKeys: () => readonly SigningKey[];
@@ -105,6 +113,8 @@ export interface Releases {
   readonly publisher: Publisher;
   readonly attestor: Attestor;
   readonly diagnostics: ReleaseDiagnostics;
+  /** Looks at the manifests and objects of the releases, for the diagnostics; takes at most `withinMs` milliseconds. */
+  lookAtStore(withinMs: number): Promise<void>;
   /**
    * Recovers, attests the releases found, and starts the renewal. Before that, nothing is attested and no task of these
    * jobs runs. The jobs must be registered; the engine may already run. Resolves after the first attempt: when the
@@ -118,7 +128,7 @@ export interface Releases {
 export function createReleases(options: ReleasesOptions): Releases {
   const { configuration, clock, upstream, engine, logger } = options;
   const rooms = createRooms(options);
-  const { releases, attestor, reported, recheck } = rooms;
+  const { releases, attestor, reported, recheck, automaticRepair, storeWatch } = rooms;
   const recovery = createRecoveryRun({
     recover: (signal) =>
       recoverReleases(
@@ -154,14 +164,19 @@ export function createReleases(options: ReleasesOptions): Releases {
     objects: rooms.objects,
     publisher: rooms.publisher,
     attestor,
+    lookAtStore: (withinMs) => storeWatch.look(withinMs),
     diagnostics: createReleaseDiagnostics({ ...rooms, upstream, clock, configuration }),
     start: async () => {
       await recovery.start(() => {
         attestor.startRenewal();
         recheck.start();
+        automaticRepair.start();
+        storeWatch.start();
       });
     },
     stop: async () => {
+      await storeWatch.stop();
+      await automaticRepair.stop();
       await recovery.stop();
       await reported.stop();
       await recheck.stop();
@@ -182,7 +197,12 @@ function createRooms(options: ReleasesOptions) {
     objects: createObjectRegistry(database),
     attestations: createAttestationRepository(database),
     probes: createProbeRepository(database),
+    attempts: createRepairAttempts(database),
   };
+  const automaticRepair = createAutomaticRepair({
+    ...common,
+    isEnabled: () => configuration().automaticRepair,
+  });
   const attestor = createAttestor({
     ...common,
     limits: () => ({
@@ -195,24 +215,27 @@ function createRooms(options: ReleasesOptions) {
     ...common,
     onDamage: () => {
       recheck.wake();
+      automaticRepair.wake();
     },
   });
   const inspector = createStoredObjectInspector({ ...common, storeId: writer.storeId });
   const attestation = createDamageAttestation(attestor);
   const recheck = createWithdrawalRecheck({ ...common, inspector, damage, attestation });
-  const reported = createReportedDamage({ ...common, inspector, damage, attestation });
   const check = createReleaseCheck({
     ...common,
     damage,
+    inspector,
     concurrency: () => configuration().verifyConcurrency,
   });
+  const reported = createReportedDamage({ ...common, inspector, damage, attestation, check });
   const publisher = createPublisher({
     ...common,
     attestor,
     check,
     reverifyAfterSeconds: () => Math.floor(configuration().maxVerifyAgeSeconds / 2),
   });
-  return { ...common, attestor, damage, recheck, reported, check, publisher };
+  const storeWatch = createStoreWatch({ ...common, check, attestor });
+  return { ...common, attestor, damage, recheck, reported, check, publisher, automaticRepair, storeWatch };
 }
 
 function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRun): readonly Job[] {
@@ -247,6 +270,7 @@ function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRu
     createCatalogRefreshTask,
     createVerifyTask,
     createRepairTask,
+    createDamageRepairTask,
     createRefreshTask,
     createCleanupTask,
   ].map((create) => afterRecovery(perRun(create), recovery));

@@ -162,6 +162,17 @@ export const daemonConfigurationSchema = z
       })
       .prefault({})
       .describe('Verification of releases.'),
+    repair: z
+      .strictObject({
+        automatic: z
+          .boolean()
+          .default(true)
+          .describe(
+            'Whether the daemon repairs damage as soon as it is known, and retries with growing waits. Off: damage waits for the repair action.',
+          ),
+      })
+      .prefault({})
+      .describe('Repair of damaged files.'),
     hashing: z
       .strictObject({
         threads: z.int().min(1).max(64).default(2).describe('Threads that hash.'),

@@ -30,7 +30,7 @@ interface BusyLane {
 }
 
 /** Lanes whose tasks the runner starts; `admin` tasks run inside their request. */
-const LANES: readonly TaskLane[] = ['release', 'verify', 'parse', 'i18n'];
+const LANES: readonly TaskLane[] = ['release', 'verify', 'repair', 'parse', 'i18n'];
 /** Maximum sleep, because the wall clock may be changed meanwhile. */
 const MAX_TIMER_MS = 60_000;
 

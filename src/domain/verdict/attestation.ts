@@ -16,6 +16,8 @@ export interface ReleaseFailure {
   readonly reason: (typeof FAILURE_REASONS)[number];
   /** Damaged or missing entries; 0 when the manifest itself is at fault. */
   readonly entry_count: number;
+  /** How many of them are missing, when others are damaged; absent in statements of older daemons. */
+  readonly missing_count?: number | undefined;
   /** Destinations of the first of them, at most {@link FAILURE_EXAMPLES}. */
   readonly examples: readonly string[];
 }

@@ -186,8 +186,9 @@ function forgetUnwanted(before: Evidence, evidence: Evidence): Evidence {
 /** Makes the test whether a wanted snapshot holds damaged bytes, or may hold them because it could not be read. */
 function holderTest(evidence: Evidence): (found: FoundDamage) => boolean {
   const wanted = wantedSnapshots(evidence);
+  // Before the first attestation nothing says which snapshots there are. One that authorizes none needs none.
   const isAllRead =
-    wanted.size > 0 &&
+    evidence.newest !== null &&
     [...wanted].every((snapshotId) => evidence.snapshots.get(snapshotId)?.manifest === 'ok');
   return ({ holders }) => !isAllRead || !wanted.isDisjointFrom(holders);
 }

@@ -164,7 +164,7 @@ export const CHECKS: readonly Check[] = [
   },
 ];
 
-function describeFailure({ reason, entry_count, examples }: ReleaseFailure): string {
+function describeFailure({ reason, entry_count, missing_count, examples }: ReleaseFailure): string {
   switch (reason) {
     case 'SnapshotMissing':
       return 'the daemon finds no manifest';
@@ -173,6 +173,9 @@ function describeFailure({ reason, entry_count, examples }: ReleaseFailure): str
     case 'EntryMissing':
       return `the daemon finds no usable object for ${describeEntries({ count: entry_count, examples })}`;
     case 'EntryDamaged':
+      if (missing_count !== undefined) {
+        return `the daemon found ${missing_count} missing and ${entry_count - missing_count} damaged of ${describeEntries({ count: entry_count, examples })}`;
+      }
       return `the daemon found bytes that do not match the manifest for ${describeEntries({ count: entry_count, examples })}`;
   }
 }

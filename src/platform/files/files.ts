@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { errorCode } from './error-code.ts';
 import { noFailpoints, type Failpoints } from './failpoints.ts';
 
 /** A file holds more bytes than its reader allows. */
@@ -48,6 +49,16 @@ export async function writeFileDurably(
     if (!renamed) await rm(temporary, { force: true });
   }
   await fsyncDirectory(directory);
+}
+
+/** Creates a directory in an existing one; does nothing when it exists. Throws the file system error. */
+export async function makeDirectory(path: string): Promise<void> {
+  try {
+    // Not recursive: on a read-only volume that reports ENOENT instead of EROFS.
+    await mkdir(path);
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  }
 }
 
 /** Makes the names in a directory durable. */

@@ -25,7 +25,7 @@ export interface ServingOptions extends Pick<EvidenceStoreOptions, 'finder' | 'c
   readonly inspect: InspectObject;
   /** Called once for every change of the outcome of a channel's verdict. */
   readonly onVerdict: (verdict: Verdict, previous: Verdict | null) => void;
-  /** Called for the first damage, so that a recheck follows soon. */
+  /** Called for the first damage, and for a new attestation while damage is known, so that a recheck follows soon. */
   readonly onTrouble: () => void;
 }
 
@@ -43,8 +43,8 @@ export function createServing(options: ServingOptions): ServingControl {
     onEvent: (before, event, after) => {
       changes.report(before, event, after);
     },
-    onBound: (outcome) => {
-      changes.announceMissing(outcome);
+    onBound: (snapshotId, outcome) => {
+      changes.announceLoaded(snapshotId, outcome);
     },
   });
 
@@ -86,6 +86,9 @@ export function createServing(options: ServingOptions): ServingControl {
     watchDamage: (listener) => {
       changes.watchDamage(listener);
     },
+    watchManifests: (listener) => {
+      changes.watchManifests(listener);
+    },
     watchAttestation: (listener) => {
       changes.watchAttestation(listener);
     },
@@ -93,7 +96,10 @@ export function createServing(options: ServingOptions): ServingControl {
       const before = store.dispatch({ type: 'envelope-offered', envelope, verified: verify(envelope) });
       const { newest, rejection } = store.known().evidence;
       if (rejection !== null) return 'refused';
-      return newest === before.newest ? 'unchanged' : 'accepted';
+      if (newest === before.newest) return 'unchanged';
+      // The daemon may have attested the end of this damage.
+      if (store.known().evidence.damage.size > 0) options.onTrouble();
+      return 'accepted';
     },
     observeVolume: (volume) =>
       mustReadAgain(store.dispatch({ type: 'volume-observed', volume }), store.known().evidence),

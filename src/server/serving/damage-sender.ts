@@ -27,7 +27,7 @@ export interface DamageSender {
 
 /** Collaborators of the sender. */
 export interface DamageSenderOptions {
-  readonly serving: Pick<Serving, 'watchDamage'>;
+  readonly serving: Pick<Serving, 'watchDamage' | 'watchManifests'>;
   readonly client: Pick<DaemonClient, 'postDamage'>;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -54,7 +54,7 @@ export function createDamageSender(options: DamageSenderOptions): DamageSender {
   let woken = new AbortController();
   let running: Promise<void> = Promise.resolve();
 
-  options.serving.watchDamage(({ blake3, report }: DamageChange) => {
+  const noteChange = ({ blake3, report }: DamageChange): void => {
     pending.delete(blake3);
     due.delete(blake3);
     if (report === null || pending.size >= SENDER_OBJECTS_MAX) return;
@@ -63,7 +63,9 @@ export function createDamageSender(options: DamageSenderOptions): DamageSender {
     pending.set(blake3, { report: reported, sendsLeft: SENDS });
     due.add(blake3);
     woken.abort();
-  });
+  };
+  options.serving.watchDamage(noteChange);
+  options.serving.watchManifests(noteChange);
 
   const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
     // Rejects only when the signal is aborted, which means that there is work to do.

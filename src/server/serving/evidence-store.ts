@@ -43,7 +43,7 @@ export interface EvidenceStoreOptions {
   /** Called after every event. */
   readonly onEvent: (before: Evidence, event: EvidenceEvent, after: Evidence) => void;
   /** Called after the evidence includes a snapshot that was read. */
-  readonly onBound: (outcome: LoadOutcome) => void;
+  readonly onBound: SnapshotBinderOptions['onBound'];
 }
 
 /** Makes a store without an accepted attestation and without snapshots. */
@@ -82,7 +82,7 @@ export function createEvidenceStore(options: EvidenceStoreOptions): EvidenceStor
       }
     }
     dispatch({ type: 'snapshot-bound', snapshotId, snapshot: snapshotEvidence(outcome), damage });
-    options.onBound(outcome);
+    options.onBound(snapshotId, outcome);
   };
 
   const binder = options.createBinder(bind);

@@ -33,7 +33,7 @@ export interface ServingState {
   readonly pending: ReadonlyMap<string, PendingRelease>;
 }
 
-/** A change of the known damage to the bytes of one digest. */
+/** A change of the known damage to the bytes of one digest, of an object or a manifest. */
 export interface DamageChange {
   readonly blake3: Blake3Hex;
   /** The damage; `null` when the bytes are sound again, or when no served release holds them. */
@@ -57,6 +57,8 @@ export interface Serving {
   reportDamage(...reports: readonly DamageReport[]): void;
   /** Calls the listener for every change of the known damage, in the turn in which this server learns of it. */
   watchDamage(listener: (change: DamageChange) => void): void;
+  /** Calls the listener when a manifest cannot be read, or can be read again. */
+  watchManifests(listener: (change: DamageChange) => void): void;
 }
 
 /** An envelope that was verified and accepted. */

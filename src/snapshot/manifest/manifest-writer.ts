@@ -17,7 +17,7 @@ import {
   type ManifestHeader,
 } from '../../domain/release/manifest.ts';
 import type { Failpoints } from '../../platform/files/failpoints.ts';
-import { fsyncDirectory } from '../../platform/files/files.ts';
+import { fsyncDirectory, makeDirectory } from '../../platform/files/files.ts';
 import { createBlake3, type Blake3 } from '../../platform/hashing/blake3.ts';
 import { manifestPath } from '../volume/layout.ts';
 import type { SnapshotFailpoint } from '../volume/snapshot-failpoints.ts';
@@ -90,6 +90,7 @@ export async function writeManifestFile(manifest: ManifestToWrite): Promise<Writ
       await file.close();
     }
     const target = manifestPath(root, written.blake3);
+    await makeDirectory(dirname(target));
     await rename(temporary, target);
     hit('snapshot.manifest.renamed');
     await fsyncDirectory(dirname(target));

@@ -82,6 +82,8 @@ export class ObjectCommitter {
         try {
           await fsyncDirectory(directory);
         } catch (error) {
+          // The directory was lost with its files, so there are no names left to make durable.
+          if (errorCode(error) === 'ENOENT') continue;
           this.#touched.add(directory);
           throw error;
         }
@@ -146,8 +148,9 @@ export class ObjectCommitter {
   }
 
   async #makeDirectory(directory: string): Promise<void> {
-    if (this.#made.has(directory)) return;
-    await mkdir(directory, { recursive: true });
+    // Each time: the directory may have been lost since the last commit.
+    const created = await mkdir(directory, { recursive: true });
+    if (created === undefined && this.#made.has(directory)) return;
     this.#made.add(directory);
     // Whether or not it is new: a crash may have come before the name was durable.
     this.#touched.add(dirname(directory));

@@ -1,12 +1,17 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import {
   parseStoreFormat,
   renderStoreFormat,
   STORE_FORMAT_MAX_BYTES,
   type StoreFormat,
 } from '../../contract/formats/store-format.ts';
-import { fsyncDirectory, readBoundedFile, writeFileDurably } from '../../platform/files/files.ts';
+import {
+  fsyncDirectory,
+  makeDirectory,
+  readBoundedFile,
+  writeFileDurably,
+} from '../../platform/files/files.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { formatPath, STORE_DIRECTORIES } from './layout.ts';
 
@@ -54,6 +59,25 @@ export async function openStore(root: string, newStoreId: () => string): Promise
   }
   for (const directory of ['attest', 'releases', '.']) await fsyncDirectory(join(root, directory));
   return format;
+}
+
+/**
+ * Creates the directories of a store that were lost while it was open. Their files stay lost; a repair fetches them.
+ *
+ * @throws StoreFormatError when the volume is not this store, for example because it is not mounted; the file system
+ *   error
+ */
+export async function restoreStoreDirectories(root: string, storeId: string): Promise<void> {
+  const { store_id: found } = await readStoreFormat(root);
+  if (found !== storeId) {
+    throw new StoreFormatError(`${root} holds another store (${found}) than at the start (${storeId})`);
+  }
+  const paths = STORE_DIRECTORIES.flatMap((directory) => {
+    const parent = dirname(directory);
+    return parent === '.' ? [directory] : [parent, directory];
+  });
+  for (const path of new Set(paths)) await makeDirectory(join(root, path));
+  for (const path of ['attest', 'releases', '.']) await fsyncDirectory(join(root, path));
 }
 
 async function existingFormat(root: string): Promise<StoreFormat | null> {

@@ -1,8 +1,19 @@
-import { chmod, lstat, mkdir, readdir, readFile, truncate, utimes, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { BLOCK_SIZE } from '../../../src/domain/release/blocks.ts';
-import type { Blake3Hex } from '../../../src/domain/release/digest.ts';
+import { manifestDigestOf, type Blake3Hex } from '../../../src/domain/release/digest.ts';
 import type { ReleaseId } from '../../../src/domain/release/release-id.ts';
 import { noFailpoints, type Failpoints } from '../../../src/platform/files/failpoints.ts';
 import { blake3Hex } from '../../../src/platform/hashing/blake3.ts';
@@ -61,6 +72,44 @@ describe('opening', () => {
     await writeFile(join(root, 'attest', '.current.json.x.tmp'), 'half');
     await openSnapshotWriter({ root, failpoints: noFailpoints, clock: new FakeClock() });
     expect(await readdir(join(root, 'attest'))).toEqual(['current.json', 'history']);
+  });
+});
+
+describe('a directory that is lost while the store is open', () => {
+  it.each(['objects', 'manifests', 'releases', 'attest', 'tmp', 'quarantine'])(
+    '%s is created again, and the next release is complete',
+    async (directory) => {
+      const { root, writer } = await openWriter();
+      const files = new Map([['a', Buffer.from('one')]]);
+      await storeRelease(writer, pool, { id: 'r1', files });
+      await rm(join(root, directory), { recursive: true });
+      const { snapshotId } = await storeRelease(writer, pool, { id: 'r2', files });
+      await writer.publishAttestation(Buffer.from('envelope'), 1);
+      expect(await readdir(join(root, 'releases/official'))).toContain('r2.json');
+      expect(await readdir(join(root, 'manifests'))).toContain(
+        `${manifestDigestOf(snapshotId) ?? ''}.ndjson`,
+      );
+      expect(await writer.objectState(blake3Hex(Buffer.from('one')), 3)).toBe('ok');
+      expect(String(await writer.readCurrentAttestation())).toBe('envelope');
+      expect(await writer.listStaging()).toEqual(expect.any(Array));
+    },
+  );
+
+  it('is not created in a folder that is no longer this store', async () => {
+    const { root, writer } = await openWriter();
+    await rename(root, `${root}-away`);
+    await mkdir(root);
+    await expect(writer.stagingDirectory('task-1')).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(await readdir(root)).toEqual([]);
+    await rm(`${root}-away`, { recursive: true });
+  });
+
+  it('does not block a later flush', async () => {
+    const { root, writer } = await openWriter();
+    await commitBytes(writer, pool, Buffer.from('one'));
+    await rm(join(root, 'objects'), { recursive: true });
+    await writer.flush();
+    await writer.flush();
   });
 });
 

@@ -4,6 +4,7 @@ import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts'
 import type { Attestor } from '../attest/attestor.ts';
 import type { ProbeRepository } from '../records/probe-repository.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { RepairAttempts } from '../records/repair-attempts.ts';
 import { describeFailure, failureOf } from '../records/release-failure.ts';
 
 /** One finding of the doctor report. */
@@ -16,14 +17,20 @@ export interface ReleaseDiagnosis {
 /** The release findings of the doctor report. Uses only facts already known and waits for nothing. */
 export type ReleaseDiagnostics = () => readonly ReleaseDiagnosis[];
 
+interface DiagnosedConfiguration {
+  readonly maxVerifyAgeSeconds: number;
+  readonly automaticRepair: boolean;
+}
+
 /** Creates the release part of the doctor report. */
 export function createReleaseDiagnostics(deps: {
   readonly releases: ReleaseRepository;
   readonly attestor: Pick<Attestor, 'status'>;
   readonly probes: ProbeRepository;
   readonly upstream: Pick<UpstreamSource, 'current'>;
+  readonly attempts: Pick<RepairAttempts, 'lastFailure'>;
   readonly clock: Clock;
-  readonly configuration: () => { readonly maxVerifyAgeSeconds: number };
+  readonly configuration: () => DiagnosedConfiguration;
 }): ReleaseDiagnostics {
   return () => {
     const attestation = deps.attestor.status();
@@ -58,12 +65,14 @@ function upstreamDiagnosis(
   };
 }
 
-function verificationDiagnosis(deps: {
-  readonly releases: ReleaseRepository;
-  readonly clock: Clock;
-  readonly configuration: () => { readonly maxVerifyAgeSeconds: number };
-}): ReleaseDiagnosis {
-  const damaged = damageDiagnosis(deps.releases);
+function verificationDiagnosis(
+  deps: Pick<
+    Parameters<typeof createReleaseDiagnostics>[0],
+    'releases' | 'attempts' | 'clock' | 'configuration'
+  >,
+): ReleaseDiagnosis {
+  const advice = deps.configuration().automaticRepair ? repairState(deps.attempts) : 'Run repair.';
+  const damaged = damageDiagnosis(deps.releases, advice);
   if (damaged !== null) return damaged;
   const official = deps.releases.current('official');
   if (official === null) {
@@ -86,7 +95,7 @@ function verificationDiagnosis(deps: {
 }
 
 /** Names the first damaged release, current ones first; `null` when none is damaged. */
-function damageDiagnosis(releases: ReleaseRepository): ReleaseDiagnosis | null {
+function damageDiagnosis(releases: ReleaseRepository, advice: string): ReleaseDiagnosis | null {
   const damaged = releases.kept().filter((release) => release.state === 'damaged');
   const current = damaged.find(
     (release) => releases.pointer(release.channel)?.release_id === release.release_id,
@@ -99,6 +108,16 @@ function damageDiagnosis(releases: ReleaseRepository): ReleaseDiagnosis | null {
   return {
     id: 'verification',
     status: current === undefined ? 'degraded' : 'failing',
-    message: `${describeFailure(first, failureOf(releases, first))}.${also} Run repair.`,
+    message: `${describeFailure(first, failureOf(releases, first))}.${also} ${advice}`,
   };
+}
+
+/** Says what the automatic repair does about the damage. */
+function repairState(attempts: Pick<RepairAttempts, 'lastFailure'>): string {
+  const failed = attempts.lastFailure();
+  if (failed === null) return 'It is being repaired.';
+  const [triedAt, nextAt] = [failed.tried_at * 1000, failed.next_at_ms].map((ms) =>
+    new Date(ms).toISOString(),
+  );
+  return `The last repair failed at ${triedAt ?? ''}: ${failed.problem}; the next one is at ${nextAt ?? ''}.`;
 }

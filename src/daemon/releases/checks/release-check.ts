@@ -10,8 +10,11 @@ import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { DamagedObject, ReleaseDamage } from './release-damage.ts';
+import { requireStore } from './require-store.ts';
+import type { StoredObjectInspector } from './stored-object-inspector.ts';
 import type { DamageFinder } from '../records/damage-records.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
+import { countedKinds } from '../records/release-failure.ts';
 import { recordOf } from '../records/release-record-of.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
@@ -36,7 +39,8 @@ export interface ReleaseCheckOptions {
   readonly catalogs: CatalogStore;
   readonly objects: ObjectRegistry;
   readonly damage: ReleaseDamage;
-  readonly writer: Pick<SnapshotWriter, 'readReleaseRecord' | 'objectState'>;
+  readonly inspector: Pick<StoredObjectInspector, 'inspect'>;
+  readonly writer: Pick<SnapshotWriter, 'storeId' | 'readReleaseRecord' | 'objectState'>;
   readonly pool: HashPool;
   readonly clock: Clock;
   /** Number of objects hashed concurrently. */
@@ -50,7 +54,7 @@ export interface CheckOrigin {
   readonly finder: DamageFinder;
 }
 
-/** Compares releases with the contents of the volume. */
+/** Compares releases with the contents of the volume. Each check throws TaskError `store_unavailable` (retryable). */
 export interface ReleaseCheck {
   /** Checks the manifest, the record, and the presence and size of every object, but not the bytes. */
   look(release: ReleaseRow, signal: AbortSignal): Promise<ReleaseFindings>;
@@ -84,23 +88,30 @@ export function createReleaseCheck(options: ReleaseCheckOptions): ReleaseCheck {
     );
   };
 
+  /** Rejects findings that come from a volume that is not there. */
+  const checked = async (findings: ReleaseFindings): Promise<ReleaseFindings> => {
+    if (!isSound(findings)) await requireStore(options.root, options.writer.storeId);
+    return findings;
+  };
+
   return {
-    look: (release, signal) => look(options, release, signal),
-    examine: (release, context) => examine(options, release, context),
+    look: async (release, signal) => await checked(await look(options, release, signal)),
+    examine: async (release, context) => await checked(await examine(options, release, context)),
     record: async (release, findings, { bytes, finder }) => {
-      const { damage, releases, clock } = options;
+      const { damage, releases } = options;
       const before = release.state;
-      if (bytes && release.revision_id !== null && findings.entries > 0) {
-        await confirmObjects(options, release.revision_id, findings);
-      }
-      const withdrawn = await damage.report(findings.damaged, finder);
+      const damaged = await stillDamaged(options, findings);
+      const current = { ...findings, damaged };
+      const isHashed = bytes && findings.entries > 0;
+      if (isHashed) await confirmObjects(options, release, findings);
+      const withdrawn = await damage.report(damaged, finder);
       if (findings.problem !== null) damage.reportRelease(release, findings.problem);
       else damage.clearProblem(release);
       releases.update(release.channel, release.release_id, {
-        checked_at: unixSeconds(clock),
-        ...(bytes && isSound(findings) ? { verified_at: findings.startedAt } : {}),
+        ...(isHashed ? { checked_at: findings.startedAt } : {}),
+        ...(bytes && isSound(current) ? { verified_at: findings.startedAt } : {}),
       });
-      const recovered = damage.reassess();
+      const recovered = damage.reassess(isHashed ? soundDocument(release, findings) : []);
       const after = releases.get(release.channel, release.release_id)?.state;
       return withdrawn.length > 0 || recovered.length > 0 || after !== before;
     },
@@ -110,7 +121,7 @@ export function createReleaseCheck(options: ReleaseCheckOptions): ReleaseCheck {
     fully: async (release, context) => {
       const findings = await examine(options, release, context);
       await requireSound(release, findings);
-      if (release.revision_id !== null) await confirmObjects(options, release.revision_id, findings);
+      await confirmObjects(options, release, findings);
       return findings.startedAt;
     },
   };
@@ -124,7 +135,8 @@ export function isSound(findings: ReleaseFindings): boolean {
 /** Describes the findings in one clause. */
 export function describe({ problem, damaged }: ReleaseFindings): string {
   if (problem !== null) return problem.message;
-  return `${damaged.length} missing or damaged ${damaged.length === 1 ? 'object' : 'objects'}`;
+  const missing = damaged.filter(({ status }) => status === 'missing').length;
+  return `${countedKinds(missing, damaged.length - missing)} ${damaged.length === 1 ? 'object' : 'objects'}`;
 }
 
 async function look(
@@ -224,14 +236,45 @@ async function recordProblem(
     : problem('the release record on the volume differs from the database');
 }
 
+/**
+ * The damaged objects of findings, without those that were repaired while the check ran: it read them before.
+ *
+ * @throws an error when the volume itself cannot be read
+ */
+async function stillDamaged(
+  { objects, inspector }: Pick<ReleaseCheckOptions, 'objects' | 'inspector'>,
+  { damaged, startedAt }: ReleaseFindings,
+): Promise<readonly DamagedObject[]> {
+  const remaining: DamagedObject[] = [];
+  const { signal } = new AbortController();
+  for (const object of damaged) {
+    const known = objects.get(object.blake3);
+    const isNewer = known?.sound === true && known.verifiedAt >= startedAt;
+    if (isNewer && (await inspector.inspect(object.blake3, signal)) === 'ok') continue;
+    remaining.push(object);
+  }
+  return remaining;
+}
+
+/** The server-info document of a release when a check has hashed it and found it sound. */
+function soundDocument(
+  { server_info_blake3: document }: ReleaseRow,
+  { damaged }: ReleaseFindings,
+): readonly Blake3Hex[] {
+  return document === null || damaged.some(({ blake3 }) => blake3 === document) ? [] : [document];
+}
+
 /** Records that every object is sound, except for the damaged ones. */
 async function confirmObjects(
   { catalogs, database, objects }: ReleaseCheckOptions,
-  revisionId: number,
+  release: ReleaseRow,
   findings: ReleaseFindings,
 ): Promise<void> {
   const damaged = new Set(findings.damaged.map((object) => object.blake3));
-  for await (const page of catalogs.pages(revisionId, 'all')) {
+  const document = release.server_info_blake3;
+  if (document !== null && !damaged.has(document)) objects.confirm(document, findings.startedAt);
+  if (release.revision_id === null) return;
+  for await (const page of catalogs.pages(release.revision_id, 'all')) {
     database.transaction(() => {
       for (const { blake3 } of page) {
         if (blake3 !== null && !damaged.has(blake3)) objects.confirm(blake3, findings.startedAt);

@@ -46,7 +46,7 @@ export interface ReleaseDamageOptions {
   readonly releases: ReleaseRepository;
   readonly objects: ObjectRegistry;
   readonly clock: Clock;
-  /** Called after damage of objects is recorded. */
+  /** Called after damage is recorded. */
   readonly onDamage: () => void;
 }
 
@@ -99,6 +99,7 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
     },
     reportRelease: (release, problem) => {
       withdraw(release, problem);
+      options.onDamage();
     },
     clearProblem: (release) => {
       releases.update(release.channel, release.release_id, { damage_reason: null, damage_message: null });

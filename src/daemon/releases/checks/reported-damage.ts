@@ -1,5 +1,5 @@
 import type { ReportedObject } from '../../../contract/formats/damage-report.ts';
-import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import { snapshotIdOf, type Blake3Hex } from '../../../domain/release/digest.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { DamageIntake } from '../../api/damage-intake.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
@@ -8,6 +8,7 @@ import type { ReleaseRow } from '../records/release-row.ts';
 import type { DamageAttestation } from './damage-attestation.ts';
 import type { StoredObjectInspector } from './stored-object-inspector.ts';
 import { createObjectQueue } from './object-queue.ts';
+import { isSound, type ReleaseCheck } from './release-check.ts';
 import type { ReleaseDamage } from './release-damage.ts';
 import { describeFailure, failureOf } from '../records/release-failure.ts';
 
@@ -29,13 +30,14 @@ export interface ReportedDamageOptions {
   readonly releases: ReleaseRepository;
   readonly objects: Pick<ObjectRegistry, 'get'>;
   readonly damage: Pick<ReleaseDamage, 'report'>;
+  readonly check: Pick<ReleaseCheck, 'look' | 'record'>;
   readonly attestation: Pick<DamageAttestation, 'issue'>;
   readonly logger: Logger;
 }
 
 /**
- * Creates the check. A report is only a reason to check an object: the daemon hashes the object itself, and only its
- * own finding withdraws a release.
+ * Creates the check. A report is only a reason to check an object or a manifest: the daemon reads it itself, and only
+ * its own finding withdraws a release.
  */
 export function createReportedDamage(options: ReportedDamageOptions): ReportedDamage {
   const { inspector, releases, objects, damage, logger } = options;
@@ -57,12 +59,33 @@ export function createReportedDamage(options: ReportedDamageOptions): ReportedDa
         found_by: 'server',
         detail: report.message,
       },
-      `release withdrawn: ${describeFailure(now, failureOf(releases, now))}; run repair`,
+      `release withdrawn: ${describeFailure(now, failureOf(releases, now))}`,
     );
+  };
+
+  /** Looks at the manifest of a release, and at the presence of its objects. */
+  const checkManifest = async (
+    release: ReleaseRow,
+    report: ReportedObject,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const findings = await options.check.look(release, signal);
+    if (isSound(findings)) {
+      const { channel, release_id } = release;
+      logger.info({ channel, release_id }, 'a server reported a damaged manifest, but the manifest is sound');
+      return;
+    }
+    const isChanged = await options.check.record(release, findings, { bytes: false, finder: 'server' });
+    if (!isChanged) return;
+    logWithdrawal(release, report);
+    await attest('damage of a manifest reported by a server');
   };
 
   const check = async (report: ReportedObject, signal: AbortSignal): Promise<void> => {
     const { blake3, destination, message } = report;
+    const named = releases.withSnapshot(snapshotIdOf(blake3));
+    for (const release of named) await checkManifest(release, report, signal);
+    if (named.length > 0) return;
     const status = await inspector.inspect(blake3, signal);
     if (status === null || status === 'ok') {
       logger.info(
@@ -94,8 +117,12 @@ export function createReportedDamage(options: ReportedDamageOptions): ReportedDa
 
   const isAccepted = (report: ReportedObject): boolean => {
     const { blake3 } = report;
-    if (releases.holders(blake3).length === 0) return false;
+    const named = releases.withSnapshot(snapshotIdOf(blake3));
+    if (named.length === 0 && releases.holders(blake3).length === 0) return false;
     if (queue.has(blake3)) return true;
+    if (named.length > 0) {
+      return named.every(({ damage_message: known }) => known !== null) || queue.offer(blake3, report);
+    }
     const known = objects.get(blake3);
     const isDamaged = known === null ? releases.isDamaged(blake3) : !known.sound;
     return isDamaged || queue.offer(blake3, report);

@@ -1,14 +1,17 @@
 import { implementJob, type Job } from '../../tasks/job.ts';
-import type { TaskContext, TaskResult } from '../../tasks/task.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from './release-check.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
+import { describeFailure, failureOf } from '../records/release-failure.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import { selectReleases } from '../records/select-releases.ts';
 import { VERIFY_JOB, type SelectedReleases } from '../jobs/release-jobs.ts';
 
 /** Maximum number of damaged entries in a task result; the database has all of them. */
 export const RESULT_DAMAGED_MAX = 100;
+/** Maximum number of releases named in the failure of a task; the result has all of them. */
+const SUMMARY_RELEASES_MAX = 5;
 
 export interface VerifyDependencies {
   readonly releases: ReleaseRepository;
@@ -18,8 +21,7 @@ export interface VerifyDependencies {
 
 /**
  * The task `verify`: hashes every object of the selected releases (the current ones; with `force` all kept ones).
- * Damage withdraws a release immediately, with a separate attestation. The task still succeeds, because the check was
- * completed.
+ * Damage withdraws a release immediately, with a separate attestation, and the task fails with `damage_found`.
  */
 export function createVerifyTask(deps: VerifyDependencies): Job {
   return implementJob(VERIFY_JOB, async (context) => await verify(deps, context));
@@ -55,7 +57,18 @@ async function verify(deps: VerifyDependencies, context: TaskContext<SelectedRel
         .map(({ destination, status, found_by }) => ({ destination, status, found_by })),
     });
   }
-  return { damaged, releases };
+  if (damaged === 0) return { damaged, releases };
+  throw new TaskError('damage_found', summaryOf(deps.releases, selected), { details: { damaged, releases } });
+}
+
+/** Describes the damage of each release, for the failure of the task. */
+function summaryOf(releases: ReleaseRepository, selected: readonly ReleaseRow[]): string {
+  return selected
+    .map((release) => releases.get(release.channel, release.release_id) ?? release)
+    .filter(({ state }) => state === 'damaged')
+    .slice(0, SUMMARY_RELEASES_MAX)
+    .map((release) => describeFailure(release, failureOf(releases, release)))
+    .join('; ');
 }
 
 function damageOf(

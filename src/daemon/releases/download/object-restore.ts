@@ -87,7 +87,11 @@ async function commit(
   stagedPath: string,
   digests: FileDigests,
 ): Promise<RestoreOutcome> {
-  const object = await context.commit(() => commitDownloaded(deps, stagedPath, digests, context.taskId));
+  const object = await context.commit(async () => {
+    // An object of the right size would be kept, and the registry does not know every object that was found damaged.
+    await deps.writer.quarantine(digests.blake3, context.taskId);
+    return await commitDownloaded(deps, stagedPath, digests, context.taskId);
+  });
   deps.objects.record(object, unixSeconds(deps.clock));
   return { ok: true };
 }

@@ -62,6 +62,19 @@ export const REPAIR_JOB = {
   storeLock: 'exclusive',
 } as const satisfies JobDefinition;
 
+/** Queued by the daemon itself. It has its own lane, so that it does not wait for a download or a verification. */
+export const DAMAGE_REPAIR_JOB = {
+  kind: 'damage-repair',
+  summary: 'Replaces the objects and manifests that are known to be damaged, and nothing else.',
+  lane: 'repair',
+  groups: [],
+  arguments: z.strictObject({}),
+  resumable: true,
+  // The daemon queues the next task when a failed repair is due again.
+  maxAttempts: 1,
+  storeLock: 'shared',
+} as const satisfies JobDefinition;
+
 export const REFRESH_JOB = {
   kind: 'refresh',
   summary: 'Rescans the store, evaluates the health of the releases and issues a new attestation.',
@@ -110,6 +123,7 @@ export const RELEASE_JOBS = [
   CATALOG_REFRESH_JOB,
   VERIFY_JOB,
   REPAIR_JOB,
+  DAMAGE_REPAIR_JOB,
   REFRESH_JOB,
   CLEANUP_JOB,
 ] as const;

@@ -166,7 +166,7 @@ async function requireSound(
 }
 
 /** Records in the database that a release is complete. */
-function recordVerified({ database, releases, clock }: PublisherOptions, release: ReleaseRow): void {
+function recordVerified({ database, releases }: PublisherOptions, release: ReleaseRow): void {
   const { channel, release_id: id } = release;
   const isCurrent = releases.pointer(channel)?.release_id === id;
   database.transaction(() => {
@@ -177,7 +177,7 @@ function recordVerified({ database, releases, clock }: PublisherOptions, release
       snapshot_id: release.snapshot_id,
       manifest_sha256: release.manifest_sha256,
       verified_at: release.verified_at,
-      checked_at: unixSeconds(clock),
+      checked_at: release.verified_at,
       damaged_at: null,
       damage_reason: null,
       damage_message: null,

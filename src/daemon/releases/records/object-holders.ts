@@ -6,6 +6,8 @@ import { allRows, oneRow, type SqlDatabase } from './sql.ts';
 export interface ObjectHolders {
   /** Kept releases that contain an object. */
   holders(blake3: Blake3Hex): readonly ReleaseRow[];
+  /** Kept releases with this manifest. */
+  withSnapshot(snapshotId: SnapshotId): readonly ReleaseRow[];
   /** Destinations of an object in a release, at most `limit`. */
   destinationsOf(release: ReleaseRow, blake3: Blake3Hex, limit: number): readonly string[];
   /** Whether an entry of any catalog or a server-info document refers to an object. */
@@ -21,6 +23,10 @@ export function createObjectHolders(database: SqlDatabase): ObjectHolders {
          WHERE e.blake3 = :blake3 AND e.revision_id = r.revision_id) OR r.server_info_blake3 = :blake3)
        AND r.snapshot_id IS NOT NULL AND r.state IN ('verified', 'current', 'superseded', 'damaged')`,
   );
+  const ofSnapshot = database.prepare(
+    `SELECT r.* FROM release r WHERE r.snapshot_id = :snapshot_id
+       AND r.state IN ('verified', 'current', 'superseded', 'damaged')`,
+  );
   const destinations = database.prepare(
     `SELECT destination FROM catalog_entry WHERE blake3 = :blake3 AND revision_id = :revision_id
      ORDER BY destination LIMIT :limit`,
@@ -34,6 +40,8 @@ export function createObjectHolders(database: SqlDatabase): ObjectHolders {
   );
   return {
     holders: (blake3) => allRows<StoredRelease>(holders, { blake3 }).map(releaseOf),
+    withSnapshot: (snapshotId) =>
+      allRows<StoredRelease>(ofSnapshot, { snapshot_id: snapshotId }).map(releaseOf),
     destinationsOf: (release, blake3, limit) =>
       allRows<{ readonly destination: string }>(destinations, {
         blake3,

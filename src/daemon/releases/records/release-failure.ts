@@ -19,18 +19,26 @@ export function failureOf(
   return {
     reason: all > 0 && all === missing ? 'EntryMissing' : 'EntryDamaged',
     entry_count: all,
+    ...(missing > 0 && missing < all ? { missing_count: missing } : {}),
     examples: records
       .damageOf(release.channel, release.release_id, FAILURE_EXAMPLES)
       .map(({ destination }) => destination),
   };
 }
 
-/** Describes the failure in one clause: the number of damaged files, the release, and the first of these files. */
+/** Describes the failure in one clause: the numbers of missing and of damaged files, the release, the first file. */
 export function describeFailure(
   { release_id: id, damage_message: message }: ReleaseRow,
-  { reason, entry_count: count, examples }: ReleaseFailure,
+  { reason, entry_count: count, missing_count: some = 0, examples }: ReleaseFailure,
 ): string {
   if (message !== null) return `release ${id} is damaged: ${message}`;
-  const files = `${count} ${reason === 'EntryMissing' ? 'missing' : 'damaged'} ${count === 1 ? 'file' : 'files'}`;
+  const missing = reason === 'EntryMissing' ? count : some;
+  const files = `${countedKinds(missing, count - missing)} ${count === 1 ? 'file' : 'files'}`;
   return `${files} in release ${id}: ${examples[0] ?? 'unknown'}${count > 1 ? ` and ${count - 1} more` : ''}`;
+}
+
+/** Names each kind of damage with its number, such as `1 missing and 2 damaged`. */
+export function countedKinds(missing: number, damaged: number): string {
+  if (missing === 0) return `${damaged} damaged`;
+  return damaged === 0 ? `${missing} missing` : `${missing} missing and ${damaged} damaged`;
 }

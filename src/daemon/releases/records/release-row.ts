@@ -44,7 +44,7 @@ export interface ReleaseRow {
   readonly superseded_at: number | null;
   /** When its whole content was last found sound: the oldest full hash among its objects. */
   readonly verified_at: number | null;
-  /** When it was last checked, whatever the result. */
+  /** When all its bytes were last hashed, whatever the result. */
   readonly checked_at: number | null;
   readonly damaged_at: number | null;
   /** The damaged part, when it is the manifest or the release record and not single entries. */

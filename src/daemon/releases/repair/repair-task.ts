@@ -26,7 +26,8 @@ export interface RepairDependencies extends RestoreDependencies {
   readonly concurrency: number;
 }
 
-interface Unrecoverable {
+/** An entry that could not be restored, and why. */
+export interface Unrecoverable {
   readonly release_id: string;
   readonly destination: string;
   readonly reason: string;
@@ -51,7 +52,6 @@ async function repair(deps: RepairDependencies, context: TaskContext<SelectedRel
     retryable ||= outcome.retryable;
   }
   await deps.writer.removeStaging(context.taskId);
-  await deps.attestor.issue('repair');
   if (unrecoverable.length === 0) return { releases: repaired };
   throw new TaskError(
     'repair_incomplete',
@@ -82,23 +82,27 @@ async function repairRelease(
 ): Promise<RepairOutcome> {
   const { check, releases } = deps;
   let findings = await check.examine(release, context);
-  await context.commit(() => check.record(release, findings, { bytes: true, finder: 'repair' }));
+  const isChanged = await context.commit(() =>
+    check.record(release, findings, { bytes: true, finder: 'repair' }),
+  );
+  // The damaged release must be withdrawn before its files change. A sound one is attested with its new verification.
+  if (isChanged || isSound(findings)) await deps.attestor.issue(`repair ${release.release_id}`);
   if (isSound(findings)) return { repaired: 0, unrecoverable: [], retryable: false };
   context.log('warn', describe(findings), { channel: release.channel, release_id: release.release_id });
-  // The damaged release must be withdrawn before its files change.
-  await deps.attestor.issue(`repair ${release.release_id}`);
   if (findings.problem !== null) {
-    const problem = await rebuild(deps, release, context);
+    const problem = await rewriteManifest(deps, release, context);
     if (problem !== null) return { repaired: 0, unrecoverable: [problem], retryable: false };
     findings = await check.examine(release, context);
     await context.commit(() => check.record(release, findings, { bytes: true, finder: 'repair' }));
   }
   const outcome = await restoreAll(deps, release, findings, context);
   await deps.writer.flush();
-  deps.damage.reassess();
+  const recovered = deps.damage.reassess();
   // Every byte was hashed above or when it was fetched, so a check that every object is present is enough.
   const looked = await check.look(release, context.signal);
-  await context.commit(() => check.record(release, looked, { bytes: false, finder: 'repair' }));
+  const isDifferent = await context.commit(() =>
+    check.record(release, looked, { bytes: false, finder: 'repair' }),
+  );
   const whole = isSound(looked) && outcome.unrecoverable.length === 0;
   if (whole) {
     releases.update(release.channel, release.release_id, { verified_at: findings.startedAt });
@@ -107,12 +111,14 @@ async function repairRelease(
       repaired: outcome.repaired,
     });
   }
+  // A repair that changed nothing is not attested.
+  if (recovered.length > 0 || isDifferent) await deps.attestor.issue(`repaired ${release.release_id}`);
   return outcome;
 }
 
-/** Writes the manifest and the record again from the database. */
-async function rebuild(
-  deps: RepairDependencies,
+/** Writes the manifest and the record again from the database. @returns why it could not, or `null` */
+export async function rewriteManifest(
+  deps: Pick<RepairDependencies, 'publisher'>,
   release: ReleaseRow,
   context: TaskContext,
 ): Promise<Unrecoverable | null> {

@@ -7,6 +7,7 @@ import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.t
 import type { Downloader } from '../../upstream/http/downloader.ts';
 import type { UpstreamAdapter } from '../../upstream/upstream.ts';
 import type { Attestor } from '../attest/attestor.ts';
+import { describe, isSound, type ReleaseCheck } from '../checks/release-check.ts';
 import { confirmCatalog, fetchCatalog, type CatalogFetchDependencies } from '../catalog/catalog-fetch.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
 import { summarizeContent } from '../records/content-digest.ts';
@@ -38,6 +39,7 @@ export interface SyncDependencies
   readonly downloader: Downloader | null;
   readonly releases: ReleaseRepository;
   readonly publisher: Publisher;
+  readonly check: Pick<ReleaseCheck, 'look' | 'record'>;
   readonly attestor: Attestor;
   readonly pool: HashPool;
   readonly writer: SnapshotWriter;
@@ -65,7 +67,7 @@ async function sync(
     );
   }
   const fetched = await fetchCatalog(deps, adapter, context, { force });
-  const current = deps.releases.current('official');
+  const current = await lookAtCurrent(deps, context);
   if (!force && current !== null && isUnchanged(deps, current, fetched)) {
     const version = await deps.attestor.issue('sync: unchanged');
     context.log('info', 'upstream has not changed', { release_id: current.release_id });
@@ -101,6 +103,23 @@ async function sync(
   });
   await tidy(deps, context.taskId);
   return resultOf({ release, previous: current, damaged, plan, downloaded, version });
+}
+
+/**
+ * The current release, after a look at its manifest, its record and the presence of its objects. Damage is recorded and
+ * attested, and the sync then fetches what is missing.
+ */
+async function lookAtCurrent(deps: SyncDependencies, context: TaskContext): Promise<ReleaseRow | null> {
+  const { releases, check, attestor } = deps;
+  const current = releases.current('official');
+  if (current?.state !== 'current') return current;
+  const findings = await check.look(current, context.signal);
+  if (isSound(findings)) return current;
+  const { channel, release_id } = current;
+  context.log('error', `the current release is damaged: ${describe(findings)}`, { channel, release_id });
+  await context.commit(() => check.record(current, findings, { bytes: false, finder: 'sync' }));
+  await attestor.issue('sync: damage');
+  return releases.current('official');
 }
 
 /** Removes the staged files and the unreferenced catalogs; after a success there is nothing left to resume. */

@@ -118,6 +118,35 @@ describe('a database', () => {
     expect(count()).toBe(1);
   });
 
+  it('keeps tasks, logs and keys when the lane of repairs is added', async () => {
+    const path = await file();
+    const before = open(path, MAIN_MIGRATIONS.slice(0, 5), 0x53_4c_50_6d);
+    before
+      .prepare(
+        `INSERT INTO task (seq, task_id, kind, lane, status, args_json, dedupe_key, max_attempts, run_at_ms, created_at)
+         VALUES (7, 'T7', 'sync', 'release', 'succeeded', '{}', 'sync:x', 5, 1, 1)`,
+      )
+      .run();
+    before.prepare(`INSERT INTO task_log VALUES ('T7', 1, 1, 'info', 'done', NULL)`).run();
+    before.prepare(`INSERT INTO idempotency VALUES ('digest', 'sync:x', 'T7', 1)`).run();
+    before.close();
+    const database = openDatabase(path);
+    onTestFinished(() => database.close());
+    const count = (table: string): unknown =>
+      database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'];
+    expect(['task', 'task_log', 'idempotency'].map(count)).toEqual([1, 1, 1]);
+    database
+      .prepare(
+        `INSERT INTO task (task_id, kind, lane, status, args_json, dedupe_key, max_attempts, run_at_ms, created_at)
+         VALUES ('T8', 'damage-repair', 'repair', 'queued', '{}', 'r', 1, 1, 1)`,
+      )
+      .run();
+    expect(database.prepare(`SELECT seq FROM task WHERE task_id = 'T8'`).get()).toEqual({ seq: 8 });
+    database.prepare(`DELETE FROM task WHERE task_id = 'T7'`).run();
+    expect(['task', 'task_log', 'idempotency'].map(count)).toEqual([1, 0, 0]);
+    expect(database.prepare('PRAGMA foreign_key_check').all()).toEqual([]);
+  });
+
   it('has steps for the main schema that are numbered without a gap', async () => {
     const database = openDatabase(await file());
     onTestFinished(() => database.close());

@@ -52,7 +52,8 @@ test('day by day: synced, damaged, repaired, replaced, retained, expired, cleane
   await world.damage(large, 'rotten');
   const found = await world.act('verify');
   expect(found).toMatchObject({
-    status: 'succeeded',
+    status: 'failed',
+    failure_code: 'damage_found',
     result: { damaged: 1, releases: [{ release_id: '1.0', damaged: 1 }] },
   });
   expect(world.attested().official).toMatchObject({ release_id: '1.0', result: 'FAILED' });

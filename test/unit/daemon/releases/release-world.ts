@@ -81,6 +81,8 @@ const CONFIGURATION: ReleasesConfiguration = {
   downloadConcurrency: 3,
   verifyConcurrency: 2,
   reserveBytes: 0,
+  // The tests start repairs themselves.
+  automaticRepair: false,
 };
 
 /** Makes a world; it is removed when the test ends. */
@@ -166,6 +168,7 @@ export async function createWorld(
       engine,
       events,
       clock,
+      random: () => 0,
       logger: createSilentLogger(),
       signingKeys: () => signingKeys,
       configuration: () => ({ ...CONFIGURATION, ...configuration }),

@@ -109,7 +109,11 @@ function partsOf(world: World): Omit<ReportedDamageOptions, 'attestation' | 'ins
     onDamage: () => undefined,
   });
   const attestation = createDamageAttestation(attestor);
-  return { releases, objects, attestation, damage, logger: createSilentLogger() };
+  const check = {
+    look: () => Promise.reject(new Error('the test reports no manifest')),
+    record: () => Promise.reject(new Error('the test reports no manifest')),
+  };
+  return { releases, objects, attestation, damage, check, logger: createSilentLogger() };
 }
 
 /** The check of reports, with an inspection that the test controls. */

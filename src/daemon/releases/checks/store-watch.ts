@@ -1,0 +1,141 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { manifestDigestOf } from '../../../domain/release/digest.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import { errorCode } from '../../../platform/files/error-code.ts';
+import type { Logger } from '../../../platform/logging/logging.ts';
+import { manifestPath } from '../../../snapshot/volume/layout.ts';
+import type { Attestor } from '../attest/attestor.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
+import { describe, isSound, type ReleaseCheck } from './release-check.ts';
+
+/** Milliseconds between two looks. */
+export const STORE_WATCH_MS = 10_000;
+/** Milliseconds for which the result of a look at all objects is reused. */
+const OBJECTS_REUSED_MS = 15_000;
+
+/** Notices manifests and whole folders that are lost while the daemon runs. */
+export interface StoreWatch {
+  /** Starts to look regularly at the manifests and the folder of objects; costs one lookup for each release. */
+  start(): void;
+  /**
+   * Looks at the manifests, and at the presence of every object of the current releases. Concurrent calls share one
+   * look. Resolves after at most `withinMs`, even when the look goes on.
+   */
+  look(withinMs: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface StoreWatchOptions {
+  readonly root: string;
+  readonly releases: Pick<ReleaseRepository, 'kept' | 'get' | 'pointer'>;
+  readonly check: Pick<ReleaseCheck, 'look' | 'record'>;
+  readonly attestor: Pick<Attestor, 'issue'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Creates the watch. Damage that it finds is recorded and attested as if `refresh` had found it. */
+export function createStoreWatch(options: StoreWatchOptions): StoreWatch {
+  const { releases, check, clock, logger } = options;
+  const stopping = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  let deepLook: Promise<void> | null = null;
+  let deepLookAt: number | null = null;
+  let isFailing = false;
+
+  const checkReleases = async (suspects: readonly ReleaseRow[]): Promise<void> => {
+    let isChanged = false;
+    for (const suspect of suspects) {
+      const findings = await check.look(suspect, stopping.signal);
+      const release = releases.get(suspect.channel, suspect.release_id);
+      if (isSound(findings) || release?.state !== suspect.state) continue;
+      const hasChanged = await check.record(release, findings, { bytes: false, finder: 'refresh' });
+      isChanged ||= hasChanged;
+      const { channel, release_id } = suspect;
+      logger.error({ channel, release_id }, `a release is damaged on the volume: ${describe(findings)}`);
+    }
+    if (isChanged) await options.attestor.issue('files were lost');
+  };
+
+  /** The releases that are not known to be damaged; the others are checked by their repair. */
+  const sound = (): readonly ReleaseRow[] => releases.kept().filter(({ state }) => state !== 'damaged');
+
+  const lookShallow = async (): Promise<void> => {
+    const all = sound();
+    if (all.length > 0 && (await isMissing(join(options.root, 'objects')))) {
+      await checkReleases(all);
+      return;
+    }
+    const suspects: ReleaseRow[] = [];
+    for (const release of all) {
+      const digest = release.snapshot_id === null ? null : manifestDigestOf(release.snapshot_id);
+      if (digest !== null && (await isMissing(manifestPath(options.root, digest)))) suspects.push(release);
+    }
+    await checkReleases(suspects);
+  };
+
+  const lookDeep = async (): Promise<void> => {
+    await lookShallow();
+    const current = sound().filter(
+      ({ channel, release_id: id }) => releases.pointer(channel)?.release_id === id,
+    );
+    await checkReleases(current);
+    deepLookAt = clock.monotonic();
+  };
+
+  /** Runs a look; an error is logged when it is the first after a success. */
+  const guarded = async (look: () => Promise<void>): Promise<void> => {
+    try {
+      await look();
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing && !stopping.signal.aborted) {
+        logger.warn({ err: error }, 'the files of the releases could not be looked at; retrying');
+      }
+      isFailing = true;
+    }
+  };
+
+  const watch = async (): Promise<void> => {
+    for (;;) {
+      // Rejects only when the watch is stopped.
+      await clock.sleep(STORE_WATCH_MS, stopping.signal).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      await guarded(lookShallow);
+    }
+  };
+
+  return {
+    start: () => {
+      running = watch();
+    },
+    look: async (withinMs) => {
+      if (deepLookAt !== null && clock.monotonic() - deepLookAt < OBJECTS_REUSED_MS) return;
+      deepLook ??= guarded(lookDeep).finally(() => {
+        deepLook = null;
+      });
+      const late = new AbortController();
+      const wait = clock.sleep(withinMs, AbortSignal.any([late.signal, stopping.signal]));
+      await Promise.race([deepLook, wait.catch(() => undefined)]);
+      late.abort();
+    },
+    stop: async () => {
+      stopping.abort();
+      await running;
+      await deepLook;
+    },
+  };
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return false;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return true;
+    throw error;
+  }
+}

@@ -1,0 +1,105 @@
+import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import type { ReleaseRow } from './release-row.ts';
+import { allRows, oneRow, type SqlDatabase } from './sql.ts';
+
+/** Milliseconds after the next attempt was due from which earlier attempts no longer count. */
+const FORGET_MS = 3_600_000;
+
+/** The target of a repair: an object by its digest, or the manifest and the record of a release. */
+export type RepairSubject = Blake3Hex | `${ReleaseRow['channel']}/${string}`;
+
+/** The last automatic repair of something that is still damaged. */
+export interface FailedRepair {
+  readonly problem: string;
+  /** Unix seconds. */
+  readonly tried_at: number;
+  /** Unix milliseconds. */
+  readonly next_at_ms: number;
+}
+
+/**
+ * The attempts to repair what the damage records name. Damage without an attempt is due immediately. Rows outlive the
+ * damage for a while, so that damage that comes back is repaired with growing waits.
+ */
+export interface RepairAttempts {
+  /** Damaged objects whose next attempt is due, ordered by digest. */
+  dueObjects(nowMs: number, limit: number): readonly Blake3Hex[];
+  isDue(subject: RepairSubject, nowMs: number): boolean;
+  /** When the next attempt is due, Unix milliseconds; 0 for damage without an attempt, `null` without damage. */
+  nextAtMs(): number | null;
+  /** Number of recent attempts of a subject. */
+  count(subject: RepairSubject, nowMs: number): number;
+  /** Records an attempt; `problem` is `null` when it succeeded. */
+  record(attempt: {
+    readonly subject: RepairSubject;
+    readonly problem: string | null;
+    readonly nowMs: number;
+    readonly nextAtMs: number;
+  }): void;
+  /** The newest failed attempt whose damage remains. */
+  lastFailure(): FailedRepair | null;
+  /** Deletes attempts that no longer count. */
+  forgetOld(nowMs: number): void;
+}
+
+/** The name of a release's manifest and record as the subject of a repair. */
+export function manifestSubject({
+  channel,
+  release_id,
+}: Pick<ReleaseRow, 'channel' | 'release_id'>): RepairSubject {
+  return `${channel}/${release_id}`;
+}
+
+/** Creates the attempts over the main database. */
+export function createRepairAttempts(database: SqlDatabase): RepairAttempts {
+  const damaged = `
+    (SELECT DISTINCT blake3 AS subject FROM damaged_entry
+     UNION ALL
+     SELECT channel || '/' || release_id FROM release WHERE state = 'damaged' AND damage_message IS NOT NULL)`;
+  const due = database.prepare(
+    `SELECT DISTINCT d.blake3 FROM damaged_entry d LEFT JOIN repair_attempt a ON a.subject = d.blake3
+     WHERE a.subject IS NULL OR a.next_at_ms <= :now ORDER BY d.blake3 LIMIT :limit`,
+  );
+  const find = database.prepare('SELECT attempts, next_at_ms FROM repair_attempt WHERE subject = :subject');
+  const next = database.prepare(
+    `SELECT min(ifnull(a.next_at_ms, 0)) AS at FROM ${damaged} d LEFT JOIN repair_attempt a USING (subject)`,
+  );
+  const upsert = database.prepare(
+    `INSERT INTO repair_attempt (subject, attempts, tried_at, next_at_ms, problem)
+     VALUES (:subject, :attempts, :tried_at, :next_at_ms, :problem)
+     ON CONFLICT (subject) DO UPDATE SET attempts = excluded.attempts, tried_at = excluded.tried_at,
+       next_at_ms = excluded.next_at_ms, problem = excluded.problem`,
+  );
+  const failure = database.prepare(
+    `SELECT a.problem, a.tried_at, a.next_at_ms FROM repair_attempt a JOIN ${damaged} d USING (subject)
+     WHERE a.problem IS NOT NULL ORDER BY a.tried_at DESC, a.next_at_ms LIMIT 1`,
+  );
+  const forget = database.prepare('DELETE FROM repair_attempt WHERE next_at_ms < :before');
+
+  const row = (subject: RepairSubject): { readonly attempts: number; readonly next_at_ms: number } | null =>
+    oneRow(find, { subject });
+  const count = (subject: RepairSubject, nowMs: number): number => {
+    const known = row(subject);
+    return known === null || known.next_at_ms < nowMs - FORGET_MS ? 0 : known.attempts;
+  };
+  return {
+    dueObjects: (nowMs, limit) =>
+      allRows<{ readonly blake3: Blake3Hex }>(due, { now: nowMs, limit }).map(({ blake3 }) => blake3),
+    isDue: (subject, nowMs) => (row(subject)?.next_at_ms ?? 0) <= nowMs,
+    nextAtMs: () => oneRow<{ readonly at: number | null }>(next, {})?.at ?? null,
+    count,
+    record: ({ subject, problem, nowMs, nextAtMs }) => {
+      upsert.run({
+        subject,
+        attempts: count(subject, nowMs) + 1,
+        tried_at: Math.floor(nowMs / 1000),
+        next_at_ms: nextAtMs,
+        problem,
+      });
+    },
+    lastFailure: () => oneRow<FailedRepair>(failure, {}),
+    forgetOld: (nowMs) => {
+      forget.run({ before: nowMs - FORGET_MS });
+    },
+  };
+}

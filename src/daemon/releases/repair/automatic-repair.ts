@@ -1,0 +1,97 @@
+import { backoffMs, type BackoffOptions } from '../../../platform/process/backoff.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { Logger } from '../../../platform/logging/logging.ts';
+import { callOf } from '../../tasks/job.ts';
+import type { TaskEngine } from '../../tasks/task-engine.ts';
+import { DAMAGE_REPAIR_JOB } from '../jobs/release-jobs.ts';
+import type { RepairAttempts } from '../records/repair-attempts.ts';
+
+/** Longest wait: the clock and the settings may change meanwhile. */
+const LONGEST_WAIT_MS = 60_000;
+/** Waits after tasks that failed before they tried everything that was due, for example on a full volume. */
+const TASK_BACKOFF: BackoffOptions = { baseMs: 2000, capMs: LONGEST_WAIT_MS };
+
+/** Queues a repair whenever known damage is due for one. */
+export interface AutomaticRepair {
+  start(): void;
+  /** Call it when there may be new damage. */
+  wake(): void;
+  stop(): Promise<void>;
+}
+
+export interface AutomaticRepairOptions {
+  readonly attempts: Pick<RepairAttempts, 'nextAtMs' | 'forgetOld'>;
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  /** Whether repairs are automatic now. */
+  readonly isEnabled: () => boolean;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/**
+ * Creates the automatic repair. New damage is repaired immediately, and a repair that failed is retried when its wait is
+ * over. Everything that it knows is in the database, so it continues after a restart.
+ */
+export function createAutomaticRepair(options: AutomaticRepairOptions): AutomaticRepair {
+  const { attempts, engine, clock, logger } = options;
+  const stopping = new AbortController();
+  let woken = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  let failures = 0;
+  let notBeforeMs = 0;
+
+  const isDue = (nowMs: number): boolean => {
+    const nextAtMs = attempts.nextAtMs();
+    return nextAtMs !== null && nextAtMs <= nowMs;
+  };
+
+  engine.onFinished(({ kind, status }) => {
+    if (kind !== DAMAGE_REPAIR_JOB.kind) return;
+    const nowMs = clock.now();
+    failures = status === 'failed' && isDue(nowMs) ? failures + 1 : 0;
+    notBeforeMs = failures === 0 ? 0 : nowMs + backoffMs(failures, TASK_BACKOFF, options.random(), null);
+    woken.abort();
+  });
+
+  /** Queues a repair that is due; returns the milliseconds until the next one can be due. */
+  const queueDue = (): number => {
+    const nowMs = clock.now();
+    attempts.forgetOld(nowMs);
+    const nextAtMs = options.isEnabled() ? attempts.nextAtMs() : null;
+    if (nextAtMs === null) return LONGEST_WAIT_MS;
+    const waitMs = Math.max(nextAtMs, notBeforeMs) - nowMs;
+    if (waitMs > 0) return Math.min(waitMs, LONGEST_WAIT_MS);
+    // While a repair runs this changes nothing; its end starts the next round.
+    engine.submit({ ...callOf(DAMAGE_REPAIR_JOB, {}), dedupe: true });
+    return LONGEST_WAIT_MS;
+  };
+
+  const watch = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      woken = new AbortController();
+      let waitMs = LONGEST_WAIT_MS;
+      try {
+        waitMs = queueDue();
+      } catch (error) {
+        logger.error({ err: error }, 'a repair of known damage could not be queued; retrying');
+      }
+      // Rejects only when it is woken or stopped.
+      await clock.sleep(waitMs, AbortSignal.any([stopping.signal, woken.signal])).catch(() => undefined);
+    }
+  };
+
+  return {
+    start: () => {
+      running = watch();
+    },
+    wake: () => {
+      woken.abort();
+    },
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { until } from '../support/until.ts';
+
+const OLD = 'r90_one';
+const NEW = 'r91_two';
+const ONLY_NEW = 'TableBundles/OnlyNew.zip';
+const UPSTREAM = { maxAttempts: 1, backoffBaseMs: 5, backoffCapMs: 5 };
+
+interface Served {
+  readonly system: TestSystem;
+  readonly upstream: string;
+}
+
+/** A system that serves two releases: a retained one, and a current one with one file more. */
+async function servedSystem(options: { readonly automatic?: boolean } = {}): Promise<Served> {
+  const upstream = join(await temporaryDirectory(), 'upstream');
+  await writeReleaseTree(upstream, { id: OLD, files: sampleFiles() });
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream }, ...UPSTREAM },
+    daemon: { repair: { automatic: options.automatic ?? true } },
+  });
+  await system.untilReady(true);
+  const files = new Map([...sampleFiles(), [ONLY_NEW, Buffer.from('only in the new release')]]);
+  await writeReleaseTree(upstream, { id: NEW, files });
+  expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+  await until(async () => (await system.untilReady(true)).release_id === NEW);
+  return { system, upstream };
+}
+
+function urlOf({ system }: Served, release: string, destination: string): string {
+  const path = destination.split('/').map(encodeURIComponent).join('/');
+  return `${system.serverUrl}/${CDN_HOST}/${release}/${path}`;
+}
+
+const isServed = async (url: string): Promise<boolean> => {
+  const response = await fetch(url);
+  await response.arrayBuffer();
+  return response.status === 200;
+};
+
+async function objectPath({ system }: Served, destination: string): Promise<string> {
+  const url = `${system.serverUrl}/v1/distribution?destination=${encodeURIComponent(destination)}`;
+  const { items } = (await (await fetch(url)).json()) as { items: Array<{ blake3: string }> };
+  const digest = items[0]!.blake3;
+  return join(system.snapshotRoot, 'objects', digest.slice(0, 2), digest.slice(2));
+}
+
+async function flipBit(path: string): Promise<void> {
+  await chmod(path, 0o644);
+  const bytes = await readFile(path);
+  bytes[0]! ^= 1;
+  await writeFile(path, bytes);
+}
+
+/** Requests a URL until `stop`; returns the statuses that were not 200. */
+function watch(url: string): { stop(): Promise<readonly number[]> } {
+  const failures: number[] = [];
+  let isStopped = false;
+  const loop = async (): Promise<void> => {
+    while (!isStopped) {
+      const response = await fetch(url);
+      await response.arrayBuffer();
+      if (response.status !== 200) failures.push(response.status);
+    }
+  };
+  const running = loop();
+  return {
+    stop: async () => {
+      isStopped = true;
+      await running;
+      return failures;
+    },
+  };
+}
+
+interface Doctor {
+  readonly status: string;
+  readonly checks: ReadonlyArray<{ readonly id: string; readonly status: string; readonly message: string }>;
+}
+
+async function verification({ system }: Served): Promise<Doctor['checks'][number] | undefined> {
+  const response = await fetch(`${system.daemonUrl}/v1/reports/daemon.doctor`);
+  return ((await response.json()) as Doctor).checks.find(({ id }) => id === 'verification');
+}
+
+it('repairs a flipped bit that a request finds, and serves the other release all the time', async () => {
+  const served = await servedSystem();
+  const { system } = served;
+  const url = urlOf(served, NEW, ONLY_NEW);
+  const others = [...sampleFiles().keys()].slice(0, 3).map((each) => watch(urlOf(served, OLD, each)));
+  await flipBit(await objectPath(served, ONLY_NEW));
+  expect((await fetch(url)).status).toBe(503);
+  await until(() => isServed(url));
+  expect(await system.untilReady(true)).toMatchObject({ release_id: NEW });
+  for (const other of others) expect(await other.stop()).toEqual([]);
+  expect(await verification(served)).toMatchObject({ status: 'ok' });
+  expect(await system.run('verify', { force: true })).toMatchObject({ status: 'succeeded' });
+}, 60_000);
+
+it('repairs a release whose folder of objects is lost', async () => {
+  const served = await servedSystem();
+  await rm(join(served.system.snapshotRoot, 'objects'), { recursive: true });
+  await until(async () => !(await isServed(urlOf(served, NEW, ONLY_NEW))));
+  for (const destination of [...sampleFiles().keys(), ONLY_NEW]) {
+    await until(() => isServed(urlOf(served, NEW, destination)), 30_000);
+  }
+  await until(() => isServed(urlOf(served, OLD, 'TableBundles/Excel.zip')), 30_000);
+  expect(await served.system.run('verify', { force: true })).toMatchObject({ status: 'succeeded' });
+}, 90_000);
+
+it('waits for an upstream that is down, says so, and repairs when it is back', async () => {
+  const served = await servedSystem();
+  const { system, upstream } = served;
+  const url = urlOf(served, NEW, ONLY_NEW);
+  await rename(upstream, `${upstream}-away`);
+  await flipBit(await objectPath(served, ONLY_NEW));
+  expect((await fetch(url)).status).toBe(503);
+  const doctor = await until(async () => {
+    const found = await verification(served);
+    return found?.message.includes('The last repair failed') === true ? found : null;
+  });
+  expect(doctor.status).toBe('failing');
+  expect(doctor.message).toContain(ONLY_NEW);
+  expect(await system.untilReady(false)).toMatchObject({ reason: 'EntryDamaged' });
+  expect(await isServed(urlOf(served, OLD, 'TableBundles/Excel.zip'))).toBe(true);
+  await rename(`${upstream}-away`, upstream);
+  await until(() => isServed(url), 30_000);
+}, 60_000);
+
+it('repairs lost manifests that a server finds when it starts', async () => {
+  const served = await servedSystem();
+  const { system } = served;
+  expect(await system.server.stop()).toBe(0);
+  await rm(join(system.snapshotRoot, 'manifests'), { recursive: true });
+  await system.startServer();
+  await system.untilReady(true);
+  expect(await isServed(urlOf(served, NEW, ONLY_NEW))).toBe(true);
+  await until(() => isServed(urlOf(served, OLD, 'TableBundles/Excel.zip')));
+}, 60_000);
+
+it('keeps serving right bytes from memory, and withdraws them when the daemon finds the file damaged', async () => {
+  const served = await servedSystem({ automatic: false });
+  const { system } = served;
+  const url = urlOf(served, NEW, ONLY_NEW);
+  for (let round = 0; round < 3; round += 1)
+    expect(await (await fetch(url)).text()).toBe('only in the new release');
+  await flipBit(await objectPath(served, ONLY_NEW));
+  expect(await system.run('verify')).toMatchObject({ status: 'failed', failure_code: 'damage_found' });
+  expect(await system.untilReady(false)).toMatchObject({ reason: 'EntryDamaged' });
+  expect((await fetch(url)).status).toBe(503);
+}, 60_000);

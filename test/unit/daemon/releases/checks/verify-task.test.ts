@@ -1,0 +1,93 @@
+import { chmod, rename, writeFile } from 'node:fs/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { createReleaseCheck } from '../../../../../src/daemon/releases/checks/release-check.ts';
+import { createReleaseDamage } from '../../../../../src/daemon/releases/checks/release-damage.ts';
+import { createStoredObjectInspector } from '../../../../../src/daemon/releases/checks/stored-object-inspector.ts';
+import type { TaskContext } from '../../../../../src/daemon/tasks/task.ts';
+import { noFailpoints } from '../../../../../src/platform/files/failpoints.ts';
+import { blake3Hex } from '../../../../../src/platform/hashing/blake3.ts';
+import { createHashPool } from '../../../../../src/platform/hashing/hash-pool.ts';
+import { openSnapshotWriter } from '../../../../../src/snapshot/snapshot-writer.ts';
+import { objectPath } from '../../../../../src/snapshot/volume/layout.ts';
+import { askReport } from '../../../../support/reports.ts';
+import { createWorld, type World } from '../release-world.ts';
+
+async function synced(): Promise<World> {
+  const world = await createWorld();
+  world.upstream.files = new Map([
+    ['a', 'one'],
+    ['b', 'two'],
+  ]);
+  expect((await world.act('sync')).status).toBe('succeeded');
+  return world;
+}
+
+/** Puts the right bytes back, as an administrator with a backup does. */
+async function restore(world: World, content: string | Buffer): Promise<void> {
+  const path = objectPath(world.root, blake3Hex(Buffer.from(content)));
+  await writeFile(`${path}.new`, content);
+  await rename(`${path}.new`, path);
+}
+
+const integrity = async (world: World): Promise<unknown> =>
+  (await askReport(world.releases.reports, 'release.list')).releases[0]?.artifact_integrity;
+
+test('release.list names the time of the last full verification, also when it found damage', async () => {
+  const world = await synced();
+  const syncedAt = Math.floor(world.clock.now() / 1000);
+  await world.clock.advance(3_600_000);
+  await world.act('refresh');
+  expect(await integrity(world)).toMatchObject({ checked_at: syncedAt, ok: true });
+  await world.damage('two', 'TWO');
+  await world.act('verify');
+  expect(await integrity(world)).toMatchObject({ checked_at: syncedAt + 3600, ok: false });
+});
+
+test('a verification clears the damage of a server-info document that is sound again', async () => {
+  const world = await synced();
+  await world.damage(world.upstream.serverInfo!, null);
+  expect((await world.act('verify')).status).toBe('failed');
+  await restore(world, world.upstream.serverInfo!);
+  expect(await world.act('verify')).toMatchObject({ status: 'succeeded', result: { damaged: 0 } });
+  expect(world.row('1.0')).toBe('current');
+});
+
+test('a verification that read an object before it was repaired does not withdraw the release again', async () => {
+  const world = await synced();
+  const pool = createHashPool({ threads: 1 });
+  onTestFinished(async () => await pool.close());
+  const { repository: releases, catalogs, objects } = world.releases;
+  const common = {
+    root: world.root,
+    database: world.database,
+    releases,
+    catalogs,
+    objects,
+    pool,
+    clock: world.clock,
+  };
+  const writer = await openSnapshotWriter({ ...common, failpoints: noFailpoints });
+  const check = createReleaseCheck({
+    ...common,
+    writer,
+    damage: createReleaseDamage({ ...common, onDamage: () => undefined }),
+    inspector: createStoredObjectInspector({ ...common, storeId: writer.storeId }),
+    concurrency: () => 1,
+  });
+  const release = releases.current('official')!;
+  const context = {
+    signal: new AbortController().signal,
+    progress: () => undefined,
+  } as unknown as TaskContext;
+  const path = objectPath(world.root, blake3Hex(Buffer.from('two')));
+  await world.damage('two', 'TWO');
+  const findings = await check.examine(release, context);
+  expect(findings.damaged).toHaveLength(1);
+  await chmod(path, 0o644);
+  await writeFile(path, 'two');
+  await check.record(release, findings, { bytes: true, finder: 'verify' });
+  expect(world.row('1.0')).toBe('current');
+  await writeFile(path, 'TWO');
+  await check.record(release, findings, { bytes: true, finder: 'verify' });
+  expect(world.row('1.0')).toBe('damaged');
+});

@@ -1,0 +1,234 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Task } from '../../../../../src/daemon/tasks/task.ts';
+import { UpstreamError } from '../../../../../src/daemon/upstream/upstream.ts';
+import { blake3Hex } from '../../../../../src/platform/hashing/blake3.ts';
+import { until } from '../../../../support/until.ts';
+import { createWorld, type World } from '../release-world.ts';
+
+async function synced(automaticRepair = true): Promise<World> {
+  const world = await createWorld({ automaticRepair });
+  world.upstream.files = new Map([
+    ['a', 'one'],
+    ['b', 'two'],
+    ['c', 'one'],
+  ]);
+  expect((await world.act('sync')).status).toBe('succeeded');
+  world.upstream.opened.length = 0;
+  return world;
+}
+
+function reported(world: World, content: string): void {
+  world.releases.damageIntake([
+    {
+      blake3: blake3Hex(Buffer.from(content)),
+      destination: 'a',
+      kind: 'damaged',
+      message: 'found by a test',
+    },
+  ]);
+}
+
+/** The automatic repairs that have ended, the newest first. */
+function repairs(world: World): readonly Task[] {
+  return world.engine
+    .list(100)
+    .filter(({ kind, finished_at: at }) => kind === 'damage-repair' && at !== null);
+}
+
+const isPassed = (world: World): boolean =>
+  world.row('1.0') === 'current' && world.attested().official?.result === 'PASSED';
+
+function upstreamIsDown(world: World): void {
+  world.upstream.onOpen = () => {
+    throw new UpstreamError('upstream_unreachable', 'connection refused', { retryable: true });
+  };
+}
+
+test('damage that a server reports is repaired without a request, and only that object is fetched', async () => {
+  const world = await synced();
+  const { version } = world.attested();
+  await world.damage('one', 'ONE');
+  reported(world, 'one');
+  await until(() => world.attested().version > version && isPassed(world));
+  expect(world.upstream.opened).toEqual(['a']);
+  await until(() => repairs(world).length === 1);
+  expect(repairs(world)).toMatchObject([
+    { status: 'succeeded', result: { repaired_objects: 1, repaired_manifests: 0 } },
+  ]);
+  expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+});
+
+test('damage that verify finds is repaired, also of the server-info document', async () => {
+  const world = await synced();
+  await world.damage('two', null);
+  await world.damage(world.upstream.serverInfo!, 'x'.repeat(world.upstream.serverInfo!.length));
+  expect((await world.act('verify')).failure_code).toBe('damage_found');
+  await until(() => isPassed(world));
+  expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+});
+
+test('with the switch off, damage waits for the repair action', async () => {
+  const world = await synced(false);
+  await world.damage('two', 'TWO');
+  await world.act('verify');
+  await world.clock.advance(3_600_000);
+  expect(repairs(world)).toEqual([]);
+  expect(world.row('1.0')).toBe('damaged');
+});
+
+test('a repair that fails says why and when the next one runs, waits longer each time, and attests nothing', async () => {
+  const world = await synced();
+  upstreamIsDown(world);
+  await world.damage('two', null);
+  reported(world, 'two');
+  await until(() => repairs(world).length === 1);
+  const { version } = world.attested();
+  expect(repairs(world)[0]).toMatchObject({
+    status: 'failed',
+    failure_code: 'repair_incomplete',
+    failure_reason: expect.stringMatching(/connection refused; the next attempt is at \d{4}-/) as unknown,
+    result: { unrecoverable: [{ release_id: '1.0', destination: 'b' }] },
+  });
+  expect(world.releases.diagnostics().find(({ id }) => id === 'verification')).toMatchObject({
+    status: 'failing',
+    message: expect.stringMatching(
+      /The last repair failed at .*connection refused; the next one is at /,
+    ) as unknown,
+  });
+  const attempt = world.database.prepare('SELECT tried_at, next_at_ms FROM repair_attempt');
+  const waits: number[] = [];
+  for (let count = 1; count <= 6; count += 1) {
+    await until(async () => {
+      await world.clock.advance(count === 1 ? 0 : 500);
+      return repairs(world).length === count;
+    });
+    const row = attempt.get();
+    waits.push((Number(row?.['next_at_ms']) - Number(row?.['tried_at']) * 1000) / 1000);
+  }
+  expect(waits.map(Math.floor)).toEqual([1, 2, 4, 8, 16, 32]);
+  expect(world.attested().version).toBe(version);
+  expect(world.row('1.0')).toBe('damaged');
+
+  world.upstream.onOpen = () => undefined;
+  await until(async () => {
+    await world.clock.advance(5000);
+    return isPassed(world);
+  });
+});
+
+test('the waits of failed repairs continue after a restart', async () => {
+  const world = await synced();
+  upstreamIsDown(world);
+  await world.damage('two', null);
+  reported(world, 'two');
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
+    await until(async () => {
+      await world.clock.advance(attempt === 1 ? 0 : 1000);
+      return repairs(world).length === attempt;
+    });
+  }
+  await world.restart();
+  await world.clock.advance(1000);
+  expect(repairs(world)).toHaveLength(5);
+  world.upstream.onOpen = () => undefined;
+  await until(async () => {
+    await world.clock.advance(5000);
+    return isPassed(world);
+  });
+  expect(repairs(world)).toHaveLength(6);
+});
+
+test('an object that is damaged repeatedly is repaired with growing waits', async () => {
+  const world = await synced();
+  for (let round = 1; round <= 3; round += 1) {
+    await world.damage('two', 'twO');
+    reported(world, 'two');
+    await until(() => world.row('1.0') === 'damaged' || repairs(world).length === round);
+    if (round > 1) expect(repairs(world)).toHaveLength(round - 1);
+    await until(async () => {
+      await world.clock.advance(250);
+      return repairs(world).length === round && isPassed(world);
+    });
+  }
+});
+
+test('new damage is repaired while another object waits for its next attempt', async () => {
+  const world = await synced();
+  world.upstream.onOpen = (name) => {
+    if (name === 'b') throw new UpstreamError('upstream_not_found', 'gone', { retryable: false });
+  };
+  await world.damage('two', null);
+  reported(world, 'two');
+  await until(() => repairs(world).length === 1);
+  await world.damage('one', 'ONE');
+  reported(world, 'one');
+  await until(() => repairs(world).length === 2);
+  expect(
+    world.releases.repository.damageOf('official', '1.0', 10).map(({ destination }) => destination),
+  ).toEqual(['b']);
+});
+
+test('one lost object leads to all that were lost with it, of every release', async () => {
+  const world = await synced();
+  world.upstream.releaseId = '2.0';
+  world.upstream.files = new Map([...world.upstream.files, ['d', 'new']]);
+  await world.act('sync');
+  await rm(join(world.root, 'objects'), { recursive: true });
+  reported(world, 'two');
+  await until(() => world.attested().official?.result === 'FAILED');
+  await until(() => world.attested().official?.result === 'PASSED' && world.attested().retained.length === 1);
+  expect((await world.act('verify', { force: true })).result).toMatchObject({ damaged: 0 });
+});
+
+test('a lost folder of manifests is repaired, and the release keeps its snapshot id', async () => {
+  const world = await synced();
+  const before = world.attested().official;
+  await rm(join(world.root, 'manifests'), { recursive: true });
+  expect((await world.act('verify')).failure_code).toBe('damage_found');
+  await until(() => isPassed(world));
+  expect(world.attested().official?.snapshot_id).toBe(before?.snapshot_id);
+  expect(world.upstream.opened).toEqual([]);
+  expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+});
+
+test('only the releases that hold the damaged object are withdrawn', async () => {
+  const world = await synced(false);
+  world.upstream.releaseId = '2.0';
+  world.upstream.files = new Map([...world.upstream.files, ['d', 'new']]);
+  await world.act('sync');
+  await world.damage('new', 'NEW');
+  reported(world, 'new');
+  await until(() => world.attested().official?.result === 'FAILED');
+  expect(world.attested().retained).toMatchObject([{ release_id: '1.0', result: 'PASSED' }]);
+  expect(world.row('1.0')).toBe('superseded');
+});
+
+test('missing and wrong bytes are each named by their kind', async () => {
+  const world = await synced(false);
+  await world.damage('one', null);
+  await world.damage('two', 'TWO');
+  expect(await world.act('verify')).toMatchObject({
+    status: 'failed',
+    failure_code: 'damage_found',
+    failure_reason: '2 missing and 1 damaged files in release 1.0: a and 2 more',
+    result: {
+      damaged: 3,
+      releases: [
+        {
+          damaged_entries: [
+            { destination: 'a', status: 'missing' },
+            { destination: 'b', status: 'digest_mismatch' },
+            { destination: 'c', status: 'missing' },
+          ],
+        },
+      ],
+    },
+  });
+  expect(world.attested().official?.failure).toMatchObject({
+    reason: 'EntryDamaged',
+    entry_count: 3,
+    missing_count: 2,
+  });
+});
