@@ -5,6 +5,7 @@ import { RELEASES_MIGRATION } from './migrations/0002-releases.ts';
 import { SCHEDULES_MIGRATION } from './migrations/0003-schedules.ts';
 import { DAMAGE_ORIGIN_MIGRATION } from './migrations/0004-damage-origin.ts';
 import { EVENTS_MIGRATION } from './migrations/0005-events.ts';
+import { SERVER_INFO_MIGRATION } from './migrations/0006-server-info-beside-manifest.ts';
 
 /** The steps of the main database's schema. */
 export const MAIN_MIGRATIONS: readonly Migration[] = [
@@ -13,6 +14,7 @@ export const MAIN_MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'schedules', sql: SCHEDULES_MIGRATION },
   { version: 4, name: 'damage-origin', sql: DAMAGE_ORIGIN_MIGRATION },
   { version: 5, name: 'events', sql: EVENTS_MIGRATION },
+  { version: 6, name: 'server-info-beside-manifest', sql: SERVER_INFO_MIGRATION },
 ];
 
 /** "SLPm" */

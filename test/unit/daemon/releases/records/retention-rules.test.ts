@@ -42,7 +42,7 @@ describe('selectRetained', () => {
     ]);
   });
 
-  test('ends the time at the age, to the second', () => {
+  test('ends at the age, to the second', () => {
     const byTime = { count: 0, maxAgeSeconds: 100 };
     expect(selected(byTime, [1000], 1099)).toEqual([['r-1000', 1100]]);
     expect(selected(byTime, [1000], 1100)).toEqual([]);
