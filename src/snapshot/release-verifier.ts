@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Blake3Hex } from '../domain/release/digest.ts';
 import type { Destination } from '../domain/release/destination.ts';
+import type { ServerInfoDocument } from '../domain/release/server-info-document.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
 import type { ManifestIndex } from './manifest/manifest-index.ts';
 import { ENTRY_STATUSES, ObjectLedger, type EntryStatus } from './objects/object-ledger.ts';
@@ -40,6 +41,8 @@ export interface VerificationProgress {
 export interface VerifyReleaseOptions {
   readonly root: string;
   readonly index: ManifestIndex;
+  /** The server-info document of the release, `null` for none; absent: the one that an older manifest names. */
+  readonly serverInfo?: ServerInfoDocument | null;
   readonly pool: HashPool;
   /** Objects open at the same time, at least 1. */
   readonly concurrency: number;
@@ -112,8 +115,9 @@ class VerificationRun {
   }
 
   async serverInfo(): Promise<EntryStatus | null> {
-    const part = this.#options.index.header.server_info;
-    if (part === undefined) return null;
+    const { serverInfo, index } = this.#options;
+    const part = serverInfo === undefined ? (index.header.server_info ?? null) : serverInfo;
+    if (part === null) return null;
     const known = this.#ledger.find(part.blake3);
     if (known >= 0)
       return this.#ledger.size(known) === part.size ? this.#ledger.status(known) : 'size_mismatch';

@@ -191,5 +191,5 @@ export function fakeRelease(options: {
     verification: 'full',
     result: 'PASSED',
   };
-  return { channel, role, releaseId: header.release_id, snapshotId, attested, index };
+  return { channel, role, releaseId: header.release_id, snapshotId, attested, document: null, index };
 }

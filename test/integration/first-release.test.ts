@@ -188,6 +188,30 @@ describe('from upstream to client', () => {
     expect(Buffer.from(await retained.arrayBuffer()).equals(files.get('TableBundles/Excel.zip')!)).toBe(true);
   });
 
+  it('replaces a server-info document of 3 MiB under the same release, ids and URLs', async () => {
+    const { system, files, upstream } = await serveSample();
+    const before = await system.untilReady(true);
+    const serverInfo = { ...SERVER_INFO, Notes: 'n'.repeat(3 * 1024 * 1024) };
+    await writeReleaseTree(upstream, { id: 'r90_one', files, serverInfo });
+    expect(await system.run('sync')).toMatchObject({
+      status: 'succeeded',
+      result: { unchanged: true, server_info_replaced: true, release_id: 'r90_one' },
+    });
+    const text = JSON.stringify(serverInfo).replaceAll(
+      /https:\/\/official\.invalid\/\w+/g,
+      `${system.serverUrl}/${CDN_HOST}/r90_one`,
+    );
+    await expect
+      .poll(async () => (await (await fetch(`${system.serverUrl}/v1/server-info`)).text()) === text, {
+        timeout: 60_000,
+      })
+      .toBe(true);
+    const after = await system.untilReady(true);
+    expect([after.release_id, after.snapshot_id]).toEqual([before.release_id, before.snapshot_id]);
+    const releases = (await (await fetch(`${system.serverUrl}/v1/releases`)).json()) as { total: number };
+    expect(releases.total).toBe(1);
+  });
+
   it('serves the same release immediately after a restart of both, and survives a silent daemon', async () => {
     const { system } = await serveSample();
     const before = await system.untilReady(true);

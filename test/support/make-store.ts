@@ -17,6 +17,7 @@ import {
 import type { ManifestEntry } from '../../src/domain/release/manifest.ts';
 import { mediaTypeOf } from '../../src/domain/http/media-type.ts';
 import { parseReleaseId, type ReleaseId } from '../../src/domain/release/release-id.ts';
+import type { ServerInfoDocument } from '../../src/domain/release/server-info-document.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { crc64Decimal } from './crc64-decimal.ts';
 import { blockListPath, formatPath, manifestPath, objectPath } from '../../src/snapshot/volume/layout.ts';
@@ -27,7 +28,10 @@ export interface StoredRelease {
   readonly channel?: Channel;
   readonly baseReleaseId?: string;
   readonly files: Readonly<Record<string, string | Buffer>>;
+  /** The server-info document as a part of the manifest, as earlier versions stored it. */
   readonly serverInfo?: string;
+  /** The server-info document beside the manifest. */
+  readonly document?: string | Buffer;
   readonly appVersion?: string;
 }
 
@@ -49,6 +53,8 @@ export interface TestStore {
   /** Public key, PEM. */
   readonly publicKeyPem: string;
   addRelease(release: StoredRelease): Promise<AttestedRelease>;
+  /** Stores a server-info document, for an attestation to name. */
+  putDocument(bytes: string | Buffer): Promise<ServerInfoDocument>;
   attest(attestation: Attestation): Buffer;
   /** The path of the object with these bytes. */
   pathOf(bytes: string | Buffer): string;
@@ -77,13 +83,27 @@ export async function makeStore(
     return { blake3, blocks: blake3Hex(list) };
   };
 
+  const putDocument = async (bytes: string | Buffer): Promise<ServerInfoDocument> => {
+    const { blake3 } = await putObject(Buffer.from(bytes));
+    return { blake3, size: Buffer.byteLength(bytes) };
+  };
+
   return {
     root,
     storeId,
+    putDocument,
     trustedKeys: [{ keyId: keyIdOf(publicKey), publicKey }],
     publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }),
     pathOf: (bytes) => objectPath(root, blake3Hex(Buffer.from(bytes))),
-    addRelease: async ({ releaseId, channel = 'official', baseReleaseId, files, serverInfo, appVersion }) => {
+    addRelease: async ({
+      releaseId,
+      channel = 'official',
+      baseReleaseId,
+      files,
+      serverInfo,
+      document: beside,
+      appVersion,
+    }) => {
       const entries: ManifestEntry[] = [];
       for (const name of Object.keys(files).sort(compareDestinations)) {
         const bytes = Buffer.from(files[name] ?? '');
@@ -127,6 +147,7 @@ export async function makeStore(
         verification: 'full',
         result: 'PASSED',
         ...(baseReleaseId === undefined ? {} : { base_release_id: release(baseReleaseId) }),
+        ...(beside === undefined ? {} : { server_info: await putDocument(beside) }),
       };
     },
     attest: ({ version, issuedAt, lifetime = 600, official = null, localized = null, retained = [] }) =>

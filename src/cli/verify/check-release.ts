@@ -4,10 +4,11 @@ import { pipeline } from 'node:stream/promises';
 import type { ReleaseRecord } from '../../contract/formats/release-record.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { ReleaseId } from '../../domain/release/release-id.ts';
+import type { ServerInfoDocument } from '../../domain/release/server-info-document.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import { manifestPath } from '../../snapshot/volume/layout.ts';
 import { loadManifest, type LoadedManifest } from '../../snapshot/manifest/manifest-loader.ts';
-import { SERVER_INFO_NAME } from '../../snapshot/manifest/check-objects.ts';
+import { objectState } from '../../snapshot/objects/object-state.ts';
 import type { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
 import { readReleaseRecord } from '../../snapshot/volume/release-records.ts';
 import { verifyRelease, type VerificationProgress } from '../../snapshot/release-verifier.ts';
@@ -19,6 +20,8 @@ export interface ReleaseCheckOptions {
   readonly quick: boolean;
   readonly pool: HashPool;
   readonly concurrency: number;
+  /** The server-info document that the attestation names for a release; absent: the one that an older manifest names. */
+  readonly documentOf: (channel: Channel, releaseId: ReleaseId) => ServerInfoDocument | null | undefined;
   /** Every object of the release is in it afterwards. */
   readonly ledger: ObjectLedger;
   readonly onProgress: (progress: VerificationProgress, total: number, release: string) => void;
@@ -64,17 +67,23 @@ export async function checkRelease(
     bytes: header.total_bytes,
     problems,
   };
-  return options.quick ? quickReport(whole, options, loaded) : await fullReport(whole, options, loaded);
+  const attested = options.documentOf(channel, releaseId);
+  const document = attested === undefined ? (header.server_info ?? null) : attested;
+  return options.quick
+    ? await quickReport(whole, options, loaded, document)
+    : await fullReport(whole, options, loaded, document);
 }
 
 async function fullReport(
   report: ReleaseReport,
   options: ReleaseCheckOptions,
   { index }: LoadedManifest,
+  document: ServerInfoDocument | null,
 ): Promise<ReleaseReport> {
   const findings = await verifyRelease({
     ...options,
     index,
+    serverInfo: document,
     compareBlocks: true,
     onProgress: (progress) => {
       options.onProgress(progress, index.header.total_bytes, `${report.channel} ${report.release_id}`);
@@ -94,23 +103,24 @@ async function fullReport(
   };
 }
 
-function quickReport(
+async function quickReport(
   report: ReleaseReport,
-  { ledger }: ReleaseCheckOptions,
+  { root, ledger }: ReleaseCheckOptions,
   { index, missing }: LoadedManifest,
-): ReleaseReport {
+  document: ServerInfoDocument | null,
+): Promise<ReleaseReport> {
   for (let position = 0; position < index.length; position += 1) {
     const blake3 = index.blake3(position);
     if (ledger.find(blake3) < 0) ledger.add(blake3, index.size(position));
   }
-  const info = index.header.server_info;
-  if (info !== undefined && ledger.find(info.blake3) < 0) ledger.add(info.blake3, info.size);
+  if (document !== null && ledger.find(document.blake3) < 0) ledger.add(document.blake3, document.size);
   return {
     ...report,
     damaged: missing.indexes.length,
-    problems: missing.examples.includes(SERVER_INFO_NAME)
-      ? [...report.problems, 'its server-info document is missing']
-      : report.problems,
+    problems:
+      document === null || (await objectState(root, document.blake3, document.size)) === 'ok'
+        ? report.problems
+        : [...report.problems, 'its server-info document is missing'],
     examples: Array.from(missing.indexes.subarray(0, EXAMPLES), (position) => ({
       destination: index.destination(position),
       status: 'missing',

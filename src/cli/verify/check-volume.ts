@@ -2,9 +2,12 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { verifyEnvelope } from '../../attestation/verify.ts';
 import type { TrustedKey } from '../../attestation/keys.ts';
+import { parseEnvelope, parseStatement } from '../../contract/formats/attestation-format.ts';
 import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
 import { isBlake3Hex } from '../../domain/release/digest.ts';
 import type { ReleaseId } from '../../domain/release/release-id.ts';
+import type { ServerInfoDocument } from '../../domain/release/server-info-document.ts';
+import type { AttestationStatement, AttestedRelease } from '../../domain/verdict/attestation.ts';
 import { readCurrentAttestation } from '../../snapshot/volume/attestation-files.ts';
 import { listReleaseIds } from '../../snapshot/volume/release-records.ts';
 import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
@@ -12,7 +15,7 @@ import { checkRelease, type ReleaseCheckOptions } from './check-release.ts';
 import { isSound, type AttestationReport, type ReleaseReport, type VolumeReport } from './volume-report.ts';
 import { messageOf } from '../../platform/errors.ts';
 
-export interface VolumeCheckOptions extends ReleaseCheckOptions {
+export interface VolumeCheckOptions extends Omit<ReleaseCheckOptions, 'documentOf'> {
   /** Only the release of this id; `null` for all. */
   readonly releaseId: ReleaseId | null;
   /** `null` to leave the signature of the attestation alone. */
@@ -24,11 +27,13 @@ export async function checkVolume(options: VolumeCheckOptions): Promise<VolumeRe
   const { root, releaseId, signal } = options;
   const problems: string[] = [];
   const storeId = await readStoreId(root, problems);
+  const documentOf = await readDocuments(root);
   const releases: ReleaseReport[] = [];
   for (const channel of CHANNELS) {
     for (const id of await listReleaseIds(root, channel)) {
       signal.throwIfAborted();
-      if (releaseId === null || releaseId === id) releases.push(await checkRelease(options, channel, id));
+      if (releaseId === null || releaseId === id)
+        releases.push(await checkRelease({ ...options, documentOf }, channel, id));
     }
   }
   if (releaseId !== null && releases.length === 0) problems.push(`the store has no release ${releaseId}`);
@@ -54,6 +59,34 @@ async function readStoreId(root: string, problems: string[]): Promise<string | n
   }
 }
 
+/**
+ * Reads which server-info documents the attestation names. Its signature is checked elsewhere: without keys, the
+ * documents are still compared with the digests that the attestation states.
+ */
+async function readDocuments(root: string): Promise<ReleaseCheckOptions['documentOf']> {
+  const documents = new Map<string, ServerInfoDocument | null>();
+  const envelope = await readCurrentAttestation(root).catch(() => null);
+  const parsed = envelope === null ? null : parseEnvelope(envelope);
+  const statement = parsed?.ok === true ? parseStatement(Buffer.from(parsed.value.payload, 'base64')) : null;
+  if (statement?.ok === true) {
+    for (const { channel, server_info: document, release_id: id } of attestedReleases(statement.value)) {
+      if (document !== undefined) documents.set(`${channel}/${id}`, document);
+    }
+  }
+  return (channel, id) => documents.get(`${channel}/${id}`);
+}
+
+/** Every release that a statement names, with its channel. */
+function attestedReleases(
+  statement: AttestationStatement,
+): readonly (AttestedRelease & { readonly channel: Channel })[] {
+  const current = CHANNELS.flatMap((channel) => {
+    const release = statement[channel];
+    return release === null ? [] : [{ ...release, channel }];
+  });
+  return [...current, ...statement.retained];
+}
+
 async function checkAttestation(
   { root, keys, releaseId }: VolumeCheckOptions,
   storeId: string | null,
@@ -74,17 +107,11 @@ async function checkAttestation(
   const problems: string[] = [];
   if (statement.store_id !== storeId)
     problems.push(`it is for store ${statement.store_id}, not for this one`);
-  const attested: readonly { channel: Channel; release_id: string; snapshot_id: string; result: string }[] = [
-    ...CHANNELS.flatMap((channel) =>
-      statement[channel] === null ? [] : [{ channel, ...statement[channel] }],
-    ),
-    ...statement.retained,
-  ];
-  for (const { channel, release_id: id, snapshot_id: snapshotId, result } of attested) {
+  for (const release of attestedReleases(statement)) {
+    const { channel, release_id: id, snapshot_id: snapshotId, result } = release;
     if (result !== 'PASSED' || (releaseId !== null && releaseId !== id)) continue;
     const there = releases.some(
-      (release) =>
-        release.channel === channel && release.release_id === id && release.snapshot_id === snapshotId,
+      (report) => report.channel === channel && report.release_id === id && report.snapshot_id === snapshotId,
     );
     if (!there)
       problems.push(`it attests ${channel} release ${id} as ${snapshotId}, which is not on the volume`);

@@ -7,8 +7,14 @@ import {
   type RetainedRelease,
 } from '../../domain/verdict/attestation.ts';
 import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
-import { manifestDigestOf, type SnapshotId } from '../../domain/release/digest.ts';
+import {
+  isBlake3Hex,
+  manifestDigestOf,
+  type Blake3Hex,
+  type SnapshotId,
+} from '../../domain/release/digest.ts';
 import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
+import { SERVER_INFO_MAX_BYTES } from '../../domain/release/server-info-document.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { JsonError } from '../json/json-error.ts';
 import { parseJsonExact } from '../json/json-exact.ts';
@@ -51,6 +57,11 @@ const snapshotId = z.custom<SnapshotId>(
   'must be "blake3:" and 64 lower-case hexadecimal digits',
 );
 
+const blake3 = z.custom<Blake3Hex>(
+  (value) => typeof value === 'string' && isBlake3Hex(value),
+  'must be 64 lower-case hexadecimal digits',
+);
+
 const attestedRelease = z.object({
   release_id: releaseId,
   snapshot_id: snapshotId,
@@ -67,6 +78,11 @@ const attestedRelease = z.object({
       missing_count: count.optional().describe('Missing ones among entries of which others are damaged.'),
       examples: z.array(z.string().min(1).max(1024)).max(FAILURE_EXAMPLES),
     })
+    .optional(),
+  // Daemons that stored the document as a part of the manifest do not write it here.
+  server_info: z
+    .object({ blake3, size: count.max(SERVER_INFO_MAX_BYTES) })
+    .nullable()
     .optional(),
 });
 

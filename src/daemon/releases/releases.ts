@@ -55,9 +55,9 @@ export interface ReleasesConfiguration {
   /** Age of the last full verification, in seconds, from which a current release is verified again at boot. */
   readonly verifyAtBootAfterSeconds: number;
   readonly retention: {
-    /** Number of superseded releases of a channel that stay attested for clients that are still downloading. */
+    /** Number of superseded releases of a channel that stay attested, however old they are. */
     readonly retained: number;
-    /** Seconds for which they stay attested. */
+    /** Seconds for which every superseded release stays attested. */
     readonly maxAgeSeconds: number;
     /** Number of releases of a channel that a cleanup keeps. */
     readonly keep: number;

@@ -83,14 +83,16 @@ const retention = z
       .max(RETAINED_MAX_RELEASES / CHANNELS.length)
       .default(2)
       .describe(
-        'Number of earlier releases of each channel that stay reachable under their own path while clients finish.',
+        'Number of earlier releases of each channel that stay reachable under their own path, however old they are.',
       ),
     retainedSeconds: z
       .int()
       .min(0)
       .max(YEAR_SECONDS)
       .default(DAY_SECONDS)
-      .describe('How long an earlier release stays reachable.'),
+      .describe(
+        `How long every earlier release stays reachable, so that clients can finish; at most ${RETAINED_MAX_RELEASES / CHANNELS.length} releases of each channel.`,
+      ),
     graceSeconds: z
       .int()
       .min(0)

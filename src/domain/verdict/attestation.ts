@@ -1,6 +1,7 @@
 import type { Channel } from '../release/channel.ts';
 import type { SnapshotId } from '../release/digest.ts';
 import type { ReleaseId } from '../release/release-id.ts';
+import type { ServerInfoDocument } from '../release/server-info-document.ts';
 import type { Reason } from './reasons.ts';
 
 /** The reasons for which a daemon withdraws a release. */
@@ -41,6 +42,11 @@ export interface AttestedRelease {
   readonly failure?: ReleaseFailure | undefined;
   /** Only for localized releases. */
   readonly base_release_id?: ReleaseId;
+  /**
+   * The server-info document of the release, `null` when it has none. Absent in statements of daemons that stored it as a
+   * part of the manifest.
+   */
+  readonly server_info?: ServerInfoDocument | null | undefined;
 }
 
 /** An earlier release that may still be served under its immutable path. */

@@ -1,6 +1,7 @@
 import type { Channel } from '../release/channel.ts';
 import type { Blake3Hex, SnapshotId } from '../release/digest.ts';
 import type { ReleaseId } from '../release/release-id.ts';
+import { SERVER_INFO_NAME, type ServerInfoDocument } from '../release/server-info-document.ts';
 import type { VerifiedAttestation } from './attestation.ts';
 import type { Reason } from './reasons.ts';
 import type { Verdict } from './verdict.ts';
@@ -69,6 +70,8 @@ export interface ReadManifest {
   readonly entryCount: number;
   /** Entries whose object was absent, of another size, or no regular file when the snapshot was read. */
   readonly missing: EntryTrouble;
+  /** The server-info document that the manifest names; only manifests of earlier versions do. */
+  readonly document?: ServerInfoDocument | undefined;
 }
 
 /** Damage that a reader found. */
@@ -79,7 +82,7 @@ export interface DamageReport {
   readonly message: string;
 }
 
-/** Damage, and the snapshots that hold the damaged bytes. */
+/** Damage, and the snapshots that hold the damaged bytes in their entries. */
 export interface FoundDamage {
   readonly report: DamageReport;
   /** For each snapshot that holds these bytes: its entries that were not missing already. */
@@ -128,6 +131,9 @@ export function hasRoomFor(damage: Evidence['damage'], { report, holders }: Foun
   return holders.size === 0 || holders.keys().some(isSound);
 }
 
+/** Trouble of the server-info document, which counts as one entry. */
+const DOCUMENT_TROUBLE: EntryTrouble = { count: 1, examples: [SERVER_INFO_NAME] };
+
 /** The troubled entries of one snapshot. */
 export interface SnapshotTrouble {
   readonly missing: EntryTrouble;
@@ -135,14 +141,17 @@ export interface SnapshotTrouble {
 }
 
 /**
- * Adds up the troubled entries of one snapshot. The cost grows with the trouble, not with the snapshot.
+ * Adds up the troubled entries of one snapshot, and the server-info document of its release. The cost grows with the
+ * trouble, not with the snapshot.
  *
  * @param missingWhenRead entries without a usable object when the snapshot was read
+ * @param document the document of the release, if it has one
  */
 export function snapshotTrouble(
   damage: Evidence['damage'],
   snapshotId: SnapshotId,
   missingWhenRead: EntryTrouble,
+  document: ServerInfoDocument | null = null,
 ): SnapshotTrouble {
   let missing = missingWhenRead;
   let damaged = NO_TROUBLE;
@@ -152,6 +161,9 @@ export function snapshotTrouble(
     if (report.kind === 'missing') missing = add(missing, held);
     else damaged = add(damaged, held);
   }
+  const lost = document === null ? undefined : damage.get(document.blake3);
+  if (lost?.report.kind === 'missing') missing = add(missing, DOCUMENT_TROUBLE);
+  else if (lost !== undefined) damaged = add(damaged, DOCUMENT_TROUBLE);
   return { missing, damaged };
 }
 

@@ -13,6 +13,7 @@ import {
 } from './evidence.ts';
 import type { EventOf, EvidenceEvent } from './evidence-event.ts';
 import { attestationFor, wantedSnapshots } from './hold-over.ts';
+import { wantedDocuments } from './release-document.ts';
 
 /** Stores whose highest version is remembered; a volume is rarely replaced. */
 const MAX_REMEMBERED_STORES = 64;
@@ -183,14 +184,16 @@ function forgetUnwanted(before: Evidence, evidence: Evidence): Evidence {
   return { ...kept, damage: filterMap(evidence.damage, holderTest(kept)) };
 }
 
-/** Makes the test whether a wanted snapshot holds damaged bytes, or may hold them because it could not be read. */
+/** Makes the test whether a wanted release holds damaged bytes, or may hold them because it could not be read. */
 function holderTest(evidence: Evidence): (found: FoundDamage) => boolean {
   const wanted = wantedSnapshots(evidence);
   // Before the first attestation nothing says which snapshots there are. One that authorizes none needs none.
   const isAllRead =
     evidence.newest !== null &&
     [...wanted].every((snapshotId) => evidence.snapshots.get(snapshotId)?.manifest === 'ok');
-  return ({ holders }) => !isAllRead || !wanted.isDisjointFrom(holders);
+  const documents = wantedDocuments(evidence);
+  return ({ report, holders }) =>
+    !isAllRead || !wanted.isDisjointFrom(holders) || documents.has(report.blake3);
 }
 
 function withoutAttestation(evidence: Evidence): Evidence {

@@ -10,6 +10,7 @@ import {
   type SnapshotTrouble,
 } from './evidence.ts';
 import { attestationFor, isNamed } from './hold-over.ts';
+import { documentOf } from './release-document.ts';
 
 /** The release to judge: the current one of a channel, or exactly this one, current or retained. */
 export interface Subject {
@@ -29,7 +30,7 @@ export interface ReleaseCase {
   readonly authorized: AttestedRelease | RetainedRelease | null;
   /** The snapshot of the authorized release; `null` while it is not read, or cannot be read from the volume now. */
   readonly snapshot: SnapshotEvidence | null;
-  /** What is wrong with the entries of the snapshot; `null` without a manifest to name them. */
+  /** What is wrong with the entries and the document; `null` without a manifest to name the entries. */
   readonly trouble: SnapshotTrouble | null;
 }
 
@@ -42,7 +43,12 @@ export function releaseCase(evidence: Evidence, subject: Subject): ReleaseCase {
   const trouble =
     authorized === null || snapshot?.manifest !== 'ok'
       ? null
-      : snapshotTrouble(evidence.damage, authorized.snapshot_id, snapshot.missing);
+      : snapshotTrouble(
+          evidence.damage,
+          authorized.snapshot_id,
+          snapshot.missing,
+          documentOf(authorized, snapshot),
+        );
   return { evidence, subject, statement, named, authorized, snapshot: snapshot ?? null, trouble };
 }
 

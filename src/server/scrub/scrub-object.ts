@@ -1,5 +1,5 @@
 import { BLOCK_DIGEST_BYTES, blockCount, blockSpan } from '../../domain/release/blocks.ts';
-import type { HashPool } from '../../platform/hashing/digests.ts';
+import type { ByteSpan, HashPool } from '../../platform/hashing/digests.ts';
 import { readBlockList } from '../../snapshot/objects/block-list.ts';
 import {
   fileIdentity,
@@ -20,7 +20,8 @@ export interface ScrubObjectOptions {
 
 /**
  * Reads one object and compares it with its manifest as the byte path does: a small one as a whole, a large one block
- * by block with its block list, pausing in between, so that an object of any size is read evenly.
+ * by block with its block list, pausing in between, so that an object of any size is read evenly. A server-info document
+ * has no block list in a manifest and is read as a whole; it is small.
  *
  * @throws ByteFault; the signal's reason
  */
@@ -49,14 +50,8 @@ async function compareBlocks(
   { blake3, size, blocks }: ScrubObject,
   fd: number,
 ): Promise<void> {
-  const list =
-    blocks === undefined
-      ? Buffer.from(blake3, 'hex')
-      : Buffer.from(await readBlockList({ root, entry: { blake3, size, blocks } }));
-  for (let block = 0; block < blockCount(size); block += 1) {
-    const span = blockSpan(block, size);
+  const compare = async (span: ByteSpan, expected: string): Promise<void> => {
     const found = await pool.hashContent(fd, { blocks: false, span }, signal);
-    const expected = list.toString('hex', block * BLOCK_DIGEST_BYTES, (block + 1) * BLOCK_DIGEST_BYTES);
     if (found.size !== span.end - span.start || found.blake3 !== expected) {
       throw new ByteFault(
         'damaged',
@@ -64,6 +59,16 @@ async function compareBlocks(
       );
     }
     await pace(found.size);
+  };
+  if (blocks === undefined) {
+    await compare({ start: 0, end: size }, blake3);
+    return;
+  }
+  const list = Buffer.from(await readBlockList({ root, entry: { blake3, size, blocks } }));
+  for (let block = 0; block < blockCount(size); block += 1) {
+    const span = blockSpan(block, size);
+    const expected = list.toString('hex', block * BLOCK_DIGEST_BYTES, (block + 1) * BLOCK_DIGEST_BYTES);
+    await compare(span, expected);
   }
 }
 

@@ -7,7 +7,7 @@ import { byteFaultOf, type ByteFault } from '../bytes/byte-fault.ts';
 import type { Serving } from '../serving/serving.ts';
 import type { ScrubMetrics } from './scrub-metrics.ts';
 import { scrubObject } from './scrub-object.ts';
-import { objectsOfStep, type ScrubObject } from './scrub-order.ts';
+import { objectsOfStep, type ScrubObject, type ScrubRelease } from './scrub-order.ts';
 import { restAfter, ScrubPace, type ScrubShare } from './scrub-pace.ts';
 import { createScrubProgress, type ScrubProgress } from './scrub-progress.ts';
 import { stepOf } from './scrub-state.ts';
@@ -63,11 +63,11 @@ export function createScrubber(options: ScrubberOptions): Scrubber {
   const step = async (): Promise<void> => {
     const { state } = progress;
     inspect.beginWork();
-    const objects = await objectsOfStep(servedIndexes(options.serving), stepOf(state), state.after);
+    const objects = await objectsOfStep(servedReleases(options.serving), stepOf(state), state.after);
     await inspect.rest(0);
     for (const object of objects) {
       signal.throwIfAborted();
-      if (!servedIndexes(options.serving).has(object.index)) continue;
+      if (!isServed(options.serving, object.index)) continue;
       inspect.beginWork();
       const isDamaged = await inspect.look(object);
       options.metrics.objects.inc();
@@ -78,7 +78,7 @@ export function createScrubber(options: ScrubberOptions): Scrubber {
 
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      if (servedIndexes(options.serving).size === 0) {
+      if (servedReleases(options.serving).length === 0) {
         await clock.sleep(IDLE_MS, signal);
         continue;
       }
@@ -118,8 +118,12 @@ export function createScrubber(options: ScrubberOptions): Scrubber {
   };
 }
 
-function servedIndexes(serving: ScrubberOptions['serving']): ReadonlySet<ManifestIndex> {
-  return new Set([...serving.state().byReleaseId.values()].map(({ index }) => index));
+function servedReleases(serving: ScrubberOptions['serving']): readonly ScrubRelease[] {
+  return [...serving.state().byReleaseId.values()];
+}
+
+function isServed(serving: ScrubberOptions['serving'], index: ManifestIndex): boolean {
+  return servedReleases(serving).some((release) => release.index === index);
 }
 
 interface ScrubInspection {
@@ -154,7 +158,7 @@ function createScrubInspection(
 
   const report = (object: ScrubObject, { kind, message }: ByteFault & { kind: DamageKind }): boolean => {
     // A release that is no longer served may have been cleaned up while its object was being read.
-    if (!servedIndexes(serving).has(object.index)) return false;
+    if (!isServed(serving, object.index)) return false;
     const { blake3 } = object;
     const destination = object.destination();
     metrics.damage.inc({ kind });

@@ -1,5 +1,6 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { DamageReport, Evidence } from '../../domain/verdict/evidence.ts';
+import { wantedDocuments } from '../../domain/verdict/release-document.ts';
 import type { DigestFinder } from './digest-finder.ts';
 import type { InspectObject } from './object-inspector.ts';
 import type { SnapshotBinder } from './snapshot-binder.ts';
@@ -25,7 +26,7 @@ export function createDamageRecheck(deps: DamageRecheckDependencies): () => Prom
       const entry = outcome.ok ? entryHolding(outcome, blake3, deps.finder) : null;
       if (entry !== null) return entry;
     }
-    return null;
+    return wantedDocuments(deps.evidence()).get(blake3) ?? null;
   };
 
   /** Checks one object; returns whether its damage is over. */

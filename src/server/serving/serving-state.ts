@@ -3,6 +3,7 @@ import type { SnapshotId } from '../../domain/release/digest.ts';
 import type { AttestationStatement } from '../../domain/verdict/attestation.ts';
 import type { Evidence } from '../../domain/verdict/evidence.ts';
 import { isManifestOf, releaseCase, type Subject } from '../../domain/verdict/release-case.ts';
+import { documentOf } from '../../domain/verdict/release-document.ts';
 import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 import type { PendingRelease, ServedRelease, ServingState } from './serving.ts';
 
@@ -38,6 +39,7 @@ export function nextServingState(
       releaseId: authorized.release_id,
       snapshotId: authorized.snapshot_id,
       attested: authorized,
+      document: documentOf(authorized, snapshot),
       index,
     };
   };

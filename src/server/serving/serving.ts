@@ -1,6 +1,7 @@
 import type { Channel } from '../../domain/release/channel.ts';
 import type { Blake3Hex, SnapshotId } from '../../domain/release/digest.ts';
 import type { ReleaseId } from '../../domain/release/release-id.ts';
+import type { ServerInfoDocument } from '../../domain/release/server-info-document.ts';
 import type { AttestedRelease, VerifiedAttestation } from '../../domain/verdict/attestation.ts';
 import type { AttestationRejection, DamageReport, VolumeState } from '../../domain/verdict/evidence.ts';
 import type { Reason } from '../../domain/verdict/reasons.ts';
@@ -14,6 +15,8 @@ export interface ServedRelease {
   readonly releaseId: ReleaseId;
   readonly snapshotId: SnapshotId;
   readonly attested: AttestedRelease;
+  /** Its server-info document; `null` when it has none. */
+  readonly document: ServerInfoDocument | null;
   readonly index: ManifestIndex;
 }
 

@@ -7,7 +7,6 @@ import {
   type EntryTrouble,
   type SnapshotEvidence,
 } from '../../domain/verdict/evidence.ts';
-import { SERVER_INFO_NAME } from '../../snapshot/manifest/check-objects.ts';
 import type { DigestFinder } from './digest-finder.ts';
 
 /** A snapshot whose manifest could be read. */
@@ -30,6 +29,7 @@ export function snapshotEvidence(outcome: LoadOutcome): SnapshotEvidence {
       count: missing.length,
       examples: firstOf(missing).map((position): string => index.destination(position)),
     },
+    document: index.header.server_info,
   };
 }
 
@@ -41,7 +41,7 @@ export function firstOf(positions: ArrayLike<number>): readonly number[] {
 }
 
 /**
- * The entries of a snapshot, and its server-info document, that hold these bytes and were not missing when it was read.
+ * The entries of a snapshot that hold these bytes and were not missing when it was read.
  *
  * @param others digests that the caller needs next
  * @returns `null` when the snapshot does not hold these bytes
@@ -53,29 +53,23 @@ export function entriesHolding(
   others?: Iterable<Blake3Hex>,
 ): EntryTrouble | null {
   const held = finder.positions(index, blake3, others);
-  const isDocument = index.header.server_info?.blake3 === blake3;
-  if (held.length === 0 && !isDocument) return null;
+  if (held.length === 0) return null;
   const positions = held.filter((position) => !includesSorted(missing, position));
-  if (positions.length === 0 && !isDocument) return NO_TROUBLE;
+  if (positions.length === 0) return NO_TROUBLE;
   return {
-    count: positions.length + (isDocument ? 1 : 0),
-    examples: [
-      ...firstOf(positions).map((position): string => index.destination(position)),
-      ...(isDocument ? [SERVER_INFO_NAME] : []),
-    ],
+    count: positions.length,
+    examples: firstOf(positions).map((position): string => index.destination(position)),
   };
 }
 
-/** The entry or document of a snapshot that has these bytes, or `null`. */
+/** The entry of a snapshot that has these bytes, or `null`. */
 export function entryHolding(
   { index }: ReadSnapshot,
   blake3: Blake3Hex,
   finder: DigestFinder,
 ): ObjectEntry | null {
   const position = finder.positions(index, blake3)[0];
-  if (position !== undefined) return index.entry(position);
-  const document = index.header.server_info;
-  return document?.blake3 === blake3 ? document : null;
+  return position === undefined ? null : index.entry(position);
 }
 
 /** Whether an ascending list contains this number. */

@@ -1,4 +1,5 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
+import { SERVER_INFO_NAME } from '../../domain/release/server-info-document.ts';
 import type { EntryTrouble } from '../../domain/verdict/evidence.ts';
 import { objectState, objectStateSync } from '../objects/object-state.ts';
 import type { ManifestIndex } from './manifest-index.ts';
@@ -14,9 +15,6 @@ export const TROUBLE_EXAMPLES = 5;
 
 /** Maximum number of entries that one {@link recheckObjects} checks; the rest stay unchanged. */
 export const RECHECK_MAX = 4096;
-
-/** The name of the server-info document among the examples. */
-export const SERVER_INFO_NAME = '(server-info document)';
 
 /**
  * Looks at every distinct object of a manifest, synchronously: for a worker thread. An object is there when it is a

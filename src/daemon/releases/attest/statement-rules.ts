@@ -6,7 +6,7 @@ import type {
   RetainedRelease,
 } from '../../../domain/verdict/attestation.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
-import type { ReleaseRow } from '../records/release-row.ts';
+import { documentOfRow, type ReleaseRow } from '../records/release-row.ts';
 import {
   isStale,
   selectRetained,
@@ -114,5 +114,6 @@ function attested(release: ReleaseRow, failureOf: (release: ReleaseRow) => Relea
       ? { result: 'FAILED', failure: failureOf(release) }
       : { result: 'PASSED' }),
     ...(release.base_release_id === null ? {} : { base_release_id: release.base_release_id }),
+    server_info: documentOfRow(release),
   };
 }

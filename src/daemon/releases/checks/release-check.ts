@@ -17,7 +17,7 @@ import type { ObjectRegistry } from '../records/object-registry.ts';
 import { countedKinds } from '../records/release-failure.ts';
 import { recordOf } from '../records/release-record-of.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
-import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
+import { documentOfRow, type ReleaseProblem, type ReleaseRow } from '../records/release-row.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 
 /** The findings of a check of one release. */
@@ -153,8 +153,8 @@ async function look(
     const blake3 = loaded.index.blake3(position);
     damaged.set(blake3, { blake3, status: 'missing' });
   }
-  const { server_info: info } = loaded.index.header;
-  if (info !== undefined && (await options.writer.objectState(info.blake3, info.size)) !== 'ok') {
+  const info = documentOfRow(release);
+  if (info !== null && (await options.writer.objectState(info.blake3, info.size)) !== 'ok') {
     damaged.set(info.blake3, { blake3: info.blake3, status: 'missing' });
   }
   return { problem, damaged: [...damaged.values()], entries: loaded.index.length, startedAt };
@@ -174,6 +174,7 @@ async function examine(
   const found = await verifyRelease({
     root,
     index,
+    serverInfo: documentOfRow(release),
     pool,
     concurrency: options.concurrency(),
     onProgress: ({ bytes }) => {
@@ -183,8 +184,8 @@ async function examine(
   });
   const damaged = new Map<Blake3Hex, DamagedObject>();
   for (const { blake3, status } of found.damaged) damaged.set(blake3, { blake3, status });
-  const { server_info: info } = index.header;
-  if (info !== undefined && found.serverInfo !== null && found.serverInfo !== 'ok') {
+  const info = documentOfRow(release);
+  if (info !== null && found.serverInfo !== null && found.serverInfo !== 'ok') {
     damaged.set(info.blake3, { blake3: info.blake3, status: found.serverInfo });
   }
   return { problem, damaged: [...damaged.values()], entries: index.length, startedAt };

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
-import { SERVER_INFO_NAME } from '../../../snapshot/manifest/check-objects.ts';
+import { SERVER_INFO_NAME } from '../../../domain/release/server-info-document.ts';
 import type { DamageFinder, DamageStatus } from '../records/damage-records.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import { soundState, type ReleaseRepository } from '../records/release-repository.ts';

@@ -1,7 +1,8 @@
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { CHANNELS } from '../../../domain/release/channel.ts';
-import { snapshotIdOf } from '../../../domain/release/digest.ts';
+import { snapshotIdOf, type Blake3Hex } from '../../../domain/release/digest.ts';
+import { authorizedReleases } from '../../../domain/verdict/hold-over.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
@@ -81,7 +82,12 @@ async function cleanUp(
     graceMs,
     context.signal,
   );
-  const swept = await writer.sweepObjects((blake3) => releases.isReferenced(blake3), graceMs, context.signal);
+  const offered = offeredDocuments(deps.attestor);
+  const swept = await writer.sweepObjects(
+    (blake3) => offered.has(blake3) || releases.isReferenced(blake3),
+    graceMs,
+    context.signal,
+  );
   deps.objects.forgetUnreferenced();
   const quarantined = await writer.sweepQuarantine(
     force ? QUARANTINE_GIVEN_UP : QUARANTINE_KEPT,
@@ -110,6 +116,13 @@ async function withdraw({ attestor }: CleanupDependencies, plan: CleanupPlan): P
     `release ${still.release_id} is still attested and no newer attestation can be issued (${attestor.status().message}); ` +
       'run verify, then release-cleanup again',
   );
+}
+
+/** A server-info document that was replaced stays until no attestation names it any longer. */
+function offeredDocuments(attestor: Attestor): ReadonlySet<Blake3Hex> {
+  const statement = attestor.attested();
+  const releases = statement === null ? [] : authorizedReleases(statement);
+  return new Set(releases.flatMap(({ server_info: document }) => (document ? [document.blake3] : [])));
 }
 
 function isDone(releases: ReleaseRepository, args: CleanupArguments): boolean {

@@ -4,7 +4,7 @@ import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
 import type { FileDigests, HashPool } from '../../../platform/hashing/digests.ts';
-import { SERVER_INFO_NAME } from '../../../snapshot/manifest/check-objects.ts';
+import { SERVER_INFO_NAME } from '../../../domain/release/server-info-document.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { TaskContext } from '../../tasks/task.ts';
 import type { Downloader } from '../../upstream/http/downloader.ts';

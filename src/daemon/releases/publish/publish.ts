@@ -11,7 +11,7 @@ import { manifestEntries } from '../catalog/release-entries.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
 import { headerOf, newRelease, recordOf } from '../records/release-record-of.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
-import type { ReleaseRow } from '../records/release-row.ts';
+import { documentColumns, documentOfRow, type ReleaseRow } from '../records/release-row.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 
 export interface PublisherOptions {
@@ -32,7 +32,7 @@ export interface PublisherOptions {
 export interface Publisher {
   /**
    * Makes a release durable: objects, then the manifest, then the record, then the database (`verified`). Clients still
-   * get the same content as before.
+   * get the same content as before. A release with the same content only gets the server-info document of the draft.
    *
    * @throws the storage error; TaskError `release_incomplete`, `release_conflict`, `release_damaged`
    */
@@ -70,7 +70,11 @@ async function register(
   await writer.flush();
   hit('release.objects.flushed');
   context.progress(0, draft.content.entryCount, 'entries', 'manifest');
-  const release: ReleaseRow = { ...held, revision_id: draft.revisionId };
+  const release: ReleaseRow = {
+    ...held,
+    revision_id: draft.revisionId,
+    ...documentColumns(draft.serverInfo),
+  };
   const { written, verifiedAt } = await writeManifest(options, release, draft.revisionId, context.taskId);
   if (held.snapshot_id !== null && held.snapshot_id !== written.snapshotId) {
     throw new TaskError(
@@ -174,6 +178,7 @@ function recordVerified({ database, releases }: PublisherOptions, release: Relea
     releases.update(channel, id, {
       state: isCurrent ? 'current' : 'verified',
       revision_id: release.revision_id,
+      ...documentColumns(documentOfRow(release)),
       snapshot_id: release.snapshot_id,
       manifest_sha256: release.manifest_sha256,
       verified_at: release.verified_at,

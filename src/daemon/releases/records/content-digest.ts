@@ -12,9 +12,11 @@ export interface ContentSummary {
 }
 
 /**
- * Digests the content of a release, so that equal content is recognized under any name.
+ * Digests the content of a release, so that equal content is recognized under any name. The server-info document is not
+ * content: a release keeps its name when only the document changes.
  *
  * @param entries in manifest order
+ * @param rest what else the manifest says; `server_info` only for a manifest of an earlier version, which names it
  */
 export async function summarizeContent(
   entries: AsyncIterable<ManifestEntry>,

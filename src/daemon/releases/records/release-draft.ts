@@ -1,6 +1,6 @@
 import type { Channel } from '../../../domain/release/channel.ts';
-import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
+import type { ServerInfoDocument } from '../../../domain/release/server-info-document.ts';
 import type { ContentSummary } from './content-digest.ts';
 
 /** A release whose objects are all in the store and whose entries are all in a catalog revision. */
@@ -12,6 +12,6 @@ export interface ReleaseDraft {
   readonly baseReleaseId: ReleaseId | null;
   readonly revisionId: number;
   readonly content: ContentSummary;
-  readonly serverInfo: { readonly blake3: Blake3Hex; readonly size: number } | null;
+  readonly serverInfo: ServerInfoDocument | null;
   readonly appVersion: string | null;
 }

@@ -2,7 +2,7 @@ import type { ReleaseRecord } from '../../../contract/formats/release-record.ts'
 import { manifestDigestOf } from '../../../domain/release/digest.ts';
 import type { ManifestHeader } from '../../../domain/release/manifest.ts';
 import type { ReleaseDraft } from './release-draft.ts';
-import type { ReleaseRow } from './release-row.ts';
+import { documentColumns, documentInManifest, type ReleaseRow } from './release-row.ts';
 
 /** The row of a new release. */
 export function newRelease(draft: ReleaseDraft, nowSeconds: number): ReleaseRow {
@@ -19,8 +19,9 @@ export function newRelease(draft: ReleaseDraft, nowSeconds: number): ReleaseRow 
     entry_count: draft.content.entryCount,
     total_bytes: draft.content.totalBytes,
     app_version: draft.appVersion,
-    server_info_blake3: draft.serverInfo?.blake3 ?? null,
-    server_info_size: draft.serverInfo?.size ?? null,
+    ...documentColumns(draft.serverInfo),
+    manifest_server_info_blake3: null,
+    manifest_server_info_size: null,
     created_at: nowSeconds,
     published_at: null,
     superseded_at: null,
@@ -37,6 +38,7 @@ export function newRelease(draft: ReleaseDraft, nowSeconds: number): ReleaseRow 
 
 /** Line 1 of the manifest of a release. */
 export function headerOf(release: ReleaseRow): ManifestHeader {
+  const document = documentInManifest(release);
   return {
     format: 'slipway-manifest',
     version: 1,
@@ -45,9 +47,7 @@ export function headerOf(release: ReleaseRow): ManifestHeader {
     ...(release.base_release_id === null ? {} : { base_release_id: release.base_release_id }),
     entry_count: release.entry_count,
     total_bytes: release.total_bytes,
-    ...(release.server_info_blake3 === null || release.server_info_size === null
-      ? {}
-      : { server_info: { blake3: release.server_info_blake3, size: release.server_info_size } }),
+    ...(document === null ? {} : { server_info: document }),
     ...(release.app_version === null ? {} : { app_version: release.app_version }),
   };
 }

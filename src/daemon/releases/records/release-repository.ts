@@ -50,6 +50,8 @@ const COLUMNS = [
   'app_version',
   'server_info_blake3',
   'server_info_size',
+  'manifest_server_info_blake3',
+  'manifest_server_info_size',
   'created_at',
   'published_at',
   'superseded_at',

@@ -3,6 +3,7 @@ import type { Blake3Hex, SnapshotId } from '../../../domain/release/digest.ts';
 import type { ReleaseFailure } from '../../../domain/verdict/attestation.ts';
 import type { RELEASE_STATES } from '../../../contract/schemas/vocabulary.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
+import type { ServerInfoDocument } from '../../../domain/release/server-info-document.ts';
 
 /** The state of a release. A release with objects can become `damaged`; a repair ends that state. */
 export type ReleaseState = (typeof RELEASE_STATES)[number];
@@ -35,8 +36,12 @@ export interface ReleaseRow {
   readonly entry_count: number;
   readonly total_bytes: number;
   readonly app_version: string | null;
+  /** The server-info document; it can be replaced while the release stays as it is. */
   readonly server_info_blake3: Blake3Hex | null;
   readonly server_info_size: number | null;
+  /** The document that the manifest names. Only manifests of earlier versions do, and a manifest never changes. */
+  readonly manifest_server_info_blake3: Blake3Hex | null;
+  readonly manifest_server_info_size: number | null;
   readonly created_at: number;
   /** When it last became current. */
   readonly published_at: number | null;
@@ -55,6 +60,29 @@ export interface ReleaseRow {
   readonly stale_since: number | null;
   readonly deleted_at: number | null;
   readonly pinned: boolean;
+}
+
+/** The server-info document of a release, or `null`. */
+export function documentOfRow({
+  server_info_blake3: blake3,
+  server_info_size: size,
+}: Pick<ReleaseRow, 'server_info_blake3' | 'server_info_size'>): ServerInfoDocument | null {
+  return blake3 === null || size === null ? null : { blake3, size };
+}
+
+/** The document that the manifest of a release names, or `null`. */
+export function documentInManifest({
+  manifest_server_info_blake3: blake3,
+  manifest_server_info_size: size,
+}: ReleaseRow): ServerInfoDocument | null {
+  return blake3 === null || size === null ? null : { blake3, size };
+}
+
+/** The columns of the server-info document of a release. */
+export function documentColumns(
+  document: ServerInfoDocument | null,
+): Pick<ReleaseRow, 'server_info_blake3' | 'server_info_size'> {
+  return { server_info_blake3: document?.blake3 ?? null, server_info_size: document?.size ?? null };
 }
 
 /** States in which a release has a manifest and objects in the store. */

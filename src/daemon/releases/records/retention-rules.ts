@@ -1,14 +1,24 @@
-import type { Channel } from '../../../domain/release/channel.ts';
+import { RETAINED_MAX_RELEASES } from '../../../contract/formats/attestation-format.ts';
+import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
 import type { CurrentRelease } from './release-repository.ts';
 import { isKept, type ReleaseRow } from './release-row.ts';
 
-/** Limits of the earlier releases that stay reachable under their own path. */
+/** The earlier releases that stay reachable under their own path: those that one of the two limits keeps. */
 export interface RetentionLimits {
-  /** Maximum number of retained releases of one channel. */
+  /** Number of releases of one channel that stay reachable, however old they are. */
   readonly count: number;
-  /** Seconds after which a superseded release is no longer attested. */
+  /** Seconds for which every superseded release stays reachable. */
   readonly maxAgeSeconds: number;
 }
+
+/** Maximum number of retained releases of one channel, so that a statement holds those of every channel. */
+export const RETAINED_MAX_OF_CHANNEL = RETAINED_MAX_RELEASES / CHANNELS.length;
+
+/**
+ * Seconds for which a release that the count keeps is promised. Each renewal of the attestation moves the end on. No
+ * attestation is valid for longer, so the promise never ends while the release is still among the newest.
+ */
+const COUNTED_SECONDS = 86_400;
 
 /** A release that stays reachable, and until when (Unix seconds). */
 export interface Retained {
@@ -23,9 +33,10 @@ export interface ReleaseSituation {
 }
 
 /**
- * Selects the earlier releases that may still be served: per channel the most recently superseded sound ones, within
- * the limits of count and age. A localized release whose base is no longer current counts as superseded since that
- * change.
+ * Selects the earlier releases that may still be served: per channel the most recently superseded sound ones, as many
+ * as the count says, and every other one that was current within the age. On a day with many releases, a client that
+ * started early can so finish. At most {@link RETAINED_MAX_OF_CHANNEL} per channel are selected. A localized release
+ * whose base is no longer current counts as superseded since that change.
  *
  * @param nowSeconds the one instant of the decision, Unix seconds
  */
@@ -34,18 +45,25 @@ export function selectRetained(
   limits: RetentionLimits,
   nowSeconds: number,
 ): readonly Retained[] {
-  const candidates = situation.releases.flatMap((release): Retained[] => {
+  const candidates = situation.releases.flatMap((release) => {
     const since = leftAt(release, situation);
     if (since === null || release.state === 'damaged' || !isKept(release) || release.published_at === null)
       return [];
-    const until = since + limits.maxAgeSeconds;
-    return until > nowSeconds ? [{ release, until }] : [];
+    return [{ release, since }];
   });
-  return (['official', 'localized'] as const).flatMap((channel) =>
+  return CHANNELS.flatMap((channel) =>
     candidates
       .filter((candidate) => candidate.release.channel === channel)
-      .sort((a, b) => b.until - a.until || (a.release.release_id < b.release.release_id ? 1 : -1))
-      .slice(0, limits.count),
+      .sort((a, b) => b.since - a.since || (a.release.release_id < b.release.release_id ? 1 : -1))
+      .map(({ release, since }, order): Retained => {
+        const until = since + limits.maxAgeSeconds;
+        return {
+          release,
+          until: order < limits.count ? Math.max(until, nowSeconds + COUNTED_SECONDS) : until,
+        };
+      })
+      .filter(({ until }) => until > nowSeconds)
+      .slice(0, RETAINED_MAX_OF_CHANNEL),
   );
 }
 

@@ -12,7 +12,7 @@ import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
-import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
+import { documentColumns, type ReleaseProblem, type ReleaseRow } from '../records/release-row.ts';
 import { problemOfFault } from '../checks/release-check.ts';
 import { PAGE_ROWS, type SqlDatabase } from '../records/sql.ts';
 
@@ -142,6 +142,7 @@ function rowOf(
   revisionId: number | null,
   problem: ReleaseProblem | null,
 ): ReleaseRow {
+  const document = index?.header.server_info ?? null;
   return {
     channel: record.channel,
     release_id: record.release_id,
@@ -155,8 +156,10 @@ function rowOf(
     entry_count: record.manifest.entry_count,
     total_bytes: record.manifest.total_bytes,
     app_version: record.app_version ?? null,
-    server_info_blake3: index?.header.server_info?.blake3 ?? null,
-    server_info_size: index?.header.server_info?.size ?? null,
+    // The attestation names the document; only an older manifest does.
+    ...documentColumns(document),
+    manifest_server_info_blake3: document?.blake3 ?? null,
+    manifest_server_info_size: document?.size ?? null,
     created_at: record.created_at,
     published_at: record.created_at,
     superseded_at: record.created_at,

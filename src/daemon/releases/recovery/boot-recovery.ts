@@ -1,7 +1,11 @@
 import { createPublicKey } from 'node:crypto';
 import type { SigningKey } from '../../../attestation/keys.ts';
 import { verifyEnvelope } from '../../../attestation/verify.ts';
-import type { AttestedRelease, VerifiedAttestation } from '../../../domain/verdict/attestation.ts';
+import type {
+  AttestationStatement,
+  AttestedRelease,
+  VerifiedAttestation,
+} from '../../../domain/verdict/attestation.ts';
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
@@ -12,7 +16,7 @@ import { adoptReleases, type AdoptDependencies } from './adopt-releases.ts';
 import type { AttestationRepository } from '../records/attestation-repository.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import { describe, isSound, type ReleaseCheck } from '../checks/release-check.ts';
-import type { ReleaseRow } from '../records/release-row.ts';
+import { documentColumns, type ReleaseRow } from '../records/release-row.ts';
 import { selectRetained, type RetentionLimits } from '../records/retention-rules.ts';
 import { removeDeadStaging } from '../sync/staging.ts';
 import { currentOf } from '../attest/statement-rules.ts';
@@ -94,9 +98,23 @@ async function reconcile(deps: RecoveryDependencies): Promise<void> {
     'the attestation on the volume is newer than the database; the database is corrected',
   );
   attestor.continueFrom(version, found.payloadSha256);
+  adoptDocuments(deps, found.statement);
   for (const channel of CHANNELS) {
     const attested = found.statement[channel];
     if (attested !== null) adoptPointer(deps, channel, attested);
+  }
+}
+
+/** A release keeps the server-info document that the attestation names. */
+function adoptDocuments({ releases }: RecoveryDependencies, statement: AttestationStatement): void {
+  const named = [
+    ...CHANNELS.map((channel) => ({ channel, release: statement[channel] })),
+    ...statement.retained.map((release) => ({ channel: release.channel, release })),
+  ];
+  for (const { channel, release } of named) {
+    if (release?.server_info === undefined) continue;
+    if (releases.get(channel, release.release_id)?.snapshot_id !== release.snapshot_id) continue;
+    releases.update(channel, release.release_id, documentColumns(release.server_info));
   }
 }
 

@@ -10,7 +10,8 @@ import type { Attestor } from '../attest/attestor.ts';
 import { describe, isSound, type ReleaseCheck } from '../checks/release-check.ts';
 import { confirmCatalog, fetchCatalog, type CatalogFetchDependencies } from '../catalog/catalog-fetch.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
-import { summarizeContent } from '../records/content-digest.ts';
+import type { ServerInfoDocument } from '../../../domain/release/server-info-document.ts';
+import { summarizeContent, type ContentSummary } from '../records/content-digest.ts';
 import {
   checkFreeSpace,
   planDownloads,
@@ -28,7 +29,7 @@ import type { ReleaseDraft } from '../records/release-draft.ts';
 import { manifestEntries } from '../catalog/release-entries.ts';
 import { chooseReleaseName } from '../records/release-name.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
-import type { ReleaseRow } from '../records/release-row.ts';
+import { documentInManifest, type ReleaseRow } from '../records/release-row.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import { SYNC_STAGING_PREFIX } from './staging.ts';
 
@@ -97,10 +98,13 @@ async function sync(
   const draft = await draftOf(deps, revision, serverInfo);
   const release = await deps.publisher.register(draft, context);
   const version = await deps.publisher.makeCurrent(release, context);
-  context.log('info', 'the release is current', {
-    release_id: release.release_id,
-    attestation_version: version,
-  });
+  context.log(
+    'info',
+    isDocumentReplaced(release, current)
+      ? 'the server-info document was replaced; the release stays current'
+      : 'the release is current',
+    { release_id: release.release_id, attestation_version: version },
+  );
   await tidy(deps, context.taskId);
   return resultOf({ release, previous: current, damaged, plan, downloaded, version });
 }
@@ -177,15 +181,30 @@ async function commitServerInfo(
   return { blake3: object.blake3, size: object.size };
 }
 
+/**
+ * The content of a revision. The manifest of a current release of an earlier version names a server-info document, which
+ * is in its content digest: the same content then gets the same digest, so that the release stays current.
+ */
+async function contentOf(deps: SyncDependencies, revision: RevisionRow): Promise<ContentSummary> {
+  const summarize = (document: ServerInfoDocument | null): Promise<ContentSummary> =>
+    summarizeContent(manifestEntries(deps, revision.revision_id), {
+      ...(document === null ? {} : { server_info: document }),
+      ...(revision.app_version === null ? {} : { app_version: revision.app_version }),
+    });
+  const content = await summarize(null);
+  const current = deps.releases.current('official');
+  const document = current === null ? null : documentInManifest(current);
+  if (document === null || current?.content_digest === content.digest) return content;
+  const before = await summarize(document);
+  return before.digest === current?.content_digest ? before : content;
+}
+
 async function draftOf(
   deps: SyncDependencies,
   revision: RevisionRow,
   serverInfo: ReleaseDraft['serverInfo'],
 ): Promise<ReleaseDraft> {
-  const content = await summarizeContent(manifestEntries(deps, revision.revision_id), {
-    ...(serverInfo === null ? {} : { server_info: serverInfo }),
-    ...(revision.app_version === null ? {} : { app_version: revision.app_version }),
-  });
+  const content = await contentOf(deps, revision);
   const choice = chooseReleaseName(revision.upstream_release_id, content.digest, (name) => {
     const holder = deps.releases.named(name);
     return holder === null
@@ -247,5 +266,13 @@ function resultOf(done: {
     downloaded_bytes: downloaded.bytes,
     reused_entries: plan.reused,
     attestation_version: done.version,
+    server_info_replaced: isDocumentReplaced(release, previous),
   };
+}
+
+/** Whether a sync left the release as it was and gave it another server-info document. */
+function isDocumentReplaced(release: ReleaseRow, previous: ReleaseRow | null): boolean {
+  return (
+    release.release_id === previous?.release_id && release.server_info_blake3 !== previous.server_info_blake3
+  );
 }

@@ -3,12 +3,13 @@ import { open, opendir, realpath, stat, type FileHandle } from 'node:fs/promises
 import { join } from 'node:path';
 import * as z from 'zod';
 import { parseReleaseId, type ReleaseId } from '../../../domain/release/release-id.ts';
-import { createBlake3 } from '../../../platform/hashing/blake3.ts';
+import { blake3Hex, createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { parseSmallJson } from '../catalog-readers/catalog-document.ts';
 import { openDirectoryEntry } from './directory-entry.ts';
 import { failureOfFile, walkTree, type TreeFile, type WalkRules } from './directory-walk.ts';
 import { emptyCatalog, invalidEntry, tooManyEntries } from '../entry-rules.ts';
-import { checkServerInfo, SERVER_INFO_MAX_BYTES } from '../http/http-documents.ts';
+import { SERVER_INFO_MAX_BYTES } from '../../../domain/release/server-info-document.ts';
+import { checkServerInfo } from '../http/http-documents.ts';
 import type { DirectoryConfiguration, UpstreamConfiguration } from '../upstream-config.ts';
 import { quoteText } from '../upstream-location.ts';
 import {
@@ -60,14 +61,16 @@ export function createDirectoryAdapter(
       const releaseFile = await readOptional(join(root, RELEASE_FILE), RELEASE_FILE_MAX_BYTES);
       const serverInfo = await readOptional(join(root, section.serverInfoFile), SERVER_INFO_MAX_BYTES);
       if (serverInfo !== null) checkServerInfo(serverInfo, section.serverInfoFile);
-      const listing = createListing([releaseFile, serverInfo]);
+      const listing = createListing(releaseFile);
       for await (const file of walkTree(root, rules, signal)) {
         listing.add(file);
         if (listing.count() > maxEntries) throw tooManyEntries(section.path, maxEntries);
       }
       if (listing.count() === 0) throw emptyCatalog(section.path);
       const digest = listing.digest();
-      const etag = `"${digest}${section.releaseId === undefined ? '' : `-${section.releaseId}`}"`;
+      const fingerprint =
+        serverInfo === null ? digest : blake3Hex(Buffer.from(`${digest}\n${blake3Hex(serverInfo)}`));
+      const etag = `"${fingerprint}${section.releaseId === undefined ? '' : `-${section.releaseId}`}"`;
       if (etag === previousEtag) return null;
       const stated = readReleaseFile(releaseFile);
       const releaseId = chooseReleaseId(
@@ -78,7 +81,7 @@ export function createDirectoryAdapter(
         appVersion: stated?.app_version ?? null,
         serverInfo,
         etag,
-        ...readTree({ root, rules, documents: [releaseFile, serverInfo], digest }),
+        ...readTree({ root, rules, releaseFile, digest, fingerprint }),
       };
     },
     open: async (entry, resume, signal) => openDirectoryEntry(entry, resume, signal),
@@ -89,16 +92,18 @@ export function createDirectoryAdapter(
 interface Tree {
   readonly root: string;
   readonly rules: WalkRules;
-  readonly documents: readonly (Uint8Array | null)[];
+  readonly releaseFile: Uint8Array | null;
   /** The digest of the listing at the first look. */
   readonly digest: string;
+  /** Identifies the listing together with the server-info document. */
+  readonly fingerprint: string;
 }
 
 function readTree(tree: Tree): Pick<UpstreamCatalog, 'entries' | 'fingerprint'> {
   let fingerprint: string | null = null;
   return {
     async *entries(signal): AsyncGenerator<UpstreamEntry, void> {
-      const listing = createListing(tree.documents);
+      const listing = createListing(tree.releaseFile);
       for await (const file of walkTree(tree.root, tree.rules, signal)) {
         listing.add(file);
         yield {
@@ -113,7 +118,7 @@ function readTree(tree: Tree): Pick<UpstreamCatalog, 'entries' | 'fingerprint'> 
           retryable: true,
         });
       }
-      fingerprint = tree.digest;
+      fingerprint = tree.fingerprint;
     },
     fingerprint() {
       if (fingerprint === null)
@@ -123,8 +128,11 @@ function readTree(tree: Tree): Pick<UpstreamCatalog, 'entries' | 'fingerprint'> 
   };
 }
 
-/** Digests what identifies a tree: its two documents, then destination, size and modification time of each file. */
-function createListing(documents: readonly (Uint8Array | null)[]): {
+/**
+ * Digests what identifies the release of a tree: the release file, then destination, size and modification time of each
+ * file. The server-info document is left out, because a release keeps its id when only the document changes.
+ */
+function createListing(releaseFile: Uint8Array | null): {
   add(file: TreeFile): void;
   count(): number;
   digest(): string;
@@ -132,10 +140,10 @@ function createListing(documents: readonly (Uint8Array | null)[]): {
   const hash = createBlake3();
   let count = 0;
   let pending: string[] = [];
-  for (const document of documents) {
-    hash.update(Buffer.from(`${document?.length ?? 'none'}\n`));
-    if (document !== null) hash.update(document);
-  }
+  hash.update(Buffer.from(`${releaseFile?.length ?? 'none'}\n`));
+  if (releaseFile !== null) hash.update(releaseFile);
+  // Ids of earlier versions had the server-info document here; trees without one keep their id.
+  hash.update(Buffer.from('none\n'));
   const flush = (): void => {
     hash.update(Buffer.from(pending.join('')));
     pending = [];

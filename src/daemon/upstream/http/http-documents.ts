@@ -1,11 +1,9 @@
+import { SERVER_INFO_MAX_BYTES } from '../../../domain/release/server-info-document.ts';
 import { parseSmallJson, readSmallDocument } from '../catalog-readers/catalog-document.ts';
 import { isRecord } from '../entry-rules.ts';
 import type { UpstreamHttpClient } from './http-client.ts';
 import { redactUrl } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamHealth } from '../upstream.ts';
-
-/** Largest server-info document, in bytes. */
-export const SERVER_INFO_MAX_BYTES = 4 * 1024 * 1024;
 
 /**
  * Fetches a server-info document.

@@ -1,4 +1,4 @@
-import { parseTree, type Node, type ParseError } from 'jsonc-parser';
+import { visit } from 'jsonc-parser';
 
 import { failure, success, type Result } from '../../../domain/result.ts';
 
@@ -35,15 +35,12 @@ export function rewriteServerInfo(text: string, rewrite: ServerInfoRewrite): Res
   const mark = text.startsWith('\ufeff') ? '\ufeff' : '';
   const json = text.slice(mark.length);
   if (nestingOf(json) > MAX_DEPTH) return failure(`the document is nested deeper than ${MAX_DEPTH} levels`);
-  const errors: ParseError[] = [];
-  const tree = parseTree(json, errors, { disallowComments: true, allowTrailingComma: false });
-  if (tree === undefined || errors.length > 0)
-    return failure(`the document is not JSON, from character ${errors[0]?.offset ?? 0} on`);
-  const edits = findRoots(tree, new Set(rewrite.keepOverrides));
+  const found = findRoots(json, new Set(rewrite.keepOverrides));
+  if (!found.ok) return found;
   const replacement = JSON.stringify(rewrite.root);
   const pieces: string[] = [mark];
   let copied = 0;
-  for (const { start, end } of edits.toSorted((a, b) => a.start - b.start)) {
+  for (const { start, end } of found.value) {
     pieces.push(json.slice(copied, start), replacement);
     copied = end;
   }
@@ -51,27 +48,65 @@ export function rewriteServerInfo(text: string, rewrite: ServerInfoRewrite): Res
   return success(pieces.join(''));
 }
 
-function findRoots(tree: Node, keep: ReadonlySet<string>): Edit[] {
-  const edits: Edit[] = [];
-  const open: Node[] = [tree];
-  for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    if (node.type === 'object' && isKeptOverride(node, keep)) continue;
-    if (node.type === 'property') {
-      const [key, value] = node.children ?? [];
-      if (key?.value === ROOT_MEMBER && value?.type === 'string')
-        edits.push({ start: value.offset, end: value.offset + value.length });
-    }
-    open.push(...(node.children ?? []));
-  }
-  return edits;
+/** An object or array that is being read. */
+interface Frame {
+  /** The member of an object that is being read; for an array the member that holds it. */
+  member: string | null;
+  readonly isArray: boolean;
+  /** Whether it is an override group, and whether its root stays as it is. */
+  readonly isOverride: boolean;
+  isKept: boolean;
+  /** Number of edits before it. */
+  readonly editsBefore: number;
 }
 
-function isKeptOverride(node: Node, keep: ReadonlySet<string>): boolean {
-  const list = node.parent;
-  const member = list?.type === 'array' ? list.parent?.children?.[0]?.value : undefined;
-  if (member !== OVERRIDES_MEMBER) return false;
-  const names = (node.children ?? []).filter(({ children }) => children?.[0]?.value === 'Name');
-  return names.some(({ children }) => keep.has(String(children?.[1]?.value)));
+/** Finds the roots to replace, in the order of the text, without holding the document as a tree. */
+function findRoots(json: string, keep: ReadonlySet<string>): Result<readonly Edit[], string> {
+  const edits: Edit[] = [];
+  const open: Frame[] = [];
+  let errorAt: number | null = null;
+  const begin = (isArray: boolean): void => {
+    const outer = open.at(-1);
+    const member = outer?.member ?? null;
+    const isOverride = !isArray && outer?.isArray === true && member === OVERRIDES_MEMBER;
+    const held = isArray && outer?.isArray === false ? member : null;
+    open.push({ member: held, isArray, isOverride, isKept: false, editsBefore: edits.length });
+  };
+  const end = (): void => {
+    const closed = open.pop();
+    if (closed?.isKept === true) edits.length = closed.editsBefore;
+  };
+  visit(
+    json,
+    {
+      onObjectBegin: () => {
+        begin(false);
+      },
+      onArrayBegin: () => {
+        begin(true);
+      },
+      onObjectEnd: end,
+      onArrayEnd: end,
+      onObjectProperty: (name) => {
+        const frame = open.at(-1);
+        if (frame !== undefined) frame.member = name;
+      },
+      onLiteralValue: (value, offset, length) => {
+        const frame = open.at(-1);
+        if (frame === undefined || frame.isArray) return;
+        if (frame.member === ROOT_MEMBER && typeof value === 'string')
+          edits.push({ start: offset, end: offset + length });
+        if (frame.isOverride && frame.member === 'Name' && keep.has(String(value))) frame.isKept = true;
+      },
+      onError: (_, offset) => {
+        errorAt ??= offset;
+      },
+    },
+    { disallowComments: true, allowTrailingComma: false },
+  );
+  return errorAt === null
+    ? success(edits)
+    : failure(`the document is not JSON, from character ${String(errorAt)} on`);
 }
 
 /** Depth of brackets outside of strings; never less than the depth that a parser reaches. */

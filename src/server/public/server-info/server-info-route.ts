@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../contract/problems/service-error.ts';
+import { SERVER_INFO_NAME, type ServerInfoDocument } from '../../../domain/release/server-info-document.ts';
 import { jsonHeaders, NO_CACHE, type Answer } from '../../http/answer.ts';
 import { notDistributable, requireCurrent } from '../../http/not-distributable.ts';
 import type { ServerConfiguration } from '../../config/config.ts';
@@ -27,7 +28,7 @@ export function createServerInfoRoute({
   read,
   serverInfo,
 }: ServerInfoRouteOptions): () => Promise<Answer> {
-  const rewritten = new Map<string, Buffer>();
+  const rewritten = new Map<string, Promise<Buffer>>();
 
   const select = (): ServedRelease => {
     if (serverInfo.channel !== 'localized-if-available')
@@ -38,39 +39,48 @@ export function createServerInfoRoute({
       : requireCurrent(serving, 'official').release;
   };
 
-  const render = async (release: ServedRelease): Promise<Buffer> => {
-    const document = release.index.header.server_info;
-    if (document === undefined)
-      throw new ServiceError('no_server_info', `Release ${release.releaseId} has no server-info document.`);
-    const key = `${document.blake3} ${release.releaseId}`;
-    const known = rewritten.get(key);
-    if (known !== undefined) return known;
+  const rewrite = async (
+    { releaseId, channel }: ServedRelease,
+    document: ServerInfoDocument,
+  ): Promise<Buffer> => {
     const found = await read(document);
     if (!found.ok) {
       serving.reportDamage({
-        destination: '(server-info document)',
+        destination: SERVER_INFO_NAME,
         blake3: document.blake3,
         kind: found.error.kind,
         message: found.error.message,
       });
-      throw notDistributable(serving.verdict(release.channel));
+      throw notDistributable(serving.verdict(channel));
     }
     const text = rewriteServerInfo(found.value, {
-      root: urls.releaseRoot(release.releaseId),
+      root: urls.releaseRoot(releaseId),
       keepOverrides: serverInfo.keepOverrides,
     });
-    if (!text.ok) {
-      throw new ServiceError(
-        'internal_error',
-        'The server-info document of the release cannot be rewritten.',
-        { internal: `server-info ${document.blake3} of release ${release.releaseId}: ${text.error}` },
-      );
-    }
-    const bytes = Buffer.from(text.value);
+    if (text.ok) return Buffer.from(text.value);
+    throw new ServiceError('internal_error', 'The server-info document of the release cannot be rewritten.', {
+      internal: `server-info ${document.blake3} of release ${releaseId}: ${text.error}`,
+    });
+  };
+
+  /** Concurrent requests share one rewriting, so that at most a few documents are in memory. */
+  const render = async (release: ServedRelease): Promise<Buffer> => {
+    const { document, releaseId } = release;
+    if (document === null)
+      throw new ServiceError('no_server_info', `Release ${releaseId} has no server-info document.`);
+    const key = `${document.blake3} ${releaseId}`;
+    const known = rewritten.get(key);
+    if (known !== undefined) return await known;
+    const bytes = rewrite(release, document);
     const oldest = rewritten.keys().next();
     if (rewritten.size >= MAX_CACHED && oldest.done !== true) rewritten.delete(oldest.value);
     rewritten.set(key, bytes);
-    return bytes;
+    try {
+      return await bytes;
+    } catch (error) {
+      if (rewritten.get(key) === bytes) rewritten.delete(key);
+      throw error;
+    }
   };
 
   return async () => {

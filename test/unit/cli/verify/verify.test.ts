@@ -4,6 +4,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { runKeygen } from '../../../../src/cli/keygen/keygen.ts';
 import { runVerify } from '../../../../src/cli/verify/verify.ts';
 import type { VolumeReport } from '../../../../src/cli/verify/volume-report.ts';
+import type { AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
 import { loadSigningKeys } from '../../../../src/attestation/keys.ts';
 import { signStatement } from '../../../../src/attestation/sign.ts';
 import { systemClock } from '../../../../src/platform/process/clock.ts';
@@ -59,7 +60,10 @@ async function report(...args: string[]): Promise<VolumeReport> {
 }
 
 /** Publishes an attestation of the release, signed with a new key; returns the public key. */
-async function attest(storeId = writer.storeId): Promise<string> {
+async function attest(
+  storeId = writer.storeId,
+  serverInfo?: AttestedRelease['server_info'],
+): Promise<string> {
   const keys = join(directory, 'keys');
   const discard = { write: () => true };
   expect(await runKeygen(['--out', keys, '--force'], { stdout: discard, stderr: discard })).toBe(0);
@@ -82,6 +86,7 @@ async function attest(storeId = writer.storeId): Promise<string> {
         verified_at: 1_760_000_000,
         verification: 'full',
         result: 'PASSED',
+        server_info: serverInfo,
       },
       localized: null,
       retained: [],
@@ -175,6 +180,27 @@ describe('slipway verify', () => {
     const current = await attest();
     await writer.removeReleaseRecord('official', release.record.release_id);
     expect((await report('--keys', current)).attestation.problems).toHaveLength(1);
+  });
+
+  it('checks the server-info document that the attestation names, also without keys', async () => {
+    const document = Buffer.alloc(3 * 1024 * 1024, 'x');
+    const { blake3, size } = await commitBytes(writer, pool, document);
+    await attest(writer.storeId, { blake3, size });
+    for (const mode of [[], ['--quick']]) {
+      const found = await report(...mode);
+      expect(found).toMatchObject({ sound: true, attestation: { status: 'not_checked' } });
+      // The document of the manifest is no longer the one of the release.
+      expect(found.objects).toMatchObject({ referenced: 10, orphans: 1 });
+    }
+    const path = objectPath(root, blake3);
+    await chmod(path, 0o644);
+    await writeFile(path, Buffer.alloc(size, 'y'));
+    expect((await report()).releases[0]?.problems).toEqual(['its server-info document: digest_mismatch']);
+    await rm(path);
+    for (const mode of [[], ['--quick']]) {
+      expect((await verify(...mode)).code).toBe(1);
+      expect((await report(...mode)).releases[0]?.problems[0]).toMatch(/server-info document.*missing/);
+    }
   });
 
   it('checks one release on request, and reports when it does not exist', async () => {

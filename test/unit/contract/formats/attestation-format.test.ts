@@ -89,6 +89,39 @@ describe('a statement', () => {
   });
 });
 
+describe('the server-info document of a release', () => {
+  const withDocument = (value: unknown): string => {
+    const payload = JSON.parse(renderStatement(sampleStatement(), SAMPLE_MANIFEST_SHA256).toString()) as {
+      predicate: { official: Record<string, unknown> };
+    };
+    payload.predicate.official['server_info'] = value;
+    return JSON.stringify(payload);
+  };
+
+  it('is absent in statements of earlier versions, and may be null', () => {
+    const before = parseStatement(renderStatement(sampleStatement(), SAMPLE_MANIFEST_SHA256));
+    expect(before.ok && before.value.official?.server_info).toBeUndefined();
+    const none = parseStatement(Buffer.from(withDocument(null)));
+    expect(none.ok && none.value.official?.server_info).toBeNull();
+  });
+
+  it.each([
+    [0, true],
+    [4 * 1024 * 1024, true],
+    [4 * 1024 * 1024 + 1, false],
+    [-1, false],
+  ])('may have %i bytes: %s', (size, allowed) => {
+    const document = { blake3: 'd'.repeat(64), size };
+    const parsed = parseStatement(Buffer.from(withDocument(document)));
+    expect(parsed.ok).toBe(allowed);
+    if (parsed.ok) expect(parsed.value.official?.server_info).toEqual(document);
+  });
+
+  it.each([[{ blake3: 'D'.repeat(64), size: 1 }], [{ size: 1 }], ['text']])('is not %j', (document) => {
+    expect(parseStatement(Buffer.from(withDocument(document))).ok).toBe(false);
+  });
+});
+
 describe('renderStatement', () => {
   const [retained] = sampleStatement().retained;
 

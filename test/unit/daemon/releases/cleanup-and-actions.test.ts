@@ -8,7 +8,9 @@ import { createWorld, DAY, type World } from './release-world.ts';
 
 /** A world with releases 1.0 to `count`.0, a day apart. */
 async function withReleases(count: number): Promise<World> {
-  const world = await createWorld();
+  const world = await createWorld({
+    retention: { retained: 2, maxAgeSeconds: 0, keep: 2, graceSeconds: 86_400 },
+  });
   for (let number = 1; number <= count; number += 1) {
     world.upstream.releaseId = `${number}.0`;
     world.upstream.files = new Map([
@@ -43,6 +45,23 @@ describe('release-cleanup', () => {
     expect(await readdir(join(world.root, 'releases/official'))).toEqual(['3.0.json', '4.0.json']);
     expect(await readdir(join(world.root, 'manifests'))).toHaveLength(2);
     expect((await world.act('verify', { force: true })).result).toMatchObject({ damaged: 0 });
+  });
+
+  test('a busy day: every release of the last week is kept beside the counted ones', async () => {
+    const world = await createWorld();
+    for (const releaseId of ['1.0', '1.0_2', '1.0_3', '2.0', '2.0_2']) {
+      world.upstream.releaseId = releaseId;
+      world.upstream.files.set('own', `only in ${releaseId}`);
+      expect((await world.act('sync')).status).toBe('succeeded');
+      await world.clock.advance(3_600_000);
+    }
+    expect(world.attested().retained.map((release) => release.release_id)).toEqual([
+      '2.0',
+      '1.0_3',
+      '1.0_2',
+      '1.0',
+    ]);
+    expect((await world.act('release-cleanup', { count: 1n })).result).toMatchObject({ deleted: [] });
   });
 
   test('keeps quarantined objects for a while, unless forced', async () => {

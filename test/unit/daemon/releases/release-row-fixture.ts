@@ -22,6 +22,8 @@ export function releaseRow(releaseId: string, change: Partial<ReleaseRow> = {}):
     app_version: null,
     server_info_blake3: null,
     server_info_size: null,
+    manifest_server_info_blake3: null,
+    manifest_server_info_size: null,
     created_at: 1000,
     published_at: 1000,
     superseded_at: null,

@@ -3,7 +3,9 @@ import { askReport } from '../../../support/reports.ts';
 import { createWorld, DAY } from './release-world.ts';
 
 test('day by day: synced, damaged, repaired, replaced, retained, expired, cleaned up', async () => {
-  const world = await createWorld();
+  const world = await createWorld({
+    retention: { retained: 0, maxAgeSeconds: 7 * 86_400, keep: 2, graceSeconds: 86_400 },
+  });
   const { clock, upstream } = world;
   const large = Buffer.alloc(2_500_000, 7);
   expect(world.attested()).toMatchObject({ version: 1, official: null, localized: null, retained: [] });

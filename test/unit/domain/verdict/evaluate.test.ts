@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { AttestationStatement, ReleaseFailure } from '../../../../src/domain/verdict/attestation.ts';
+import type {
+  AttestationStatement,
+  AttestedRelease,
+  ReleaseFailure,
+} from '../../../../src/domain/verdict/attestation.ts';
+import { SERVER_INFO_NAME } from '../../../../src/domain/release/server-info-document.ts';
+import { reduce } from '../../../../src/domain/verdict/reduce.ts';
 import { CHANNELS, type Channel } from '../../../../src/domain/release/channel.ts';
 import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
 import { evaluate } from '../../../../src/domain/verdict/evaluate.ts';
@@ -433,5 +439,68 @@ describe('a retained release', () => {
       reason: 'ReleaseNotAuthorized',
       message: 'release o0 is no longer authorized',
     });
+  });
+});
+
+describe('the server-info document beside the manifest', () => {
+  const blake3 = (letter: string): Blake3Hex => letter.repeat(64) as Blake3Hex;
+  const attesting = (evidence: Evidence, server_info: AttestedRelease['server_info']): Evidence =>
+    withStatement(({ official }) => ({ official: official === null ? null : { ...official, server_info } }))(
+      evidence,
+    );
+  const damaged = (evidence: Evidence, letter: string, kind: 'missing' | 'damaged'): Evidence => {
+    const report = { blake3: blake3(letter), kind, destination: SERVER_INFO_NAME, message: 'bad' };
+    return reduce(evidence, {
+      type: 'damage-found',
+      found: [{ report, holders: new Map() }],
+      at: NOW,
+    });
+  };
+
+  test.each([
+    ['damaged', 'EntryDamaged'],
+    ['missing', 'EntryMissing'],
+  ] as const)('withdraws its release while it is %s', (kind, reason) => {
+    const evidence = damaged(attesting(goodEvidence(), { blake3: blake3('d'), size: 5 }), 'd', kind);
+    const verdict = evaluate(evidence, OFFICIAL, NOW);
+    expect(verdict).toMatchObject({ distributable: false, reason });
+    expect(verdict.message).toContain(`1 entry: ${SERVER_INFO_NAME}`);
+    const mended = reduce(evidence, { type: 'damage-mended', digests: [blake3('d')], at: NOW });
+    expect(evaluate(mended, OFFICIAL, NOW).distributable).toBe(true);
+  });
+
+  test('no longer counts when an attestation names another one, and its damage is forgotten', () => {
+    const evidence = damaged(attesting(goodEvidence(), { blake3: blake3('d'), size: 5 }), 'd', 'damaged');
+    const { newest } = evidence;
+    if (newest === null) throw new Error('no attestation');
+    const { official } = newest.statement;
+    if (official === null) throw new Error('no release');
+    const after = reduce(evidence, {
+      type: 'envelope-offered',
+      envelope: new Uint8Array(),
+      verified: {
+        ok: true,
+        value: {
+          ...newest,
+          payloadSha256: 'next',
+          statement: {
+            ...newest.statement,
+            version: newest.statement.version + 1,
+            official: { ...official, server_info: { blake3: blake3('e'), size: 6 } },
+          },
+        },
+      },
+      at: NOW,
+    });
+    expect(evaluate(after, OFFICIAL, NOW).distributable).toBe(true);
+    expect(after.damage.size).toBe(0);
+  });
+
+  test('is the one of the manifest when the attestation is of an earlier version', () => {
+    const older = withSnapshot((manifest) => ({ ...manifest, document: { blake3: blake3('d'), size: 5 } }));
+    const evidence = older(goodEvidence(), 'official');
+    expect(evaluate(damaged(evidence, 'd', 'damaged'), OFFICIAL, NOW).reason).toBe('EntryDamaged');
+    const attested = attesting(evidence, null);
+    expect(evaluate(damaged(attested, 'd', 'damaged'), OFFICIAL, NOW).distributable).toBe(true);
   });
 });

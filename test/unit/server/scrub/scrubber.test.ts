@@ -289,3 +289,20 @@ describe('the pace', () => {
     expect(bench.hashed).toHaveLength(1);
   });
 });
+
+test('a server-info document of several blocks is read as a whole, and its damage is found', async () => {
+  const bench = await startBench({ files: [patternBytes(100, 1)] });
+  const bytes = patternBytes(2 * MIB + 77, 9);
+  const { blake3, size } = await storeObject(bench.root, 'document', bytes);
+  const [release] = [...bench.serving.state().byReleaseId.values()];
+  bench.serving.serve([{ ...release!, document: { blake3, size } }]);
+  bench.scrubber.start();
+  await bench.passes(1);
+  expect(bench.hashed).toContain(blake3);
+  expect(bench.serving.reports).toEqual([]);
+  await rot(objectPath(bench.root, blake3), MIB + 5);
+  await bench.passes(2);
+  expect(bench.serving.reports).toMatchObject([
+    { blake3, kind: 'damaged', destination: '(server-info document)' },
+  ]);
+});

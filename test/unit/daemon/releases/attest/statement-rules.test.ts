@@ -8,7 +8,7 @@ import type { ReleaseSituation } from '../../../../../src/daemon/releases/record
 import { planSwitch } from '../../../../../src/daemon/releases/records/switch-rules.ts';
 import { pointers, releaseRow } from '../release-row-fixture.ts';
 
-const LIMITS = { retention: { count: 3, maxAgeSeconds: 100 }, maxVerifyAgeSeconds: 500 };
+const LIMITS = { retention: { count: 0, maxAgeSeconds: 100 }, maxVerifyAgeSeconds: 500 };
 const FAILURE = { reason: 'EntryDamaged', entry_count: 1, examples: ['a.zip'] } as const;
 
 function content(situation: ReleaseSituation, now = 1000): Extract<StatementPlan, { ok: true }>['content'] {

@@ -2,33 +2,62 @@ import { describe, expect, test } from 'vitest';
 import type { ReleaseId } from '../../../../../src/domain/release/release-id.ts';
 import {
   planCleanup,
+  RETAINED_MAX_OF_CHANNEL,
   selectRetained,
   type CleanupRequest,
+  type RetentionLimits,
 } from '../../../../../src/daemon/releases/records/retention-rules.ts';
 import { pointers, releaseRow } from '../release-row-fixture.ts';
 
 const LIMITS = { count: 2, maxAgeSeconds: 100 };
+const DAY = 86_400;
 
 describe('selectRetained', () => {
-  test('keeps the latest superseded releases, within count and age', () => {
-    const releases = [
-      releaseRow('5', { state: 'current' }),
-      releaseRow('4', { superseded_at: 1000 }),
-      releaseRow('3', { superseded_at: 990 }),
-      releaseRow('2', { superseded_at: 980 }),
-      releaseRow('1', { superseded_at: 900 }),
-    ];
-    const retained = selectRetained({ releases, pointers: pointers('5') }, LIMITS, 1000);
-    expect(retained.map(({ release, until }) => [release.release_id, until])).toEqual([
-      ['4', 1100],
-      ['3', 1090],
+  const selected = (
+    limits: RetentionLimits,
+    supersededAt: readonly number[],
+    now: number,
+  ): readonly [string, number][] => {
+    const earlier = supersededAt.map((at) => releaseRow(`r-${at}`, { superseded_at: at }));
+    const releases = [releaseRow('now', { state: 'current' }), ...earlier];
+    return selectRetained({ releases, pointers: pointers('now') }, limits, now).map(({ release, until }) => [
+      release.release_id,
+      until,
+    ]);
+  };
+
+  test('keeps the latest superseded releases, however old they are', () => {
+    expect(selected(LIMITS, [900, 880, 890, 700], 1_000_000)).toEqual([
+      ['r-900', 1_000_000 + DAY],
+      ['r-890', 1_000_000 + DAY],
+    ]);
+  });
+
+  test('keeps every release of the last hours beside them, so that early clients of a busy day can finish', () => {
+    expect(selected(LIMITS, [1000, 990, 980, 970, 899], 999).map(([id]) => id)).toEqual([
+      'r-1000',
+      'r-990',
+      'r-980',
+      'r-970',
     ]);
   });
 
   test('ends at the age, to the second', () => {
-    const releases = [releaseRow('2', { state: 'current' }), releaseRow('1', { superseded_at: 1000 })];
-    expect(selectRetained({ releases, pointers: pointers('2') }, LIMITS, 1099)).toHaveLength(1);
-    expect(selectRetained({ releases, pointers: pointers('2') }, LIMITS, 1100)).toHaveLength(0);
+    const byTime = { count: 0, maxAgeSeconds: 100 };
+    expect(selected(byTime, [1000], 1099)).toEqual([['r-1000', 1100]]);
+    expect(selected(byTime, [1000], 1100)).toEqual([]);
+  });
+
+  test('promises a counted release beyond the end of every attestation, also in the last second of its time', () => {
+    expect(selected(LIMITS, [1000], 1099)).toEqual([['r-1000', 1099 + DAY]]);
+  });
+
+  test('keeps no more than fit into a statement', () => {
+    const busy = Array.from({ length: 40 }, (_, order) => 1000 + order);
+    const kept = selected({ count: 2, maxAgeSeconds: 1000 }, busy, 1050);
+    expect(kept).toHaveLength(RETAINED_MAX_OF_CHANNEL);
+    expect(kept[0]?.[0]).toBe('r-1039');
+    expect(kept.at(-1)?.[0]).toBe('r-1024');
   });
 
   test.each([

@@ -249,10 +249,10 @@ test('destinations that differ only in case are synced, with a warning', async (
   expect(warnings).toEqual([expect.objectContaining({ fields: { destinations: 'A.txt, a.txt' } })]);
 });
 
-test('the server-info document and the app version travel in the manifest', async () => {
+test('the app version travels in the manifest, the server-info document beside it', async () => {
   const world = await synced();
   const row = world.releases.repository.current('official');
-  expect(row).toMatchObject({ app_version: '1.0.0', server_info_size: 23 });
-  world.upstream.serverInfo = Buffer.from('{"ConnectionGroups":[1]}');
+  expect(row).toMatchObject({ app_version: '1.0.0', server_info_size: 23, manifest_server_info_size: null });
+  world.upstream.appVersion = '1.0.1';
   expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0-2' });
 });

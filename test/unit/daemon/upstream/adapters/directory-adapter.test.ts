@@ -70,9 +70,24 @@ describe('directory upstream', () => {
     await put(root, 'd', 'new');
     seen.add(await idOf());
     await rm(join(root, 'd'));
-    await put(root, 'server-info.json', '{}');
+    await put(root, 'c', 'one');
     seen.add(await idOf());
     expect(seen.size).toBe(5);
+  });
+
+  test('another server-info document is another catalog of the same release', async () => {
+    const root = await temporaryDirectory();
+    await put(root, 'a', 'one');
+    const before = await readAll(directoryAdapter(root));
+    const seen = new Set([before.catalog.fingerprint()]);
+    for (const document of ['{}', '{"a":1}']) {
+      await put(root, 'server-info.json', document);
+      const { catalog } = await readAll(directoryAdapter(root));
+      expect(catalog.releaseId).toBe(before.catalog.releaseId);
+      expect(catalog.etag).not.toBe(before.catalog.etag);
+      seen.add(catalog.fingerprint());
+    }
+    expect(seen.size).toBe(3);
   });
 
   test('uses the configured release id, and another name for the server-info document', async () => {

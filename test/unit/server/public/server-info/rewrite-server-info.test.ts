@@ -58,6 +58,12 @@ describe('rewriteServerInfo', () => {
     expect(rewrite(text)).toBe(text);
   });
 
+  it('reads a document of the largest size, whatever it holds', () => {
+    const numbers = Array.from({ length: 2_000_000 }, () => '0').join(',');
+    const text = `{"Numbers":[${numbers}],"AddressablesCatalogUrlRoot":"https://a.example/r1"}`;
+    expect(rewrite(text) === text.replace('https://a.example/r1', ROOT)).toBe(true);
+  });
+
   it.each(['', '{', '{"a":1,}', '// c\n{}', '{} {}', `${'['.repeat(70)}${']'.repeat(70)}`])(
     'refuses text that is not a JSON document: %j',
     (text) => {
