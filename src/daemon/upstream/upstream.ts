@@ -93,6 +93,7 @@ export type UpstreamErrorCode =
   | 'upstream_throttled'
   | 'upstream_truncated'
   | 'upstream_not_found'
+  | 'upstream_closed'
   | 'catalog_invalid'
   | 'catalog_too_large'
   | 'catalog_empty'

@@ -5,16 +5,19 @@ import { readJsonCatalog } from './json-catalog.ts';
 export const bundleDownloadInfoReader: CatalogReader = {
   name: 'bundle-download-info',
   catalogPaths: ({ platforms }) =>
-    platforms.map((platform) => ({ paths: [`${platform}/bundleDownloadInfo.json`] })),
+    platforms.map((platform) => ({
+      paths: [`${platform}/bundleDownloadInfo.json`],
+      beside: [
+        `${platform}/catalog_${platform}.json`,
+        `${platform}/catalog_${platform}.zip`,
+        `${platform}/catalog_${platform}.hash`,
+      ],
+    })),
   read: (document) =>
     readJsonCatalog(document, {
       containers: ['BundleFiles'],
       fields: { path: 'Name', size: 'Size', crc: 'Crc' },
-      folder: folderOf(document.path),
+      folder: document.path.slice(0, document.path.lastIndexOf('/') + 1),
       bare: false,
     }),
 };
-
-function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/') + 1);
-}
