@@ -94,6 +94,7 @@ export type UpstreamErrorCode =
   | 'upstream_truncated'
   | 'upstream_not_found'
   | 'upstream_closed'
+  | 'upstream_address_refused'
   | 'catalog_invalid'
   | 'catalog_too_large'
   | 'catalog_empty'
