@@ -16,7 +16,7 @@ interface ReadyBody {
   readonly release_id?: string | null;
 }
 
-/** What is known while nothing is served yet. */
+/** The events before the first release is served. */
 export interface FirstReleaseEvents {
   /** Called a few times a second while a sync runs. */
   onProgress(progress: Progress): void;

@@ -25,8 +25,8 @@ export interface GuardedConnectorOptions {
 }
 
 /**
- * Creates a connector that refuses private addresses of every origin but the configured one. It looks at the address
- * that the connection is made to, after the name was resolved, so that neither a redirect nor a name that resolves to
+ * Creates a connector that refuses private addresses of all origins except the configured one. It checks the address
+ * of the connection itself, after the name was resolved, so that neither a redirect nor a name that resolves to
  * another address the second time (DNS rebinding) leads into the operator's network.
  *
  * The connector fails with UpstreamError `upstream_address_refused`.
