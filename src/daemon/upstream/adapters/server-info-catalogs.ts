@@ -48,6 +48,8 @@ export async function locateCatalogs(search: CatalogSearch, signal: AbortSignal)
       const { found, forbidden } = await locateChoice(search, choice, signal);
       answers.push(forbidden);
       if (found !== null) {
+        // Two readers may know the same catalog.
+        if (catalogs.some(({ path }) => path === found.path)) continue;
         catalogs.push({ ...found, reader });
         companions.push(...(await locateCompanions(search, choice, found.path, signal)));
       } else if (search.required.includes(reader)) {

@@ -1,18 +1,10 @@
-import type { CatalogReader } from './catalog-reader.ts';
+import type { CatalogChoice, CatalogReader } from './catalog-reader.ts';
 import { readJsonCatalog } from './json-catalog.ts';
 
 /** Reads `<Platform>/bundleDownloadInfo.json`: one file per asset bundle, the layout before packs. */
 export const bundleDownloadInfoReader: CatalogReader = {
   name: 'bundle-download-info',
-  catalogPaths: ({ platforms }) =>
-    platforms.map((platform) => ({
-      paths: [`${platform}/bundleDownloadInfo.json`],
-      beside: [
-        `${platform}/catalog_${platform}.json`,
-        `${platform}/catalog_${platform}.zip`,
-        `${platform}/catalog_${platform}.hash`,
-      ],
-    })),
+  catalogPaths: ({ platforms }) => platforms.map(bundleDownloadInfoChoice),
   read: (document) =>
     readJsonCatalog(document, {
       containers: ['BundleFiles'],
@@ -21,3 +13,11 @@ export const bundleDownloadInfoReader: CatalogReader = {
       bare: false,
     }),
 };
+
+/** The catalog of single bundles of a platform, and the files beside it. */
+export function bundleDownloadInfoChoice(platform: string): Required<CatalogChoice> {
+  return {
+    paths: [`${platform}/bundleDownloadInfo.json`],
+    beside: ['json', 'zip', 'hash'].map((ending) => `${platform}/catalog_${platform}.${ending}`),
+  };
+}

@@ -282,6 +282,24 @@ describe('server-info upstream with catalogs in MemoryPack', () => {
     expect(read.entries.map((entry) => entry.destination)).toContain('iOS_PatchPack/x.zip');
   });
 
+  test('reads a root from before packs without further settings, and each catalog once', async () => {
+    const { server, files } = await serveGameRoot((files) => {
+      for (const path of files.keys()) if (path.includes('_PatchPack/')) files.delete(path);
+      files.set(
+        'iOS/bundleDownloadInfo.json',
+        Buffer.from('{"BundleFiles":[{"Name":"x","Size":1,"Crc":2}]}'),
+      );
+      files.set('iOS/bundleDownloadInfo.hash', Buffer.from('1'));
+      files.set('iOS/catalog_iOS.json', Buffer.from('{}'));
+      for (const path of files.keys()) if (path.startsWith('MediaResources-Windows/')) files.delete(path);
+    });
+    const expected = [...files.keys(), 'iOS/x'].sort();
+    for (const more of [{}, { optionalCatalogs: ['bundle-download-info'] }]) {
+      const { entries } = await readAll(adapterFor(section(server, { platforms: ['iOS'], ...more })));
+      expect(entries.map((entry) => entry.destination).sort()).toEqual(expected);
+    }
+  });
+
   test('refuses a damaged catalog and names the byte', async () => {
     const path = 'Windows_PatchPack/BundlePackingInfo.bytes';
     const { server } = await serveGameRoot((files) => files.set(path, files.get(path)!.subarray(0, 60)));

@@ -237,6 +237,15 @@ describe('a damaged catalog in MemoryPack', () => {
     );
   });
 
+  test('is refused if it is larger than 64 MiB', async () => {
+    async function* large(): AsyncGenerator<Uint8Array> {
+      for (let mebibyte = 0; mebibyte < 65; mebibyte += 1) yield Buffer.alloc(1024 * 1024);
+    }
+    const { reader, path } = READERS.media;
+    const error = await upstreamErrorOf(collect(reader.read({ path, label: path, chunks: large() })));
+    expect(error.code).toBe('catalog_too_large');
+  });
+
   test('is read in bounded time when its records seem to have more members', async () => {
     const records = Array.from({ length: 20_000 }, (_, index) => ({
       name: `f${index}`,
