@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeCheckout, type Checkout } from '../support/checkout.ts';
+import { generateGameRoot } from '../support/game-catalogs.ts';
+import { serverInfoDocument } from '../support/generate-release.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { startUpstreamServer } from '../support/upstream-server.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
@@ -25,8 +28,12 @@ interface DevRun {
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-async function startDev({ directory, env }: Checkout, data: string): Promise<DevRun> {
-  const child = spawn(join(directory, 'bin/slipway'), ['dev', '--port', '0', '--data', data], {
+interface DevProcess extends Omit<DevRun, 'summary'> {
+  readonly exitCode: () => number | null;
+}
+
+function spawnDev({ directory, env }: Checkout, data: string, args: readonly string[] = []): DevProcess {
+  const child = spawn(join(directory, 'bin/slipway'), ['dev', '--port', '0', '--data', data, ...args], {
     cwd: directory,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -43,9 +50,17 @@ async function startDev({ directory, env }: Checkout, data: string): Promise<Dev
   onTestFinished(async () => {
     await stop('SIGTERM');
   });
-  await until(() => output.includes('Press Ctrl-C to stop') || child.exitCode !== null, 90_000);
+  return { output: () => output, stop, exitCode: () => child.exitCode };
+}
+
+async function startDev(checkout: Checkout, data: string): Promise<DevRun> {
+  return await untilServed(spawnDev(checkout, data), data);
+}
+
+async function untilServed(dev: DevProcess, data: string): Promise<DevRun> {
+  await until(() => dev.output().includes('Press Ctrl-C to stop') || dev.exitCode() !== null, 90_000);
   const summary = JSON.parse(await readFile(join(data, 'dev.json'), 'utf8')) as DevSummary;
-  return { summary, output: () => output, stop };
+  return { ...dev, summary };
 }
 
 /** Runs every command line of the output, as a user pastes it. Each must succeed and print something. */
@@ -91,6 +106,39 @@ describe('slipway dev', () => {
     const second = await startDev(checkout, data);
     expect(second.summary.release_id).toBe(first.summary.release_id);
     expect(await second.stop('SIGTERM')).toBe(0);
+  });
+
+  it('stays up, unready, while upstream is closed, says why, and serves once a sync succeeds', async () => {
+    const root = generateGameRoot('dev', ['Android', 'iOS']);
+    const upstream = await startUpstreamServer({
+      files: new Map([...root.files].map(([path, bytes]) => [`r90_dev/${path}`, bytes] as const)),
+    });
+    onTestFinished(async () => await upstream.close());
+    upstream.files.set('info.json', Buffer.from(serverInfoDocument(`${upstream.url}/r90_dev`)));
+    upstream.closed.add('r90_dev/');
+    const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
+    const data = join(await temporaryDirectory(), 'data');
+    const dev = spawnDev(checkout, data, ['--upstream', `${upstream.url}/info.json`]);
+    await until(() => dev.output().includes('To sync now:') || dev.exitCode() !== null, 90_000);
+    expect(dev.output()).toContain('The sync failed: upstream_closed: the catalog root');
+    expect(dev.exitCode()).toBeNull();
+    const [, url = ''] = /stays up at (\S+)\. /.exec(dev.output()) ?? [];
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    upstream.closed.clear();
+    const [, line = ''] = /To sync now:\n {2}(.*)\n/.exec(dev.output()) ?? [];
+    await run('sh', ['-c', line], { cwd: checkout.directory, env: checkout.env });
+    const { summary } = await untilServed(dev, data);
+    expect(summary.release_id).toBe('r90_dev');
+    expect(await dev.stop('SIGTERM')).toBe(0);
+  });
+
+  it('ends with SIGTERM while upstream cannot be reached', async () => {
+    const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
+    const data = join(await temporaryDirectory(), 'data');
+    const dev = spawnDev(checkout, data, ['--upstream', 'http://127.0.0.1:1/info.json']);
+    await until(() => dev.output().includes('upstream_unreachable') || dev.exitCode() !== null, 90_000);
+    expect(dev.exitCode()).toBeNull();
+    expect(await dev.stop('SIGTERM')).toBe(0);
   });
 
   it('does not leave its processes behind when it is killed', async () => {

@@ -20,6 +20,8 @@ export interface UpstreamServer {
   readonly requests: readonly RecordedRequest[];
   /** The files served now. A change takes effect immediately. */
   readonly files: Map<string, Buffer>;
+  /** Beginnings of paths that answer 403. */
+  readonly closed: Set<string>;
   /** Queues faults for a path, behind those it already has. */
   addFaults(path: string, ...faults: readonly UpstreamFault[]): void;
   /** Requests of a path, optionally of one method. */
@@ -46,6 +48,7 @@ export function entityTagOf(bytes: Uint8Array): string {
 export async function startUpstreamServer(options: UpstreamServerOptions = {}): Promise<UpstreamServer> {
   const files = new Map(options.files);
   const faults = new Map(Object.entries(options.faults ?? {}).map(([path, list]) => [path, [...list]]));
+  const closed = new Set<string>();
   const requests: RecordedRequest[] = [];
   const server = createServer((request, response) => {
     const path = decodeURIComponent((request.url ?? '/').replace(/\?.*$/, '').slice(1));
@@ -65,6 +68,8 @@ export async function startUpstreamServer(options: UpstreamServerOptions = {}): 
       response.writeHead(fault.status, { 'content-length': 0, ...retryAfter }).end();
     } else if (fault?.kind === 'redirect') {
       response.writeHead(fault.status ?? 302, { location: fault.location, 'content-length': 0 }).end();
+    } else if ([...closed].some((beginning) => path.startsWith(beginning))) {
+      response.writeHead(403, { 'content-length': 0 }).end();
     } else if (bytes === undefined) {
       response.writeHead(404, { 'content-length': 0 }).end();
     } else {
@@ -77,6 +82,7 @@ export async function startUpstreamServer(options: UpstreamServerOptions = {}): 
     url: `http://127.0.0.1:${port}`,
     requests,
     files,
+    closed,
     addFaults(path, ...added) {
       faults.set(path, [...(faults.get(path) ?? []), ...added]);
     },

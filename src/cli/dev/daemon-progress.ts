@@ -16,7 +16,16 @@ interface ReadyBody {
   readonly release_id?: string | null;
 }
 
+/** The events before the first release is served. */
+export interface FirstReleaseEvents {
+  /** Called a few times a second while a sync runs. */
+  onProgress(progress: Progress): void;
+  /** Called once for every sync that failed, with its code and reason. */
+  onFailure(failure: string): void;
+}
+
 interface TaskItem {
+  readonly task_id: string;
   readonly kind: string;
   readonly status: string;
   readonly failure_code?: string | null;
@@ -25,23 +34,23 @@ interface TaskItem {
 }
 
 /**
- * Waits until the server is ready, and reports the progress of the daemon's sync until then.
+ * Waits until the server is ready, however many syncs fail before, and reports what the daemon's sync does until then.
  *
- * @param onProgress called a few times a second while a sync runs
- * @throws Error when the sync failed and nothing is served; the message has the task's failure
+ * @throws the signal's reason
  */
 export async function waitForFirstRelease(
-  urls: { readonly server: string; readonly daemon: string },
+  server: { readonly url: string; readonly adminToken: string },
   dependencies: { readonly clock: Clock; readonly signal: AbortSignal },
-  onProgress: (progress: Progress) => void,
+  events: FirstReleaseEvents,
 ): Promise<FirstRelease> {
   const { clock, signal } = dependencies;
   const client = createHttpClient({ connections: 1, keepAlive: false });
   /** @returns `null` while the service is not up or busy */
-  const getJson = async <T>(url: string): Promise<T | null> => {
+  const getJson = async <T>(path: string): Promise<T | null> => {
     try {
       const answer = await client.send({
-        url,
+        url: `${server.url}${path}`,
+        token: server.adminToken,
         timeoutMs: ANSWER_TIMEOUT_MS,
         maxBytes: ANSWER_MAX_BYTES,
         signal,
@@ -52,18 +61,19 @@ export async function waitForFirstRelease(
       throw error;
     }
   };
+  let reported: string | null = null;
   for (;;) {
-    const ready = await getJson<ReadyBody>(`${urls.server}/readyz`);
+    const ready = await getJson<ReadyBody>('/readyz');
     if (ready?.distributable === true && typeof ready.release_id === 'string')
       return { releaseId: ready.release_id };
-    const tasks = await getJson<{ items?: TaskItem[] }>(`${urls.daemon}/v1/reports/task.list`);
+    const tasks = await getJson<{ items?: TaskItem[] }>('/admin/tasks');
     const sync = tasks?.items?.find((task) => task.kind === 'sync');
     if (sync?.status === 'failed') {
-      throw new Error(
-        `the sync failed: ${sync.failure_code ?? ''}: ${sync.failure_reason ?? 'see the daemon log'}`,
-      );
-    }
-    if (sync?.progress !== null && sync?.progress !== undefined) onProgress(sync.progress);
+      if (sync.task_id !== reported) {
+        events.onFailure(`${sync.failure_code ?? 'failed'}: ${sync.failure_reason ?? 'see the daemon log'}`);
+      }
+      reported = sync.task_id;
+    } else if (sync?.progress !== null && sync?.progress !== undefined) events.onProgress(sync.progress);
     await clock.sleep(POLL_MS, signal);
   }
 }

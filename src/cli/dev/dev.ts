@@ -1,4 +1,4 @@
-import { mkdir, stat, writeFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Clock } from '../../platform/process/clock.ts';
@@ -15,7 +15,7 @@ import {
 import type { DevLayout } from './dev-files.ts';
 import { DEV_USAGE, parseDevOptions, type DevOptions } from './dev-options.ts';
 import { findFreePorts } from './free-port.ts';
-import { renderWelcome } from './welcome.ts';
+import { renderFailedSync, renderWelcome } from './welcome.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { renderReadableLine } from '../output/readable-log.ts';
 import { messageOf } from '../../platform/errors.ts';
@@ -36,7 +36,8 @@ export interface DevIo {
 
 /**
  * Runs the whole system on one machine: creates missing files (demo upstream, keys, tokens, configuration), starts the
- * daemon and the server as separate processes, and prints their addresses when the first release is served.
+ * daemon and the server as separate processes, and prints their addresses when the first release is served. A sync that
+ * fails does not end it: it prints the reason and waits for the next one.
  *
  * @param args the command line after `dev`
  * @returns the exit code: 0 after Ctrl-C, 1 when a part ended by itself, 2 for wrong arguments
@@ -104,8 +105,17 @@ async function serve(options: DevOptions, io: DevIo, children: Child[]): Promise
       throw new Error(`the ${end.child.name} exited unexpectedly (${end.signal ?? `exit code ${end.code}`})`);
     },
   );
+  const addresses = {
+    serverUrl,
+    tokenFile: layout.adminToken,
+    programDirectory: io.programDirectory,
+  };
+  const adminToken = (await readFile(layout.adminToken, 'utf8')).trim();
   const { releaseId } = await Promise.race([
-    waitForFirstRelease({ server: serverUrl, daemon: daemonUrl }, io, progressWriter(io)),
+    waitForFirstRelease({ url: serverUrl, adminToken }, io, {
+      onProgress: progressWriter(io),
+      onFailure: (failure) => io.stdout.write(renderFailedSync(failure, addresses)),
+    }),
     ended,
   ]);
   await writeFile(
@@ -125,13 +135,11 @@ async function serve(options: DevOptions, io: DevIo, children: Child[]): Promise
   );
   io.stdout.write(
     await renderWelcome({
-      serverUrl,
+      ...addresses,
       releaseId,
       cdnHost: CDN_HOST,
-      tokenFile: layout.adminToken,
       snapshotRoot: layout.snapshot,
       publicKeyFile: join(layout.keys, 'signing.pub'),
-      programDirectory: io.programDirectory,
     }),
   );
   await Promise.race([ended, aborted(io.signal)]);

@@ -33,7 +33,7 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
   const page = parseJsonAnswer(answer) as { items?: Array<{ destination: string }> };
   const path = (page.items?.[0]?.destination ?? '').split('/').map(encodeURIComponent).join('/');
   const slipway = shellWord(shortPath(join(options.programDirectory, 'bin/slipway')));
-  const ctl = `${slipway} ctl --url ${serverUrl} --token-file ${shellWord(shortPath(tokenFile))}`;
+  const ctl = ctlCommand(options);
   const lines = [
     `curl -s '${serverUrl}/readyz?verbose'`,
     `curl -s '${serverUrl}/v1/distribution?limit=2'`,
@@ -53,6 +53,34 @@ ${lines.map((line) => `  ${line}`).join('\n')}
 
 Press Ctrl-C to stop.
 `;
+}
+
+/**
+ * Tells the user why nothing is served yet, with a command line that syncs now.
+ *
+ * @param failure code and reason of the sync that failed
+ */
+export function renderFailedSync(
+  failure: string,
+  options: Pick<WelcomeOptions, 'serverUrl' | 'tokenFile' | 'programDirectory'>,
+): string {
+  return `
+The sync failed: ${failure}
+
+Nothing is served yet; the daemon tries again. Slipway stays up at ${options.serverUrl}. To sync now:
+  ${ctlCommand(options)} run sync --wait
+
+`;
+}
+
+/** The words of a shell that call `slipway ctl` for this system. */
+function ctlCommand({
+  serverUrl,
+  tokenFile,
+  programDirectory,
+}: Pick<WelcomeOptions, 'serverUrl' | 'tokenFile' | 'programDirectory'>): string {
+  const slipway = shellWord(shortPath(join(programDirectory, 'bin/slipway')));
+  return `${slipway} ctl --url ${serverUrl} --token-file ${shellWord(shortPath(tokenFile))}`;
 }
 
 /** The path from the current folder if the file is below it, else the absolute one. */

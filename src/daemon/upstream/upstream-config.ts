@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { MANIFEST_MAX_ENTRIES } from '../../domain/release/manifest.ts';
+import { isAddressRange } from './private-addresses.ts';
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -101,6 +102,13 @@ export const upstreamConfigurationSchema = z
     directory: directorySection.optional(),
     manifest: manifestSection.optional(),
     serverInfo: serverInfoSection.optional(),
+    allowedPrivateRanges: z
+      .array(z.string().refine(isAddressRange, { message: 'must be an address range such as 10.20.0.0/16' }))
+      .max(64)
+      .default([])
+      .describe(
+        'With allowOtherOrigins: private address ranges (CIDR) that origins other than the configured one may have.',
+      ),
     concurrency: z
       .int()
       .min(1)

@@ -93,6 +93,8 @@ export type UpstreamErrorCode =
   | 'upstream_throttled'
   | 'upstream_truncated'
   | 'upstream_not_found'
+  | 'upstream_closed'
+  | 'upstream_address_refused'
   | 'catalog_invalid'
   | 'catalog_too_large'
   | 'catalog_empty'

@@ -1,14 +1,15 @@
 import { parseReleaseId, type ReleaseId } from '../../../domain/release/release-id.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
+import { messageOf } from '../../../platform/errors.ts';
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 import type { CatalogReader } from '../catalog-readers/catalog-reader.ts';
 import { emptyCatalog, parseEntryDestination, tooManyEntries } from '../entry-rules.ts';
 import { createUpstreamHttpClient } from '../http/http-client.ts';
-import { checkServerInfo, fetchServerInfo, probeUrl } from '../http/http-documents.ts';
+import { checkServerInfo, fetchServerInfo } from '../http/http-documents.ts';
 import { openHttpEntry } from '../http/http-entry.ts';
 import { locateCatalogs, type LocatedCatalogs } from './server-info-catalogs.ts';
 import { readLocatedCatalogs } from './server-info-entries.ts';
-import { chooseCatalogRoot } from './server-info-document.ts';
+import { chooseCatalogRoot, type CatalogRoot } from './server-info-document.ts';
 import type { ServerInfoConfiguration, UpstreamConfiguration } from '../upstream-config.ts';
 import { encodePath, parseUpstreamLocation, quoteText, redactUrl } from '../upstream-location.ts';
 import {
@@ -24,6 +25,13 @@ export interface ServerInfoAdapterOptions {
   readonly section: ServerInfoConfiguration;
   readonly clock: Clock;
   readonly readers: readonly CatalogReader[];
+}
+
+interface LocatedRelease {
+  readonly serverInfo: Uint8Array;
+  readonly root: CatalogRoot;
+  readonly releaseId: ReleaseId;
+  readonly located: LocatedCatalogs;
 }
 
 /**
@@ -48,19 +56,31 @@ export function createServerInfoAdapter(
     allowOtherOrigins: section.allowOtherOrigins,
     clock,
   });
+  /** Finds the current release: the document, the root it names, and the catalogs below that root. */
+  const locate = async (signal: AbortSignal): Promise<LocatedRelease> => {
+    const serverInfo = await fetchServerInfo(client, location.url, signal);
+    const document = checkServerInfo(serverInfo, redactUrl(location.url));
+    const root = chooseCatalogRoot(document, location.url, section.overrideName ?? null);
+    const releaseId = deriveReleaseId(root.url, section.appVersion ?? null);
+    const located = await locateCatalogs(
+      { client, root: root.url, required, optional, platforms: section.platforms },
+      signal,
+    );
+    return { serverInfo, root, releaseId, located };
+  };
   return {
     kind: 'server-info',
     label: redactUrl(location.url),
-    probe: async (signal) => probeUrl(client, location.url, signal),
+    probe: async (signal) => {
+      try {
+        const { root } = await locate(signal);
+        return { ok: true, message: `${redactUrl(root.url)} has the required catalogs` };
+      } catch (error) {
+        return { ok: false, message: messageOf(error) };
+      }
+    },
     fetchCatalog: async (previousEtag, signal) => {
-      const serverInfo = await fetchServerInfo(client, location.url, signal);
-      const document = checkServerInfo(serverInfo, redactUrl(location.url));
-      const root = chooseCatalogRoot(document, location.url, section.overrideName ?? null);
-      const releaseId = deriveReleaseId(root.url, section.appVersion ?? null);
-      const located = await locateCatalogs(
-        { client, root: root.url, required, optional, platforms: section.platforms },
-        signal,
-      );
+      const { serverInfo, root, releaseId, located } = await locate(signal);
       const etag = combineValidators(serverInfo, releaseId, located);
       if (etag !== null && etag === previousEtag) return null;
       let fingerprint: string | null = null;
@@ -83,7 +103,9 @@ export function createServerInfoAdapter(
             yield entry.entry;
           }
           if (listed === 0) throw emptyCatalog(`the catalogs below ${root.url}`);
+          const held = new Set([...located.catalogs, ...located.companions].map(({ path }) => path));
           for (const destination of additional) {
+            if (held.has(destination)) continue;
             yield { destination, size: null, digests: {}, locator: `${root.url}/${encodePath(destination)}` };
           }
           fingerprint = hash.digest().toString('hex');

@@ -35,28 +35,29 @@ export interface CatalogSearch {
 /**
  * Finds out which catalogs exist below a root, without fetching them.
  *
- * @throws UpstreamError `upstream_not_found` when a required catalog is missing, naming it
+ * @throws UpstreamError `upstream_not_found` when a required catalog is missing, naming it; `upstream_closed` when
+ *   every answer below the root was 403
  */
 export async function locateCatalogs(search: CatalogSearch, signal: AbortSignal): Promise<LocatedCatalogs> {
   const catalogs: LocatedCatalog[] = [];
   const companions: LocatedDocument[] = [];
+  const answers: boolean[] = [];
+  const closed = (): boolean => answers.length > 0 && answers.every((forbidden) => forbidden);
   for (const reader of new Set([...search.required, ...search.optional])) {
     for (const choice of reader.catalogPaths({ platforms: search.platforms })) {
-      const found = await locateChoice(search, choice, signal);
+      const { found, forbidden } = await locateChoice(search, choice, signal);
+      answers.push(forbidden);
       if (found !== null) {
+        // Two readers may know the same catalog.
+        if (catalogs.some(({ path }) => path === found.path)) continue;
         catalogs.push({ ...found, reader });
-        const companion = await look(search, companionPath(found.path), signal);
-        if (companion !== null) companions.push(companion);
+        companions.push(...(await locateCompanions(search, choice, found.path, signal)));
       } else if (search.required.includes(reader)) {
-        throw new UpstreamError(
-          'upstream_not_found',
-          `the catalog ${choice.paths.join(' or ')} is missing below ${redactUrl(search.root)} and ${reader.name} ` +
-            'is required (upstream.serverInfo.requiredCatalogs); catalogs in a binary format need a separate reader',
-          { retryable: false },
-        );
+        throw closed() ? closedRoot(search.root) : missingCatalog(search.root, choice, reader);
       }
     }
   }
+  if (closed()) throw closedRoot(search.root);
   return { catalogs, companions };
 }
 
@@ -65,25 +66,49 @@ export function comparisonValidator(answer: Pick<UpstreamAnswer, 'headers'>): st
   return headerOf(answer.headers, 'etag') ?? headerOf(answer.headers, 'last-modified');
 }
 
+interface ChoiceAnswer {
+  readonly found: LocatedDocument | null;
+  /** Whether every answer was 403. */
+  readonly forbidden: boolean;
+}
+
 async function locateChoice(
   search: CatalogSearch,
   choice: CatalogChoice,
   signal: AbortSignal,
-): Promise<LocatedDocument | null> {
+): Promise<ChoiceAnswer> {
+  let forbidden = true;
   for (const path of choice.paths) {
-    const found = await look(search, path, signal);
-    if (found !== null) return found;
+    const { status, document } = await look(search, path, signal);
+    if (document !== null) return { found: document, forbidden: false };
+    forbidden &&= status === 403;
   }
-  return null;
+  return { found: null, forbidden };
 }
 
+/** Looks for the `.hash` file of a catalog and the other files beside it. */
+async function locateCompanions(
+  search: CatalogSearch,
+  choice: CatalogChoice,
+  catalogPath: string,
+  signal: AbortSignal,
+): Promise<readonly LocatedDocument[]> {
+  const found: LocatedDocument[] = [];
+  for (const path of new Set([catalogPath.replace(/\.[^./]+$/, '.hash'), ...(choice.beside ?? [])])) {
+    if (path === catalogPath) continue;
+    const { document } = await look(search, path, signal);
+    if (document !== null) found.push(document);
+  }
+  return found;
+}
+
+/** Asks for the head of a document. Object stores that may not be listed answer 403 for one that does not exist. */
 async function look(
   search: CatalogSearch,
   path: string,
   signal: AbortSignal,
-): Promise<LocatedDocument | null> {
+): Promise<{ readonly status: number; readonly document: LocatedDocument | null }> {
   const url = `${search.root}/${encodePath(path)}`;
-  // Object stores that may not be listed answer 403 for what does not exist.
   const absent = [403, 404, 410];
   let answer = await search.client.send({ method: 'HEAD', url, accept: [200, 405, 501, ...absent] }, signal);
   answer.discard();
@@ -91,9 +116,24 @@ async function look(
     answer = await search.client.send({ method: 'GET', url, accept: [200, ...absent] }, signal);
     answer.discard();
   }
-  return answer.status === 200 ? { path, validator: comparisonValidator(answer) } : null;
+  const { status } = answer;
+  return { status, document: status === 200 ? { path, validator: comparisonValidator(answer) } : null };
 }
 
-function companionPath(path: string): string {
-  return path.replace(/\.[^./]+$/, '.hash');
+function closedRoot(root: string): UpstreamError {
+  return new UpstreamError(
+    'upstream_closed',
+    `the catalog root ${redactUrl(root)} is closed (status 403 for every catalog): upstream is under maintenance or ` +
+      'has not opened the release yet; a later sync tries again',
+    { retryable: false },
+  );
+}
+
+function missingCatalog(root: string, choice: CatalogChoice, reader: CatalogReader): UpstreamError {
+  return new UpstreamError(
+    'upstream_not_found',
+    `the catalog ${choice.paths.join(' or ')} is missing below ${redactUrl(root)} and ${reader.name} ` +
+      'is required (upstream.serverInfo.requiredCatalogs)',
+    { retryable: false },
+  );
 }

@@ -6,9 +6,6 @@ import { comparisonValidator, type LocatedCatalogs, type LocatedDocument } from 
 import { encodePath, redactUrl } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamEntry } from '../upstream.ts';
 
-/** Largest `.hash` file beside a catalog. */
-const COMPANION_MAX_BYTES = 64 * 1024;
-
 /** Where the catalogs are read from, and what takes their bytes for the fingerprint. */
 export interface CatalogSource {
   readonly client: UpstreamHttpClient;
@@ -24,7 +21,7 @@ export interface LocatedEntry {
 }
 
 /**
- * Reads the catalogs one after the other. Each catalog and each `.hash` file becomes an entry as well, with the size and
+ * Reads the catalogs one after the other. Each catalog and each file beside one becomes an entry as well, with the size and
  * BLAKE3 of the very bytes that were read: the release holds the catalog that describes it, or none.
  *
  * @throws UpstreamError `catalog_changed` (retryable) when a catalog is not the one that was located
@@ -43,7 +40,7 @@ export async function* readLocatedCatalogs(
     yield { entry: opened.entry(), listed: false };
   }
   for (const companion of located.companions) {
-    const opened = await openDocument(source, companion, COMPANION_MAX_BYTES, signal);
+    const opened = await openDocument(source, companion, source.maxBytes, signal);
     for await (const chunk of opened.chunks) void chunk; // read for its digest alone
     yield { entry: opened.entry(), listed: false };
   }

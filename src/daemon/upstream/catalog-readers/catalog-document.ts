@@ -42,15 +42,21 @@ export async function* boundDocument(
  *
  * @param label names the document in messages
  * @param containers keys of the top-level object that hold the elements
+ * @param nullIsEmpty whether a container that is `null` counts as an empty one
  * @throws UpstreamError `catalog_invalid` where it is not the JSON expected, `upstream_truncated` where it ends early
  */
 export async function* readCatalogMembers(
   chunks: AsyncIterable<Uint8Array>,
   label: string,
   containers: readonly string[],
+  nullIsEmpty = false,
 ): AsyncGenerator<readonly JsonMember[], void> {
   try {
-    yield* readJsonMembers(chunks, { containers: new Set(containers), maxValueBytes: MAX_ELEMENT_BYTES });
+    yield* readJsonMembers(chunks, {
+      containers: new Set(containers),
+      maxValueBytes: MAX_ELEMENT_BYTES,
+      nullIsEmpty,
+    });
   } catch (error) {
     if (!(error instanceof JsonMemberError)) throw error;
     if (error.truncated) {

@@ -10,6 +10,8 @@ export interface CatalogReaderOptions {
 export interface CatalogChoice {
   /** Paths below the catalog root, best first; the first that exists is read, the others are left alone. */
   readonly paths: readonly [string, ...string[]];
+  /** Files below the catalog root that belong to the catalog and that no catalog lists; each is optional. */
+  readonly beside?: readonly string[];
 }
 
 /** One catalog as fetched. */

@@ -9,6 +9,9 @@ import {
 } from '../../../contract/json/json-characters.ts';
 import { JsonByteSource, MAX_NAME_BYTES } from './json-byte-source.ts';
 
+/** The first letter of `null`; no other JSON value begins with it. */
+const LETTER_N = 0x6e;
+
 /** One thing that {@link readJsonMembers} found; things come in document order. */
 export type JsonMember =
   /** A member of the top-level object that is not a listed container. */
@@ -27,6 +30,8 @@ export interface JsonMemberRules {
   readonly containers: ReadonlySet<string>;
   /** Maximum number of bytes of one element, or of one other value. */
   readonly maxValueBytes: number;
+  /** Whether a container that is `null` counts as an empty one; `false` by default. */
+  readonly nullIsEmpty?: boolean;
 }
 
 /**
@@ -54,7 +59,7 @@ export async function* readJsonMembers(
         const key = await readKey(source, rules.maxValueBytes);
         if (seen.has(key)) throw source.error(`the key ${JSON.stringify(key)} appears twice`);
         seen.add(key);
-        if (rules.containers.has(key)) yield* readContainer(source, key, rules.maxValueBytes);
+        if (rules.containers.has(key)) yield* readContainer(source, key, rules);
         else yield [{ kind: 'value', key, value: await readValue(source, rules.maxValueBytes) }];
         if (!(await source.another(CLOSE_OBJECT))) break;
       }
@@ -68,9 +73,13 @@ export async function* readJsonMembers(
 async function* readContainer(
   source: JsonByteSource,
   container: string,
-  maxValueBytes: number,
+  { maxValueBytes, nullIsEmpty = false }: JsonMemberRules,
 ): AsyncGenerator<readonly JsonMember[], void> {
   const open = await source.peek();
+  if (nullIsEmpty && open === LETTER_N) {
+    await readValue(source, maxValueBytes);
+    return;
+  }
   if (open !== OPEN_ARRAY && open !== OPEN_OBJECT) {
     throw source.error(`${JSON.stringify(container)} must be an array or an object`);
   }

@@ -4,6 +4,7 @@ import { Agent, request } from 'undici';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { receiveBody } from './http-body.ts';
 import { failureOfStatus, failureOfTransport, headerOf } from './http-failures.ts';
+import { createGuardedConnector } from './guarded-connector.ts';
 import type { UpstreamConfiguration } from '../upstream-config.ts';
 import { redactUrl, type UpstreamLocation } from '../upstream-location.ts';
 import { UpstreamError } from '../upstream.ts';
@@ -61,7 +62,7 @@ export interface UpstreamHttpOptions {
 
 /**
  * Creates the HTTP client of one upstream: bounded connections, explicit timeouts, no content codings, redirects under
- * the origin rule, credentials only to the configured origin.
+ * the origin rule, credentials only to the configured origin, and no private addresses of other origins.
  */
 export function createUpstreamHttpClient(options: UpstreamHttpOptions): UpstreamHttpClient {
   const { configuration, location, clock } = options;
@@ -71,7 +72,13 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
     pipelining: 1,
     headersTimeout: configuration.headersTimeoutMs,
     bodyTimeout: 0,
-    connect: { timeout: configuration.connectTimeoutMs },
+    connect: options.allowOtherOrigins
+      ? createGuardedConnector({
+          timeoutMs: configuration.connectTimeoutMs,
+          origin: location.origin,
+          allowedRanges: configuration.allowedPrivateRanges,
+        })
+      : { timeout: configuration.connectTimeoutMs },
     keepAliveTimeout: 30_000,
     maxHeaderSize: MAX_HEADER_BYTES,
   });

@@ -71,11 +71,16 @@ export function failureOfStatus(
       retryAfterMs,
     });
   }
+  if (status === 403) {
+    return new UpstreamError(
+      'upstream_closed',
+      `${shown} is closed (status 403): upstream is under maintenance or has not opened it yet; ` +
+        'if that lasts, check the credentials in the upstream URL and its access rules',
+      { retryable: false },
+    );
+  }
   const retryable = status >= 500;
-  const hint =
-    status === 401 || status === 403
-      ? ': check the credentials in the upstream URL and its access rules'
-      : '';
+  const hint = status === 401 ? ': check the credentials in the upstream URL' : '';
   return new UpstreamError('upstream_status', `${shown} answered with status ${status}${hint}`, {
     retryable,
     retryAfterMs: retryable ? retryAfterMs : null,

@@ -5,6 +5,8 @@ import type { OwnedUpstreamAdapter } from '../../../../../src/daemon/upstream/ad
 import type { UpstreamErrorCode } from '../../../../../src/daemon/upstream/upstream.ts';
 import { adapterFor, freeSignal, readAll, readBody, serve, upstreamErrorOf } from '../upstream-harness.ts';
 
+/** Lets a second server on loopback be another origin. */
+const LOOPBACK = { allowedPrivateRanges: ['127.0.0.0/8'] };
 const ENTRY = { destination: 'a/b.bin', size: 3 };
 
 function manifestAdapter(url: string, more: object = {}, section: object = {}): OwnedUpstreamAdapter {
@@ -179,7 +181,7 @@ describe('manifest upstream', () => {
     const other = await serve({ files: new Map([['x', Buffer.from('abc')]]) });
     const document = { release_id: 'r', entries: [{ destination: 'x', size: 3, url: `${other.url}/x` }] };
     const server = await serve({ files: new Map([['release.json', Buffer.from(JSON.stringify(document))]]) });
-    const adapter = manifestAdapter(server.url, {}, { allowOtherOrigins: true });
+    const adapter = manifestAdapter(server.url, LOOPBACK, { allowOtherOrigins: true });
     const { entries } = await readAll(adapter);
     expect(String(await readBody(adapter, entries[0]!))).toBe('abc');
   });
@@ -189,7 +191,7 @@ describe('manifest upstream', () => {
     const document = { release_id: 'r', entries: [{ destination: 'x', size: 3, url: `${other.url}/x` }] };
     const server = await serve({ files: new Map([['release.json', Buffer.from(JSON.stringify(document))]]) });
     const url = server.url.replace('http://', 'http://user:p%40ss@');
-    const adapter = manifestAdapter(url, {}, { allowOtherOrigins: true });
+    const adapter = manifestAdapter(url, LOOPBACK, { allowOtherOrigins: true });
     const { entries } = await readAll(adapter);
     await readBody(adapter, entries[0]!);
     const expected = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;

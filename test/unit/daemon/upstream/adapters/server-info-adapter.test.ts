@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import { createUpstreamAdapter } from '../../../../../src/daemon/upstream/adapters/create-upstream-adapter.ts';
 import { chooseCatalogRoot } from '../../../../../src/daemon/upstream/adapters/server-info-document.ts';
 import { systemClock } from '../../../../../src/platform/process/clock.ts';
+import { generateGameRoot } from '../../../../support/game-catalogs.ts';
 import { seededBytes, serverInfoDocument } from '../../../../support/generate-release.ts';
 import type { UpstreamServer } from '../../../../support/upstream-server.ts';
 import {
@@ -220,6 +221,137 @@ describe('server-info upstream', () => {
     expect(() => createUpstreamAdapter(configuration, { clock: systemClock })).toThrow(
       'there is no catalog reader "nope"',
     );
+  });
+});
+
+describe('server-info upstream with catalogs in MemoryPack', () => {
+  const PLATFORMS = ['Android', 'iOS', 'Windows'];
+
+  async function serveGameRoot(change: (files: Map<string, Buffer>) => void = () => undefined): Promise<{
+    readonly server: UpstreamServer;
+    readonly files: Map<string, Buffer>;
+    readonly listed: readonly string[];
+  }> {
+    const root = generateGameRoot('unit', PLATFORMS);
+    change(root.files);
+    const below = [...root.files].map(([path, bytes]) => [`${ROOT}/${path}`, bytes] as const);
+    return { server: await serveRelease(new Map(below)), ...root };
+  }
+
+  test('lists every file of every platform once, with its size and CRC-32', async () => {
+    const { server, files, listed } = await serveGameRoot();
+    const adapter = adapterFor(section(server, { platforms: PLATFORMS }));
+    const { entries } = await readAll(adapter);
+    expect(entries.map((entry) => entry.destination).sort()).toEqual([...files.keys()].sort());
+    for (const entry of entries) {
+      const bytes = files.get(entry.destination) ?? Buffer.alloc(0);
+      expect(entry.size).toBe(bytes.length);
+      expect(entry.digests.crc32).toBe(listed.includes(entry.destination) ? String(crc32(bytes)) : undefined);
+      expect(await readBody(adapter, entry)).toEqual(bytes);
+    }
+    const paths = entries.map((entry) => entry.destination);
+    expect(paths).toContain('MediaResources-Windows/GameData/Audio/VOC_JP/JP_X.zip');
+    expect(paths).toContain('Windows_PatchPack/catalog_Windows.zip');
+    expect(paths).toContain('Windows_PatchPack/catalog_Windows.hash');
+    expect(paths).toContain('TableBundles/TableCatalog.hash');
+  });
+
+  test('reads only the configured platforms', async () => {
+    const { server } = await serveGameRoot();
+    const { entries } = await readAll(adapterFor(section(server, { platforms: ['iOS'] })));
+    const folders = new Set(entries.map((entry) => entry.destination.split('/')[0]));
+    expect(folders).toEqual(new Set(['TableBundles', 'MediaResources', 'iOS_PatchPack']));
+  });
+
+  test('keeps the JSON form of a catalog beside the binary one, and reads it if there is no other', async () => {
+    const json = Buffer.from(
+      JSON.stringify({ FullPatchPacks: [{ PackName: 'x.zip', PackSize: 1, Crc: 2 }], UpdatePacks: null }),
+    );
+    const path = 'iOS_PatchPack/BundlePackingInfo.json';
+    const both = await serveGameRoot((files) => files.set(path, json));
+    const { entries } = await readAll(adapterFor(section(both.server, { platforms: ['iOS'] })));
+    const paths = entries.map((entry) => entry.destination);
+    expect(paths).toContain(path);
+    expect(paths).toContain('iOS_PatchPack/FullPatch_000.zip');
+    expect(paths).not.toContain('iOS_PatchPack/x.zip');
+    const old = await serveGameRoot((files) => {
+      files.set(path, json);
+      files.delete(path.replace('.json', '.bytes'));
+    });
+    const read = await readAll(adapterFor(section(old.server, { platforms: ['iOS'] })));
+    expect(read.entries.map((entry) => entry.destination)).toContain('iOS_PatchPack/x.zip');
+  });
+
+  test('reads a root from before packs without further settings, and each catalog once', async () => {
+    const { server, files } = await serveGameRoot((files) => {
+      for (const path of files.keys()) if (path.includes('_PatchPack/')) files.delete(path);
+      files.set(
+        'iOS/bundleDownloadInfo.json',
+        Buffer.from('{"BundleFiles":[{"Name":"x","Size":1,"Crc":2}]}'),
+      );
+      files.set('iOS/bundleDownloadInfo.hash', Buffer.from('1'));
+      files.set('iOS/catalog_iOS.json', Buffer.from('{}'));
+      for (const path of files.keys()) if (path.startsWith('MediaResources-Windows/')) files.delete(path);
+    });
+    const expected = [...files.keys(), 'iOS/x'].sort();
+    for (const more of [{}, { optionalCatalogs: ['bundle-download-info'] }]) {
+      const { entries } = await readAll(adapterFor(section(server, { platforms: ['iOS'], ...more })));
+      expect(entries.map((entry) => entry.destination).sort()).toEqual(expected);
+    }
+  });
+
+  test('refuses a damaged catalog and names the byte', async () => {
+    const path = 'Windows_PatchPack/BundlePackingInfo.bytes';
+    const { server } = await serveGameRoot((files) => files.set(path, files.get(path)!.subarray(0, 60)));
+    const error = await upstreamErrorOf(readAll(adapterFor(section(server, { platforms: PLATFORMS }))));
+    expect(error).toMatchObject({ code: 'catalog_invalid', retryable: false });
+    expect(error.message).toMatch(/Windows_PatchPack\/BundlePackingInfo\.bytes is damaged .*at byte [0-9]+/);
+  });
+
+  test('notices a change of a file beside a catalog', async () => {
+    const { server } = await serveGameRoot();
+    const adapter = adapterFor(section(server, { platforms: PLATFORMS }));
+    const first = await readAll(adapter);
+    server.files.set(`${ROOT}/Windows_PatchPack/catalog_Windows.zip`, Buffer.from('another'));
+    const second = await readAll(adapter);
+    expect(second.catalog.etag).not.toBe(first.catalog.etag);
+    expect(second.catalog.fingerprint()).not.toBe(first.catalog.fingerprint());
+  });
+
+  test('tells a closed root from a missing one', async () => {
+    const { server } = await serveGameRoot();
+    const adapter = adapterFor(section(server, { platforms: PLATFORMS }));
+    server.closed.add(`${ROOT}/`);
+    const closed = await upstreamErrorOf(adapter.fetchCatalog(null, freeSignal()));
+    expect(closed).toMatchObject({ code: 'upstream_closed', retryable: false });
+    expect(closed.message).toContain(`the catalog root ${server.url}/${ROOT} is closed (status 403`);
+    expect(await adapter.probe(freeSignal())).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('is closed (status 403') as string,
+    });
+    server.closed.clear();
+    for (const path of server.files.keys()) if (path.startsWith(ROOT)) server.files.delete(path);
+    const missing = await upstreamErrorOf(adapter.fetchCatalog(null, freeSignal()));
+    expect(missing).toMatchObject({ code: 'upstream_not_found', retryable: false });
+    expect(missing.message).toContain('TableBundles/TableCatalog.bytes');
+    expect(await adapter.probe(freeSignal())).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('is missing below') as string,
+    });
+  });
+
+  test('an object store that answers 403 for what does not exist is not closed', async () => {
+    const media = 'MediaResources-Windows/Catalog/MediaCatalog.bytes';
+    const { server } = await serveGameRoot((files) => files.delete(media));
+    for (const path of ['MediaResources-Windows/', 'TableBundles/TableCatalog.hash']) {
+      server.closed.add(`${ROOT}/${path}`);
+    }
+    const adapter = adapterFor(section(server, { platforms: PLATFORMS }));
+    const error = await upstreamErrorOf(adapter.fetchCatalog(null, freeSignal()));
+    expect(error).toMatchObject({ code: 'upstream_not_found' });
+    expect(error.message).toContain(media);
+    const { entries } = await readAll(adapterFor(section(server, { platforms: ['Android'] })));
+    expect(entries.map((entry) => entry.destination)).not.toContain('TableBundles/TableCatalog.hash');
   });
 });
 

@@ -33,7 +33,7 @@ describe('failures over HTTP', () => {
     [{ kind: 'status', status: 500 }, 'upstream_status', true, null],
     [{ kind: 'status', status: 502 }, 'upstream_status', true, null],
     [{ kind: 'status', status: 408 }, 'upstream_timeout', true, null],
-    [{ kind: 'status', status: 403 }, 'upstream_status', false, null],
+    [{ kind: 'status', status: 403 }, 'upstream_closed', false, null],
     [{ kind: 'status', status: 304 }, 'upstream_status', false, null],
     [{ kind: 'truncate', afterBytes: 1000 }, 'upstream_truncated', true, null],
     [{ kind: 'stall', afterBytes: 1000 }, 'upstream_timeout', true, null],

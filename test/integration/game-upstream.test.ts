@@ -1,0 +1,132 @@
+import { crc32 } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { generateGameRoot, type GameRoot } from '../support/game-catalogs.ts';
+import { serverInfoDocument } from '../support/generate-release.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { startUpstreamServer, type UpstreamServer } from '../support/upstream-server.ts';
+
+const PLATFORMS = ['Android', 'iOS', 'Windows'];
+
+interface GameUpstream {
+  readonly system: TestSystem;
+  readonly upstream: UpstreamServer;
+  /** Publishes a catalog root and names it in the server-info document. */
+  readonly publish: (name: string) => GameRoot;
+}
+
+/** Starts an upstream in the layout of game clients, and a system that syncs from it. */
+async function startGameUpstream(closed: boolean): Promise<GameUpstream> {
+  const upstream = await startUpstreamServer();
+  onTestFinished(async () => await upstream.close());
+  const publish = (name: string): GameRoot => {
+    const root = generateGameRoot(name, PLATFORMS);
+    for (const [path, bytes] of root.files) upstream.files.set(`${name}/${path}`, bytes);
+    upstream.files.set('info.json', Buffer.from(serverInfoDocument(`${upstream.url}/${name}`)));
+    return root;
+  };
+  if (closed) upstream.closed.add('r90_one/');
+  publish('r90_one');
+  const system = await startSystem({
+    upstream: {
+      kind: 'server-info',
+      serverInfo: { url: `${upstream.url}/info.json`, platforms: PLATFORMS },
+      backoffBaseMs: 5,
+      backoffCapMs: 50,
+    },
+  });
+  return { system, upstream, publish };
+}
+
+/** Downloads the release as a game client does: from the root that the server-info document names. */
+async function downloadAsClient(system: TestSystem, { files, listed }: GameRoot): Promise<void> {
+  const info = (await (await fetch(`${system.serverUrl}/v1/server-info`)).json()) as {
+    ConnectionGroups: Array<{
+      OverrideConnectionGroups: Array<{ AddressablesCatalogUrlRoot: string }>;
+    }>;
+  };
+  const root = info.ConnectionGroups[0]?.OverrideConnectionGroups[1]?.AddressablesCatalogUrlRoot;
+  for (const [path, bytes] of files) {
+    const url = `${root}/${path.split('/').map(encodeURIComponent).join('/')}`;
+    const head = await fetch(url, { method: 'HEAD' });
+    expect([path, head.headers.get('content-length')]).toEqual([path, String(bytes.length)]);
+    const body = Buffer.from(await (await fetch(url)).arrayBuffer());
+    expect(body.equals(bytes)).toBe(true);
+    if (listed.includes(path)) expect(crc32(body)).toBe(crc32(bytes));
+  }
+}
+
+async function doctorMessage(system: TestSystem): Promise<string> {
+  const report = (await (await fetch(`${system.daemonUrl}/v1/reports/daemon.doctor`)).json()) as {
+    checks: Array<{ id: string; status: string; message: string }>;
+  };
+  const check = report.checks.find(({ id }) => id === 'upstream');
+  return `${check?.status}: ${check?.message}`;
+}
+
+describe('an upstream of game clients', () => {
+  it('is synced from its binary catalogs, and every file reaches a client', async () => {
+    const { system, publish } = await startGameUpstream(false);
+    expect((await system.untilReady(true)).release_id).toBe('r90_one');
+    const root = generateGameRoot('r90_one', PLATFORMS);
+    await downloadAsClient(system, root);
+    const page = (await (await fetch(`${system.serverUrl}/v1/resources?limit=1000`)).json()) as {
+      items: Array<{ destination: string }>;
+    };
+    const served = page.items.map((item) => item.destination);
+    expect(served.toSorted()).toEqual([...root.files.keys()].toSorted());
+
+    const next = publish('r91_two');
+    expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+    await expect.poll(async () => (await system.untilReady(true)).release_id).toBe('r91_two');
+    await downloadAsClient(system, next);
+  });
+
+  it('is refused if its catalog is damaged, or a file is not what the catalog states', async () => {
+    const { system, upstream, publish } = await startGameUpstream(false);
+    await system.untilReady(true);
+    publish('r91_two');
+    const catalog = 'r91_two/Windows_PatchPack/BundlePackingInfo.bytes';
+    const whole = upstream.files.get(catalog) ?? Buffer.alloc(0);
+    upstream.files.set(catalog, whole.subarray(0, whole.length - 9));
+    const damaged = await system.run('sync');
+    expect(damaged).toMatchObject({ status: 'failed', failure_code: 'catalog_invalid' });
+    expect(damaged.failure_reason).toMatch(/BundlePackingInfo\.bytes is damaged .* \(at byte [0-9]+\)/);
+    upstream.files.set(catalog, whole);
+    const file = 'r91_two/MediaResources-Windows/GameData/Audio/VOC_JP/JP_X.zip';
+    const bytes = Buffer.from(upstream.files.get(file) ?? []);
+    bytes.writeUInt8(bytes.readUInt8(9) ^ 1, 9);
+    upstream.files.set(file, bytes);
+    expect(await system.run('sync')).toMatchObject({
+      status: 'failed',
+      failure_code: 'digest_mismatch',
+      failure_reason: expect.stringContaining('crc32') as string,
+    });
+    expect((await system.untilReady(true)).release_id).toBe('r90_one');
+    await downloadAsClient(system, generateGameRoot('r90_one', PLATFORMS));
+  });
+
+  it('is reported as closed or as missing, in the task, the log and the doctor, and synced once it opens', async () => {
+    const { system, upstream } = await startGameUpstream(true);
+    const closed = await system.run('sync');
+    expect(closed).toMatchObject({ status: 'failed', failure_code: 'upstream_closed' });
+    expect(closed.failure_reason).toContain('is closed (status 403');
+    expect(await doctorMessage(system)).toMatch(/^degraded: .* is closed \(status 403/);
+    expect(await system.run('refresh')).toMatchObject({ status: 'succeeded' });
+    expect(await doctorMessage(system)).toMatch(/^degraded: .* is closed \(status 403/);
+    expect(JSON.stringify(system.daemon.lines)).toContain('upstream_closed');
+
+    upstream.closed.clear();
+    const files = new Map(upstream.files);
+    for (const path of files.keys()) if (path.startsWith('r90_one/')) upstream.files.delete(path);
+    const missing = await system.run('sync');
+    expect(missing).toMatchObject({ status: 'failed', failure_code: 'upstream_not_found' });
+    expect(missing.failure_reason).toContain('TableBundles/TableCatalog.bytes');
+    expect(await doctorMessage(system)).toMatch(/^degraded: .* is missing below/);
+    expect(JSON.stringify(system.daemon.lines)).toContain('upstream_not_found');
+
+    for (const [path, bytes] of files) upstream.files.set(path, bytes);
+    expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+    expect((await system.untilReady(true)).release_id).toBe('r90_one');
+    expect(await doctorMessage(system)).toMatch(/^ok: /);
+  });
+});

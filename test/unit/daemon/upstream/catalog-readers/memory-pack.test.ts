@@ -1,0 +1,262 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { bundlePackingInfoReader } from '../../../../../src/daemon/upstream/catalog-readers/bundle-packing-info.ts';
+import type {
+  CatalogFile,
+  CatalogReader,
+} from '../../../../../src/daemon/upstream/catalog-readers/catalog-reader.ts';
+import { mediaCatalogReader } from '../../../../../src/daemon/upstream/catalog-readers/media-catalog.ts';
+import { tableCatalogReader } from '../../../../../src/daemon/upstream/catalog-readers/table-catalog.ts';
+import { UpstreamError } from '../../../../../src/daemon/upstream/upstream.ts';
+import { collect } from '../../../../support/collect.ts';
+import {
+  bundlePackingInfo,
+  mediaCatalog,
+  tableBundle,
+  tableCatalog,
+  type StatedFile,
+  type StatedPack,
+} from '../../../../support/game-catalogs.ts';
+import { memoryPack } from '../../../../support/memory-pack-writer.ts';
+import { upstreamErrorOf } from '../upstream-harness.ts';
+
+const { boolean, int32, int64, list, map, object, text, utf16 } = memoryPack;
+
+const READERS = {
+  table: { reader: tableCatalogReader, path: 'TableBundles/TableCatalog.bytes' },
+  media: { reader: mediaCatalogReader, path: 'MediaResources/Catalog/MediaCatalog.bytes' },
+  packs: { reader: bundlePackingInfoReader, path: 'iOS_PatchPack/BundlePackingInfo.bytes' },
+} satisfies Record<string, { reader: CatalogReader; path: string }>;
+
+async function* inPieces(bytes: Buffer, size = 10_000): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}
+
+async function read(which: keyof typeof READERS, bytes: Buffer): Promise<CatalogFile[]> {
+  const { reader, path } = READERS[which];
+  return await collect(reader.read({ path, label: path, chunks: inPieces(bytes) }));
+}
+
+async function pathsOf(which: keyof typeof READERS, bytes: Buffer): Promise<string[]> {
+  return (await read(which, bytes)).map((file) => file.destination);
+}
+
+const TABLES: readonly StatedFile[] = [
+  { name: 'Excel.zip', size: 4211, crc: 4_294_967_295 },
+  { name: 'ExcelDB.db', size: 0, crc: 0 },
+  { name: 'シナリオ.zip', size: 9_007_199_254_740_991, crc: 7 },
+];
+const PACKS: readonly StatedPack[] = [
+  { name: 'Pack_000.zip', size: 10, crc: 11, inside: ['a.zip', 'b.zip'] },
+  { name: 'Pack_001.zip', size: 12, crc: 13, inside: null },
+];
+const UPDATES: readonly StatedPack[] = [{ name: 'Update_000.zip', size: 14, crc: 15, inside: [] }];
+const MEDIA: readonly StatedFile[] = [
+  { name: 'GameData/Audio/JP_X.zip', size: 5, crc: 6 },
+  { name: 'UIs/bg.jpg', size: 7, crc: 8 },
+];
+
+describe('catalogs in MemoryPack', () => {
+  test('list tables and packs; the files inside a pack are not files of the release', async () => {
+    expect(await read('table', tableCatalog(TABLES, PACKS))).toEqual([
+      { destination: 'TableBundles/Excel.zip', size: 4211, digests: { crc32: '4294967295' } },
+      { destination: 'TableBundles/ExcelDB.db', size: 0, digests: { crc32: '0' } },
+      { destination: 'TableBundles/シナリオ.zip', size: 9_007_199_254_740_991, digests: { crc32: '7' } },
+      { destination: 'TableBundles/Pack_000.zip', size: 10, digests: { crc32: '11' } },
+      { destination: 'TableBundles/Pack_001.zip', size: 12, digests: { crc32: '13' } },
+    ]);
+  });
+
+  test('list media with slashes, in the folder of the catalog', async () => {
+    const bytes = mediaCatalog(MEDIA);
+    expect(await read('media', bytes)).toEqual([
+      { destination: 'MediaResources/GameData/Audio/JP_X.zip', size: 5, digests: { crc32: '6' } },
+      { destination: 'MediaResources/UIs/bg.jpg', size: 7, digests: { crc32: '8' } },
+    ]);
+    const path = 'MediaResources-Windows/Catalog/MediaCatalog.bytes';
+    const windows = await collect(mediaCatalogReader.read({ path, label: path, chunks: inPieces(bytes, 3) }));
+    expect(windows.map((file) => file.destination)).toEqual([
+      'MediaResources-Windows/GameData/Audio/JP_X.zip',
+      'MediaResources-Windows/UIs/bg.jpg',
+    ]);
+  });
+
+  test('list full and update packs, one that is both once', async () => {
+    expect(await read('packs', bundlePackingInfo(PACKS, [...UPDATES, PACKS[1]!]))).toEqual([
+      { destination: 'iOS_PatchPack/Pack_000.zip', size: 10, digests: { crc32: '11' } },
+      { destination: 'iOS_PatchPack/Pack_001.zip', size: 12, digests: { crc32: '13' } },
+      { destination: 'iOS_PatchPack/Update_000.zip', size: 14, digests: { crc32: '15' } },
+    ]);
+    const contradiction = bundlePackingInfo(PACKS, [{ ...PACKS[1]!, size: 1 }]);
+    expect(await pathsOf('packs', contradiction)).toHaveLength(3);
+  });
+
+  test('may have null collections', async () => {
+    expect(await pathsOf('table', tableCatalog(null, PACKS))).toHaveLength(2);
+    expect(await pathsOf('table', tableCatalog(TABLES, null))).toHaveLength(3);
+    expect(await pathsOf('packs', bundlePackingInfo(null, null))).toEqual([]);
+    expect(await pathsOf('media', mediaCatalog(null))).toEqual([]);
+  });
+
+  test('may come from an older writer with fewer members', async () => {
+    const record = object([text('Excel.zip'), int64(1), int64(2)]);
+    expect(await pathsOf('table', object([map([['Excel.zip', record]])]))).toEqual([
+      'TableBundles/Excel.zip',
+    ]);
+  });
+
+  test('may write texts in UTF-16, or without their number of characters', async () => {
+    const record = object([utf16('シナリオ.zip'), int64(1), int64(2)]);
+    const utf8 = Buffer.from('Excel.zip');
+    const unknownLength = Buffer.concat([int32(~utf8.length), int32(-1), utf8]);
+    const both = object([
+      map([
+        ['a', record],
+        ['b', object([unknownLength, int64(1), int64(2)])],
+      ]),
+    ]);
+    expect(await pathsOf('table', both)).toEqual(['TableBundles/シナリオ.zip', 'TableBundles/Excel.zip']);
+  });
+
+  test('may have bytes and members behind the known ones', async () => {
+    const trailing = Buffer.concat([tableCatalog(TABLES, PACKS), Buffer.alloc(37, 0xee)]);
+    expect(await pathsOf('table', trailing)).toHaveLength(5);
+    const root = [text('newer'), int64(1), list([text('x')])];
+    expect(await pathsOf('table', tableCatalog(TABLES, PACKS, { root }))).toHaveLength(5);
+    expect(await pathsOf('packs', bundlePackingInfo(PACKS, UPDATES, { root }))).toHaveLength(3);
+  });
+
+  const NEWER: ReadonlyArray<readonly [string, readonly Buffer[]]> = [
+    ['a truth value', [boolean(false)]],
+    ['a 32-bit number', [int32(1)]],
+    ['a 64-bit number', [int64(0)]],
+    ['a text', [text('tag')]],
+    ['a null text', [text(null)]],
+    ['texts', [list([text('a'), text('b')])]],
+    ['two members', [int64(99), text('tag')]],
+    ['three members', [boolean(true), text('x'), int32(-5)]],
+  ];
+  test.each(NEWER)('may have records with %s behind the known members', async (_, more) => {
+    for (const newer of [{ record: more }, { inner: more }, { record: more, inner: more }]) {
+      const table = await read('table', tableCatalog(TABLES, PACKS, newer));
+      expect(table).toEqual(await read('table', tableCatalog(TABLES, PACKS)));
+      const media = await read('media', mediaCatalog(MEDIA, newer));
+      expect(media).toEqual(await read('media', mediaCatalog(MEDIA)));
+      const packs = await read('packs', bundlePackingInfo(PACKS, UPDATES, newer));
+      expect(packs).toEqual(await read('packs', bundlePackingInfo(PACKS, UPDATES)));
+    }
+    const one = tableCatalog([TABLES[0]!], [PACKS[0]!], { inner: more });
+    expect(await pathsOf('table', Buffer.concat([one, Buffer.alloc(9, 0xee)]))).toHaveLength(2);
+  });
+});
+
+describe('a damaged catalog in MemoryPack', () => {
+  const cases = {
+    table: tableCatalog(TABLES, PACKS),
+    media: mediaCatalog(MEDIA),
+    packs: bundlePackingInfo(PACKS, UPDATES),
+  };
+
+  test.each(['table', 'media', 'packs'] as const)('is refused wherever it ends early: %s', async (which) => {
+    for (let length = 0; length < cases[which].length; length += 1) {
+      const error = await upstreamErrorOf(read(which, cases[which].subarray(0, length)));
+      expect(error).toMatchObject({ code: 'catalog_invalid', retryable: false });
+      const offset = Number(/at byte ([0-9]+)/.exec(error.message)?.[1]);
+      expect(offset).toBeLessThanOrEqual(length);
+      expect(error.message).toContain(READERS[which].path);
+    }
+  });
+
+  test('is refused with the byte of the damage', async () => {
+    const record = tableBundle(TABLES[0]!, null);
+    const bytes = object([map([['Excel.zip', record]])]);
+    const recordAt = bytes.length - record.length;
+    const damaged = async (offset: number, value: number): Promise<string> => {
+      const copy = Buffer.from(bytes);
+      copy.writeUInt8(value, offset);
+      return (await upstreamErrorOf(read('table', copy))).message;
+    };
+    expect(await damaged(0, 255)).toContain('TableCatalog is null (at byte 0)');
+    expect(await damaged(4, 0x7f)).toContain('(at byte 1)');
+    expect(await damaged(recordAt, 255)).toContain(`Table: TableBundle 0 is null (at byte ${recordAt})`);
+    expect(await damaged(recordAt, 250)).toContain(
+      `250 is not the header of an object (at byte ${recordAt})`,
+    );
+    expect(await damaged(recordAt, 200)).toContain(`has 200 members, 8 are known (at byte ${recordAt})`);
+    expect(await damaged(recordAt + 9, 0xff)).toContain(`not valid UTF-8 (at byte ${recordAt + 9})`);
+    expect(await damaged(recordAt + 5, 3)).toContain(`its header states 3 (at byte ${recordAt + 1})`);
+    expect(await damaged(recordAt + 34, 9)).toContain(`9 is not a truth value (at byte ${recordAt + 34})`);
+    // Facts that are readable and wrong name the record.
+    expect(await damaged(recordAt + 25, 0xff)).toContain(`record at byte ${recordAt}: Size: its size must`);
+    expect(await damaged(recordAt + 30, 1)).toContain(`record at byte ${recordAt}: Crc: its CRC-32 must`);
+  });
+
+  test.each([
+    ['a page of a web server', Buffer.from('<html><body>maintenance</body></html>')],
+    ['a JSON document', Buffer.from('{"Table":{}}')],
+    ['two billion records', Buffer.concat([Buffer.of(1), int32(2_147_483_647), Buffer.alloc(64)])],
+    ['a negative number of records', Buffer.concat([Buffer.of(1), int32(-2), Buffer.alloc(64)])],
+    [
+      'a name of two gigabytes',
+      Buffer.concat([Buffer.of(1), int32(1), int32(-2_147_483_648), Buffer.alloc(64)]),
+    ],
+    [
+      'a name of two billion characters',
+      Buffer.concat([Buffer.of(1), int32(1), int32(2_147_483_647), Buffer.alloc(64)]),
+    ],
+  ])('is refused if it is %s', async (_, bytes) => {
+    for (const which of ['table', 'media'] as const) {
+      expect(await upstreamErrorOf(read(which, bytes))).toMatchObject({
+        code: 'catalog_invalid',
+        message: expect.stringMatching(/at byte [0-9]+/) as string,
+      });
+    }
+  });
+
+  test.each([
+    ['a path that leaves the root', '..\\..\\etc\\passwd'],
+    ['an absolute path', '\\etc\\passwd'],
+    ['a drive', 'C:\u0000\\x'],
+  ])('is refused for %s', async (_, name) => {
+    const bytes = mediaCatalog([{ name, size: 1, crc: 1 }]);
+    expect(await upstreamErrorOf(read('media', bytes))).toMatchObject({ code: 'destination_invalid' });
+  });
+
+  test('never fails in another way, whatever its bytes are', async () => {
+    const which = fc.constantFrom('table', 'media', 'packs');
+    const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
+    await fc.assert(
+      fc.asyncProperty(which, fc.array(change, { minLength: 1, maxLength: 4 }), async (which, changes) => {
+        const bytes = Buffer.from(cases[which]);
+        for (const [offset, value] of changes) bytes.writeUInt8(value, offset % bytes.length);
+        await read(which, bytes).catch((error: unknown) => {
+          expect(error).toBeInstanceOf(UpstreamError);
+        });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('is refused if it is larger than 64 MiB', async () => {
+    async function* large(): AsyncGenerator<Uint8Array> {
+      for (let mebibyte = 0; mebibyte < 65; mebibyte += 1) yield Buffer.alloc(1024 * 1024);
+    }
+    const { reader, path } = READERS.media;
+    const error = await upstreamErrorOf(collect(reader.read({ path, label: path, chunks: large() })));
+    expect(error.code).toBe('catalog_too_large');
+  });
+
+  test('is read in bounded time when its records seem to have more members', async () => {
+    const records = Array.from({ length: 20_000 }, (_, index) => ({
+      name: `f${index}`,
+      size: 1,
+      crc: 1,
+    }));
+    const more = [int32(0), int32(0), int32(0)];
+    const bytes = mediaCatalog(records, { record: more });
+    const started = performance.now();
+    const error = await upstreamErrorOf(read('media', bytes.subarray(0, -1)));
+    expect(error.code).toBe('catalog_invalid');
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+});
