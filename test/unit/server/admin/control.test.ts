@@ -249,6 +249,9 @@ describe("the daemon's answer to an action", () => {
     'coded',
     'truncated',
     'reset',
+    'upgrade',
+    'endless head',
+    'endless interim',
   ])('is 502 daemon_unreachable for %s, sent once and not again', async (fault) => {
     const server = await startAdminServer();
     server.daemon.setFault(fault);
