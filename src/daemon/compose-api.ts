@@ -54,6 +54,7 @@ export function composeApi(
     readiness,
     createId,
     tokenFile: () => settings.current().configuration.tokenFile ?? null,
+    allowedHosts: () => settings.current().configuration.listen.allowedHosts,
   });
 }
 

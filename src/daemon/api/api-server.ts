@@ -20,6 +20,7 @@ import type { DamageIntake } from './damage-intake.ts';
 import { answerDamage } from './damage-route.ts';
 import { answerReport, type ReportRouteOptions } from './report-route.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
+import { refuseBrowserPages } from './request-origin.ts';
 import { parseTarget, ROUTE_METHODS, type ApiRoute } from './routes.ts';
 import { createTokenCheck } from './token-check.ts';
 
@@ -33,6 +34,8 @@ export interface DaemonApiOptions extends ControlRouteOptions, ReportRouteOption
   readonly createId: () => string;
   /** Returns the path of the file with the current token; `null` when callers need no token. */
   readonly tokenFile: () => string | null;
+  /** Returns the hosts that callers may use besides those of loopback. */
+  readonly allowedHosts: () => readonly string[];
 }
 
 /** The loopback API of the daemon. */
@@ -143,13 +146,10 @@ function createAdmission(
 ) => Promise<ApiRoute> {
   const isAuthorized = createTokenCheck(options.tokenFile, options.logger);
   return async (route, { method, headers }) => {
+    refuseBrowserPages(headers, options.allowedHosts());
     const open = route?.kind === 'health' || route?.kind === 'readiness';
     if (!open && !(await isAuthorized(headers.authorization))) {
       throw new ServiceError('not_authenticated', 'send the shared token as "Authorization: Bearer <token>"');
-    }
-    // A page of another site can make a browser send a request to this address, but it cannot remove this header.
-    if (headers['sec-fetch-site'] === 'cross-site') {
-      throw new ServiceError('control_forbidden', 'requests from pages of other sites are rejected');
     }
     if (route === null) throw new ServiceError('not_found', 'nothing is served under this path');
     if (!ROUTE_METHODS[route.kind].includes(method ?? '')) {

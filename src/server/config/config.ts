@@ -1,7 +1,7 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
 
 import { CHANNELS } from '../../domain/release/channel.ts';
+import { isLoopbackHost } from '../../platform/http/loopback.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const HOST_SEGMENT = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
@@ -27,9 +27,9 @@ function publicBaseUrlProblem(text: string): string | null {
 function isLoopbackUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, pathname, search, username } = new URL(text);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const loopback = host === '::1' || host === 'localhost' || (isIP(host) === 4 && host.startsWith('127.'));
-  return protocol === 'http:' && loopback && pathname === '/' && search === '' && username === '';
+  return (
+    protocol === 'http:' && isLoopbackHost(hostname) && pathname === '/' && search === '' && username === ''
+  );
 }
 
 const listen = z
