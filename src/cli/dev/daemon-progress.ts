@@ -27,21 +27,23 @@ interface TaskItem {
 /**
  * Waits until the server is ready, and reports the progress of the daemon's sync until then.
  *
+ * @param services base URLs, and the token that the daemon requires
  * @param onProgress called a few times a second while a sync runs
  * @throws Error when the sync failed and nothing is served; the message has the task's failure
  */
 export async function waitForFirstRelease(
-  urls: { readonly server: string; readonly daemon: string },
+  services: { readonly server: string; readonly daemon: string; readonly daemonToken: string },
   dependencies: { readonly clock: Clock; readonly signal: AbortSignal },
   onProgress: (progress: Progress) => void,
 ): Promise<FirstRelease> {
   const { clock, signal } = dependencies;
   const client = createHttpClient({ connections: 1, keepAlive: false });
   /** @returns `null` while the service is not up or busy */
-  const getJson = async <T>(url: string): Promise<T | null> => {
+  const getJson = async <T>(url: string, token: string | null = null): Promise<T | null> => {
     try {
       const answer = await client.send({
         url,
+        token,
         timeoutMs: ANSWER_TIMEOUT_MS,
         maxBytes: ANSWER_MAX_BYTES,
         signal,
@@ -53,10 +55,13 @@ export async function waitForFirstRelease(
     }
   };
   for (;;) {
-    const ready = await getJson<ReadyBody>(`${urls.server}/readyz`);
+    const ready = await getJson<ReadyBody>(`${services.server}/readyz`);
     if (ready?.distributable === true && typeof ready.release_id === 'string')
       return { releaseId: ready.release_id };
-    const tasks = await getJson<{ items?: TaskItem[] }>(`${urls.daemon}/v1/reports/task.list`);
+    const tasks = await getJson<{ items?: TaskItem[] }>(
+      `${services.daemon}/v1/reports/task.list`,
+      services.daemonToken,
+    );
     const sync = tasks?.items?.find((task) => task.kind === 'sync');
     if (sync?.status === 'failed') {
       throw new Error(

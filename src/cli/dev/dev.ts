@@ -1,6 +1,7 @@
 import { mkdir, stat, writeFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
+import { readTokenFile } from '../../platform/files/token-file.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { runKeygen } from '../keygen/keygen.ts';
 import { startChild, type Child } from './child.ts';
@@ -69,7 +70,7 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
 
 async function serve(options: DevOptions, io: DevIo, children: Child[]): Promise<void> {
   const data = resolve(options.data);
-  await mkdir(data, { recursive: true });
+  await mkdir(data, { recursive: true, mode: 0o700 });
   const layout = devLayout(data);
   await prepareDevFiles(layout);
   await prepareKeys(layout, io);
@@ -105,7 +106,11 @@ async function serve(options: DevOptions, io: DevIo, children: Child[]): Promise
     },
   );
   const { releaseId } = await Promise.race([
-    waitForFirstRelease({ server: serverUrl, daemon: daemonUrl }, io, progressWriter(io)),
+    waitForFirstRelease(
+      { server: serverUrl, daemon: daemonUrl, daemonToken: await readTokenFile(layout.daemonToken) },
+      io,
+      progressWriter(io),
+    ),
     ended,
   ]);
   await writeFile(
@@ -116,6 +121,7 @@ async function serve(options: DevOptions, io: DevIo, children: Child[]): Promise
         daemon_url: daemonUrl,
         metrics_url: `http://127.0.0.1:${metricsPort}/metrics`,
         admin_token_file: layout.adminToken,
+        daemon_token_file: layout.daemonToken,
         cdn_host: CDN_HOST,
         release_id: releaseId,
       },

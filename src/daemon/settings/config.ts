@@ -1,4 +1,4 @@
-import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { RETAINED_MAX_RELEASES } from '../../contract/formats/attestation-format.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
@@ -105,7 +105,15 @@ export const daemonConfigurationSchema = z
     listen,
     tokenFile: filePath
       .optional()
-      .describe('File with the token that callers must send; reloaded when it changes. Absent: no token.'),
+      .describe(
+        'File with the token that callers must send; created with a random token if it is missing, reloaded when it changes. Default: api.token in data.dir.',
+      ),
+    requireToken: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether callers must send the token. Without it every process of this machine can run actions.',
+      ),
     snapshot: z
       .strictObject({
         root: filePath.describe('The snapshot volume; the daemon is its only writer.'),
@@ -177,3 +185,12 @@ export const daemonConfigurationSchema = z
 
 /** The parsed configuration of the daemon. */
 export type DaemonConfiguration = z.output<typeof daemonConfigurationSchema>;
+
+/** The file with the token that callers must send, or `null` if they need none. */
+export function tokenFileOf({
+  requireToken,
+  tokenFile,
+  data,
+}: Pick<DaemonConfiguration, 'requireToken' | 'tokenFile' | 'data'>): string | null {
+  return requireToken ? (tokenFile ?? join(data.dir, 'api.token')) : null;
+}

@@ -7,6 +7,8 @@ import type { TaskResult } from '../tasks/task.ts';
 import type { UpstreamConfiguration } from '../upstream/upstream-config.ts';
 import type { OwnedUpstream, ReplaceableUpstream } from '../upstream/adapters/upstream-source.ts';
 import type { DaemonSettings, LoadedSettings, SettingsHolder, SettingsLoader } from './daemon-settings.ts';
+import { tokenFileOf } from './config.ts';
+import { createTokenFile } from '../../platform/files/token-file.ts';
 import { compareSettings } from './settings-changes.ts';
 
 export interface ReloadOptions {
@@ -41,6 +43,9 @@ export function createReload(deps: ReloadOptions): () => Promise<TaskResult> {
     const upstreamChanged = changed.some((name) => name.startsWith('upstream.'));
     const connected = upstreamChanged ? connect(deps, effective.upstream) : success(null);
     if (!connected.ok) throw invalid([connected.error]);
+
+    const tokenFile = tokenFileOf(effective);
+    if (tokenFile !== null) await createTokenFile(tokenFile).catch(rejectTokenFile);
 
     // From here on nothing fails.
     settings.replace({ configuration: effective, signingKeys: loaded.value.signingKeys });
@@ -106,6 +111,10 @@ function compareKeys(
     added: (next ?? []).filter((keyId) => old?.includes(keyId) !== true),
     removed: (old ?? []).filter((keyId) => next?.includes(keyId) !== true),
   };
+}
+
+function rejectTokenFile(error: unknown): never {
+  throw invalid([`tokenFile: ${messageOf(error)}`]);
 }
 
 function invalid(problems: readonly string[]): ServiceError {

@@ -72,7 +72,13 @@ const daemon = z
       .default('http://127.0.0.1:8091')
       .describe('The daemon on loopback. Not used when socketPath is set.'),
     socketPath: z.string().min(1).optional().describe('Unix socket of the daemon.'),
-    tokenFile: z.string().min(1).optional().describe('File with the token that the daemon requires.'),
+    tokenFile: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "The token file of the daemon: its tokenFile, by default api.token in the daemon's data.dir.",
+      ),
     timeoutMs: z
       .int()
       .min(50)
