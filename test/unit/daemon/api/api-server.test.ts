@@ -224,6 +224,18 @@ describe('a report', () => {
 });
 
 describe('the token', () => {
+  it('that is wrong is answered with 401 after a delay', async () => {
+    const tokenFile = join(await temporaryDirectory(), 'token');
+    await writeFile(tokenFile, 'the-only-right-token');
+    const api = await startTestApi({ tokenFile: () => tokenFile });
+    const milliseconds = async (headers: Record<string, string>): Promise<number> => {
+      const begun = performance.now();
+      expect((await api.ask('/v1/reports/task.list', { headers })).status).toBe(401);
+      return performance.now() - begun;
+    };
+    expect(await milliseconds({ authorization: 'Bearer a-wrong-token' })).toBeGreaterThan(90);
+  });
+
   it('is required everywhere except for health, and follows its file', async () => {
     const tokenFile = join(await temporaryDirectory(), 'token');
     await writeFile(tokenFile, 'first-token\n');
