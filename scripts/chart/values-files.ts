@@ -32,7 +32,15 @@ const SET_BY_CHART = {
     'attestation',
     'admin',
   ],
-  daemon: ['listen', 'tokenFile', 'snapshot.root', 'data', 'attestation.signingKeyFiles', 'supervised'],
+  daemon: [
+    'listen',
+    'tokenFile',
+    'requireToken',
+    'snapshot.root',
+    'data',
+    'attestation.signingKeyFiles',
+    'supervised',
+  ],
   operator: ['kubernetes', 'probes', 'metrics', 'watch.namespaces', 'election.namespace', 'election.name'],
 } as const;
 

@@ -5,6 +5,7 @@ import { defineReport } from './api/define-report.ts';
 import type { DaemonBase, DaemonParts } from './daemon-parts.ts';
 import { clockCheck, dataChecks, databaseCheck, laneCheck, storeChecks } from './reports/doctor-checks.ts';
 import { createDoctorReport, type DoctorCheck } from './reports/doctor-report.ts';
+import { tokenFileOf } from './settings/config.ts';
 import { createLogReport } from './reports/log-report.ts';
 import { createTaskReports } from './reports/task-reports.ts';
 
@@ -55,7 +56,8 @@ export function composeApi(
     damage: releases.damageIntake,
     readiness,
     createId,
-    tokenFile: () => settings.current().configuration.tokenFile ?? null,
+    tokenFile: () => tokenFileOf(settings.current().configuration),
+    allowedHosts: () => settings.current().configuration.listen.allowedHosts,
   });
 }
 

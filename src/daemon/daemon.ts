@@ -3,7 +3,8 @@ import { openSnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import type { DaemonApi } from './api/api-server.ts';
 import { createClosers } from './closers.ts';
 import { composeApi } from './compose-api.ts';
-import type { DaemonConfiguration } from './settings/config.ts';
+import { tokenFileOf, type DaemonConfiguration } from './settings/config.ts';
+import { createTokenFile } from '../platform/files/token-file.ts';
 import {
   createDaemonParts,
   scheduleIntervals,
@@ -75,6 +76,10 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
       const { data, snapshot, listen } = configuration;
       const lock = acquireDataLock(data.dir);
       closers.add('data lock', () => lock.release());
+      const tokenFile = tokenFileOf(configuration);
+      if (tokenFile !== null && (await createTokenFile(tokenFile))) {
+        logger.info({ file: tokenFile }, 'created the token that callers of the API must send');
+      }
       const database = openDatabase(join(data.dir, 'main.db'));
       closers.add('database', () => database.close());
       const writer = await openSnapshotWriter({ ...options, root: snapshot.root });

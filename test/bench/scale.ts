@@ -92,6 +92,7 @@ async function startPair(
       listen: { host: '127.0.0.1', port: 0 },
       snapshot: { root: join(directory, 'snapshot') },
       data: { dir: join(directory, 'data') },
+      requireToken: false,
       attestation: { signingKeyFiles: [join(directory, 'keys/signing.key')] },
       upstream: { kind: 'manifest', manifest: { url }, concurrency: 16 },
       sync: { onStart: false },

@@ -161,6 +161,7 @@ async function timeSlipway(corpus: Corpus, directory: string): Promise<number> {
       listen: { host: '127.0.0.1', port: 0 },
       snapshot: { root: join(directory, 'snapshot') },
       data: { dir: join(directory, 'data') },
+      requireToken: false,
       attestation: { signingKeyFiles: [join(directory, 'keys/signing.key')] },
       upstream: { kind: 'manifest', manifest: { url: `${corpus.url}/` }, concurrency: PARALLEL },
       sync: { onStart: false },

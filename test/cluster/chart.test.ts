@@ -192,7 +192,7 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(initContainers.map(({ name, restartPolicy }) => [name, restartPolicy])).toEqual([
       ['daemon', 'Always'],
     ]);
-    expect(writable(initContainers[0]?.volumeMounts ?? [])).toEqual(['snapshot', 'data', 'tmp']);
+    expect(writable(initContainers[0]?.volumeMounts ?? [])).toEqual(['snapshot', 'data', 'pair', 'tmp']);
     expect(writable(containers[0]?.volumeMounts ?? [])).toEqual(['state']);
     // The private key and the databases are not mounted.
     expect(containers[0]?.volumeMounts.map(({ name }) => name)).toEqual([
@@ -201,7 +201,29 @@ describe.skipIf(programs === null)('the chart', () => {
       'admin',
       'snapshot',
       'state',
+      'pair',
     ]);
+  });
+
+  it('lets daemon and server share a token on a volume of their pod alone, that is never on a disk', () => {
+    const objects = objectsOf({});
+    const settings = objects.find(({ data }) => data?.['daemon.yaml'] !== undefined)?.data ?? {};
+    const { tokenFile, requireToken } = parse(settings['daemon.yaml'] ?? '') as Record<string, unknown>;
+    const { daemon } = parse(settings['server.yaml'] ?? '') as { daemon: { tokenFile: string } };
+    expect([tokenFile, requireToken, daemon.tokenFile]).toEqual([
+      '/var/lib/slipway/pair/api.token',
+      true,
+      '/var/lib/slipway/pair/api.token',
+    ]);
+    const spec = objects.find(({ kind }) => kind === 'Deployment')?.spec.template.spec;
+    const mountOf = (container: { volumeMounts: Array<{ mountPath: string }> } | undefined): unknown =>
+      container?.volumeMounts.find(({ mountPath }) => mountPath === '/var/lib/slipway/pair');
+    expect(mountOf(spec?.initContainers[0])).toEqual({ name: 'pair', mountPath: '/var/lib/slipway/pair' });
+    expect(mountOf(spec?.containers[0])).toMatchObject({ name: 'pair', readOnly: true });
+    expect(spec?.volumes.find(({ name }: { name: string }) => name === 'pair')).toEqual({
+      name: 'pair',
+      emptyDir: { medium: 'Memory', sizeLimit: '1Mi' },
+    });
   });
 
   it('gives a pod more time to end than both programs need one after the other', () => {

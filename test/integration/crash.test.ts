@@ -44,7 +44,7 @@ describe('both processes killed at random during a sync', () => {
         expect(generation).toBeGreaterThanOrEqual(acknowledged);
         acknowledged = generation;
         // The accepted task is still known, whatever its result.
-        const known = await fetch(`${system.daemon.url}/v1/reports/task.status?task_id=${task_id}`);
+        const known = await system.askDaemon(`/v1/reports/task.status?task_id=${task_id}`);
         expect(known.status).toBe(200);
         const name = `data/${String(random.below(120)).padStart(3, '0')}.bin`;
         const response = await fetch(system.cdn(name));

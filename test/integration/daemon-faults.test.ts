@@ -6,15 +6,19 @@ import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { writeTokenFile } from '../support/token-file.ts';
 import { until } from '../support/until.ts';
 
-async function servedSystem(ttlSeconds: number, atEnd: AtEnd = onTestFinished): Promise<TestSystem> {
+async function servedSystem(
+  ttlSeconds: number,
+  { atEnd = onTestFinished, server = {} }: { atEnd?: AtEnd; server?: Record<string, object> } = {},
+): Promise<TestSystem> {
   const upstream = await temporaryDirectory(atEnd);
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     daemon: { attestation: { ttlSeconds } },
-    server: { daemon: { timeoutMs: 1500 } },
+    server: { daemon: { timeoutMs: 1500 }, ...server },
     atEnd,
   });
   await system.untilReady(true);
@@ -33,6 +37,11 @@ async function rss(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }
+
+/** Answers with 101, which nobody asked for, and keeps the connection open. */
+const upgrade: RequestListener = (_request, response) => {
+  response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n');
+};
 
 const NONSENSE: ReadonlyArray<readonly [string, RequestListener]> = [
   ['garbage', (_request, response) => response.end('<html>not an envelope</html>')],
@@ -69,6 +78,7 @@ const NONSENSE: ReadonlyArray<readonly [string, RequestListener]> = [
     },
   ],
   ['nothing at all', () => undefined],
+  ['an upgrade', upgrade],
 ];
 
 describe('a daemon that fails', () => {
@@ -104,8 +114,26 @@ describe('a daemon that fails', () => {
   });
 });
 
+describe("an impostor on the daemon's port that upgrades every connection", () => {
+  it('delays neither a control call nor the end of the server after SIGTERM', async () => {
+    const token = 'an-admin-token-of-the-test';
+    const admin = { tokenFiles: [await writeTokenFile(token)], exposeControl: true };
+    const system = await servedSystem(600, { server: { admin } });
+    await system.daemon.kill();
+    await startImpostorDaemon(system, upgrade);
+    await until(async () => (await refreshFailures(system)) > 1, 60_000);
+    const control = await fetch(`${system.serverUrl}/admin/control/sync`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: '{}',
+    });
+    expect(control.status).toBe(502);
+    expect(await system.server.stop()).toBe(0);
+  });
+});
+
 describe('a daemon that fails', () => {
-  const running = reusedFixture(async (atEnd) => await servedSystem(600, atEnd));
+  const running = reusedFixture(async (atEnd) => await servedSystem(600, { atEnd }));
 
   it.each(NONSENSE)(
     'answering %s does not affect serving and costs little memory',

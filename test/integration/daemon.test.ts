@@ -50,9 +50,9 @@ describe('the daemon as a process', () => {
     const first = await system.startDaemon();
     const { task_id } = await system.control('sync');
     expect(await first.stop()).toBe(0);
-    const second = await system.startDaemon();
+    await system.startDaemon();
     const status = async (): Promise<unknown> => {
-      const answer = await fetch(`${second.url}/v1/reports/task.status?task_id=${task_id}`);
+      const answer = await system.askDaemon(`/v1/reports/task.status?task_id=${task_id}`);
       return ((await answer.json()) as { task: { status: string } }).task.status;
     };
     await expect.poll(status, { timeout: 60_000 }).toBe('succeeded');
@@ -61,15 +61,32 @@ describe('the daemon as a process', () => {
   it('restarts on request, when a supervisor starts it again', async () => {
     const system = await daemonSystem();
     const daemon = await startWith(system, '--supervised=true');
-    const answer = await fetch(`${daemon.url}/v1/control/restart`, { method: 'POST' });
+    const answer = await system.askDaemon(`/v1/control/restart`, { method: 'POST' });
     expect([answer.status, await answer.json()]).toEqual([
       202,
       expect.objectContaining({ action: 'restart', status: 'succeeded', result: { drain: true } }),
     ]);
     expect(await daemon.exited).toBe(0);
-    const again = await startWith(system);
-    const tasks = (await (await fetch(`${again.url}/v1/reports/task.list`)).json()) as { items: unknown[] };
+    await startWith(system);
+    const tasks = (await (await system.askDaemon(`/v1/reports/task.list`)).json()) as { items: unknown[] };
     expect(tasks.items).toMatchObject([{ kind: 'restart', status: 'succeeded' }]);
+  });
+
+  it('requires the token that it creates at its first start, unless the configuration turns that off', async () => {
+    const system = await daemonSystem();
+    const daemon = await system.startDaemon();
+    const withoutToken = async (path: string, init?: RequestInit): Promise<number> =>
+      (await fetch(`${daemon.url}${path}`, init)).status;
+    expect((await stat(system.daemonTokenFile)).mode & 0o777).toBe(0o600);
+    expect(await withoutToken('/v1/reports/task.list')).toBe(401);
+    expect(await withoutToken('/v1/control/sync', { method: 'POST' })).toBe(401);
+    expect(await withoutToken('/healthz')).toBe(200);
+    expect((await system.askDaemon('/v1/reports/task.list')).status).toBe(200);
+    const token = await readFile(system.daemonTokenFile, 'utf8');
+    expect(await daemon.stop()).toBe(0);
+    await startWith(system, '--requireToken=false');
+    expect(await withoutToken('/v1/reports/task.list')).toBe(200);
+    expect(await readFile(system.daemonTokenFile, 'utf8')).toBe(token);
   });
 
   it('listens on a Unix socket that others cannot open, with a token', async () => {
@@ -119,9 +136,9 @@ describe('the daemon as a process', () => {
 
   it('answers its own reports as the contract says', async () => {
     const system = await daemonSystem();
-    const daemon = await system.startDaemon();
+    await system.startDaemon();
     await system.run('sync');
-    const doctor = (await (await fetch(`${daemon.url}/v1/reports/daemon.doctor`)).json()) as {
+    const doctor = (await (await system.askDaemon(`/v1/reports/daemon.doctor`)).json()) as {
       status: string;
       checks: Array<{ id: string; status: string }>;
     };
@@ -136,7 +153,7 @@ describe('the daemon as a process', () => {
         'clock',
       ]),
     );
-    const log = (await (await fetch(`${daemon.url}/v1/reports/daemon.logs?tail=1000`)).json()) as {
+    const log = (await (await system.askDaemon(`/v1/reports/daemon.logs?tail=1000`)).json()) as {
       lines: Array<{ msg: string }>;
     };
     expect(log.lines.map((line) => line.msg)).toEqual(

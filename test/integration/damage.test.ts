@@ -33,11 +33,11 @@ async function flipBit(path: string): Promise<void> {
 }
 
 async function report<Body>(system: TestSystem, name: string): Promise<Body> {
-  return (await (await fetch(`${system.daemonUrl}/v1/reports/${name}`)).json()) as Body;
+  return (await (await system.askDaemon(`/v1/reports/${name}`)).json()) as Body;
 }
 
 async function statement(system: TestSystem): Promise<AttestationStatement> {
-  const answer = await fetch(`${system.daemonUrl}/v1/attestation`);
+  const answer = await system.askDaemon(`/v1/attestation`);
   const envelope = parseEnvelope(new Uint8Array(await answer.arrayBuffer()));
   if (!envelope.ok) throw new Error(envelope.error);
   const parsed = parseStatement(Buffer.from(envelope.value.payload, 'base64'));

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -18,6 +18,7 @@ interface DevSummary {
   readonly daemon_url: string;
   readonly metrics_url: string;
   readonly admin_token_file: string;
+  readonly daemon_token_file: string;
   readonly cdn_host: string;
   readonly release_id: string;
 }
@@ -90,6 +91,9 @@ describe('slipway dev', () => {
     expect((await fetch(`${first.summary.server_url}/v1/bootstrap`)).status).toBe(200);
     expect((await fetch(first.summary.metrics_url)).status).toBe(200);
     expect((await readFile(first.summary.admin_token_file, 'utf8')).trim().length).toBeGreaterThanOrEqual(32);
+    expect((await fetch(`${first.summary.daemon_url}/v1/reports/task.list`)).status).toBe(401);
+    expect((await stat(first.summary.daemon_token_file)).mode & 0o777).toBe(0o600);
+    expect((await stat(data)).mode & 0o777).toBe(0o700);
     expect(await pasteLines(checkout, first.output())).toEqual([
       expect.stringMatching(/^curl .*readyz/),
       expect.stringMatching(/^curl .*distribution/),

@@ -49,7 +49,7 @@ async function servedSystem(): Promise<Rotating> {
       await writeFile(system.daemonConfiguration, stringify(config));
     },
     reload: async () => {
-      const response = await fetch(`${system.daemon?.url ?? ''}/v1/control/reload`, { method: 'POST' });
+      const response = await system.askDaemon('/v1/control/reload', { method: 'POST' });
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     },
   };
@@ -195,7 +195,7 @@ describe('a change of settings without a restart', () => {
       body: { result: { changed: [], restart_required: [], attestation_version: null } },
     });
     expect((await readyz(system)).attestation?.version).toBe(before);
-    const tasks = (await (await fetch(`${system.daemon.url}/v1/reports/task.list`)).json()) as {
+    const tasks = (await (await system.askDaemon(`/v1/reports/task.list`)).json()) as {
       items: { kind: string; status: string; failure_code: string | null }[];
     };
     expect(

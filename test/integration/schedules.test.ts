@@ -30,7 +30,7 @@ async function scheduledSystem(): Promise<TestSystem> {
 }
 
 async function scheduleOf(system: TestSystem, id: string): Promise<Schedule> {
-  const answer = await fetch(`${system.daemon.url}/v1/reports/schedule.list?id=${id}`);
+  const answer = await system.askDaemon(`/v1/reports/schedule.list?id=${id}`);
   const { items } = (await answer.json()) as { items: Schedule[] };
   const [schedule] = items;
   if (schedule === undefined) throw new Error(`no schedule ${id}`);
@@ -138,7 +138,7 @@ describe('a schedule of a real daemon', () => {
   it('is refused in the words of the contract', async () => {
     const system = await scheduledSystem();
     const refusal = async (action: string, body: object): Promise<unknown> => {
-      const answer = await fetch(`${system.daemon.url}/v1/control/${action}`, {
+      const answer = await system.askDaemon(`/v1/control/${action}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),

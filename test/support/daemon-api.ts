@@ -54,6 +54,7 @@ export async function startTestApi(overrides: Partial<DaemonApiOptions> = {}): P
     bootId: 'boot-test',
     createId: () => `request-${(ids += 1)}`,
     tokenFile: () => null,
+    allowedHosts: () => [],
     ...overrides,
   });
   const listening = await api.listen({ host: '127.0.0.1', port: 0 });

@@ -16,6 +16,9 @@ export type DaemonFault =
   | 'refuse'
   | 'truncated'
   | 'reset'
+  | 'upgrade'
+  | 'endless head'
+  | 'endless interim'
   | null;
 
 /** One request as it arrived. */
@@ -176,6 +179,26 @@ function misbehave(fault: DaemonFault, response: ServerResponse): boolean {
     case 'drip': {
       response.writeHead(200, json);
       const timer = setInterval(() => response.write(' '), 20);
+      response.once('close', () => {
+        clearInterval(timer);
+      });
+      return true;
+    }
+    case 'upgrade':
+      response.socket?.write(
+        'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+      );
+      return true;
+    case 'endless head': {
+      response.socket?.write('HTTP/1.1 200 OK\r\n');
+      const timer = setInterval(() => response.socket?.write('x: y\r\n'), 20);
+      response.once('close', () => {
+        clearInterval(timer);
+      });
+      return true;
+    }
+    case 'endless interim': {
+      const timer = setInterval(() => response.socket?.write('HTTP/1.1 102 Processing\r\n\r\n'), 20);
       response.once('close', () => {
         clearInterval(timer);
       });

@@ -54,6 +54,7 @@ export async function startImagePod(options: ImagePodOptions): Promise<ImagePod>
       { source: upstream, target: '/upstream', mode: 'ro' },
       { source: volumes.snapshot, target: '/var/lib/slipway/snapshot', mode: 'rw' },
       { source: volumes.data, target: '/var/lib/slipway/data', mode: 'rw' },
+      { source: join(directory, 'pair'), target: '/pair', mode: 'rw' },
     ])
     .withWaitStrategy(Wait.forLogMessage('daemon listening'));
   // The daemon owns the network, because the server ends first.
@@ -65,6 +66,7 @@ export async function startImagePod(options: ImagePodOptions): Promise<ImagePod>
       .withCommand(['cmd/server.ts', '--config', '/config/server.yaml'])
       .withBindMounts([
         ...shared,
+        { source: join(directory, 'pair'), target: '/pair', mode: 'ro' },
         { source: volumes.snapshot, target: '/var/lib/slipway/snapshot', mode: 'ro' },
       ])
       .withNetworkMode(hasBridge ? `container:${daemon.getId()}` : 'host')
@@ -87,12 +89,16 @@ async function writeConfiguration(
   await makeKeys(join(directory, 'keys'));
   await chmod(join(directory, 'keys/signing.key'), 0o644);
   await mkdir(join(directory, 'config'));
+  // The user of the image is not the one of this machine.
+  await mkdir(join(directory, 'pair'));
+  await chmod(join(directory, 'pair'), 0o777);
   await writeFile(
     join(directory, 'config/daemon.yaml'),
     stringify({
       listen: { host: '127.0.0.1', port: ports.daemonPort },
       snapshot: { root: '/var/lib/slipway/snapshot/store' },
       data: { dir: '/var/lib/slipway/data/databases' },
+      tokenFile: '/pair/api.token',
       attestation: { signingKeyFiles: ['/keys/signing.key'] },
       upstream: { kind: 'directory', directory: { path: '/upstream' } },
     }),
@@ -103,7 +109,7 @@ async function writeConfiguration(
       listen: { port: ports.port },
       metrics: { port: ports.metricsPort },
       publicBaseUrl: `http://127.0.0.1:${ports.port}`,
-      daemon: { url: `http://127.0.0.1:${ports.daemonPort}` },
+      daemon: { url: `http://127.0.0.1:${ports.daemonPort}`, tokenFile: '/pair/api.token' },
       snapshot: { root: '/var/lib/slipway/snapshot/store' },
       attestation: { publicKeyFiles: ['/keys/signing.pub'] },
       cdn: { host: CDN_HOST },

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import { readTokenFile } from '../../src/platform/files/token-file.ts';
 import { makeKeys } from './make-keys.ts';
 import { freePorts } from './free-ports.ts';
 import { startSlipway, type SlipwayProcess } from './process.ts';
@@ -21,12 +22,16 @@ export interface TestSystem {
   readonly serverUrl: string;
   readonly metricsUrl: string;
   readonly daemonUrl: string;
+  /** The token file of the daemon; the daemon creates it. */
+  readonly daemonTokenFile: string;
   daemon: SlipwayProcess;
   server: SlipwayProcess;
   startDaemon(wrapper?: readonly string[]): Promise<SlipwayProcess>;
   startServer(wrapper?: readonly string[]): Promise<SlipwayProcess>;
   /** Waits until `/readyz` reports this readiness. */
   untilReady(ready: boolean, deadlineMs?: number): Promise<Readyz>;
+  /** Requests a path of the daemon with its token. */
+  askDaemon(path: string, init?: RequestInit): Promise<Response>;
   /** Posts a control action to the daemon and returns its 202 body. */
   control(action: string, body?: object): Promise<{ task_id: string; status: string }>;
   /** Posts an action and waits for its task to end. */
@@ -107,7 +112,7 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
       return system.server;
     },
     ...serverQuestions(settings.serverUrl),
-    ...daemonControl(settings.daemonUrl),
+    ...daemonControl(settings),
   };
   if (options.startNothing !== true) {
     await Promise.all([system.startDaemon(), system.startServer()]);
@@ -117,7 +122,13 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
 
 type Settings = Pick<
   TestSystem,
-  'snapshotRoot' | 'daemonConfiguration' | 'serverConfiguration' | 'serverUrl' | 'metricsUrl' | 'daemonUrl'
+  | 'snapshotRoot'
+  | 'daemonConfiguration'
+  | 'serverConfiguration'
+  | 'serverUrl'
+  | 'metricsUrl'
+  | 'daemonUrl'
+  | 'daemonTokenFile'
 >;
 
 /** Makes keys and folders, chooses ports and writes both configuration files. */
@@ -134,6 +145,7 @@ async function writeSettings(directory: string, options: SystemOptions): Promise
     serverUrl: `http://127.0.0.1:${port}`,
     metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
     daemonUrl: `http://127.0.0.1:${daemonPort}`,
+    daemonTokenFile: join(directory, 'data', 'api.token'),
   };
   const daemon = {
     listen: { host: '127.0.0.1', port: daemonPort },
@@ -148,7 +160,7 @@ async function writeSettings(directory: string, options: SystemOptions): Promise
     publicBaseUrl: settings.serverUrl,
     cdn: { host: CDN_HOST },
     snapshot: { root: snapshotRoot },
-    daemon: { url: settings.daemonUrl },
+    daemon: { url: settings.daemonUrl, tokenFile: settings.daemonTokenFile },
     attestation: { publicKeyFiles: [join(keys, 'signing.pub')] },
     shutdown: { propagationDelaySeconds: 0 },
     // The test decides how damage is found.
@@ -173,9 +185,17 @@ function serverQuestions(serverUrl: string): Pick<TestSystem, 'untilReady' | 'cd
   };
 }
 
-function daemonControl(daemonUrl: string): Pick<TestSystem, 'control' | 'run'> {
+function daemonControl({
+  daemonUrl,
+  daemonTokenFile,
+}: Settings): Pick<TestSystem, 'askDaemon' | 'control' | 'run'> {
+  const askDaemon: TestSystem['askDaemon'] = async (path, init = {}) => {
+    const headers = new Headers(init.headers);
+    headers.set('authorization', `Bearer ${await readTokenFile(daemonTokenFile)}`);
+    return await fetch(`${daemonUrl}${path}`, { ...init, headers });
+  };
   const control: TestSystem['control'] = async (action, body = {}) => {
-    const response = await fetch(`${daemonUrl}/v1/control/${action}`, {
+    const response = await askDaemon(`/v1/control/${action}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -185,11 +205,12 @@ function daemonControl(daemonUrl: string): Pick<TestSystem, 'control' | 'run'> {
     return answer;
   };
   return {
+    askDaemon,
     control,
     run: async (action, body, deadlineMs = 60_000) => {
       const { task_id } = await control(action, body);
       return await until(async () => {
-        const response = await fetch(`${daemonUrl}/v1/reports/task.status?task_id=${task_id}`);
+        const response = await askDaemon(`/v1/reports/task.status?task_id=${task_id}`);
         const { task } = (await response.json()) as { task: TaskBody };
         return ['succeeded', 'failed', 'cancelled'].includes(task.status) ? task : null;
       }, deadlineMs);

@@ -118,7 +118,7 @@ because a new file system has a lost+found in its root.
   "metrics" (dict "host" "0.0.0.0" "port" 9090)
   "publicBaseUrl" .Values.publicBaseUrl
   "snapshot" (dict "root" "/var/lib/slipway/snapshot/store")
-  "daemon" (dict "url" "http://127.0.0.1:8091")
+  "daemon" (dict "url" "http://127.0.0.1:8091" "tokenFile" "/var/lib/slipway/pair/api.token")
   "attestation" (dict "publicKeyFiles" $keys)
   "admin" (dict "tokenFiles" $tokens "exposeControl" .Values.admin.exposeControl)
   "scrub" (dict "stateFile" "/var/lib/slipway/state/scrub.json")
@@ -132,6 +132,8 @@ because a new file system has a lost+found in its root.
 {{- range .Values.signing.privateKeys -}}{{- $keys = append $keys (printf "/etc/slipway/signing/%s" .) -}}{{- end -}}
 {{- $own := dict
   "listen" (dict "host" "127.0.0.1" "port" 8091)
+  "tokenFile" "/var/lib/slipway/pair/api.token"
+  "requireToken" true
   "snapshot" (dict "root" "/var/lib/slipway/snapshot/store")
   "data" (dict "dir" "/var/lib/slipway/data/databases")
   "attestation" (dict "signingKeyFiles" $keys)

@@ -8,6 +8,8 @@ import type { DevUpstream } from './dev-options.ts';
 export interface DevLayout {
   readonly keys: string;
   readonly adminToken: string;
+  /** The token that server and daemon share; the daemon creates it. */
+  readonly daemonToken: string;
   readonly upstream: string;
   readonly snapshot: string;
   readonly database: string;
@@ -21,6 +23,7 @@ export function devLayout(data: string): DevLayout {
   return {
     keys: join(data, 'keys'),
     adminToken: join(data, 'admin.token'),
+    daemonToken: join(data, 'daemon.token'),
     upstream: join(data, 'upstream'),
     snapshot: join(data, 'snapshot'),
     database: join(data, 'daemon'),
@@ -33,7 +36,7 @@ export function devLayout(data: string): DevLayout {
 /** Makes the folders and the admin token; a token that is there is kept. */
 export async function prepareDevFiles(layout: DevLayout): Promise<void> {
   for (const directory of [layout.keys, layout.snapshot, layout.database])
-    await mkdir(directory, { recursive: true });
+    await mkdir(directory, { recursive: true, mode: 0o700 });
   await readFile(layout.adminToken).catch(async () => {
     await writeFile(layout.adminToken, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600 });
   });
@@ -54,6 +57,7 @@ export async function writeDaemonConfiguration(layout: DevLayout, upstream: DevU
     layout.daemonConfiguration,
     stringify({
       listen: { host: '127.0.0.1', port: 0 },
+      tokenFile: layout.daemonToken,
       snapshot: { root: layout.snapshot },
       data: { dir: layout.database },
       attestation: { signingKeyFiles: [join(layout.keys, 'signing.key')] },
@@ -74,7 +78,7 @@ export async function writeServerConfiguration(
       metrics: { host: '127.0.0.1', port: addresses.metricsPort },
       publicBaseUrl: `http://127.0.0.1:${addresses.port}`,
       snapshot: { root: layout.snapshot },
-      daemon: { url: addresses.daemonUrl },
+      daemon: { url: addresses.daemonUrl, tokenFile: layout.daemonToken },
       attestation: { publicKeyFiles: [join(layout.keys, 'signing.pub')] },
       // A user who can read the token file can also run the daemon by hand.
       admin: { tokenFiles: [layout.adminToken], exposeControl: true },

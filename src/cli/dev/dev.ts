@@ -70,7 +70,7 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
 
 async function serve(options: DevOptions, io: DevIo, children: Child[]): Promise<void> {
   const data = resolve(options.data);
-  await mkdir(data, { recursive: true });
+  await mkdir(data, { recursive: true, mode: 0o700 });
   const layout = devLayout(data);
   await prepareDevFiles(layout);
   await prepareKeys(layout, io);
@@ -126,6 +126,7 @@ async function serve(options: DevOptions, io: DevIo, children: Child[]): Promise
         daemon_url: daemonUrl,
         metrics_url: `http://127.0.0.1:${metricsPort}/metrics`,
         admin_token_file: layout.adminToken,
+        daemon_token_file: layout.daemonToken,
         cdn_host: CDN_HOST,
         release_id: releaseId,
       },

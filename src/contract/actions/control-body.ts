@@ -24,7 +24,7 @@ const names = z
   .max(MAX_STRINGS, { error: `must not exceed ${MAX_STRINGS} items` });
 
 /** One translated unit. */
-const TranslationResultSchema = z.strictObject({
+export const TranslationResultSchema = z.strictObject({
   unit_id: name.describe('The unit; it must belong to the task.'),
   source_text: prose.describe('The source text the translation was made for, exactly as stored.'),
   translated_text: prose,

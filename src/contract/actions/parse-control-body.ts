@@ -4,7 +4,13 @@ import { actionDefinition, AUDIT_FIELDS, type AuditField, type ControlAction } f
 import type { BodyOf } from './body-of.ts';
 import { checkPaths, CONTROL_RULES, needs } from './control-rules.ts';
 import { fieldErrorsOf } from '../problems/field-errors.ts';
-import { ControlBodySchema, isControlSwitch, type ControlBody, type ControlField } from './control-body.ts';
+import {
+  ControlBodySchema,
+  isControlSwitch,
+  TranslationResultSchema,
+  type ControlBody,
+  type ControlField,
+} from './control-body.ts';
 import type { FieldError } from '../problems/service-error.ts';
 
 /** A body that is valid for its action, as far as this can be checked without state. */
@@ -57,7 +63,7 @@ function check(
   action: ControlAction,
   value: unknown,
 ): Result<AcceptedControlBody & { readonly typed: object }, FieldError[]> {
-  const parsed = ControlBodySchema.safeParse(value === undefined ? {} : value, {
+  const parsed = ControlBodySchema.safeParse(value === undefined ? {} : cutResults(value), {
     error: (issue) =>
       issue.code === 'invalid_type' && (issue.path ?? []).length === 0 ? 'must be an object' : undefined,
   });
@@ -81,6 +87,18 @@ function check(
   errors.push(...(CONTROL_RULES[action]?.(body) ?? []));
   if (errors.length > 0) return failure(errors);
   return success({ body, typed, ignoredFields: present.filter((field) => !usable.has(field)) });
+}
+
+/**
+ * Cuts the list of translation results after its first wrong item. Each of up to 10,000 items can have several errors, zod
+ * takes microseconds for each, and only the first of a kind is listed.
+ */
+function cutResults(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('translation_results' in value)) return value;
+  const results: unknown = value.translation_results;
+  if (!Array.isArray(results)) return value;
+  const wrong = results.findIndex((result) => !TranslationResultSchema.safeParse(result).success);
+  return wrong === -1 ? value : { ...value, translation_results: results.slice(0, wrong + 1) as unknown[] };
 }
 
 function checkChoice(body: ControlBody, { fields, rule }: FieldChoice): FieldError[] {

@@ -3,6 +3,7 @@ export type JsonErrorKind =
   | 'syntax'
   | 'too_large'
   | 'too_deep'
+  | 'too_many_keys'
   | 'duplicate_key'
   | 'forbidden_key'
   | 'number_out_of_range';

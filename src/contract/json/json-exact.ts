@@ -9,6 +9,10 @@ export interface JsonLimits {
   readonly maxBytes?: number;
   /** Refuses duplicate keys, the key `__proto__` and numbers beyond the range of a double; for text from outside. */
   readonly strict?: boolean;
+  /** Most keys of one object; default no limit. Needs `strict`. */
+  readonly maxKeysOfObject?: number;
+  /** Most keys of all objects together; default no limit. Needs `strict`. */
+  readonly maxKeys?: number;
 }
 
 /** Longest integer, in digits, that is read as a bigint. */
@@ -38,7 +42,7 @@ const ExactJson = JSON as unknown as {
  * `JSON.parse` gives.
  *
  * @param text a JSON text
- * @param limits depth, size, and whether ambiguous input (duplicate keys) is refused
+ * @param limits depth, size, number of keys, and whether ambiguous input (duplicate keys) is refused
  * @throws JsonError that says what is wrong and at which offset (UTF-16 units) where that is known
  *
  * Source: RFC 8259; section 6 for numbers, section 4 for duplicate names.
@@ -49,7 +53,13 @@ export function parseJsonExact(text: string, limits: JsonLimits = {}): unknown {
   if (text.length > maxBytes || (text.length * 3 > maxBytes && utf8Length(text) > maxBytes)) {
     throw new JsonError('too_large', `the JSON text exceeds ${maxBytes} bytes`);
   }
-  scanJsonStructure(text, { maxDepth: limits.maxDepth ?? DEFAULT_MAX_DEPTH, strict: limits.strict ?? false });
+  const {
+    maxDepth = DEFAULT_MAX_DEPTH,
+    strict = false,
+    maxKeysOfObject = Infinity,
+    maxKeys = Infinity,
+  } = limits;
+  scanJsonStructure(text, { maxDepth, strict, maxKeysOfObject, maxKeys });
   try {
     return LONG_DIGITS.test(text) ? ExactJson.parse(text, reviveInteger) : ExactJson.parse(text);
   } catch (error) {

@@ -14,6 +14,8 @@ const NUMBER_TOKEN = /-?[0-9][0-9.eE+-]*/y;
 export interface StructureLimits {
   readonly maxDepth: number;
   readonly strict: boolean;
+  readonly maxKeysOfObject: number;
+  readonly maxKeys: number;
 }
 
 /** One open object or array: the keys seen so far, `null` for an array. */
@@ -23,19 +25,28 @@ interface Frame {
 }
 
 /**
- * Checks what `JSON.parse` does not: nesting depth, and in strict mode duplicate keys, `__proto__` and numbers
- * beyond the range of a double. It does not validate syntax; `JSON.parse` does that afterwards.
+ * Checks what `JSON.parse` does not: nesting depth, and in strict mode duplicate keys, `__proto__`, the
+ * number of keys, and numbers beyond the range of a double. It does not validate syntax; `JSON.parse` does that afterwards.
  *
  * @throws JsonError
  */
 export function scanJsonStructure(text: string, limits: StructureLimits): void {
   const stack: Frame[] = [];
+  let keys = 0;
   let at = 0;
   while (at < text.length) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       const end = endOfString(text, at);
-      if (limits.strict) checkKey(text.slice(at, end), stack.at(-1), at);
+      const frame = stack.at(-1);
+      if (limits.strict && frame?.expectsKey === true && frame.keys !== null) {
+        frame.expectsKey = false;
+        checkKey(text.slice(at, end), frame.keys, at);
+        keys += 1;
+        if (frame.keys.size > limits.maxKeysOfObject)
+          throw tooManyKeys('an object', limits.maxKeysOfObject, at);
+        if (keys > limits.maxKeys) throw tooManyKeys('the JSON text', limits.maxKeys, at);
+      }
       at = end;
     } else if (limits.strict && isNumberStart(code)) {
       at = endOfNumber(text, at);
@@ -64,17 +75,20 @@ function step(code: number, stack: Frame[], limits: StructureLimits, at: number)
   }
 }
 
-function checkKey(token: string, frame: Frame | undefined, at: number): void {
-  if (frame === undefined || frame.keys === null || !frame.expectsKey) return;
-  frame.expectsKey = false;
+function tooManyKeys(what: string, most: number, at: number): JsonError {
+  return new JsonError('too_many_keys', `${what} has more than ${most} keys (offset ${at})`);
+}
+
+/** Checks a key and adds it to the keys of its object. */
+function checkKey(token: string, keys: Set<string>, at: number): void {
   const key = decode(token, at);
   if (key === '__proto__') {
     throw new JsonError('forbidden_key', `the key "__proto__" is not allowed (offset ${at})`);
   }
-  if (frame.keys.has(key)) {
+  if (keys.has(key)) {
     throw new JsonError('duplicate_key', `the key ${token} appears twice in one object (offset ${at})`);
   }
-  frame.keys.add(key);
+  keys.add(key);
 }
 
 function decode(token: string, at: number): string {

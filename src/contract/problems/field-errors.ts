@@ -4,8 +4,16 @@ import type { FieldError } from './service-error.ts';
 /** Maximum number of errors that one answer lists. */
 const MAX_ERRORS = 50;
 
+/** The errors of one kind. */
+interface ErrorsOfOneKind {
+  readonly first: FieldError;
+  /** Pointers of all. */
+  readonly pointers: Set<string>;
+}
+
 /**
- * Turns what zod found into the `errors` of a problem body.
+ * Turns what zod found into the `errors` of a problem body. It lists the first error of each kind and counts the others:
+ * the unknown fields of one object are one kind, and so are equal errors of the items of one list.
  *
  * @param error the findings
  * @param kind `field` gives RFC 6901 pointers into the body, `parameter` gives the names of query parameters
@@ -16,18 +24,38 @@ export function fieldErrorsOf(
   kind: 'field' | 'parameter',
   prefix: readonly PropertyKey[] = [],
 ): FieldError[] {
-  const errors = error.issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') {
-      return [{ pointer: pointerOf([...prefix, ...issue.path], kind), message: issue.message }];
+  const kinds = new Map<string, ErrorsOfOneKind>();
+  const add = (place: readonly PropertyKey[], path: readonly PropertyKey[], message: string): void => {
+    const pointer = pointerOf([...prefix, ...path], kind);
+    const name = `${message} ${pointerOf(place.map(withoutIndex), kind)}`;
+    const known = kinds.get(name);
+    // Two bounds that say the same of one value are one error.
+    if (known !== undefined) known.pointers.add(pointer);
+    else kinds.set(name, { first: { pointer, message }, pointers: new Set([pointer]) });
+  };
+  for (const issue of error.issues) {
+    if (issue.code !== 'unrecognized_keys') add(issue.path, issue.path, issue.message);
+    else {
+      for (const key of issue.keys) {
+        const path = [...issue.path, key];
+        if (kind === 'field') add(issue.path, path, 'is not a field of this body');
+        // The head of a request bounds their number.
+        else add(path, path, 'is not a parameter of this operation');
+      }
     }
-    return issue.keys.map((key) => ({
-      pointer: pointerOf([...prefix, ...issue.path, key], kind),
-      message: kind === 'field' ? 'is not a field of this body' : 'is not a parameter of this operation',
-    }));
-  });
-  // Two bounds that say the same of one value are one error.
-  const distinct = new Map(errors.map((each) => [`${each.pointer} ${each.message}`, each]));
-  return [...distinct.values()].slice(0, MAX_ERRORS);
+  }
+  const errors = [...kinds.values()].map(({ first, pointers }) =>
+    pointers.size === 1
+      ? first
+      : { ...first, message: `${first.message} (and ${pointers.size - 1} more like it)` },
+  );
+  if (errors.length <= MAX_ERRORS) return errors;
+  const message = `${errors.length - MAX_ERRORS} more errors are not listed`;
+  return [...errors.slice(0, MAX_ERRORS), { pointer: '', message }];
+}
+
+function withoutIndex(part: PropertyKey): PropertyKey {
+  return typeof part === 'number' ? '*' : part;
 }
 
 function pointerOf(path: readonly PropertyKey[], kind: 'field' | 'parameter'): string {

@@ -1,10 +1,4 @@
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { listen, type ListenAddress, type Listening } from '../../platform/http/listen.ts';
@@ -15,11 +9,13 @@ import { renderActionProblem } from './action-errors.ts';
 import { jsonAnswer, sendAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { answerAttestation } from './attestation-route.ts';
 import type { AttestationSource } from './attestation-source.ts';
+import { limitConnections, type ConnectionRoom } from './connection-room.ts';
 import { answerControl, type ControlRouteOptions } from './control-route.ts';
 import type { DamageIntake } from './damage-intake.ts';
 import { answerDamage } from './damage-route.ts';
 import { answerReport, type ReportRouteOptions } from './report-route.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
+import { refuseBrowserPages } from './request-origin.ts';
 import { parseTarget, ROUTE_METHODS, type ApiRoute } from './routes.ts';
 import { createTokenCheck } from './token-check.ts';
 
@@ -33,6 +29,8 @@ export interface DaemonApiOptions extends ControlRouteOptions, ReportRouteOption
   readonly createId: () => string;
   /** Returns the path of the file with the current token; `null` when callers need no token. */
   readonly tokenFile: () => string | null;
+  /** Returns the hosts that callers may use besides those of loopback. */
+  readonly allowedHosts: () => readonly string[];
 }
 
 /** The loopback API of the daemon. */
@@ -54,9 +52,9 @@ const HANDLER_TIMEOUT_MS = 60_000;
 /** Creates the API; it accepts nothing before `listen`. */
 export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
   const stopping = new AbortController();
-  const admit = createAdmission(options);
   const answer = createRouter(options);
   const server = createApiServer();
+  const admit = createAdmission(options, limitConnections(server, MAX_CONNECTIONS));
   let listening: Listening | null = null;
 
   const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -137,19 +135,20 @@ function createRouter(
  */
 function createAdmission(
   options: DaemonApiOptions,
-): (
-  route: ApiRoute | null,
-  request: { readonly method?: string | undefined; readonly headers: IncomingHttpHeaders },
-) => Promise<ApiRoute> {
+  room: ConnectionRoom,
+): (route: ApiRoute | null, request: IncomingMessage) => Promise<ApiRoute> {
   const isAuthorized = createTokenCheck(options.tokenFile, options.logger);
-  return async (route, { method, headers }) => {
+  return async (route, { method, headers, socket }) => {
+    refuseBrowserPages(headers, options.allowedHosts());
     const open = route?.kind === 'health' || route?.kind === 'readiness';
-    if (!open && !(await isAuthorized(headers.authorization))) {
-      throw new ServiceError('not_authenticated', 'send the shared token as "Authorization: Bearer <token>"');
-    }
-    // A page of another site can make a browser send a request to this address, but it cannot remove this header.
-    if (headers['sec-fetch-site'] === 'cross-site') {
-      throw new ServiceError('control_forbidden', 'requests from pages of other sites are rejected');
+    if (!open) {
+      if (!(await isAuthorized(headers.authorization))) {
+        throw new ServiceError(
+          'not_authenticated',
+          'send the shared token as "Authorization: Bearer <token>"',
+        );
+      }
+      room.keep(socket);
     }
     if (route === null) throw new ServiceError('not_found', 'nothing is served under this path');
     if (!ROUTE_METHODS[route.kind].includes(method ?? '')) {
@@ -194,7 +193,7 @@ function renderRefusal(
 }
 
 function createApiServer(): Server {
-  const server = createServer({
+  return createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -202,6 +201,4 @@ function createApiServer(): Server {
     connectionsCheckingInterval: 5000,
     requireHostHeader: true,
   });
-  server.maxConnections = MAX_CONNECTIONS;
-  return server;
 }

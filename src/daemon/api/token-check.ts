@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { followTokenFile, tokenDigest } from '../../platform/files/token-file.ts';
+import { createFailedLoginDelay } from '../../platform/http/failed-login-delay.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
@@ -9,7 +10,8 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
  * While the file is empty or cannot be read, every request is refused.
  *
  * @param tokenFile returns the path of the file that is configured now, or `null` when no token is required
- * @returns whether the value of an `Authorization` header is the token, compared in constant time over digests
+ * @returns whether the value of an `Authorization` header is the token, compared in constant time over digests; the
+ *   result for a wrong token is delayed
  *
  * Source: RFC 6750, section 2.1.
  */
@@ -17,6 +19,7 @@ export function createTokenCheck(
   tokenFile: () => string | null,
   logger: Logger,
 ): (authorization: string | undefined) => Promise<boolean> {
+  const delayFailedLogin = createFailedLoginDelay();
   let path: string | null = null;
   let readDigest = async (): Promise<Buffer | null> => null;
 
@@ -32,7 +35,9 @@ export function createTokenCheck(
     if (file === null) return true;
     if (file !== path) follow(file);
     const expected = await readDigest();
-    const presented = tokenDigest(BEARER.exec(authorization ?? '')?.[1] ?? '');
-    return expected !== null && timingSafeEqual(expected, presented);
+    const presented = BEARER.exec(authorization ?? '')?.[1] ?? '';
+    if (expected !== null && timingSafeEqual(expected, tokenDigest(presented))) return true;
+    if (presented !== '') await delayFailedLogin();
+    return false;
   };
 }

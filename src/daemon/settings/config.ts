@@ -1,18 +1,13 @@
-import { isIP } from 'node:net';
-import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { RETAINED_MAX_RELEASES } from '../../contract/formats/attestation-format.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
+import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
 import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
 
 const DAY_SECONDS = 86_400;
 const YEAR_SECONDS = 366 * DAY_SECONDS;
-
-/** Whether text is an address that only this machine reaches. */
-function isLoopbackAddress(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-}
 
 /** Shortest {@link verifyIntervalSeconds}: a quarter of the shortest `attestation.maxVerifyAgeSeconds`. */
 const VERIFY_INTERVAL_MIN = 15;
@@ -33,7 +28,7 @@ const listen = z
     host: z
       .string()
       .refine(
-        isLoopbackAddress,
+        isLoopbackHost,
         'must be a loopback address (127.0.0.1, ::1, localhost): the API is for this pod only',
       )
       .default('127.0.0.1')
@@ -46,6 +41,21 @@ const listen = z
       .max(103, 'must be at most 103 characters, the limit of the system for socket paths')
       .optional()
       .describe('Unix socket to listen on instead of host and port.'),
+    allowedHosts: z
+      .array(
+        z
+          .string()
+          .max(255)
+          .regex(
+            /^[a-z0-9.:[\]-]+$/,
+            'must be a host name or an address in lower case, without scheme and path',
+          ),
+      )
+      .max(16)
+      .default([])
+      .describe(
+        'Host names that callers may use besides those of loopback, without a port. Requests for other hosts are refused.',
+      ),
   })
   .prefault({})
   .describe('Where the server reaches the daemon.');
@@ -112,7 +122,15 @@ export const daemonConfigurationSchema = z
     listen,
     tokenFile: filePath
       .optional()
-      .describe('File with the token that callers must send; reloaded when it changes. Absent: no token.'),
+      .describe(
+        'File with the token that callers must send; created with a random token if it is missing, reloaded when it changes. Default: api.token in data.dir.',
+      ),
+    requireToken: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether callers must send the token. Without it every process of this machine can run actions.',
+      ),
     snapshot: z
       .strictObject({
         root: filePath.describe('The snapshot volume; the daemon is its only writer.'),
@@ -221,4 +239,13 @@ export function verifyIntervalSeconds({
   attestation: { maxVerifyAgeSeconds },
 }: Pick<DaemonConfiguration, 'verify' | 'attestation'>): number {
   return verify.intervalSeconds ?? Math.min(DAY_SECONDS, Math.floor(maxVerifyAgeSeconds / 4));
+}
+
+/** The file with the token that callers must send, or `null` if they need none. */
+export function tokenFileOf({
+  requireToken,
+  tokenFile,
+  data,
+}: Pick<DaemonConfiguration, 'requireToken' | 'tokenFile' | 'data'>): string | null {
+  return requireToken ? (tokenFile ?? join(data.dir, 'api.token')) : null;
 }

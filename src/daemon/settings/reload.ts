@@ -8,6 +8,8 @@ import type { UpstreamConfiguration } from '../upstream/upstream-config.ts';
 import type { OwnedUpstream, ReplaceableUpstream } from '../upstream/adapters/upstream-source.ts';
 import type { DaemonConfiguration } from './config.ts';
 import type { DaemonSettings, LoadedSettings, SettingsHolder, SettingsLoader } from './daemon-settings.ts';
+import { tokenFileOf } from './config.ts';
+import { createTokenFile } from '../../platform/files/token-file.ts';
 import { compareSettings } from './settings-changes.ts';
 
 export interface ReloadOptions {
@@ -44,6 +46,9 @@ export function createReload(deps: ReloadOptions): () => Promise<TaskResult> {
     const upstreamChanged = changed.some((name) => name.startsWith('upstream.'));
     const connected = upstreamChanged ? connect(deps, effective.upstream) : success(null);
     if (!connected.ok) throw invalid([connected.error]);
+
+    const tokenFile = tokenFileOf(effective);
+    if (tokenFile !== null) await createTokenFile(tokenFile).catch(rejectTokenFile);
 
     // From here on nothing fails.
     settings.replace({ configuration: effective, signingKeys: loaded.value.signingKeys });
@@ -127,6 +132,10 @@ function compareKeys(
     added: (next ?? []).filter((keyId) => old?.includes(keyId) !== true),
     removed: (old ?? []).filter((keyId) => next?.includes(keyId) !== true),
   };
+}
+
+function rejectTokenFile(error: unknown): never {
+  throw invalid([`tokenFile: ${messageOf(error)}`]);
 }
 
 function invalid(problems: readonly string[]): ServiceError {

@@ -34,7 +34,7 @@ export function compareSettings(running: DaemonConfiguration, next: DaemonConfig
   return {
     effective: {
       ...next,
-      listen: running.listen,
+      listen: { ...running.listen, allowedHosts: next.listen.allowedHosts },
       data: running.data,
       hashing: running.hashing,
       snapshot: { ...next.snapshot, root: running.snapshot.root },

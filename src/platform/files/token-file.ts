@@ -1,7 +1,9 @@
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { readBoundedFile } from './files.ts';
+import { noFailpoints } from './failpoints.ts';
+import { readBoundedFile, writeFileDurably } from './files.ts';
 import { messageOf } from '../errors.ts';
+import { errorCode } from './error-code.ts';
 
 const TOKEN_FILE_MAX_BYTES = 4_096;
 
@@ -25,6 +27,32 @@ export async function readTokenFile(path: string): Promise<string> {
   const token = bytes.toString('utf8').trim();
   if (token === '') throw new TokenFileError(`token file is empty: ${path}`);
   return token;
+}
+
+/** Random bytes of a generated token. */
+const TOKEN_BYTES = 32;
+const OWNER_ONLY = 0o600;
+
+/**
+ * Creates a token file with a new random token that only its owner can read. An existing file stays as it is.
+ *
+ * @returns whether the file was created
+ * @throws TokenFileError if the folder is missing or not writable
+ */
+export async function createTokenFile(path: string): Promise<boolean> {
+  try {
+    if ((await stat(path).catch(absent)) !== null) return false;
+    const token = `${randomBytes(TOKEN_BYTES).toString('base64url')}\n`;
+    await writeFileDurably(path, token, noFailpoints, OWNER_ONLY);
+    return true;
+  } catch (cause) {
+    throw new TokenFileError(`token file cannot be created: ${path}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function absent(error: unknown): null {
+  if (errorCode(error) === 'ENOENT') return null;
+  throw error;
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
-import { once } from 'node:events';
 import { parseJsonExact } from '../../contract/json/json-exact.ts';
 import { collectBounded } from '../memory/collect-bounded.ts';
 import { errorCode } from '../files/error-code.ts';
@@ -121,12 +120,10 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       },
       ...(options.socketPath === undefined ? {} : { socketPath: options.socketPath }),
     });
-    // After the head, the answer itself reports errors.
-    outgoing.on('error', () => undefined);
+    const head = headOf(outgoing);
     outgoing.end(body);
     try {
-      const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
-      return answer;
+      return await head;
     } catch (error) {
       const isStale = outgoing.reusedSocket && isReset(error) && method === 'GET' && !signal.aborted;
       if (isStale) return null;
@@ -147,6 +144,31 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       for (const { agent } of transports.values()) agent.destroy();
     },
   };
+}
+
+/**
+ * Waits for the head of the answer to a request.
+ *
+ * @throws HttpFailure `answer_invalid` for 101: Node emits neither a response nor an error for it, and this client asks for
+ *   no upgrade; errors of the request as they are
+ *
+ * Source: RFC 9110, section 15.2.2.
+ */
+async function headOf(outgoing: ClientRequest): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  outgoing.once('response', resolve);
+  outgoing.once('upgrade', ({ statusCode: status = 0 }, socket) => {
+    socket.destroy();
+    reject(
+      new HttpFailure('answer_invalid', 'the answer changes the protocol of the connection', { status }),
+    );
+  });
+  // After the head, the answer itself reports errors, and the listener stays so that none is uncaught.
+  outgoing.on('error', reject);
+  outgoing.once('close', () => {
+    reject(new Error('the connection was closed before an answer came'));
+  });
+  return await promise;
 }
 
 /**

@@ -1,8 +1,8 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
 
 import { parseNetwork } from '../../platform/http/connection-limits.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
+import { isLoopbackHost } from '../../platform/http/loopback.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const HOST_SEGMENT = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
@@ -28,9 +28,9 @@ function publicBaseUrlProblem(text: string): string | null {
 function isLoopbackUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, pathname, search, username } = new URL(text);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const loopback = host === '::1' || host === 'localhost' || (isIP(host) === 4 && host.startsWith('127.'));
-  return protocol === 'http:' && loopback && pathname === '/' && search === '' && username === '';
+  return (
+    protocol === 'http:' && isLoopbackHost(hostname) && pathname === '/' && search === '' && username === ''
+  );
 }
 
 const listen = z
@@ -73,7 +73,13 @@ const daemon = z
       .default('http://127.0.0.1:8091')
       .describe('The daemon on loopback. Not used when socketPath is set.'),
     socketPath: z.string().min(1).optional().describe('Unix socket of the daemon.'),
-    tokenFile: z.string().min(1).optional().describe('File with the token that the daemon requires.'),
+    tokenFile: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "The token file of the daemon: its tokenFile, by default api.token in the daemon's data.dir.",
+      ),
     timeoutMs: z
       .int()
       .min(50)

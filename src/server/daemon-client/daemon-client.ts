@@ -207,7 +207,8 @@ async function callDaemon(
 function requireJson(answer: BoundedAnswer, what: string): void {
   const { status, contentType } = answer;
   if (status !== 200) {
-    throw new DaemonUnavailable('answer_refused', `the daemon answered ${status} for ${what}`, {
+    const advice = status === 401 ? '; daemon.tokenFile must name the token file of the daemon' : '';
+    throw new DaemonUnavailable('answer_refused', `the daemon answered ${status} for ${what}${advice}`, {
       status,
       daemonCode: problemCode(answer),
     });

@@ -3,6 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { TOKEN_PARAMETER } from '../../contract/operations/query-parser.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { followTokenFile, tokenDigest } from '../../platform/files/token-file.ts';
+import { createFailedLoginDelay } from '../../platform/http/failed-login-delay.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
 /** Time between two checks of the files, milliseconds. */
@@ -30,7 +31,8 @@ export interface Credentials {
 export interface TokenVerifier {
   /**
    * Checks `Authorization: Bearer` and `svc_token`. An `Authorization` field of another scheme does not count:
-   * launchers send one. More than one credential is rejected, even if they are equal.
+   * launchers send one. More than one credential is rejected, even if they are equal. The result for a wrong token is
+   * delayed.
    */
   verify(credentials: Credentials): Promise<TokenOutcome>;
 }
@@ -50,6 +52,7 @@ export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptio
       logger.warn({ file, err: problem }, `${problem.message}; it admits nobody`);
     }),
   );
+  const delayFailedLogin = createFailedLoginDelay();
   let digests: readonly Buffer[] = [];
   let lookedAt = -Infinity;
   let looking: Promise<void> | null = null;
@@ -71,9 +74,9 @@ export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptio
       let found = false;
       // Every token is compared, so that the time does not reveal which one was close.
       for (const known of digests) found = timingSafeEqual(known, digest) || found;
-      return found && others.length === 0
-        ? { ok: true, tokenId: digest.toString('hex').slice(0, 8) }
-        : { ok: false, why: 'refused' };
+      if (found && others.length === 0) return { ok: true, tokenId: digest.toString('hex').slice(0, 8) };
+      await delayFailedLogin();
+      return { ok: false, why: 'refused' };
     },
   };
 }

@@ -48,6 +48,7 @@ export async function startSlipwaySite(directory: string, files: string): Promis
       listen: { host: '127.0.0.1', port: 0 },
       snapshot,
       data: { dir: join(directory, 'data') },
+      requireToken: false,
       attestation: { signingKeyFiles: [join(keys, 'signing.key')] },
       upstream: { kind: 'directory', directory: { path: files } },
     }),

@@ -102,7 +102,10 @@ describe.skipIf(cluster === null)('in a cluster', () => {
   const control = (name: string, action: string): string =>
     inDaemon(
       name,
-      `const response = await fetch('http://127.0.0.1:8091/v1/control/${action}', { method: 'POST' });
+      `import { readFileSync } from 'node:fs';
+       const token = readFileSync('/var/lib/slipway/pair/api.token', 'utf8').trim();
+       const headers = { authorization: 'Bearer ' + token };
+       const response = await fetch('http://127.0.0.1:8091/v1/control/${action}', { method: 'POST', headers });
        console.log(response.status);`,
     );
   /** Changes one byte of the film on the volume. */

@@ -28,6 +28,8 @@ export interface ForwardedRead {
 
 /** Forwards admin reads to the daemon. */
 export interface ReportForwarder {
+  /** Total milliseconds for an answer. */
+  readonly timeoutMs: number;
   /**
    * Asks the daemon for a report and reads the whole answer before any part of it is sent on.
    *
@@ -59,6 +61,7 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
   const send = createProxySender(options, agent);
 
   return {
+    timeoutMs,
     forward: async ({ report, query, requestId, via, signal }) => {
       const token = await options.readToken().catch((cause: unknown) => {
         throw new DaemonUnavailable('token_unreadable', 'the token file for the daemon cannot be read', {
@@ -123,6 +126,14 @@ function createProxySender(
     ejectPlugins: true,
     plugins: [
       (server) => {
+        // Without a listener Node closes the connection silently.
+        server.on('proxyReq', (outgoing, request) => {
+          outgoing.once('upgrade', ({ statusCode: status = 0 }, socket) => {
+            socket.destroy();
+            const message = 'the answer changes the protocol of the connection';
+            pending.get(request)?.onError(new HttpFailure('answer_invalid', message, { status }));
+          });
+        });
         server.on('proxyRes', (answer, request) => pending.get(request)?.onAnswer(answer));
         server.on('error', (error, request) => {
           if (request !== undefined) pending.get(request)?.onError(error);

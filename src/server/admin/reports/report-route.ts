@@ -36,7 +36,7 @@ export function createReportRoute({
   metrics,
   clock,
 }: ReportRouteOptions): (read: ReportRead) => Promise<Answer> {
-  const forward = shareReads(async (read) => await forwarder.forward(read));
+  const forward = shareReads(forwarder);
 
   return async ({ via, httpVersion, report, query, requestId, signal }) => {
     const begun = clock.monotonic();

@@ -26,6 +26,7 @@ export function createReportThread(options: ReportThreadOptions, limits = HEAP_L
   let inFlight = 0;
   let isClosed = false;
   return {
+    timeoutMs: options.timeoutMs,
     forward: async ({ query, signal, ...read }) => {
       if (isClosed) throw new DaemonUnavailable('unreachable', 'the server is shutting down');
       if (inFlight >= MAX_IN_FLIGHT) {

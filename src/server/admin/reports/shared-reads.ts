@@ -1,5 +1,6 @@
 import type { BoundedAnswer } from '../../../platform/http/http-client.ts';
-import type { ForwardedRead } from './report-forwarder.ts';
+import { DaemonUnavailable } from '../../daemon-client/daemon-unavailable.ts';
+import type { ForwardedRead, ReportForwarder } from './report-forwarder.ts';
 
 /** A read that is forwarded once for all its callers. */
 interface SharedRead {
@@ -21,13 +22,16 @@ interface ReadLine {
 /**
  * Lets callers that ask for the same report share one read of the daemon. For each report and query, one read runs at a
  * time. A caller that arrives during a read joins the next one, so no caller gets data older than its request. The
- * daemon sees the request id of the first caller.
+ * daemon sees the request id of the first caller. Each caller waits at most `timeoutMs`, the wait for an earlier read
+ * included.
  *
- * @param forward asks the daemon; its signal is aborted when all callers of a read have left
+ * @param forwarder asks the daemon; the signal of a read is aborted when all its callers have left
+ * @returns a function that throws DaemonUnavailable, or the reason of the caller's signal
  */
 export function shareReads(
-  forward: (read: ForwardedRead) => Promise<BoundedAnswer>,
+  forwarder: Pick<ReportForwarder, 'forward' | 'timeoutMs'>,
 ): (read: ForwardedRead) => Promise<BoundedAnswer> {
+  const { timeoutMs } = forwarder;
   const lines = new Map<string, ReadLine>();
 
   const run = (key: string, shared: SharedRead): void => {
@@ -38,7 +42,8 @@ export function shareReads(
       if (line.next === null) lines.delete(key);
       else run(key, line.next);
     };
-    void forward({ ...read, signal: abandoned.signal })
+    void forwarder
+      .forward({ ...read, signal: abandoned.signal })
       .then(answer.resolve, answer.reject)
       .finally(runNext);
   };
@@ -69,15 +74,22 @@ export function shareReads(
     const shared = join(key, read);
     shared.callers += 1;
     const { promise, resolve, reject } = Promise.withResolvers<BoundedAnswer>();
-    const onAbort = (): void => {
-      leave(key, shared, signal.reason);
-      reject(signal.reason as Error);
+    const giveUp = (reason: unknown): void => {
+      leave(key, shared, reason);
+      reject(reason);
     };
+    const onAbort = (): void => {
+      giveUp(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      giveUp(new DaemonUnavailable('timeout', `the daemon gave no complete answer within ${timeoutMs} ms`));
+    }, timeoutMs);
     signal.addEventListener('abort', onAbort, { once: true });
     shared.answer.promise.then(resolve, reject);
     try {
       return await promise;
     } finally {
+      clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
     }
   };

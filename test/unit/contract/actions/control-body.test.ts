@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { FieldError } from '../../../../src/contract/problems/service-error.ts';
 import {
   actionDefinition,
   CONTROL_ACTIONS,
@@ -241,6 +242,46 @@ describe('parseControlBody', () => {
         expect(typeof parseControlBody(action, value).ok).toBe('boolean');
       }),
     );
+  });
+});
+
+describe('the errors of a body', () => {
+  const errorsOf = (value: unknown): FieldError[] => {
+    const parsed = parseControlBody('translation-task-update', value);
+    return parsed.ok ? [] : parsed.error;
+  };
+
+  it('name one error of each kind and count the others', () => {
+    expect(
+      errorsOf({ zoo: 1, ape: 2, cat: 3, force: 1, aliases: [1, 'a', 2], glossary_override: { x: 1, y: 1 } }),
+    ).toEqual(
+      expect.arrayContaining([
+        { pointer: '/zoo', message: 'is not a field of this body (and 2 more like it)' },
+        { pointer: '/force', message: 'must be true or false' },
+        { pointer: '/aliases/0', message: 'must be a string (and 1 more like it)' },
+        { pointer: '/glossary_override/x', message: 'is not a field of this body (and 1 more like it)' },
+      ]),
+    );
+  });
+
+  it('stop at the first wrong result of a list', () => {
+    const good = { unit_id: 'u', source_text: 's', translated_text: 't' };
+    const results = [good, ...Array.from({ length: 9_000 }, () => ({ a: 1, b: 2, c: 3, d: 4 }))];
+    const errors = errorsOf({ task_id: 't', status: 'pending', translation_results: results });
+    expect(errors.map(({ pointer }) => pointer)).toEqual([
+      '/translation_results/1/unit_id',
+      '/translation_results/1/source_text',
+      '/translation_results/1/translated_text',
+      '/translation_results/1/a',
+    ]);
+    expect(errors.at(-1)?.message).toBe('is not a field of this body (and 3 more like it)');
+  });
+
+  it('are bounded when each of many kinds has one', () => {
+    const scope = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`k${at}`, 1]));
+    const errors = errorsOf({ scope });
+    expect(errors).toHaveLength(51);
+    expect(errors.at(-1)).toEqual({ pointer: '', message: '950 more errors are not listed' });
   });
 });
 

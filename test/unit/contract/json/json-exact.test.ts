@@ -111,6 +111,15 @@ describe('parseJsonExact', () => {
     expect(kindOf('["[[[[{{{{"]', { maxDepth: 1 })).toBe('accepted');
   });
 
+  it('bounds the keys of one object and of all objects together, in strict mode', () => {
+    const limits = { strict: true, maxKeysOfObject: 2, maxKeys: 3 };
+    const one = '{"a":1,"b":{"c":1}}';
+    expect(kindOf(one, limits)).toBe('accepted');
+    expect(kindOf('["a","b","c","d",{"a":"b"}]', limits)).toBe('accepted');
+    expect(kindOf('{"a":1,"b":2,"c":3}', limits)).toBe('too_many_keys');
+    expect(kindOf('[{"a":1,"b":2},{"c":1,"d":1}]', limits)).toBe('too_many_keys');
+  });
+
   it('bounds size in bytes, not in characters', () => {
     expect(kindOf('"éé"', { maxBytes: 6 })).toBe('accepted');
     expect(kindOf('"éé"', { maxBytes: 5 })).toBe('too_large');

@@ -114,10 +114,56 @@ describe('routing', () => {
     expect(replaced.json()['instance']).toMatch(/^request-/);
   });
 
-  it('refuses requests that a page of another site makes a browser send', async () => {
-    const api = await startTestApi({ reports: stubReports({ 'release.list': () => ({}) }) });
-    const answer = await api.ask('/v1/reports/release.list', { headers: { 'sec-fetch-site': 'cross-site' } });
-    expect(answer.status).toBe(403);
+  it.each(['cross-site', 'same-site', 'same-origin', 'anything'])(
+    'refuses requests that a page in a browser makes, with Sec-Fetch-Site: %s',
+    async (site) => {
+      const api = await startTestApi({ reports: stubReports({ 'release.list': () => ({}) }) });
+      const ask = async (value: string): Promise<number> =>
+        (await api.ask('/v1/reports/release.list', { headers: { 'sec-fetch-site': value } })).status;
+      expect(await ask(site)).toBe(403);
+      expect(await ask('none')).toBe(200);
+    },
+  );
+});
+
+describe('the host of a request', () => {
+  const statusFor = async (host: string, allowed: readonly string[] = []): Promise<number> => {
+    const api = await startTestApi({
+      reports: stubReports({ 'release.list': () => ({}) }),
+      allowedHosts: () => allowed,
+    });
+    return (await api.ask('/v1/reports/release.list', { headers: { host } })).status;
+  };
+
+  it.each(['localhost', 'LOCALHOST:8091', '127.0.0.1:1', '127.9.9.9', '[::1]:8091'])(
+    'may be %s, of loopback',
+    async (host) => {
+      expect(await statusFor(host)).toBe(200);
+    },
+  );
+
+  it.each([
+    'rebound.example',
+    'rebound.example:8091',
+    'localhost.rebound.example',
+    '10.0.0.1',
+    '127.evil.example',
+  ])('may not be %s: a name that was rebound to loopback', async (host) => {
+    expect(await statusFor(host)).toBe(403);
+  });
+
+  it('may be one of the configured names', async () => {
+    expect(await statusFor('daemon.internal:8091', ['daemon.internal'])).toBe(200);
+    expect(await statusFor('other.internal', ['daemon.internal'])).toBe(403);
+  });
+
+  it('decides about a control action before anything else', async () => {
+    const api = await startTestApi();
+    const answer = await api.ask('/v1/control/sync', {
+      method: 'POST',
+      headers: { host: 'rebound.example' },
+    });
+    expect([answer.status, answer.json()['code']]).toEqual([403, 'control_forbidden']);
   });
 });
 
@@ -178,6 +224,18 @@ describe('a report', () => {
 });
 
 describe('the token', () => {
+  it('that is wrong is answered with 401 after a delay', async () => {
+    const tokenFile = join(await temporaryDirectory(), 'token');
+    await writeFile(tokenFile, 'the-only-right-token');
+    const api = await startTestApi({ tokenFile: () => tokenFile });
+    const milliseconds = async (headers: Record<string, string>): Promise<number> => {
+      const begun = performance.now();
+      expect((await api.ask('/v1/reports/task.list', { headers })).status).toBe(401);
+      return performance.now() - begun;
+    };
+    expect(await milliseconds({ authorization: 'Bearer a-wrong-token' })).toBeGreaterThan(90);
+  });
+
   it('is required everywhere except for health, and follows its file', async () => {
     const tokenFile = join(await temporaryDirectory(), 'token');
     await writeFile(tokenFile, 'first-token\n');

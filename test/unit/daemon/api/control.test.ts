@@ -148,6 +148,16 @@ describe('a body', () => {
     );
   });
 
+  it('of very many keys is refused before its fields are checked', async () => {
+    const { post } = await fixture();
+    const keys = Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [`k${at}`, 1]));
+    const answer = await post('sync', JSON.stringify(keys));
+    expect(answer.status).toBe(400);
+    expect(answer.json()['errors']).toEqual([
+      { pointer: '', message: expect.stringContaining('an object has more than 1000 keys') },
+    ]);
+  });
+
   it('that continues beyond the limit gets 413 and is not cut off', async () => {
     const { api } = await fixture();
     const { port } = api.listening;

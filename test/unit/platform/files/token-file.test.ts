@@ -1,7 +1,8 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import {
+  createTokenFile,
   followTokenFile,
   readTokenFile,
   tokenDigest,
@@ -27,6 +28,26 @@ it.each([
   expect(error).toBeInstanceOf(TokenFileError);
   expect((error as Error).message).toMatch(message);
   expect((error as Error).message).not.toContain('xx');
+});
+
+it('creates a file with a random token that only its owner can read, and keeps a file that exists', async () => {
+  const directory = await temporaryDirectory();
+  const [first, second] = [join(directory, 'first'), join(directory, 'second')];
+  expect([await createTokenFile(first), await createTokenFile(second)]).toEqual([true, true]);
+  expect((await stat(first)).mode & 0o777).toBe(0o600);
+  const token = await readTokenFile(first);
+  expect(token).toMatch(/^[\w-]{43}$/);
+  expect(await readTokenFile(second)).not.toBe(token);
+  expect(await createTokenFile(first)).toBe(false);
+  expect(await readTokenFile(first)).toBe(token);
+  const empty = await pathOf('');
+  expect(await createTokenFile(empty)).toBe(false);
+  expect(await readFile(empty, 'utf8')).toBe('');
+});
+
+it('names the file that it cannot create', async () => {
+  const path = join(await temporaryDirectory(), 'no-folder', 'token');
+  await expect(createTokenFile(path)).rejects.toThrow(`token file cannot be created: ${path}: ENOENT`);
 });
 
 it('refuses a file that does not exist', async () => {

@@ -101,6 +101,35 @@ describe('the credentials of the admin surface', () => {
   });
 });
 
+describe('a wrong token', () => {
+  it('is answered with 401 after a delay, and delays no valid token', async () => {
+    const server = await startAdminServer();
+    const seconds = async (token: string): Promise<readonly [number, number]> => {
+      const begun = performance.now();
+      const headers = { authorization: `Bearer ${token}` };
+      const { status } = await fetch(`${server.url}/admin/`, { headers });
+      return [status, (performance.now() - begun) / 1_000];
+    };
+    await seconds(ADMIN_TOKEN);
+    const order: string[] = [];
+    const wrong = Array.from({ length: 100 }, async () => {
+      const [status, took] = await seconds('wrong');
+      order.push('wrong');
+      return { status, took };
+    });
+    const right = seconds(ADMIN_TOKEN).then(([status]) => {
+      order.push('right');
+      return status;
+    });
+    expect(await right).toBe(200);
+    const answers = await Promise.all(wrong);
+    expect(answers.every(({ status }) => status === 401)).toBe(true);
+    // The others got theirs without a delay, because a bounded number waits.
+    expect(answers.filter(({ took }) => took >= 0.09).length).toBeGreaterThanOrEqual(64);
+    expect(order.indexOf('right')).toBeLessThan(order.lastIndexOf('wrong'));
+  });
+});
+
 describe('too many wrong tokens', () => {
   it('must wait, while the right one and the probes are accepted', async () => {
     const server = await startAdminServer();

@@ -48,6 +48,11 @@ function accept(server: AdminServer, action: string, extra = ''): string {
   return body;
 }
 
+/** A JSON object with this number of keys that no body has. */
+function unknownKeys(count: number): string {
+  return JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1])));
+}
+
 /** The audit lines so far. */
 function audits(server: AdminServer): Array<Record<string, unknown>> {
   return server.log
@@ -106,7 +111,8 @@ describe('control actions', () => {
     ['repeated keys', 'sync', '{"force":true,"force":false}', ['']],
     ['__proto__', 'sync', '{"__proto__":{"force":true}}', ['']],
     ['constructor', 'sync', '{"constructor":{"prototype":{}}}', ['/constructor']],
-    ['unknown fields', 'sync', '{"other":1,"a/b":2}', ['/other', '/a~1b']],
+    ['unknown fields', 'sync', '{"other":1,"a/b":2}', ['/other']],
+    ['an unknown field with a slash', 'sync', '{"a/b":2}', ['/a~1b']],
     ['a wrong type', 'sync', '{"force":"yes"}', ['/force']],
     ['a missing field', 'task-cancel', '{}', ['/task_id']],
     ['a bound', 'translation-worker-run', '{"provider":"x","concurrency":257}', ['/concurrency']],
@@ -249,6 +255,9 @@ describe("the daemon's answer to an action", () => {
     'coded',
     'truncated',
     'reset',
+    'upgrade',
+    'endless head',
+    'endless interim',
   ])('is 502 daemon_unreachable for %s, sent once and not again', async (fault) => {
     const server = await startAdminServer();
     server.daemon.setFault(fault);
@@ -262,6 +271,22 @@ describe("the daemon's answer to an action", () => {
   it('is 502 daemon_unreachable without a listener', async () => {
     const server = await startAdminServer({ daemonUrl: 'http://127.0.0.1:1' });
     expect(await refusal(await server.control('sync', '{}'))).toEqual([502, 'daemon_unreachable']);
+  });
+});
+
+describe('a body with very many keys', () => {
+  it.each([
+    ['in one object', unknownKeys(90_000), 'an object has more than 1000 keys'],
+    ['in many objects', `{"x":[${Array.from({ length: 90_000 }, () => '{"a":1}').join(',')}]}`, '32000 keys'],
+  ])('is refused before its fields are checked: %s', async (_where, body, message) => {
+    const server = await startAdminServer();
+    const answer = await server.control('sync', body);
+    const { code, errors } = ProblemSchema.parse(await answer.json());
+    expect([answer.status, code, errors]).toEqual([
+      400,
+      'invalid_request',
+      [{ pointer: '', message: expect.stringContaining(message) }],
+    ]);
   });
 });
 

@@ -193,6 +193,9 @@ describe('a daemon in trouble', () => {
     'refuse',
     'truncated',
     'reset',
+    'upgrade',
+    'endless head',
+    'endless interim',
   ])('gives 503 that names the backend for %s, and reads work again afterwards', async (fault) => {
     const server = await startAdminServer();
     server.daemon.setReport('parse.status', { ok: 1 });

@@ -58,6 +58,9 @@ describe('fetchAttestation', () => {
     ['coded', 'answer_type'],
     ['refuse', 'answer_refused'],
     ['truncated', 'unreachable'],
+    ['upgrade', 'answer_invalid'],
+    ['endless head', 'timeout'],
+    ['endless interim', 'timeout'],
   ])('turns the fault %s into %s, and works again afterwards', async (fault, code) => {
     const { daemon, client } = await start();
     daemon.setFault(fault);

@@ -302,7 +302,7 @@ describe('a server without a distributable release', () => {
 });
 
 describe('a daemon that fails', () => {
-  it.each(['hang', 'drip', 'garbage', 'huge', 'refuse'] as const)(
+  it.each(['hang', 'drip', 'garbage', 'huge', 'refuse', 'upgrade', 'endless head'] as const)(
     'by %s does not affect readiness while the attestation is valid, and is visible in the health',
     async (fault) => {
       const server = await ready();

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ForwardedRead } from '../../../../../src/server/admin/reports/report-forwarder.ts';
 import { shareReads } from '../../../../../src/server/admin/reports/shared-reads.ts';
 import type { BoundedAnswer } from '../../../../../src/platform/http/http-client.ts';
@@ -9,6 +9,8 @@ const ANSWER: BoundedAnswer = {
   etag: null,
   body: Buffer.of(1),
 };
+
+const TIMEOUT_MS = 5_000;
 
 function read(overrides: Partial<ForwardedRead> = {}): ForwardedRead {
   return {
@@ -29,14 +31,17 @@ function shared(): {
 } {
   const forwarded: ForwardedRead[] = [];
   const settle: Array<PromiseWithResolvers<BoundedAnswer>> = [];
-  const ask = shareReads(async (each) => {
-    forwarded.push(each);
-    const answer = Promise.withResolvers<BoundedAnswer>();
-    settle.push(answer);
-    each.signal.addEventListener('abort', () => {
-      answer.reject(each.signal.reason);
-    });
-    return await answer.promise;
+  const ask = shareReads({
+    timeoutMs: TIMEOUT_MS,
+    forward: async (each) => {
+      forwarded.push(each);
+      const answer = Promise.withResolvers<BoundedAnswer>();
+      settle.push(answer);
+      each.signal.addEventListener('abort', () => {
+        answer.reject(each.signal.reason);
+      });
+      return await answer.promise;
+    },
   });
   return { ask, forwarded, settle };
 }
@@ -162,4 +167,29 @@ test('a caller that leaves does not affect the others; a read that all have left
   expect(forwarded[1]?.signal.aborted).toBe(true);
   await expect(ask(read({ signal: AbortSignal.abort(gone) }))).rejects.toBe(gone);
   expect(forwarded).toHaveLength(2);
+});
+
+test('a caller that joins a read of a hanging daemon waits for one deadline only', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const { ask } = shared();
+  const outcomes: string[] = [];
+  const asking = (name: string): void => {
+    ask(read()).then(
+      () => outcomes.push(name),
+      (error: Error) => outcomes.push(`${name}: ${error.name}: ${error.message}`),
+    );
+  };
+  asking('first');
+  await vi.advanceTimersByTimeAsync(TIMEOUT_MS - 1_000);
+  asking('second');
+  await vi.advanceTimersByTimeAsync(1_000);
+  await quiet();
+  const reason = `DaemonUnavailable: the daemon gave no complete answer within ${TIMEOUT_MS} ms`;
+  expect(outcomes).toEqual([`first: ${reason}`]);
+  await vi.advanceTimersByTimeAsync(TIMEOUT_MS - 1_000);
+  await quiet();
+  expect(outcomes).toEqual([`first: ${reason}`, `second: ${reason}`]);
 });
