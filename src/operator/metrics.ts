@@ -46,17 +46,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
       turns.inc({ kind, turn });
     },
     observe: ({ channels, queued, isLeading }) => {
-      const states = new Gauge({
-        name: 'slipway_operator_release_channels',
-        help: 'ReleaseChannels by the status of their Ready condition.',
-        labelNames: ['ready'],
-        registers,
-        collect: () => {
-          const counts = { True: 0, False: 0, Unknown: 0 };
-          for (const { status } of channels()) counts[conditionOf(status, 'Ready')?.status ?? 'Unknown'] += 1;
-          for (const [ready, count] of Object.entries(counts)) states.set({ ready }, count);
-        },
-      });
+      observeChannels(channels, registers);
       const depth = new Gauge({
         name: 'slipway_operator_queue_depth',
         help: 'ReleaseChannels that wait for a reconciliation.',
@@ -75,4 +65,41 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
       });
     },
   };
+}
+
+/** Registers the gauges that count objects by their status. */
+function observeChannels(channels: () => Iterable<ReleaseChannel>, registers: Registry[]): void {
+  const states = new Gauge({
+    name: 'slipway_operator_release_channels',
+    help: 'ReleaseChannels by the status of their Ready condition.',
+    labelNames: ['ready'],
+    registers,
+    collect: () => {
+      const counts = { True: 0, False: 0, Unknown: 0 };
+      for (const { status } of channels()) counts[conditionOf(status, 'Ready')?.status ?? 'Unknown'] += 1;
+      for (const [ready, count] of Object.entries(counts)) states.set({ ready }, count);
+    },
+  });
+  const syncs = new Gauge({
+    name: 'slipway_operator_release_channel_syncs',
+    help: 'Official ReleaseChannels by the result of their last sync.',
+    labelNames: ['result'],
+    registers,
+    collect: () => {
+      const counts = { Changed: 0, Unchanged: 0, Failed: 0, Cancelled: 0, None: 0 };
+      for (const { spec, status } of channels()) {
+        if (spec.channel === 'official') counts[status?.sync?.result ?? 'None'] += 1;
+      }
+      for (const [result, count] of Object.entries(counts)) syncs.set({ result }, count);
+    },
+  });
+  const failures = new Gauge({
+    name: 'slipway_operator_sync_consecutive_failures',
+    help: 'The most failed syncs in a row of any ReleaseChannel.',
+    registers,
+    collect: () => {
+      const counts = [...channels()].map(({ status }) => status?.sync?.consecutiveFailures ?? 0);
+      failures.set(counts.reduce((most, count) => Math.max(most, count), 0));
+    },
+  });
 }

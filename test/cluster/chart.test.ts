@@ -234,6 +234,31 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(grace({ propagationDelaySeconds: 7.5, drainSeconds: 120 })).toBe(183);
   });
 
+  it('leads people to pods that are not ready, and clients only to ready ones', () => {
+    const objects = objectsOf({
+      ingress: { enabled: true, admin: true },
+      httpRoute: { enabled: true, admin: true, parentRefs: [{ name: 'public' }] },
+    });
+    const services = objects.filter(({ kind }) => kind === 'Service');
+    const published = services.filter(({ spec }) => spec.publishNotReadyAddresses === true);
+    expect(services.map(({ metadata }) => metadata.name).sort()).toEqual([
+      'test-slipway',
+      'test-slipway-admin',
+      'test-slipway-metrics',
+    ]);
+    expect(published.map(({ metadata }) => metadata.name).sort()).toEqual([
+      'test-slipway-admin',
+      'test-slipway-metrics',
+    ]);
+    const routes = JSON.stringify(
+      objects.filter(({ kind }) => ['Ingress', 'HTTPRoute'].includes(kind)).map(({ spec }) => spec.rules),
+    );
+    expect(routes.match(/"test-slipway-admin"/g)).toHaveLength(2);
+    expect(routes.match(/"\/admin"/g)).toHaveLength(2);
+    const closed = objectsOf({ ingress: { enabled: true } }).filter(({ kind }) => kind === 'Ingress');
+    expect(JSON.stringify(closed)).not.toContain('admin"');
+  });
+
   it('gives the operator exactly the permissions it needs, in its configured namespaces', () => {
     const rolesOf = (operator: object): Array<readonly [string, string | undefined, unknown]> =>
       objectsOf({ admin: { exposeControl: true }, operator: { enabled: true, ...operator } })

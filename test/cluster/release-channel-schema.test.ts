@@ -125,6 +125,7 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
           observedGeneration: 1,
           conditions: [condition],
           release: { id: 'r1', verifiedAt: '2026-01-15T11:00:00Z' },
+          sync: { result: 'Failed', consecutiveFailures: 2 },
           servingPods: '2/3',
           pods: [],
           history: [],
@@ -142,17 +143,28 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
     };
     const { columnDefinitions, rows } = table.body;
     const shown = columnDefinitions.filter(({ priority }) => priority === 0).map(({ name }) => name);
-    expect(shown).toEqual(['Name', 'Channel', 'Release', 'Pods', 'Ready', 'Reason', 'Suspended', 'Since']);
-    expect(rows[0]?.cells.slice(0, 7)).toEqual([
+    expect(shown).toEqual([
+      'Name',
+      'Channel',
+      'Release',
+      'Pods',
+      'Ready',
+      'Reason',
+      'Sync',
+      'Suspended',
+      'Since',
+    ]);
+    expect(rows[0]?.cells.slice(0, 8)).toEqual([
       'shown',
       'official',
       'r1',
       '2/3',
       'False',
       'EntryDamaged',
+      'Failed',
       true,
     ]);
-    expect(rows[0]?.cells[7]).toMatch(/^\d+d$|^\d+y/);
+    expect(rows[0]?.cells[8]).toMatch(/^\d+d$|^\d+y/);
     expect(rows[0]?.cells.at(-1)).toBe('pod a: bytes do not match');
   });
 });

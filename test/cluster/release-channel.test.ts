@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { FAKE_TOKEN, releaseRow, type FakeSlipway } from '../support/fake-slipway.ts';
 import { startKubeControllers } from '../support/kube-controllers.ts';
@@ -290,6 +291,71 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     first.current.localized = 'l1';
     first.setVerdict('localized', null);
     await world().untilCondition(namespace, 'localized', 'Ready', 'True');
+  });
+
+  it('shows how syncs go, and records an event and counts it when they begin to fail', async () => {
+    const { namespace, first, operator } = await scene();
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    const at = 1_780_000_000;
+    const last = { task_id: '01KAJ2X6V5Q0E8T9R3W7Y1Z4BC', result: null, code: null, message: null };
+    const failed = (count: number): FakeSlipway['sync'] => ({
+      last: {
+        ...last,
+        status: 'failed',
+        code: 'upstream_unreachable',
+        message: 'no route to host',
+        finished_at: at + count,
+      },
+      next_at: at + 300,
+      consecutive_failures: count,
+    });
+    const shown = async (expected: object): Promise<void> => {
+      await until(async () => {
+        const sync = (await world().get(namespace, 'official'))?.status?.sync;
+        return isDeepStrictEqual(sync, expected);
+      }, PATIENCE_MS);
+    };
+    const failure = {
+      result: 'Failed',
+      finishedAt: '2026-05-28T20:26:41Z',
+      reason: 'upstream_unreachable',
+      message: 'no route to host',
+      nextAt: '2026-05-28T20:31:40Z',
+      consecutiveFailures: 1,
+    };
+    first.sync = failed(1);
+    await shown(failure);
+    const listening = JSON.parse(
+      operator.lines.find((line) => line.includes('"operator listening"')) ?? '{}',
+    ) as { metrics_url: string };
+    await until(async () => {
+      const metrics = await (await fetch(`${listening.metrics_url}/metrics`)).text();
+      return (
+        metrics.includes('slipway_operator_release_channel_syncs{result="Failed"} 1\n') &&
+        metrics.includes('slipway_operator_sync_consecutive_failures 1\n')
+      );
+    }, PATIENCE_MS);
+    // The same failure again is no other event.
+    first.sync = failed(2);
+    await shown({ ...failure, finishedAt: '2026-05-28T20:26:42Z', consecutiveFailures: 2 });
+    first.sync = {
+      last: { ...last, status: 'succeeded', result: 'unchanged', finished_at: at + 9 },
+      next_at: null,
+      consecutive_failures: 0,
+    };
+    await shown({ result: 'Unchanged', finishedAt: '2026-05-28T20:26:49Z', consecutiveFailures: 0 });
+    await until(async () => {
+      const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
+      const { items } = (await world().plane.request('GET', path)).body as {
+        items: Array<{ type: string; reason: string; note: string }>;
+      };
+      const events = items.filter(({ reason }) => reason.startsWith('Sync'));
+      return isDeepStrictEqual(events.map(({ type, reason, note }) => `${type} ${reason} ${note}`).sort(), [
+        'Normal SyncSucceeded upstream was synced again',
+        'Warning SyncFailed upstream_unreachable: no route to host; the next one starts at 2026-05-28T20:31:40Z',
+      ]);
+    }, PATIENCE_MS);
   });
 
   it('stays Ready while only the daemon is silent', async () => {

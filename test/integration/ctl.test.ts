@@ -127,7 +127,7 @@ describe('slipway ctl in front of a real service', () => {
     await until(() => cluster.forwarded === 0);
     expect(cluster.calls).toEqual([
       'GET /api/v1/namespaces/games/secrets/slipway-admin',
-      'GET /api/v1/namespaces/games/services/slipway',
+      'GET /api/v1/namespaces/games/services/slipway-admin',
       'GET /api/v1/namespaces/games/pods?labelSelector=app%3Dslipway&limit=100',
       'UPGRADE /api/v1/namespaces/games/pods/slipway-1/portforward?ports=8081',
     ]);
@@ -153,7 +153,7 @@ describe('slipway ctl in front of a real service', () => {
     });
     await once(child.stdout, 'data');
     expect(cluster.forwarded).toBe(1);
-    expect(cluster.calls[0]).toBe('GET /api/v1/namespaces/team/services/slipway');
+    expect(cluster.calls[0]).toBe('GET /api/v1/namespaces/team/services/slipway-admin');
     child.kill('SIGINT');
     expect(await once(child, 'exit')).toEqual([130, null]);
     await until(() => cluster.forwarded === 0);
@@ -168,6 +168,24 @@ describe('slipway ctl in front of a real service', () => {
       code: 3,
       err: expect.stringContaining('service/other in namespace "team"') as string,
     });
+  });
+
+  it('reaches a pod that is not ready, so that it can say why', async () => {
+    const system = await operatedSystem();
+    const cluster = await startFakeCluster({
+      secret: ADMIN_TOKEN,
+      forwardTo: portOf(system),
+      ready: false,
+    });
+    const env = { ...cluster.env, SLIPWAY_CTL_TOKEN_FILE: system.tokenFile };
+    expect(await run('slipway', ['ctl', '--kubectl', 'doctor'], env)).toMatchObject({
+      code: 0,
+      err: '',
+      out: expect.stringContaining('CHECK') as string,
+    });
+    expect(cluster.calls.at(-1)).toBe(
+      'UPGRADE /api/v1/namespaces/team/pods/slipway-1/portforward?ports=8081',
+    );
   });
 
   it('loads the Kubernetes library only for a cluster', async () => {

@@ -25,20 +25,23 @@ const FORWARD_PATH = /^\/api\/v1\/namespaces\/[a-z]+\/pods\/slipway-1\/portforwa
 const pod = (name: string, ready: 'True' | 'False'): object => ({
   metadata: { name },
   spec: { containers: [{ name: 'server', ports: [{ name: 'web', containerPort: 8081 }] }] },
-  status: { conditions: [{ type: 'Ready', status: ready }] },
+  status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready }] },
 });
 
 /** Objects by the end of their path. */
-function objects(secret: string): Readonly<Record<string, object>> {
+function objects(secret: string, ready: boolean): Readonly<Record<string, object>> {
   return {
     'secrets/slipway-admin': { data: { token: Buffer.from(`${secret}\n`).toString('base64') } },
-    'services/slipway': {
+    'services/slipway-admin': {
       spec: { selector: { app: 'slipway' }, ports: [{ name: 'http', port: 8080, targetPort: 'web' }] },
     },
     'deployments/slipway': { spec: { selector: { matchLabels: { app: 'slipway' } }, template: {} } },
     'pods/slipway-1': pod('slipway-1', 'True'),
     'pods?labelSelector=app%3Dslipway&limit=100': {
-      items: [pod('slipway-0', 'False'), pod('slipway-1', 'True')],
+      items: [
+        { ...pod('slipway-2', 'True'), status: { phase: 'Pending' } },
+        ...(ready ? [pod('slipway-0', 'False'), pod('slipway-1', 'True')] : [pod('slipway-1', 'False')]),
+      ],
     },
   };
 }
@@ -51,10 +54,12 @@ function objects(secret: string): Readonly<Record<string, object>> {
 export async function startFakeCluster(options: {
   readonly secret: string;
   readonly forwardTo: number | null;
+  /** Whether a pod is ready; by default one is. */
+  readonly ready?: boolean;
 }): Promise<FakeCluster> {
   const calls: string[] = [];
   const channels = new Set<WebSocket>();
-  const known = objects(options.secret);
+  const known = objects(options.secret, options.ready ?? true);
   const server = createServer((request, response) => {
     const path = request.url ?? '';
     calls.push(`${request.method} ${path}`);

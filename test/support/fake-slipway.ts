@@ -39,6 +39,8 @@ export interface FakeSlipway {
   /** Current releases. */
   readonly current: { official: string | null; localized: string | null };
   readonly history: ReleaseRow[];
+  /** How its syncs go. */
+  sync: ReleaseStatus['sync'];
   /** Why a channel is not distributable; `null` when it is. */
   setVerdict(channel: 'official' | 'localized', reason: Reason | null, releaseId?: string): void;
   /** Answers this to every admin request, or to one action; `null` ends the refusal. */
@@ -104,7 +106,7 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
           localized: currentRelease(current.localized),
           relation: 'no_localized',
           attestation: null,
-          sync: { last: null, next_at: null, consecutive_failures: 0 },
+          sync: fake.sync,
         };
       case '/admin/releases': {
         const channel = url.searchParams.get('channel');
@@ -197,6 +199,7 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
     requests,
     current,
     history,
+    sync: { last: null, next_at: null, consecutive_failures: 0 },
     setVerdict,
     refuse: (refusal, action = '') => {
       if (refusal === null) refusals.delete(action);

@@ -96,9 +96,7 @@ capabilities:
 
 {{/* Paths that are reachable from outside, as JSON lists: prefixes and exact paths. Call with a dict of root and admin. */}}
 {{- define "slipway.prefixPaths" -}}
-{{- $paths := list (printf "/%s" (include "slipway.cdnHost" .root)) "/v1" "/api/launcher" -}}
-{{- if .admin -}}{{- $paths = append $paths "/admin" -}}{{- end -}}
-{{- toJson $paths -}}
+{{- toJson (list (printf "/%s" (include "slipway.cdnHost" .)) "/v1" "/api/launcher") -}}
 {{- end -}}
 {{- define "slipway.exactPaths" -}}
 {{- toJson (list "/openapi.yaml" "/healthz" "/readyz") -}}

@@ -7,7 +7,7 @@ import {
   type BoundedAnswer,
   type HttpCall,
 } from '../../platform/http/http-client.ts';
-import { CTL_EXITS, CtlFailure, failureOfProblem } from './ctl-exits.ts';
+import { CTL_EXITS, CtlFailure, deniedFailure, failureOfProblem } from './ctl-exits.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
 /** Largest answer that is read: that of the largest report. */
@@ -74,7 +74,7 @@ export function createAdminApi({ url, token, timeoutMs, signal }: AdminApiOption
         maxBytes: ANSWER_MAX_BYTES,
         signal,
       });
-      return answerOf(base, answer, accept);
+      return answerOf(base, answer, accept, token !== null);
     } catch (error) {
       if (!(error instanceof HttpFailure)) throw error;
       throw unreachable(base, error.message, error);
@@ -107,13 +107,20 @@ export function indentJson({ value }: AdminAnswer): string {
   return stringifyJsonExact(value, 2);
 }
 
-function answerOf(base: string, answer: BoundedAnswer, accept: readonly number[]): AdminAnswer {
+function answerOf(
+  base: string,
+  answer: BoundedAnswer,
+  accept: readonly number[],
+  hasToken: boolean,
+): AdminAnswer {
   const { status, body } = answer;
   const value = jsonOf(answer);
   const isAccepted = (status >= 200 && status < 300) || accept.includes(status);
   if (value !== undefined && isAccepted) return { body, value };
   const problem = ProblemSchema.safeParse(value);
-  if (problem.success && problem.data.status === status) throw failureOfProblem(problem.data);
+  if (problem.success && problem.data.status === status) {
+    throw status === 401 ? deniedFailure(base, hasToken, problem.data) : failureOfProblem(problem.data);
+  }
   throw unreachable(base, `it answered ${status}, and the answer is not from Slipway`, undefined);
 }
 

@@ -60,6 +60,17 @@ export function failureOfProblem({ status, code, detail, errors, daemon, instanc
   return new CtlFailure(exitOfProblem(status, code), lines.join('\n'));
 }
 
+/**
+ * Turns a 401 into a failure that says which token is missing or wrong. The detail of the service is for authors of requests.
+ */
+export function deniedFailure(base: string, hasToken: boolean, { status, code }: Problem): CtlFailure {
+  const sources = '--token-file FILE, --token-secret NAME/KEY, SLIPWAY_CTL_TOKEN_FILE or SLIPWAY_CTL_TOKEN';
+  const message = hasToken
+    ? `${base} rejects the admin token; check that it is the one of this service, from ${sources}`
+    : `${base} needs an admin token, and none is set; give one with ${sources}`;
+  return new CtlFailure(CTL_EXITS.denied, `${message} (${status} ${code})`);
+}
+
 function exitOfProblem(status: number, code: string): CtlExit {
   // A rejection is an answer of the daemon; any other 502 means that there was none.
   if (status === 502) return code === 'daemon_rejected' ? CTL_EXITS.failed : CTL_EXITS.unavailable;

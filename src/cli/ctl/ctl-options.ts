@@ -57,9 +57,12 @@ export const COMMON_OPTION_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ['--context NAME', 'context of the kubeconfig; implies --kubectl'],
   [
     '--target KIND/NAME',
-    'service, deployment, statefulset or pod to forward to; default service/slipway; implies --kubectl',
+    'service, deployment, statefulset or pod to forward to; default service/slipway-admin; implies --kubectl',
   ],
-  ['--target-port PORT', 'port of the target, a number or a name; default 8080; implies --kubectl'],
+  [
+    '--target-port PORT',
+    'port of the target, a number or a name; default http for a service, else 8080; implies --kubectl',
+  ],
   ['--token-secret NAME/KEY', 'reads the token from a Secret of the cluster'],
   ['--timeout SECONDS', 'time limit for one request; default 30'],
   ['-o, --output table|json', 'json prints the bytes of the service unchanged, for scripts; default table'],

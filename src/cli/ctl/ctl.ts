@@ -14,6 +14,8 @@ import {
 import { readCtlToken } from './ctl-token.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
+/** The Service of the chart that also leads to pods that are not ready. */
+const DEFAULT_TARGET = 'service/slipway-admin';
 const LONGEST_TIMEOUT_SECONDS = 3600;
 /** Keeps the process alive while it waits between two requests. */
 const LONG_MS = 2 ** 30;
@@ -125,7 +127,7 @@ interface CtlTarget {
   /** The URL; a placeholder while `service` is not forwarded yet. */
   readonly url: URL;
   /** What to forward to in the cluster, or `null`. */
-  readonly service: { readonly target: string; readonly targetPort: string } | null;
+  readonly service: { readonly target: string; readonly targetPort: string | null } | null;
 }
 
 function targetOf(args: CtlArguments, io: CtlIo, program: CtlProgram): CtlTarget {
@@ -138,10 +140,10 @@ function targetOf(args: CtlArguments, io: CtlIo, program: CtlProgram): CtlTarget
   if (asked === undefined && (!program.plugin || url !== undefined)) {
     return { url: parseUrl(url ?? io.env['SLIPWAY_CTL_URL'] ?? DEFAULT_URL), service: null };
   }
-  const target = textOption(args, 'target') ?? 'service/slipway';
+  const target = textOption(args, 'target') ?? DEFAULT_TARGET;
   return {
     url: new URL(DEFAULT_URL),
-    service: { target, targetPort: textOption(args, 'target-port') ?? '8080' },
+    service: { target, targetPort: textOption(args, 'target-port') ?? null },
   };
 }
 

@@ -5,6 +5,9 @@ import type { Readiness } from '../../contract/schemas/answers/verdict.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { printable, textBytes, textClock, textFields, textTable, textTime } from '../output/text-table.ts';
 
+/** Longest value in the details of a task, characters. */
+const DETAIL_VALUE_MAX = 60;
+
 /** A report as its schema gives it. */
 type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
 
@@ -48,7 +51,14 @@ export function renderStatus(
     fields.push([channel, state]);
     for (const destination of current?.damaged ?? []) fields.push(['damaged', destination]);
   }
-  return textFields([...fields, ['relation', releases.relation]]);
+  return textFields([...fields, ['relation', releases.relation], ['sync', syncText(releases.sync, now)]]);
+}
+
+function syncText({ last, next_at: nextAt }: ReportOf<'release.status'>['sync'], now: number): string {
+  const next = nextAt === null ? 'none is planned' : `next ${textTime(nextAt, now)}`;
+  if (last === null) return `none has ended; ${next}`;
+  const why = last.code === null ? '' : `: ${last.code}: ${last.message ?? ''}`;
+  return `${last.result ?? last.status} ${textTime(last.finished_at, now)}${why}; ${next}`;
 }
 
 /** Renders the history of releases. */
@@ -169,10 +179,31 @@ export function renderLogLine(line: {
   return `${textClock(line.ts)} ${line.level.padEnd(5)} ${printable(`${line.msg}${task}${fields}`)}\n`;
 }
 
+/** The most telling facts of a task: how it goes or ended, its arguments, and who asked for it. */
 function detailOf(task: TaskView): string {
+  const { args, reason, schedule_id: schedule } = task;
+  const facts = [
+    outcomeOf(task),
+    pairsOf(args),
+    schedule === null ? '' : `schedule ${schedule}`,
+    reason ?? '',
+  ].filter((fact) => fact !== '');
+  return facts.length === 0 ? '-' : facts.join('; ');
+}
+
+function outcomeOf(task: TaskView): string {
   if (task.failure_code !== null) return `${task.failure_code}: ${task.failure_reason ?? ''}`;
   if (task.status === 'running' && task.progress !== null) return renderProgress(task.progress);
-  return task.schedule_id === null ? '' : `schedule ${task.schedule_id}`;
+  if (task.cancel_requested_at !== null) return `cancelled: ${task.cancel_reason ?? 'no reason given'}`;
+  return task.result === null ? '' : pairsOf(task.result);
+}
+
+/** The simple members of an object, such as `release_id=r1 unchanged=true`. */
+function pairsOf(object: object): string {
+  return Object.entries(object)
+    .filter(([, value]) => ['string', 'number', 'bigint', 'boolean'].includes(typeof value))
+    .map(([name, value]) => `${name}=${String(value).slice(0, DETAIL_VALUE_MAX)}`)
+    .join(' ');
 }
 
 function bigintAsText(_key: string, value: unknown): unknown {

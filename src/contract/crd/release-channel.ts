@@ -167,6 +167,28 @@ const CurrentReleaseSchema = z
   })
   .describe('The current release.');
 
+/** The possible results of a sync. */
+export const SYNC_RESULTS = ['Changed', 'Unchanged', 'Failed', 'Cancelled'] as const;
+
+/** One of {@link SYNC_RESULTS}. */
+export type SyncResult = (typeof SYNC_RESULTS)[number];
+
+const SyncStatusSchema = z
+  .object({
+    result: z
+      .enum(SYNC_RESULTS)
+      .describe('The result of the last sync that ended. Absent before the first one ended.')
+      .optional(),
+    finishedAt: Timestamp.describe('When that sync ended.').optional(),
+    reason: z.string().describe('The failure code of that sync.').optional(),
+    message: Message.describe('Why that sync failed or was cancelled.').optional(),
+    nextAt: Timestamp.describe('When the next planned sync starts. Absent when none is planned.').optional(),
+    consecutiveFailures: z.int().min(0).describe('Failed syncs since the last success.'),
+  })
+  .describe(
+    'How fetching from upstream goes, for the official channel. Of several daemons the one with the most failures in a row.',
+  );
+
 const HistoryRowSchema = z.object({
   id: z.string(),
   state: z.enum(RELEASE_STATES),
@@ -201,6 +223,7 @@ export const ReleaseChannelStatusSchema = z
       .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
       .describe('Ready, Reconciling and Stalled as kstatus reads them, and the stages of the verdict.'),
     release: CurrentReleaseSchema.optional(),
+    sync: SyncStatusSchema.optional(),
     servingPods: z.string().max(32).describe('Pods that serve the channel, of all pods.'),
     pods: z
       .array(PodVerdictSchema)

@@ -11,6 +11,7 @@ const LogLineSchema = z.object({
   level: z.enum(LOG_LINE_LEVELS),
   msg: z.string(),
   task_id: z.string().optional(),
+  fields: JsonObject.optional().describe('The other fields of the line; long values are cut.'),
 });
 
 /** One task of the daemon. */
@@ -95,7 +96,17 @@ export const DoctorReport = report(
 export const LogsReport = report(
   'daemon.logs',
   { lines: z.array(LogLineSchema).describe('Oldest first.') },
-  { lines: [{ ts: EXAMPLE.at, level: 'info', msg: 'sync finished', task_id: EXAMPLE.taskId }] },
+  {
+    lines: [
+      {
+        ts: EXAMPLE.at,
+        level: 'info',
+        msg: 'sync finished',
+        task_id: EXAMPLE.taskId,
+        fields: { entries: 8123 },
+      },
+    ],
+  },
 );
 
 /** `task.list`. */

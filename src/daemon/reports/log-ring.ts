@@ -16,6 +16,12 @@ const MAX_LINES = 2000;
 /** Maximum length of a message; longer ones are cut. */
 const MAX_MESSAGE_LENGTH = 2000;
 
+/** Maximum number of kept fields of a line, and maximum length of each as JSON. */
+const MAX_FIELDS = 20;
+const MAX_FIELD_LENGTH = 500;
+/** Fields that are the same on every line. */
+const COMMON_FIELDS = new Set(['service', 'version', 'pid', 'hostname']);
+
 /** Creates a ring that keeps the newest lines and passes every line to `next`. */
 export function createLogRing(next: LogDestination): LogRing {
   const lines: RingLine[] = [];
@@ -37,14 +43,30 @@ export function createLogRing(next: LogDestination): LogRing {
 /** Lines are JSON of our own logger; any other text is kept as a message. */
 function parseLine(text: string): RingLine {
   try {
-    const { time, level, msg, task_id: taskId } = JSON.parse(text) as Record<string, unknown>;
+    const { time, level, msg, task_id: taskId, ...others } = JSON.parse(text) as Record<string, unknown>;
+    const fields = shortFields(others);
     return {
       ts: typeof time === 'string' ? Date.parse(time) / 1000 : 0,
       level: LOG_LINE_LEVELS.find((each) => each === level) ?? 'info',
       msg: typeof msg === 'string' ? msg.slice(0, MAX_MESSAGE_LENGTH) : '',
       ...(typeof taskId === 'string' ? { task_id: taskId } : {}),
+      ...(Object.keys(fields).length === 0 ? {} : { fields }),
     };
   } catch {
     return { ts: 0, level: 'info', msg: text.trimEnd().slice(0, MAX_MESSAGE_LENGTH) };
   }
+}
+
+function shortFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const kept = Object.entries(fields).filter(([name]) => !COMMON_FIELDS.has(name));
+  return Object.fromEntries(kept.slice(0, MAX_FIELDS).map(([name, value]) => [name, shortValue(value)]));
+}
+
+/** A long value is cut; of an error, which is long for its stack, the message stays. */
+function shortValue(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  if (text.length <= MAX_FIELD_LENGTH) return value;
+  const { message } = Object(value) as { readonly message?: unknown };
+  const told = [value, message, text].find((each) => typeof each === 'string') ?? text;
+  return told.slice(0, MAX_FIELD_LENGTH);
 }

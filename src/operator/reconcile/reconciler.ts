@@ -128,7 +128,7 @@ function isHandled({ outcomes }: Observation): boolean {
 function findingsOf(
   { spec }: ReleaseChannel,
   { unknownPods, pods, draining, outcomes, obstacle }: Observation,
-): Pick<StatusInput, 'findings' | 'daemon'> {
+): Pick<StatusInput, 'findings' | 'daemons'> {
   const stalled = obstacle ?? outcomes.find((each) => each.stalled !== null)?.stalled ?? null;
   const waiting = outcomes.find((each) => each.waiting !== null)?.waiting ?? null;
   const daemons = outcomes.flatMap(({ status }) => (status === null ? [] : [status]));
@@ -143,6 +143,6 @@ function findingsOf(
       stalled,
       waiting,
     },
-    daemon: daemons[0] ?? null,
+    daemons,
   };
 }

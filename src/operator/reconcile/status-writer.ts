@@ -5,6 +5,7 @@ import type { ChannelWriter } from '../channels/channel-writer.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { ReleaseRow } from '../pods/server-client.ts';
 import { conditionOf } from './condition-of.ts';
+import { syncEvent } from './sync-status.ts';
 
 /** State of an object that is kept between two reconciliations; all of it can be rebuilt. */
 export interface ChannelMemory {
@@ -20,7 +21,7 @@ export interface StatusWriterOptions {
   readonly logger: Logger;
 }
 
-/** Makes the function that writes a status if it differs from the previous one, and an event if readiness changed. */
+/** Makes the function that writes a status if it differs from the previous one, and an event if readiness or the syncs changed. */
 export function createStatusWriter({
   writer,
   logger,
@@ -42,6 +43,8 @@ export function createStatusWriter({
       memory.written = before;
       throw error;
     }
+    const sync = syncEvent(status.sync, previous?.sync);
+    if (sync !== null) await writer.record(channel, sync);
     const [ready, was] = [conditionOf(status, 'Ready'), conditionOf(previous, 'Ready')];
     if (ready === null || (ready.status === was?.status && ready.reason === was.reason)) return;
     const { reason, message: note } = ready;

@@ -10,13 +10,15 @@ import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';
 import { conditionsOf, podVerdict, type Findings } from './conditions.ts';
+import { syncRow } from './sync-status.ts';
+import { timestamp } from './timestamp.ts';
 
 /** The input of a status. */
 export interface StatusInput {
   readonly channel: Pick<ReleaseChannel, 'generation' | 'spec'>;
   readonly findings: Findings;
-  /** The release report of a daemon; `null` when none answered. */
-  readonly daemon: ReleaseStatus | null;
+  /** The release reports of the daemons that answered. */
+  readonly daemons: readonly ReleaseStatus[];
   /** Releases of the channel, newest first; `null` when they are not known. */
   readonly history: readonly ReleaseRow[] | null;
   /** The value of the annotation that is handled now, or `null` for none new. */
@@ -33,12 +35,15 @@ export function statusOf(input: StatusInput): ReleaseChannelStatus {
   const { channel, findings, previous } = input;
   const { pods } = findings;
   const release = releaseOf(input);
+  // Only official releases come from upstream.
+  const sync = findings.channel === 'official' ? (syncRow(input.daemons) ?? previous?.sync) : undefined;
   const handled = input.handledRequest ?? previous?.lastHandledReconcileAt;
   const serving = pods.filter((pod) => podVerdict(pod, findings.channel).serving === 'True');
   return {
     observedGeneration: channel.generation,
     conditions: conditionsOf(findings, channel.generation, previous?.conditions ?? [], input.nowMs),
     ...(release === undefined ? {} : { release }),
+    ...(sync === undefined ? {} : { sync }),
     servingPods: `${serving.length}/${pods.length}`,
     pods: pods.map((pod) => podRow(pod, findings)),
     history: input.history === null ? (previous?.history ?? []) : historyRows(input.history),
@@ -47,16 +52,17 @@ export function statusOf(input: StatusInput): ReleaseChannelStatus {
 }
 
 /** The current release, from the pods and a daemon; `undefined` when there is none. */
-function releaseOf({ findings, daemon, previous }: StatusInput): ReleaseChannelStatus['release'] {
+function releaseOf({ findings, daemons, previous }: StatusInput): ReleaseChannelStatus['release'] {
   const { channel, pods } = findings;
   const speaker =
     pods.find((pod) => pod.health?.verdicts[channel].distributable === true) ??
     pods.find((pod) => typeof pod.health?.verdicts[channel].release_id === 'string');
+  const [daemon] = daemons;
   const reported = daemon?.[channel] ?? null;
   const id = speaker?.health?.verdicts[channel].release_id ?? reported?.release_id;
   if (id === undefined) {
     // Without any answer the last value stays; the conditions show how fresh it is.
-    const isSilent = pods.every((pod) => pod.health === null) && daemon === null;
+    const isSilent = pods.every((pod) => pod.health === null) && daemon === undefined;
     return isSilent ? previous?.release : undefined;
   }
   return {
@@ -113,10 +119,4 @@ function historyRows(rows: readonly ReleaseRow[]): ReleaseChannelStatus['history
       damaged: row.artifact_integrity.damaged,
     };
   });
-}
-
-/** Unix seconds as RFC 3339 without fractions, as metav1.Time is written. */
-function timestamp(unixSeconds: number | null | undefined): string | undefined {
-  if (unixSeconds === null || unixSeconds === undefined) return undefined;
-  return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
 }

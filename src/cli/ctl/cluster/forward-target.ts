@@ -12,8 +12,8 @@ export interface PodPort {
 export interface ForwardTarget {
   /** `service/NAME`, `deployment/NAME`, `statefulset/NAME` or `pod/NAME`. */
   readonly target: string;
-  /** Port of the target, a number or a name. */
-  readonly targetPort: string;
+  /** Port of the target, a number or a name; `null` for the usual one. */
+  readonly targetPort: string | null;
   readonly namespace: string;
 }
 
@@ -52,7 +52,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
 const MOST_PODS = 100;
 
 /**
- * Finds a ready pod of a target, and the port in it, as `kubectl port-forward` does.
+ * Finds a pod of a target, and the port in it, as `kubectl port-forward` does: a ready pod if there is one, else one that
+ * runs. A pod that is not ready can say why, and take a repair.
  *
  * @throws CtlFailure when there is none; KubernetesError, HttpFailure
  *
@@ -61,7 +62,7 @@ const MOST_PODS = 100;
  */
 export async function resolveTarget(
   apis: TargetApis,
-  { target, targetPort, namespace }: ForwardTarget,
+  { target, namespace, ...wanted }: ForwardTarget,
   signal: AbortSignal,
 ): Promise<PodPort> {
   const [kindName = '', name = '', ...rest] = target.split('/');
@@ -72,6 +73,7 @@ export async function resolveTarget(
       `--target ${target}: give it as service/NAME, deployment/NAME, statefulset/NAME or pod/NAME`,
     );
   }
+  const targetPort = wanted.targetPort ?? (kind === 'service' ? 'http' : '8080');
   const call = apis.call({ signal });
   if (kind === 'pod') {
     const pod = await apis.core.readNamespacedPod({ namespace, name }, call);
@@ -83,9 +85,10 @@ export async function resolveTarget(
     .join(',');
   if (labelSelector === '') throw unreachable(`${target} selects no pods, so nothing can be forwarded`);
   const pods = await apis.core.listNamespacedPod({ namespace, labelSelector, limit: MOST_PODS }, call);
-  const pod = pods.items.find(isReady);
+  const running = pods.items.filter(isRunning);
+  const pod = running.find(isReady) ?? running[0];
   if (pod === undefined) {
-    throw unreachable(`${target} has no ready pod in namespace "${namespace}"; check "kubectl get pods"`);
+    throw unreachable(`${target} has no running pod in namespace "${namespace}"; check "kubectl get pods"`);
   }
   return { pod: pod.metadata?.name ?? '', port: containerPort(pod, port, target) };
 }
@@ -128,11 +131,12 @@ function containerPort({ spec }: V1Pod, port: string, target: string): number {
   throw unreachable(`no container of ${target} has a port named "${port}"`);
 }
 
-function isReady({ metadata, status }: V1Pod): boolean {
-  return (
-    metadata?.deletionTimestamp === undefined &&
-    (status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True')
-  );
+function isRunning({ metadata, status }: V1Pod): boolean {
+  return metadata?.deletionTimestamp === undefined && status?.phase === 'Running';
+}
+
+function isReady({ status }: V1Pod): boolean {
+  return (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
 }
 
 function unreachable(message: string): CtlFailure {

@@ -53,6 +53,46 @@ describe('reads', () => {
     },
   );
 
+  it('tasks says of each task how it goes, or why it exists', async () => {
+    const { run, daemon } = await service();
+    const [task] = (example('task.list') as { items: object[] }).items;
+    const plain = { ...task, progress: null, args: {} };
+    const items = [
+      {
+        ...plain,
+        task_id: 'A',
+        status: 'succeeded',
+        result: { release_id: 'r1', files: {}, unchanged: true },
+      },
+      { ...plain, task_id: 'B', status: 'queued', args: { force: true }, schedule_id: 'nightly' },
+      { ...plain, task_id: 'C', status: 'cancelled', cancel_requested_at: 1, cancel_reason: 'enough' },
+      { ...plain, task_id: 'D', status: 'failed', failure_code: 'timeout', failure_reason: 'too slow' },
+      { ...plain, task_id: 'E', status: 'queued', reason: 'an operator asked' },
+      { ...plain, task_id: 'F', status: 'queued' },
+    ];
+    daemon.setReport('task.list', { ...example('task.list'), items });
+    const { out } = await run(['tasks']);
+    const details = out
+      .split('\n')
+      .slice(1, -1)
+      .map((line) => line.replace(/^.* ago\) +/, ''));
+    expect(details).toEqual([
+      'release_id=r1 unchanged=true',
+      'force=true; schedule nightly',
+      'cancelled: enough',
+      'timeout: too slow',
+      'an operator asked',
+      '-',
+    ]);
+  });
+
+  it('logs shows the fields of the lines of the daemon', async () => {
+    const { run, daemon } = await service();
+    const line = { ts: 1_763_683_200, level: 'warn', msg: 'slow disk', fields: { ms: 1500, path: '/x' } };
+    daemon.setReport('daemon.logs', { ...example('daemon.logs'), lines: [line] });
+    expect((await run(['logs'])).out).toContain('slow disk {"ms":1500,"path":"/x"}');
+  });
+
   it('shows JSON if a daemon of another version sends unreadable data', async () => {
     const { run, daemon } = await service();
     daemon.setAnswer('/v1/reports/release.list', {
@@ -168,7 +208,10 @@ describe('failures before an answer', () => {
     const wrong = { env: { SLIPWAY_CTL_TOKEN: 'wrong-token' } };
     const denied = await ctl(['--url', url, 'tasks'], wrong);
     expect([denied.code, denied.err.includes('wrong-token')]).toEqual([4, false]);
-    expect((await ctl(['--url', url, 'tasks'])).code).toBe(4);
+    expect(denied.err).toContain(`${url} rejects the admin token; check that it is the one of this service`);
+    const missing = await ctl(['--url', url, 'tasks']);
+    expect(missing.code).toBe(4);
+    expect(missing.err).toContain(`${url} needs an admin token, and none is set; give one with --token-file`);
     const other = await listen(
       createServer((_request, response) =>
         response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end('<html>'),

@@ -79,6 +79,23 @@ describe('the report of the log', () => {
       false,
     ]);
   });
+
+  it('keeps the fields of a line, cut to a bounded length', async () => {
+    const ring = createLogRing({ write: () => undefined });
+    const logger = createLogger({ name: 'test', version: '1', level: 'info', destination: ring });
+    const error = new Error('disk full');
+    error.stack = `Error: disk full\n${'at somewhere\n'.repeat(200)}`;
+    logger.warn({ err: error, path: 'p'.repeat(5_000), entries: 3, task_id: 't1' }, 'cannot write');
+    logger.info('plain');
+    logger.info(Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`f${n}`, n])), 'many');
+    const { lines } = REPORTS['daemon.logs'].answer.body.parse(
+      await createLogReport(ring)({ tail: 3 }, never),
+    );
+    expect(lines[0]).toMatchObject({ msg: 'cannot write', task_id: 't1' });
+    expect(lines[0]?.fields).toEqual({ err: 'disk full', path: 'p'.repeat(500), entries: 3 });
+    expect(lines[1]?.fields).toBeUndefined();
+    expect(Object.keys(lines[2]?.fields ?? {})).toHaveLength(20);
+  });
 });
 
 describe('the doctor', () => {

@@ -43,7 +43,7 @@ function status(
       stalled: null,
       waiting: null,
     },
-    daemon: DAEMON,
+    daemons: [DAEMON],
     history: null,
     handledRequest: null,
     previous: null,
@@ -72,7 +72,7 @@ describe('a status', () => {
       ...DAEMON,
       official: { ...DAEMON.official!, release_id: 'next', snapshot_id: 'blake3:1' },
     };
-    expect(status({ daemon: ahead }).release).toEqual({
+    expect(status({ daemons: [ahead] }).release).toEqual({
       id: RELEASE_ID,
       since: expect.any(String) as unknown,
       attestationVersion: 1042,
@@ -89,7 +89,7 @@ describe('a status', () => {
       health: null,
       failure: 'no answer',
     };
-    expect(status({ previous: before, pods: [silent], daemon: null }).release).toEqual(before.release);
+    expect(status({ previous: before, pods: [silent], daemons: [] }).release).toEqual(before.release);
     const none = { ...pod() };
     none.health!.verdicts.official = {
       distributable: false,
@@ -99,7 +99,7 @@ describe('a status', () => {
       release_id: null,
     };
     expect(
-      status({ previous: before, pods: [none], daemon: { ...DAEMON, official: null } }).release,
+      status({ previous: before, pods: [none], daemons: [{ ...DAEMON, official: null }] }).release,
     ).toBeUndefined();
   });
 
@@ -112,6 +112,22 @@ describe('a status', () => {
         { name: 'b', serving: 'False', reason: 'EndpointNotReady' },
       ],
     });
+  });
+
+  it('shows the syncs of the daemon with the most failures in a row, and keeps them while it is silent', () => {
+    const failing = { ...DAEMON, sync: { ...DAEMON.sync, consecutive_failures: 7 } };
+    const found = status({ daemons: [DAEMON, failing] });
+    expect(found.sync).toEqual({
+      result: 'Failed',
+      finishedAt: expect.stringMatching(/Z$/) as unknown,
+      reason: 'upstream_unreachable',
+      message: 'upstream refused the connection; check upstream.url',
+      nextAt: expect.stringMatching(/Z$/) as unknown,
+      consecutiveFailures: 7,
+    });
+    expect(status({ daemons: [], previous: found }).sync).toEqual(found.sync);
+    const none = { ...DAEMON, sync: { last: null, next_at: null, consecutive_failures: 0 } };
+    expect(status({ daemons: [none], previous: found }).sync).toEqual({ consecutiveFailures: 0 });
   });
 
   it('shows a bounded history, and the last one if it could not be read', () => {
