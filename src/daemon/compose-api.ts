@@ -10,7 +10,7 @@ import { createLogReport } from './reports/log-report.ts';
 import { createTaskReports } from './reports/task-reports.ts';
 
 const DOCTOR_TIMEOUT_MS = 3000;
-/** Maximum wait of the doctor for a look at the store; then it reports what is known. */
+/** Maximum wait of the doctor for a look at the store; then it reports the known facts. */
 const STORE_LOOK_MS = 1500;
 
 /**

@@ -1,9 +1,11 @@
 import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { ctl } from '../support/ctl.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { writeTokenFile } from '../support/token-file.ts';
 import { until } from '../support/until.ts';
 
 const OLD = 'r90_one';
@@ -14,22 +16,25 @@ const UPSTREAM = { maxAttempts: 1, backoffBaseMs: 5, backoffCapMs: 5 };
 interface Served {
   readonly system: TestSystem;
   readonly upstream: string;
+  readonly tokenFile: string;
 }
 
 /** A system that serves two releases: a retained one, and a current one with one file more. */
 async function servedSystem(options: { readonly automatic?: boolean } = {}): Promise<Served> {
+  const tokenFile = await writeTokenFile('self-repair-token-4711');
   const upstream = join(await temporaryDirectory(), 'upstream');
   await writeReleaseTree(upstream, { id: OLD, files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream }, ...UPSTREAM },
     daemon: { repair: { automatic: options.automatic ?? true } },
+    server: { admin: { tokenFiles: [tokenFile], exposeControl: true } },
   });
   await system.untilReady(true);
   const files = new Map([...sampleFiles(), [ONLY_NEW, Buffer.from('only in the new release')]]);
   await writeReleaseTree(upstream, { id: NEW, files });
   expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
   await until(async () => (await system.untilReady(true)).release_id === NEW);
-  return { system, upstream };
+  return { system, upstream, tokenFile };
 }
 
 function urlOf({ system }: Served, release: string, destination: string): string {
@@ -60,9 +65,9 @@ async function flipBit(path: string): Promise<void> {
 /** Requests a URL until `stop`; returns the statuses that were not 200. */
 function watch(url: string): { stop(): Promise<readonly number[]> } {
   const failures: number[] = [];
-  let isStopped = false;
+  const stopped = new AbortController();
   const loop = async (): Promise<void> => {
-    while (!isStopped) {
+    while (!stopped.signal.aborted) {
       const response = await fetch(url);
       await response.arrayBuffer();
       if (response.status !== 200) failures.push(response.status);
@@ -71,7 +76,7 @@ function watch(url: string): { stop(): Promise<readonly number[]> } {
   const running = loop();
   return {
     stop: async () => {
-      isStopped = true;
+      stopped.abort();
       await running;
       return failures;
     },
@@ -143,14 +148,26 @@ it('repairs lost manifests that a server finds when it starts', async () => {
   await until(() => isServed(urlOf(served, OLD, 'TableBundles/Excel.zip')));
 }, 60_000);
 
-it('keeps serving right bytes from memory, and withdraws them when the daemon finds the file damaged', async () => {
+it('serves right bytes from memory, withdraws them when verify finds damage, and verify fails', async () => {
   const served = await servedSystem({ automatic: false });
   const { system } = served;
   const url = urlOf(served, NEW, ONLY_NEW);
   for (let round = 0; round < 3; round += 1)
     expect(await (await fetch(url)).text()).toBe('only in the new release');
   await flipBit(await objectPath(served, ONLY_NEW));
-  expect(await system.run('verify')).toMatchObject({ status: 'failed', failure_code: 'damage_found' });
+  const { code, out } = await ctl(['run', 'verify', '--wait', '-o', 'json'], {
+    env: { SLIPWAY_CTL_URL: system.serverUrl, SLIPWAY_CTL_TOKEN_FILE: served.tokenFile },
+  });
+  expect([code, JSON.parse(out)]).toMatchObject([
+    1,
+    {
+      task: {
+        status: 'failed',
+        failure_code: 'damage_found',
+        failure_reason: `1 damaged file in release ${NEW}: ${ONLY_NEW}`,
+      },
+    },
+  ]);
   expect(await system.untilReady(false)).toMatchObject({ reason: 'EntryDamaged' });
   expect((await fetch(url)).status).toBe(503);
 }, 60_000);

@@ -137,7 +137,7 @@ describe('damage on the volume', () => {
     const system = await servedSystem();
     await flipBit(await objectPath(system, 'TableBundles/Excel.zip'), 5);
     const task = await system.run('verify');
-    expect(task).toMatchObject({ status: 'succeeded', result: { damaged: 1 } });
+    expect(task).toMatchObject({ status: 'failed', failure_code: 'damage_found', result: { damaged: 1 } });
     const verdict = await system.untilReady(false);
     expect(verdict.reason).toBe('EntryDamaged');
     expect(verdict.message).toContain('1 entry: TableBundles/Excel.zip');

@@ -153,6 +153,8 @@ async function writeSettings(directory: string, options: SystemOptions): Promise
     data: { dir: join(directory, 'data') },
     attestation: { signingKeyFiles: [join(keys, 'signing.key')] },
     upstream: options.upstream,
+    // The test decides when damage is repaired.
+    repair: { automatic: false },
   };
   const server = {
     listen: { host: '127.0.0.1', port },

@@ -83,7 +83,8 @@ export const RELEASE_ACTIONS = {
     errors: ['upstream_not_configured'],
   },
   verify: {
-    summary: 'Hashes every object of the selected releases; a damaged current release is withdrawn.',
+    summary:
+      'Hashes every object of the selected releases; damaged releases are withdrawn, and the task fails.',
     mode: 'queued',
     destructive: false,
     required: [],

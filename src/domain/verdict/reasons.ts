@@ -16,13 +16,15 @@ export const REASONS = {
   ReleaseNotAuthorized:
     'The attestation authorizes no release of this channel. Sync or publish one, or repair the one that was withdrawn.',
   SnapshotMissing:
-    'The manifest of the authorized release is not on the snapshot volume. Check the mount; run a repair.',
-  ManifestDamaged: 'The manifest of the authorized release does not have the attested digest. Run a repair.',
+    'The manifest of the authorized release is not on the snapshot volume. Check the mount; the daemon writes a lost manifest again.',
+  ManifestDamaged:
+    'The manifest of the authorized release does not have the attested digest. The daemon writes it again; if that fails, its doctor report says why.',
   SnapshotLoading:
     'The authorized release is being read and checked. Wait; it becomes distributable when complete.',
   EntryMissing:
-    'At least one entry of the release has no object of the right size on the volume. Run a repair.',
-  EntryDamaged: 'At least one entry of the release has bytes that do not match the manifest. Run a repair.',
+    'At least one entry of the release has no object of the right size on the volume. The daemon repairs it; if that fails, its doctor report says why.',
+  EntryDamaged:
+    'At least one entry of the release has bytes that do not match the manifest. The daemon repairs it; if that fails, its doctor report says why.',
   BaseReleaseChanged:
     'The localized release was made for an official release other than the current one. Publish a localized release for the current one.',
 } as const;

@@ -83,15 +83,9 @@ export function createServing(options: ServingOptions): ServingControl {
       return servable;
     },
     reportDamage,
-    watchDamage: (listener) => {
-      changes.watchDamage(listener);
-    },
-    watchManifests: (listener) => {
-      changes.watchManifests(listener);
-    },
-    watchAttestation: (listener) => {
-      changes.watchAttestation(listener);
-    },
+    watchDamage: changes.watchDamage,
+    watchManifests: changes.watchManifests,
+    watchAttestation: changes.watchAttestation,
     offerEnvelope: (envelope) => {
       const before = store.dispatch({ type: 'envelope-offered', envelope, verified: verify(envelope) });
       const { newest, rejection } = store.known().evidence;

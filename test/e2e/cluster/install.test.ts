@@ -54,6 +54,8 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     daemon: {
       config: {
         upstream: { kind: 'manifest', manifest: { url: `http://outside.${NAMESPACE}.svc:9000/${name}` } },
+        // The tests decide when damage is repaired.
+        repair: { automatic: false },
       },
       resources: { requests: { cpu: '10m', memory: '128Mi' } },
     },

@@ -49,20 +49,6 @@ export function createReportedDamage(options: ReportedDamageOptions): ReportedDa
     await options.attestation.issue(cause);
   };
 
-  const logWithdrawal = (release: ReleaseRow, report: ReportedObject): void => {
-    const now = releases.get(release.channel, release.release_id) ?? release;
-    logger.error(
-      {
-        channel: release.channel,
-        release_id: release.release_id,
-        blake3: report.blake3,
-        found_by: 'server',
-        detail: report.message,
-      },
-      `release withdrawn: ${describeFailure(now, failureOf(releases, now))}`,
-    );
-  };
-
   /** Looks at the manifest of a release, and at the presence of its objects. */
   const checkManifest = async (
     release: ReleaseRow,
@@ -77,7 +63,7 @@ export function createReportedDamage(options: ReportedDamageOptions): ReportedDa
     }
     const isChanged = await options.check.record(release, findings, { bytes: false, finder: 'server' });
     if (!isChanged) return;
-    logWithdrawal(release, report);
+    logWithdrawal(options, release, report);
     await attest('damage of a manifest reported by a server');
   };
 
@@ -96,7 +82,7 @@ export function createReportedDamage(options: ReportedDamageOptions): ReportedDa
     }
     const withdrawn = await damage.report([{ blake3, status }], 'server');
     isUncounted = true;
-    for (const release of withdrawn) logWithdrawal(release, report);
+    for (const release of withdrawn) logWithdrawal(options, release, report);
     if (withdrawn.length > 0) await attest('damage reported by a server');
   };
 
@@ -137,4 +123,17 @@ export function createReportedDamage(options: ReportedDamageOptions): ReportedDa
       await queue.stop();
     },
   };
+}
+
+function logWithdrawal(
+  { releases, logger }: Pick<ReportedDamageOptions, 'releases' | 'logger'>,
+  { channel, release_id }: ReleaseRow,
+  report: ReportedObject,
+): void {
+  const now = releases.get(channel, release_id);
+  if (now === null) return;
+  logger.error(
+    { channel, release_id, blake3: report.blake3, found_by: 'server', detail: report.message },
+    `release withdrawn: ${describeFailure(now, failureOf(releases, now))}`,
+  );
 }

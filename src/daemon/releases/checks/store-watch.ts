@@ -21,7 +21,7 @@ export interface StoreWatch {
   start(): void;
   /**
    * Looks at the manifests, and at the presence of every object of the current releases. Concurrent calls share one
-   * look. Resolves after at most `withinMs`, even when the look goes on.
+   * look. Resolves after at most `withinMs`, even when the look takes longer.
    */
   look(withinMs: number): Promise<void>;
   stop(): Promise<void>;
@@ -38,26 +38,12 @@ export interface StoreWatchOptions {
 
 /** Creates the watch. Damage that it finds is recorded and attested as if `refresh` had found it. */
 export function createStoreWatch(options: StoreWatchOptions): StoreWatch {
-  const { releases, check, clock, logger } = options;
+  const { releases, clock, logger } = options;
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
   let deepLook: Promise<void> | null = null;
   let deepLookAt: number | null = null;
   let isFailing = false;
-
-  const checkReleases = async (suspects: readonly ReleaseRow[]): Promise<void> => {
-    let isChanged = false;
-    for (const suspect of suspects) {
-      const findings = await check.look(suspect, stopping.signal);
-      const release = releases.get(suspect.channel, suspect.release_id);
-      if (isSound(findings) || release?.state !== suspect.state) continue;
-      const hasChanged = await check.record(release, findings, { bytes: false, finder: 'refresh' });
-      isChanged ||= hasChanged;
-      const { channel, release_id } = suspect;
-      logger.error({ channel, release_id }, `a release is damaged on the volume: ${describe(findings)}`);
-    }
-    if (isChanged) await options.attestor.issue('files were lost');
-  };
 
   /** The releases that are not known to be damaged; the others are checked by their repair. */
   const sound = (): readonly ReleaseRow[] => releases.kept().filter(({ state }) => state !== 'damaged');
@@ -65,7 +51,7 @@ export function createStoreWatch(options: StoreWatchOptions): StoreWatch {
   const lookShallow = async (): Promise<void> => {
     const all = sound();
     if (all.length > 0 && (await isMissing(join(options.root, 'objects')))) {
-      await checkReleases(all);
+      await checkReleases(options, stopping.signal, all);
       return;
     }
     const suspects: ReleaseRow[] = [];
@@ -73,7 +59,7 @@ export function createStoreWatch(options: StoreWatchOptions): StoreWatch {
       const digest = release.snapshot_id === null ? null : manifestDigestOf(release.snapshot_id);
       if (digest !== null && (await isMissing(manifestPath(options.root, digest)))) suspects.push(release);
     }
-    await checkReleases(suspects);
+    await checkReleases(options, stopping.signal, suspects);
   };
 
   const lookDeep = async (): Promise<void> => {
@@ -81,7 +67,7 @@ export function createStoreWatch(options: StoreWatchOptions): StoreWatch {
     const current = sound().filter(
       ({ channel, release_id: id }) => releases.pointer(channel)?.release_id === id,
     );
-    await checkReleases(current);
+    await checkReleases(options, stopping.signal, current);
     deepLookAt = clock.monotonic();
   };
 
@@ -127,6 +113,25 @@ export function createStoreWatch(options: StoreWatchOptions): StoreWatch {
       await deepLook;
     },
   };
+}
+
+/** Looks at releases, records their damage and attests it. */
+async function checkReleases(
+  { releases, check, attestor, logger }: StoreWatchOptions,
+  signal: AbortSignal,
+  suspects: readonly ReleaseRow[],
+): Promise<void> {
+  let isChanged = false;
+  for (const suspect of suspects) {
+    const findings = await check.look(suspect, signal);
+    const release = releases.get(suspect.channel, suspect.release_id);
+    if (isSound(findings) || release?.state !== suspect.state) continue;
+    const hasChanged = await check.record(release, findings, { bytes: false, finder: 'refresh' });
+    isChanged ||= hasChanged;
+    const { channel, release_id } = suspect;
+    logger.error({ channel, release_id }, `a release is damaged on the volume: ${describe(findings)}`);
+  }
+  if (isChanged) await attestor.issue('files were lost');
 }
 
 async function isMissing(path: string): Promise<boolean> {

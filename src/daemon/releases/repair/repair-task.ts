@@ -81,6 +81,8 @@ async function repairRelease(
   context: TaskContext,
 ): Promise<RepairOutcome> {
   const { check, releases } = deps;
+  const current = (): ReleaseRow => releases.get(release.channel, release.release_id) ?? release;
+  let isRewritten = false;
   let findings = await check.examine(release, context);
   const isChanged = await context.commit(() =>
     check.record(release, findings, { bytes: true, finder: 'repair' }),
@@ -93,7 +95,9 @@ async function repairRelease(
     const problem = await rewriteManifest(deps, release, context);
     if (problem !== null) return { repaired: 0, unrecoverable: [problem], retryable: false };
     findings = await check.examine(release, context);
-    await context.commit(() => check.record(release, findings, { bytes: true, finder: 'repair' }));
+    isRewritten = await context.commit(() =>
+      check.record(current(), findings, { bytes: true, finder: 'repair' }),
+    );
   }
   const outcome = await restoreAll(deps, release, findings, context);
   await deps.writer.flush();
@@ -101,7 +105,7 @@ async function repairRelease(
   // Every byte was hashed above or when it was fetched, so a check that every object is present is enough.
   const looked = await check.look(release, context.signal);
   const isDifferent = await context.commit(() =>
-    check.record(release, looked, { bytes: false, finder: 'repair' }),
+    check.record(current(), looked, { bytes: false, finder: 'repair' }),
   );
   const whole = isSound(looked) && outcome.unrecoverable.length === 0;
   if (whole) {
@@ -112,7 +116,8 @@ async function repairRelease(
     });
   }
   // A repair that changed nothing is not attested.
-  if (recovered.length > 0 || isDifferent) await deps.attestor.issue(`repaired ${release.release_id}`);
+  if (isRewritten || recovered.length > 0 || isDifferent)
+    await deps.attestor.issue(`repaired ${release.release_id}`);
   return outcome;
 }
 

@@ -111,7 +111,7 @@ async function sync(
 
 /**
  * The current release, after a look at its manifest, its record and the presence of its objects. Damage is recorded and
- * attested, and the sync then fetches what is missing.
+ * attested, and the sync then fetches the missing objects.
  */
 async function lookAtCurrent(deps: SyncDependencies, context: TaskContext): Promise<ReleaseRow | null> {
   const { releases, check, attestor } = deps;

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ReportedObject } from '../../../../src/contract/formats/damage-report.ts';
+import { MANIFEST_DESTINATION, type ReportedObject } from '../../../../src/contract/formats/damage-report.ts';
 import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import {
@@ -75,6 +75,17 @@ describe('the damage sender', () => {
     serving.reportDamage(reportOf('c'));
     await clock.advance(1000);
     expect(requests).toEqual([['a', 'b'], ['c']]);
+  });
+
+  it('sends manifests that cannot be read like damaged objects', async () => {
+    const { serving, clock, posted } = start();
+    const report = { ...reportOf('m', 'missing'), destination: MANIFEST_DESTINATION };
+    serving.tellManifest({ blake3: report.blake3, report });
+    await clock.advance(1000);
+    expect(posted).toEqual([report]);
+    serving.tellManifest({ blake3: report.blake3, report: null });
+    await clock.advance(10 * RESEND_MS);
+    expect(posted).toHaveLength(1);
   });
 
   it('sends nothing while nothing is damaged', async () => {

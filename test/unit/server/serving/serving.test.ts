@@ -35,6 +35,7 @@ const ENTRIES = [entry('a', 'a'), entry('b', 'b')];
 class Bench {
   readonly clock = new FakeClock();
   readonly verdicts: string[] = [];
+  troubles = 0;
   readonly loads: string[] = [];
   readonly sound = new Set<Blake3Hex>();
   readonly usable = new Set<Blake3Hex>();
@@ -79,7 +80,9 @@ class Bench {
         }),
       clock: this.clock,
       onVerdict: ({ channel, reason }) => this.verdicts.push(`${channel} ${reason ?? 'ok'}`),
-      onTrouble: () => undefined,
+      onTrouble: () => {
+        this.troubles += 1;
+      },
     });
     this.serving.observeVolume({ ok: true, storeId: 'store' });
   }
@@ -406,5 +409,67 @@ describe('trouble', () => {
     expect(bench.offer(1, { official: first, store_id: 'other' })).toBe('accepted');
     await bench.settle();
     expect(bench.verdict().distributable).toBe(true);
+  });
+});
+
+describe('a release that was repaired', () => {
+  it('is served as soon as the daemon attests it again, without a wrong EntryDamaged in between', async () => {
+    const bench = new Bench();
+    const release = bench.release('r1');
+    bench.loadable(release);
+    bench.offer(1, { official: release });
+    await bench.settle();
+    bench.serving.reportDamage({ destination: 'a', blake3: digestOf('a'), kind: 'damaged', message: 'bad' });
+    const failure = { reason: 'EntryDamaged' as const, entry_count: 1, examples: ['a'] };
+    bench.offer(2, { official: { ...release, result: 'FAILED', failure } });
+    await bench.settle();
+    expect(bench.verdict().reason).toBe('EntryDamaged');
+    bench.verdicts.length = 0;
+    bench.offer(3, { official: release });
+    await bench.settle();
+    expect(bench.verdict().reason).toBeNull();
+    expect(bench.verdicts.filter((each) => each.startsWith('official'))).not.toContain(
+      'official EntryDamaged',
+    );
+  });
+
+  it('is checked without a wait when this server missed the withdrawal', async () => {
+    const bench = new Bench();
+    const release = bench.release('r1');
+    bench.loadable(release);
+    bench.offer(1, { official: release });
+    await bench.settle();
+    bench.serving.reportDamage({ destination: 'a', blake3: digestOf('a'), kind: 'damaged', message: 'bad' });
+    const before = bench.troubles;
+    bench.offer(3, { official: release });
+    expect(bench.troubles).toBe(before + 1);
+    bench.sound.add(digestOf('a'));
+    await bench.serving.recheck();
+    expect(bench.verdict().reason).toBeNull();
+  });
+});
+
+describe('a manifest that cannot be read', () => {
+  it('is reported once for each kind of trouble, and again when it is readable', async () => {
+    const bench = new Bench();
+    const release = bench.release('r1');
+    const changes: unknown[] = [];
+    bench.serving.watchManifests(({ blake3, report }) => changes.push([blake3, report?.kind ?? null]));
+    const digest = release.snapshot_id.slice('blake3:'.length);
+    bench.outcomes.set(release.snapshot_id, { ok: false, manifest: 'missing', message: 'gone' });
+    bench.offer(1, { official: release });
+    await bench.settle();
+    await bench.serving.recheck();
+    await bench.serving.recheck();
+    expect(changes).toEqual([[digest, 'missing']]);
+    bench.outcomes.set(release.snapshot_id, { ok: false, manifest: 'damaged', message: 'bad' });
+    await bench.serving.recheck();
+    bench.loadable(release);
+    await bench.serving.recheck();
+    expect(changes).toEqual([
+      [digest, 'missing'],
+      [digest, 'damaged'],
+      [digest, null],
+    ]);
   });
 });

@@ -94,8 +94,21 @@ test('a damaged release record is written again', async () => {
   await chmod(record, 0o644);
   await writeFile(record, '{"format":"something"}');
   expect((await world.act('verify')).result).toMatchObject({ damaged: 1 });
+  expect(world.attested().official?.result).toBe('FAILED');
   expect((await world.act('repair')).status).toBe('succeeded');
+  expect(world.attested().official?.result).toBe('PASSED');
   expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+});
+
+test('a repair that restores nothing is not attested', async () => {
+  const world = await synced();
+  await world.damage('two', null);
+  world.upstream.sent.set('b', null);
+  await world.act('verify');
+  const { version } = world.attested();
+  expect((await world.act('repair')).status).toBe('failed');
+  expect((await world.act('repair')).status).toBe('failed');
+  expect(world.attested().version).toBe(version);
 });
 
 test('a sync also mends a damaged record and manifest', async () => {

@@ -1,3 +1,5 @@
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { UpstreamError } from '../../../../../src/daemon/upstream/upstream.ts';
 import { createWorld, type World } from '../release-world.ts';
@@ -255,4 +257,41 @@ test('the app version travels in the manifest, the server-info document beside i
   expect(row).toMatchObject({ app_version: '1.0.0', server_info_size: 23, manifest_server_info_size: null });
   world.upstream.appVersion = '1.0.1';
   expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0-2' });
+});
+
+describe('a sync of an unchanged upstream', () => {
+  test.each<[string, (world: World) => Promise<void>]>([
+    ['a missing manifest', async (world) => await rm(join(world.root, 'manifests'), { recursive: true })],
+    ['missing objects', async (world) => await rm(join(world.root, 'objects'), { recursive: true })],
+    ['a missing release record', async (world) => await rm(join(world.root, 'releases/official/1.0.json'))],
+  ])('repairs %s instead of answering "unchanged"', async (_name, lose) => {
+    const world = await synced();
+    await lose(world);
+    const task = await world.act('sync');
+    expect(task).toMatchObject({ status: 'succeeded', result: { unchanged: false } });
+    expect(world.attested().official?.result).toBe('PASSED');
+    expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+    expect((await world.act('sync')).result).toMatchObject({ unchanged: true });
+  });
+
+  test('fails with a code when upstream does not have the missing bytes', async () => {
+    const world = await synced();
+    await world.damage('two', null);
+    world.upstream.sent.set('b', null);
+    expect(await world.act('sync')).toMatchObject({ status: 'failed', failure_code: 'upstream_not_found' });
+    expect(world.attested().official).toMatchObject({
+      result: 'FAILED',
+      failure: { reason: 'EntryMissing', examples: ['b'] },
+    });
+  });
+
+  test('withdraws nothing when the volume is not there', async () => {
+    const world = await synced();
+    await rename(world.root, `${world.root}-away`);
+    expect(await world.act('sync')).toMatchObject({ status: 'failed', failure_code: 'store_unavailable' });
+    expect(await world.act('verify')).toMatchObject({ status: 'failed', failure_code: 'store_unavailable' });
+    expect(world.row('1.0')).toBe('current');
+    await rename(`${world.root}-away`, world.root);
+    expect((await world.act('sync')).result).toMatchObject({ unchanged: true });
+  });
 });
