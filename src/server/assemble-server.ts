@@ -26,6 +26,7 @@ import { createRequestObserver, createRequestRecorder } from './http/observe-req
 import type { PublicRoute } from './http/public-route.ts';
 import { createPublicRoutes } from './public/public-routes.ts';
 import { createTokenVerifier, type TokenVerifier } from './http/token-verifier.ts';
+import { createGlobFilter } from './config/glob-filter.ts';
 import { createLauncherFileLists } from './public/launcher/launcher-file-list.ts';
 import { createLauncherRoutes } from './public/launcher/launcher-routes.ts';
 import { createServerMetrics, type ServerMetrics } from './metrics.ts';
@@ -172,7 +173,7 @@ function assembleRoutes(
     launcher: createLauncherRoutes({
       serving,
       urls,
-      fileLists: createLauncherFileLists(),
+      fileLists: createLauncherFileLists(createGlobFilter(config.launcher)),
       launcher: config.launcher,
     }),
     serverInfo: createServerInfoRoute({

@@ -30,12 +30,20 @@ cdn: { host: "a/b" }
 snapshot: { root: /nonexistent }
 colour: blue
 serverInfo: { channel: unofficial }
+launcher: { exclude: ['{Android,iOS'] }
 attestation: { publicKeyFiles: [/dev/null] }
 `,
     );
     expect(failed.code).toBe(78);
     const text = failed.lines.join('\n');
-    for (const key of ['listen.port', 'publicBaseUrl', 'cdn.host', 'colour', 'serverInfo.channel']) {
+    for (const key of [
+      'listen.port',
+      'publicBaseUrl',
+      'cdn.host',
+      'colour',
+      'serverInfo.channel',
+      'launcher.exclude',
+    ]) {
       expect(failed.lines.filter((line) => line.includes(key))).toHaveLength(1);
     }
     expect(text).not.toContain('    at ');

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { generateGameRoot, type GameRoot } from '../support/game-catalogs.ts';
 import { serverInfoDocument } from '../support/generate-release.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
 import { startUpstreamServer, type UpstreamServer } from '../support/upstream-server.ts';
 
 const PLATFORMS = ['Android', 'iOS', 'Windows'];
@@ -15,7 +15,10 @@ interface GameUpstream {
 }
 
 /** Starts an upstream in the layout of game clients, and a system that syncs from it. */
-async function startGameUpstream(closed: boolean): Promise<GameUpstream> {
+async function startGameUpstream(
+  closed: boolean,
+  server: Readonly<Record<string, object>> = {},
+): Promise<GameUpstream> {
   const upstream = await startUpstreamServer();
   onTestFinished(async () => await upstream.close());
   const publish = (name: string): GameRoot => {
@@ -33,6 +36,7 @@ async function startGameUpstream(closed: boolean): Promise<GameUpstream> {
       backoffBaseMs: 5,
       backoffCapMs: 50,
     },
+    server,
   });
   return { system, upstream, publish };
 }
@@ -79,6 +83,50 @@ describe('an upstream of game clients', () => {
     expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
     await expect.poll(async () => (await system.untilReady(true)).release_id).toBe('r91_two');
     await downloadAsClient(system, next);
+  });
+
+  it('changes its document without a new release; a client that began early finishes on a day with many roots', async () => {
+    const { system, upstream, publish } = await startGameUpstream(false, {
+      launcher: { exclude: ['{Android,iOS}_PatchPack/**', 'MediaResources/**'] },
+    });
+    const first = await system.untilReady(true);
+    const early = generateGameRoot('r90_one', PLATFORMS);
+    const document = JSON.parse(String(upstream.files.get('info.json'))) as object;
+    const notes = 'n'.repeat(2 * 1024 * 1024);
+    upstream.files.set('info.json', Buffer.from(JSON.stringify({ ...document, Notes: notes })));
+    const synced = await system.run('sync');
+    expect(synced).toMatchObject({
+      status: 'succeeded',
+      result: { unchanged: true, server_info_replaced: true, release_id: 'r90_one' },
+    });
+    const served = async (): Promise<string> =>
+      await (await fetch(`${system.serverUrl}/v1/server-info`)).text();
+    await expect.poll(async () => (await served()).includes(notes), { timeout: 30_000 }).toBe(true);
+    expect(await system.untilReady(true)).toMatchObject({
+      release_id: 'r90_one',
+      snapshot_id: first.snapshot_id,
+    });
+
+    for (const name of ['r90_one_2', 'r90_one_3', 'r91_two']) {
+      publish(name);
+      expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+      await expect.poll(async () => (await system.untilReady(true)).release_id).toBe(name);
+    }
+    for (const [path, bytes] of early.files) {
+      const url = `${system.serverUrl}/${CDN_HOST}/r90_one/${path.split('/').map(encodeURIComponent).join('/')}`;
+      const response = await fetch(url);
+      expect([path, response.status]).toEqual([path, 200]);
+      expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);
+    }
+
+    const launcher = (await (await fetch(`${system.serverUrl}/v1/launcher/bootstrap`)).json()) as {
+      file: Array<{ path: string }>;
+    };
+    const installed = launcher.file.map(({ path }) => path.slice(1));
+    const isForPhones = (path: string): boolean =>
+      /^(?:Android_PatchPack|iOS_PatchPack|MediaResources)\//.test(path);
+    const wanted = [...early.files.keys()].filter((path) => !isForPhones(path));
+    expect(installed.toSorted()).toEqual(wanted.toSorted());
   });
 
   it('is refused if its catalog is damaged, or a file is not what the catalog states', async () => {

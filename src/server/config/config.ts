@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { parseNetwork } from '../../platform/http/connection-limits.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
+import { globProblem } from './glob-filter.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const HOST_SEGMENT = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
@@ -111,8 +112,27 @@ const serverInfo = z
   .prefault({})
   .describe('The rewritten server-info document.');
 
+const globs = z
+  .array(
+    z
+      .string()
+      .max(512)
+      .superRefine((glob, context) => {
+        const problem = globProblem(glob);
+        if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+      }),
+  )
+  .max(64)
+  .default([]);
+
 const launcher = z
   .strictObject({
+    include: globs.describe(
+      'Globs of the destinations that launchers install, such as TableBundles/**; none means all.',
+    ),
+    exclude: globs.describe(
+      'Globs of destinations that launchers do not install, such as {Android,iOS}_PatchPack/**.',
+    ),
     gameLowestVersion: z
       .string()
       .max(64)
@@ -136,9 +156,14 @@ const launcher = z
       .describe('Arguments the launcher passes to the executable.'),
     decompressionSize: z
       .string()
-      .max(32)
+      .regex(
+        /^[0-9]{1,9}(?:\.[0-9]{1,3})? ?(?:B|KB|MB|GB|TB)$/,
+        'must be a number with a unit, such as 6.5GB (1 GB is 1024³ bytes)',
+      )
       .optional()
-      .describe('Required space that launchers show; default: computed from the release.'),
+      .describe(
+        'Required space that launchers show, such as 6.5GB (1 GB is 1024³ bytes); default: the sizes of the files that launchers install.',
+      ),
   })
   .prefault({})
   .describe('Values of the launcher-compatible endpoints.');

@@ -38,7 +38,7 @@ export function createPublicRoutes(handlers: PublicHandlers): readonly PublicRou
     publicRoute(operations.listResources, (query) => distribution.resources(query)),
     publicRoute(operations.getServerInfo, async () => serverInfo()),
     publicRoute(operations.getLauncherBootstrap, async () => launcher.bootstrap()),
-    publicRoute(operations.getLauncherGameConfig, () => launcher.gameConfig()),
+    publicRoute(operations.getLauncherGameConfig, async () => launcher.gameConfig()),
     publicRoute(operations.getLauncherConfigJson, () => launcher.gameConfigJson()),
     publicRoute(operations.getLauncherCdn, () => launcher.downloadCdn()),
     publicRoute(operations.getOpenApi, () => openApiAnswer),

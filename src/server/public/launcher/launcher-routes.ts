@@ -6,6 +6,7 @@ import type { PublicUrls } from '../release/public-urls.ts';
 import { renderHealth } from '../release/release-body.ts';
 import type { ServedRelease, Serving } from '../../serving/serving.ts';
 import type { LauncherFileLists } from './launcher-file-list.ts';
+import { renderSize } from './render-size.ts';
 
 export interface LauncherRoutesOptions {
   readonly serving: Serving;
@@ -22,7 +23,7 @@ export interface LauncherRoutes {
   /** `/v1/launcher/bootstrap`; throws ServiceError `not_distributable`. */
   bootstrap(): Promise<Answer>;
   /** `/api/launcher/game/config`: if nothing is distributable it names version 0.0.0, so that no launcher updates. */
-  gameConfig(): Answer;
+  gameConfig(): Promise<Answer>;
   /** `/api/launcher/game/config/json`. */
   gameConfigJson(): Answer;
   /** `/api/launcher/advanced/game/download/cdn`. */
@@ -39,6 +40,8 @@ export function createLauncherRoutes({
   fileLists,
   launcher,
 }: LauncherRoutesOptions): LauncherRoutes {
+  const currentRelease = (): ServedRelease | null =>
+    serving.verdict('official').distributable ? serving.state().current.official : null;
   return {
     bootstrap: async () => {
       const { release } = requireCurrent(serving, 'official');
@@ -51,12 +54,17 @@ export function createLauncherRoutes({
       return {
         status: 200,
         headers: jsonHeaders(NO_STORE),
-        body: [Buffer.from(head), ...list, Buffer.from(tail)],
+        body: [Buffer.from(head), ...list.pieces, Buffer.from(tail)],
       };
     },
-    gameConfig: () => {
-      const { distributable } = serving.verdict('official');
-      return envelope(gameConfig(distributable ? serving.state().current.official : null, launcher));
+    gameConfig: async () => {
+      for (;;) {
+        const release = currentRelease();
+        const bytes = release === null ? 0 : await fileLists.totalBytes(release.index);
+        // The sum may have taken a while: it must be the one of the release that the answer names.
+        if (currentRelease()?.snapshotId === release?.snapshotId)
+          return envelope(gameConfig(release, bytes, launcher));
+      }
     },
     // Launchers append "?nocache=..." as text, so the URL must not have a query.
     gameConfigJson: () => envelope({ url: urls.route('/v1/launcher/bootstrap') }),
@@ -73,6 +81,7 @@ function envelope(data: unknown): Answer {
 /** The twelve fields; strict launchers want exactly these, with these types. */
 function gameConfig(
   release: ServedRelease | null,
+  bytes: number,
   launcher: ServerConfiguration['launcher'],
 ): LauncherGameConfig['data'] {
   const version = release?.index.header.app_version ?? UNKNOWN_VERSION;
@@ -86,22 +95,8 @@ function gameConfig(
     crc64: '',
     size: 0,
     file_url: '',
-    decompression_size: launcher.decompressionSize ?? renderSize(release?.attested.total_bytes ?? 0),
+    decompression_size: launcher.decompressionSize ?? renderSize(bytes),
     config_id: 0,
     game_start_params: launcher.gameStartParams,
   };
-}
-
-const SIZE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
-
-/** A size as launchers show it, such as `1.2GB`; rounded up, so that the space named is enough. */
-export function renderSize(bytes: number): string {
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < SIZE_UNITS.length - 1) {
-    value /= 1024;
-    unit += 1;
-  }
-  const rounded = unit === 0 ? value : Math.ceil(value * 10) / 10;
-  return `${rounded}${SIZE_UNITS[unit] ?? 'B'}`;
 }

@@ -69,6 +69,32 @@ describe('serverConfigurationSchema', () => {
     expect(refused({ cdn: { host } })).toContain('cdn.host');
   });
 
+  it.each(['[', '{a,b', 'a)', '', '/TableBundles/**', '!TableBundles/**', 'x'.repeat(513)])(
+    'refuses the glob %j',
+    (glob) => {
+      expect(refused({ launcher: { include: ['**', glob] } })).toEqual(['launcher.include.1']);
+      expect(refused({ launcher: { exclude: [glob] } })).toEqual(['launcher.exclude.0']);
+    },
+  );
+
+  it.each(['**', '{Android,iOS}_PatchPack/**', '*/catalog_[A-Z]*.zip', '!(Windows)_PatchPack/**', '\\[x\\]'])(
+    'accepts the glob %j',
+    (glob) => {
+      expect(refused({ launcher: { include: [glob], exclude: [glob] } })).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['6.5GB', true],
+    ['500 MB', true],
+    ['6000000000', false],
+    ['6.5', false],
+    ['6,5GB', false],
+    ['6GiB', false],
+  ])('takes the size %s: %s', (decompressionSize, taken) => {
+    expect(refused({ launcher: { decompressionSize } })).toEqual(taken ? [] : ['launcher.decompressionSize']);
+  });
+
   it('refuses unknown settings', () => {
     expect(refused({ listen: { prot: 1 } })).toEqual(['listen']);
   });
