@@ -13,6 +13,7 @@ import type { ReportForwarder } from './admin/reports/report-forwarder.ts';
 import { createReportThread } from './admin/reports/report-thread.ts';
 import { assembleServer, type AssembledServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config/config.ts';
+import { findWeakSecrets } from './config/weak-secrets.ts';
 import { createDaemonClient, type DaemonClient } from './daemon-client/daemon-client.ts';
 import { readDashboardFiles } from './dashboard/dashboard-files.ts';
 import { createDamageSender } from './serving/damage-sender.ts';
@@ -97,6 +98,7 @@ export async function startServer(
     shared?.scrubs === false
       ? null
       : createServerScrub(config, { serving, pool, registry, inFlight, clock, random, logger });
+  if (shared?.scrubs !== false) for (const finding of await findWeakSecrets(config)) logger.warn(finding);
   // One process is enough: each process learns of the damage that the others find.
   if (shared?.scrubs !== false) {
     const damageSender = createDamageSender({ serving, client, clock, random, logger });

@@ -29,6 +29,36 @@ export async function readTokenFile(path: string): Promise<string> {
   return token;
 }
 
+/** Shorter tokens can be guessed. */
+const TOKEN_MIN_LENGTH = 16;
+const OTHERS_MAY_READ = 0o004;
+
+/**
+ * Finds what makes token files weak: a short token, or a file that every user of the machine can read. A file that
+ * cannot be read is no finding.
+ *
+ * @returns one sentence for each finding, with the file and the remedy, never with the token
+ */
+export async function findWeakTokenFiles(paths: readonly string[]): Promise<readonly string[]> {
+  const findings = await Promise.all(
+    paths.map(async (path) => {
+      const [token, found] = await Promise.all([readTokenFile(path), stat(path)]).catch(() => [null, null]);
+      if (token === null || found === null) return [];
+      const weak: string[] = [];
+      if (token.length < TOKEN_MIN_LENGTH) {
+        weak.push(
+          `${path}: the token has ${token.length} characters; replace it by a random one of at least ${TOKEN_MIN_LENGTH}`,
+        );
+      }
+      if ((found.mode & OTHERS_MAY_READ) !== 0) {
+        weak.push(`${path}: every user of this machine can read the token; run chmod 600 on it`);
+      }
+      return weak;
+    }),
+  );
+  return findings.flat();
+}
+
 /** Random bytes of a generated token. */
 const TOKEN_BYTES = 32;
 const OWNER_ONLY = 0o600;
