@@ -6,6 +6,7 @@ import type { HashPool } from '../platform/hashing/digests.ts';
 import { readTokenFile } from '../platform/files/token-file.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import type { Listening } from '../platform/http/listen.ts';
+import type { SecretMask } from '../platform/logging/secret-mask.ts';
 import type { Lifecycle } from '../platform/process/lifecycle.ts';
 import type { Logger } from '../platform/logging/logging.ts';
 import { createMetricsServer, createRegistry } from '../platform/metrics/metrics.ts';
@@ -34,6 +35,8 @@ const SETTLE_STEP_MS = 50;
 export interface ServerDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Masks the tokens in logs; the server adds those of its configuration. */
+  readonly secrets: SecretMask;
   readonly lifecycle: Lifecycle;
   /** Version of the program, for health and metrics. */
   readonly version: string;
@@ -60,7 +63,7 @@ export interface StartedServer {
  */
 export async function startServer(
   config: ServerConfiguration,
-  { clock, logger, lifecycle, version, random, shared }: ServerDependencies,
+  { clock, logger, secrets, lifecycle, version, random, shared }: ServerDependencies,
 ): Promise<StartedServer> {
   const loadKeys = async (): ReturnType<typeof loadTrustedKeys> =>
     await loadTrustedKeys(config.attestation.publicKeyFiles);
@@ -74,8 +77,15 @@ export async function startServer(
     url,
     socketPath,
     timeoutMs,
-    readToken: async () => (tokenFile === undefined ? null : await readTokenFile(tokenFile)),
+    readToken: async () => {
+      if (tokenFile === undefined) return null;
+      const token = await readTokenFile(tokenFile);
+      secrets.learn(token);
+      return token;
+    },
   });
+  // The first request may have one in its text, before any token was checked.
+  for (const file of config.admin.tokenFiles) await readTokenFile(file).then(secrets.learn, () => undefined);
   const forwarder = createReportThread({ url, socketPath, timeoutMs, tokenFile });
   const assembled = assembleServer(config, {
     trustedKeys: createTrustedKeyRing({ first: keys.value, load: loadKeys, logger }),
@@ -87,6 +97,7 @@ export async function startServer(
     registry,
     clock,
     logger,
+    secrets,
     random,
     isShuttingDown: () => lifecycle.signal.aborted,
     version,

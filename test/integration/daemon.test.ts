@@ -118,6 +118,24 @@ describe('the daemon as a process', () => {
     await startWith(system, ...flags, '--strict=true');
   });
 
+  it('writes its token to no log and no record, wherever a caller puts it', async () => {
+    const system = await daemonSystem();
+    const daemon = await system.startDaemon();
+    const token = (await readFile(system.daemonTokenFile, 'utf8')).trim();
+    const answer = await system.askDaemon('/v1/control/sync', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-request-id': `i${token}` },
+      body: JSON.stringify({ reason: `because ${token}`, reviewer: token }),
+    });
+    const { task_id } = (await answer.json()) as { task_id: string };
+    const report = await (await system.askDaemon(`/v1/reports/task.status?task_id=${task_id}`)).json();
+    expect(report).toMatchObject({ task: { reason: 'because [redacted]', reviewer: '[redacted]' } });
+    expect(await daemon.stop()).toBe(0);
+    expect(has(daemon.lines, '"request_id":"i[redacted]"')).toBe(true);
+    expect(has(daemon.lines, token)).toBe(false);
+    expect((await readFile(join(system.directory, 'data', 'main.db'))).includes(token)).toBe(false);
+  });
+
   it('keeps its files from all other users', async () => {
     const system = await daemonSystem();
     const data = join(system.directory, 'data');

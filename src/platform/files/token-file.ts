@@ -89,12 +89,14 @@ function absent(error: unknown): null {
  * Follows a token file, so that its token can be rotated without a restart.
  *
  * @param onProblem called once for each new reason that the file cannot be used for
+ * @param onToken called with each token that is read
  * @returns a function that reads the file again when it has changed and returns the digest of its token, or `null` while
  *   the file cannot be used
  */
 export function followTokenFile(
   path: string,
   onProblem: (problem: TokenFileError) => void,
+  onToken: (token: string) => void = () => undefined,
 ): () => Promise<Buffer | null> {
   let stamp = '';
   let digest: Buffer | null = null;
@@ -106,7 +108,9 @@ export function followTokenFile(
       });
       const found = `${mtimeMs} ${ctimeMs} ${size} ${ino}`;
       if (found === stamp) return digest;
-      digest = tokenDigest(await readTokenFile(path));
+      const token = await readTokenFile(path);
+      onToken(token);
+      digest = tokenDigest(token);
       stamp = found;
       problem = '';
     } catch (error) {
