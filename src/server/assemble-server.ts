@@ -49,7 +49,7 @@ export interface AssemblyDependencies {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Masks the tokens in logs and in what is forwarded to the daemon. */
+  /** Masks the tokens in logs and in requests to the daemon. */
   readonly secrets: SecretMask;
   readonly random: () => number;
   readonly isShuttingDown: () => boolean;

@@ -34,8 +34,8 @@ const TOKEN_MIN_LENGTH = 16;
 const OTHERS_MAY_READ = 0o004;
 
 /**
- * Finds what makes token files weak: a short token, or a file that every user of the machine can read. A file that
- * cannot be read is no finding.
+ * Finds what makes token files weak: a short token, or a file that every user of the machine can read. It leaves
+ * out files that cannot be read.
  *
  * @returns one sentence for each finding, with the file and the remedy, never with the token
  */

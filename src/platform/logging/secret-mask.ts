@@ -1,9 +1,9 @@
 /** Replaces the tokens of a process in text that comes from outside, so that none reaches a log or a record. */
 export interface SecretMask {
   /** Adds a token. A token of fewer than 8 characters is ignored: it would occur in ordinary text. */
-  learn(token: string): void;
+  readonly learn: (token: string) => void;
   /** Replaces every known token. */
-  mask(text: string): string;
+  readonly mask: (text: string) => string;
 }
 
 const MASKED = '[redacted]';

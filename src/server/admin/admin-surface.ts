@@ -30,7 +30,7 @@ export interface AdminSurfaceOptions {
   readonly metrics: AdminMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Masks the tokens in what is forwarded to the daemon. */
+  /** Masks the tokens in requests to the daemon. */
   readonly secrets: Pick<SecretMask, 'mask'>;
   readonly exposeControl: boolean;
   readonly publicBaseUrl: string;
