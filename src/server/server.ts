@@ -72,21 +72,10 @@ export async function startServer(
     throw new ConfigurationProblems(keys.error.map((text) => `attestation.publicKeyFiles: ${text}`));
   const registry = createRegistry({ name: 'slipway-server', version });
   const pool = createHashPool({ threads: config.verification.threads });
-  const { url, socketPath, timeoutMs, tokenFile } = config.daemon;
-  const client = createDaemonClient({
-    url,
-    socketPath,
-    timeoutMs,
-    readToken: async () => {
-      if (tokenFile === undefined) return null;
-      const token = await readTokenFile(tokenFile);
-      secrets.learn(token);
-      return token;
-    },
-  });
-  // The first request may have one in its text, before any token was checked.
-  for (const file of config.admin.tokenFiles) await readTokenFile(file).then(secrets.learn, () => undefined);
-  const forwarder = createReportThread({ url, socketPath, timeoutMs, tokenFile });
+  const { client, forwarder } = connectDaemon(config.daemon, secrets);
+  // Each process masks its tokens, and one warns of them.
+  await learnTokens(config, secrets);
+  if (shared?.scrubs !== false) for (const finding of await findWeakSecrets(config)) logger.warn(finding);
   const assembled = assembleServer(config, {
     trustedKeys: createTrustedKeyRing({ first: keys.value, load: loadKeys, logger }),
     client,
@@ -109,7 +98,6 @@ export async function startServer(
     shared?.scrubs === false
       ? null
       : createServerScrub(config, { serving, pool, registry, inFlight, clock, random, logger });
-  if (shared?.scrubs !== false) for (const finding of await findWeakSecrets(config)) logger.warn(finding);
   // One process is enough: each process learns of the damage that the others find.
   if (shared?.scrubs !== false) {
     const damageSender = createDamageSender({ serving, client, clock, random, logger });
@@ -145,6 +133,32 @@ export async function startServer(
   if (settleMs === 0) refresher.start(firstEnvelope);
   scrub?.start();
   return { url: listening.url, metricsUrl: metricsServer?.url ?? null, hashing: pool.implementation };
+}
+
+/** Makes the two ways to call the daemon; both read its token for each call. */
+function connectDaemon(
+  { url, socketPath, timeoutMs, tokenFile }: ServerConfiguration['daemon'],
+  secrets: Pick<SecretMask, 'learn'>,
+): { readonly client: DaemonClient; readonly forwarder: ReportForwarder } {
+  const readToken = async (): Promise<string | null> => {
+    if (tokenFile === undefined) return null;
+    const token = await readTokenFile(tokenFile);
+    secrets.learn(token);
+    return token;
+  };
+  return {
+    client: createDaemonClient({ url, socketPath, timeoutMs, readToken }),
+    forwarder: createReportThread({ url, socketPath, timeoutMs, tokenFile }),
+  };
+}
+
+/** Learns the admin tokens: the first request may have one in its text, before any token was checked. */
+async function learnTokens(
+  { admin }: Pick<ServerConfiguration, 'admin'>,
+  secrets: Pick<SecretMask, 'learn'>,
+): Promise<void> {
+  // A file that cannot be read is reported by the check of each request.
+  for (const file of admin.tokenFiles) await readTokenFile(file).then(secrets.learn, () => undefined);
 }
 
 /** Registers the shutdown of every running part; the part registered last ends first. */

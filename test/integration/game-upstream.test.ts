@@ -56,7 +56,7 @@ async function downloadAsClient(system: TestSystem, { files, listed }: GameRoot)
 }
 
 async function doctorMessage(system: TestSystem): Promise<string> {
-  const report = (await (await fetch(`${system.daemonUrl}/v1/reports/daemon.doctor`)).json()) as {
+  const report = (await (await system.askDaemon(`/v1/reports/daemon.doctor`)).json()) as {
     checks: Array<{ id: string; status: string; message: string }>;
   };
   const check = report.checks.find(({ id }) => id === 'upstream');
