@@ -14,6 +14,7 @@ import { ConfigurationProblems, runConfigured } from '../../src/platform/config/
 import { noFailpoints } from '../../src/platform/files/failpoints.ts';
 import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 import { createLogger, standardOutput } from '../../src/platform/logging/logging.ts';
+import { createSecretMask } from '../../src/platform/logging/secret-mask.ts';
 
 /** Tasks get 20 seconds to stop; the rest takes little. */
 const SHUTDOWN_MS = 35_000;
@@ -23,10 +24,12 @@ async function start(loadSettings: SettingsLoader, supervision: Supervision | nu
   if (!settings.ok) throw new ConfigurationProblems(settings.error);
   const { configuration, signingKeys, warnings } = settings.value;
   const logRing = createLogRing(standardOutput(supervision !== null));
+  const secrets = createSecretMask();
   const logger = createLogger({
     name: 'slipway-daemon',
     version: packageManifest.version,
     level: configuration.log.level,
+    mask: secrets.mask,
     destination: logRing,
   });
   for (const warning of warnings) logger.warn(warning);
@@ -41,6 +44,7 @@ async function start(loadSettings: SettingsLoader, supervision: Supervision | nu
     random: Math.random,
     randomBytes,
     logger,
+    secrets,
     logRing,
     failpoints: noFailpoints,
     signingKeys,

@@ -5,6 +5,7 @@ import { systemClock } from '../../src/platform/process/clock.ts';
 import { ListenError } from '../../src/platform/http/listen.ts';
 import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 import { createLogger } from '../../src/platform/logging/logging.ts';
+import { createSecretMask } from '../../src/platform/logging/secret-mask.ts';
 import type { ServerConfiguration } from '../../src/server/config/config.ts';
 import { startServer } from '../../src/server/server.ts';
 import type { WorkerLink, WorkerStart } from '../../src/server/workers/worker-link.ts';
@@ -22,10 +23,12 @@ export async function startServerProcess(
   worker: (WorkerStart & { readonly link: WorkerLink }) | null,
 ): Promise<void> {
   const { version } = packageManifest;
+  const secrets = createSecretMask();
   const base = createLogger({
     name: 'slipway-server',
     version,
     level: config.log.level,
+    mask: secrets.mask,
     sharesOutput: worker !== null,
   });
   const logger = worker === null ? base : base.child({ worker: worker.slot });
@@ -40,7 +43,7 @@ export async function startServerProcess(
     void lifecycle.shutdown(reason);
   });
   try {
-    const deps = { clock: systemClock, logger, lifecycle, version, random: Math.random };
+    const deps = { clock: systemClock, logger, secrets, lifecycle, version, random: Math.random };
     const { url, metricsUrl, hashing } = await startServer(
       config,
       worker === null ? deps : { ...deps, shared: worker.shared },

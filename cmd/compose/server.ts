@@ -1,10 +1,13 @@
 import process from 'node:process';
 
-import { runConfigured } from '../../src/platform/config/run-configured.ts';
+import { ConfigurationProblems, runConfigured } from '../../src/platform/config/run-configured.ts';
+import { findWeakSecrets } from '../../src/server/config/weak-secrets.ts';
 import { serverConfigurationSchema, type ServerConfiguration } from '../../src/server/config/config.ts';
 
 /** Each way loads what it needs and no more: the first of several processes serves nothing. */
 async function start(config: ServerConfiguration): Promise<void> {
+  const weak = config.strict ? await findWeakSecrets(config) : [];
+  if (weak.length > 0) throw new ConfigurationProblems(weak.map((finding) => `strict: ${finding}`));
   if (config.workers > 1) {
     const { startServerWorkers } = await import('./server-workers.ts');
     await startServerWorkers(config);

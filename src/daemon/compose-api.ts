@@ -3,9 +3,17 @@ import { byName } from './api/by-name.ts';
 import { createDaemonActions } from './api/daemon-actions.ts';
 import { defineReport } from './api/define-report.ts';
 import type { DaemonBase, DaemonParts } from './daemon-parts.ts';
-import { clockCheck, dataChecks, databaseCheck, laneCheck, storeChecks } from './reports/doctor-checks.ts';
+import {
+  clockCheck,
+  dataChecks,
+  databaseCheck,
+  laneCheck,
+  secretsCheck,
+  storeChecks,
+} from './reports/doctor-checks.ts';
 import { createDoctorReport, type DoctorCheck } from './reports/doctor-report.ts';
 import { tokenFileOf } from './settings/config.ts';
+import { findWeakSecrets } from './settings/weak-secrets.ts';
 import { createLogReport } from './reports/log-report.ts';
 import { createTaskReports } from './reports/task-reports.ts';
 
@@ -62,7 +70,7 @@ export function composeApi(
 }
 
 function doctorChecks(
-  { configuration, options, database, writer }: DaemonBase,
+  { configuration, options, settings, database, writer }: DaemonBase,
   { engine, releases, schedules }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
@@ -84,6 +92,7 @@ function doctorChecks(
     })),
     laneCheck(engine),
     schedules.check,
+    secretsCheck(async () => await findWeakSecrets(settings.current().configuration)),
     clockCheck(clock),
   ];
 }

@@ -2,6 +2,7 @@ import type { SigningKey } from '../attestation/keys.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Failpoints } from '../platform/files/failpoints.ts';
 import type { Logger } from '../platform/logging/logging.ts';
+import type { SecretMask } from '../platform/logging/secret-mask.ts';
 import type { LogRing } from './reports/log-ring.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import { createUlidFactory } from '../platform/process/ids.ts';
@@ -30,6 +31,8 @@ export interface DaemonOptions {
   readonly random: () => number;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly logger: Logger;
+  /** Masks the tokens in logs and records; the daemon adds its own. */
+  readonly secrets: SecretMask;
   /** The newest lines of the log, for daemon.logs. */
   readonly logRing: Pick<LogRing, 'tail'>;
   readonly failpoints: Failpoints;

@@ -4,7 +4,7 @@ import type { DaemonApi } from './api/api-server.ts';
 import { createClosers } from './closers.ts';
 import { composeApi } from './compose-api.ts';
 import { tokenFileOf, type DaemonConfiguration } from './settings/config.ts';
-import { createTokenFile } from '../platform/files/token-file.ts';
+import { createTokenFile, readTokenFile } from '../platform/files/token-file.ts';
 import {
   createDaemonParts,
   scheduleIntervals,
@@ -32,6 +32,13 @@ export interface Daemon {
 
 /** Time that running tasks have to stop. */
 const TASK_GRACE_MS = 20_000;
+
+/** Creates the token file if it is missing. A token that cannot be read is reported by the check of each request. */
+async function prepareToken(file: string, { logger, secrets }: DaemonOptions): Promise<void> {
+  if (await createTokenFile(file))
+    logger.info({ file }, 'created the token that callers of the API must send');
+  await readTokenFile(file).then(secrets.learn, () => undefined);
+}
 
 /** Creates the daemon; nothing is opened before `start`. */
 export function createDaemon(configuration: DaemonConfiguration, options: DaemonOptions): Daemon {
@@ -77,9 +84,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
       const lock = acquireDataLock(data.dir);
       closers.add('data lock', () => lock.release());
       const tokenFile = tokenFileOf(configuration);
-      if (tokenFile !== null && (await createTokenFile(tokenFile))) {
-        logger.info({ file: tokenFile }, 'created the token that callers of the API must send');
-      }
+      if (tokenFile !== null) await prepareToken(tokenFile, options);
       const database = openDatabase(join(data.dir, 'main.db'));
       closers.add('database', () => database.close());
       const writer = await openSnapshotWriter({ ...options, root: snapshot.root });

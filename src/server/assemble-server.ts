@@ -7,6 +7,7 @@ import type { Clock } from '../platform/process/clock.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
 import { createUlidFactory } from '../platform/process/ids.ts';
 import type { Logger } from '../platform/logging/logging.ts';
+import type { SecretMask } from '../platform/logging/secret-mask.ts';
 import type { Registry } from '../platform/metrics/metrics.ts';
 import { createAdminMetrics } from './admin/admin-metrics.ts';
 import { createAdminSurface, type AdminSurface } from './admin/admin-surface.ts';
@@ -49,6 +50,8 @@ export interface AssemblyDependencies {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Masks the tokens in logs and in requests to the daemon. */
+  readonly secrets: SecretMask;
   readonly random: () => number;
   readonly isShuttingDown: () => boolean;
   /** Version of the program, for health. */
@@ -95,7 +98,12 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     limits: { ...DEFAULT_CDN_LIMITS, blockCacheBytes: config.cache.blockBytes },
   });
   const record = createRecorder(config, deps, metrics);
-  const tokens = createTokenVerifier({ files: config.admin.tokenFiles, clock, logger });
+  const tokens = createTokenVerifier({
+    files: config.admin.tokenFiles,
+    secrets: deps.secrets,
+    clock,
+    logger,
+  });
   const routes = assembleRoutes(config, deps, room);
   const admin = assembleAdmin(config, deps, tokens);
   const listener = createServerApp({
@@ -131,7 +139,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
 
 function assembleAdmin(
   config: ServerConfiguration,
-  { client, forwarder, registry, clock, logger, version }: AssemblyDependencies,
+  { client, forwarder, registry, clock, logger, secrets, version }: AssemblyDependencies,
   tokens: TokenVerifier,
 ): AdminSurface {
   return createAdminSurface({
@@ -141,6 +149,7 @@ function assembleAdmin(
     metrics: createAdminMetrics(registry),
     clock,
     logger,
+    secrets,
     exposeControl: config.admin.exposeControl,
     publicBaseUrl: config.publicBaseUrl,
     version,

@@ -6,6 +6,7 @@ import type { HashPool } from '../platform/hashing/digests.ts';
 import { readTokenFile } from '../platform/files/token-file.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import type { Listening } from '../platform/http/listen.ts';
+import type { SecretMask } from '../platform/logging/secret-mask.ts';
 import type { Lifecycle } from '../platform/process/lifecycle.ts';
 import type { Logger } from '../platform/logging/logging.ts';
 import { createMetricsServer, createRegistry } from '../platform/metrics/metrics.ts';
@@ -13,6 +14,7 @@ import type { ReportForwarder } from './admin/reports/report-forwarder.ts';
 import { createReportThread } from './admin/reports/report-thread.ts';
 import { assembleServer, type AssembledServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config/config.ts';
+import { findWeakSecrets } from './config/weak-secrets.ts';
 import { createDaemonClient, type DaemonClient } from './daemon-client/daemon-client.ts';
 import { readDashboardFiles } from './dashboard/dashboard-files.ts';
 import { createDamageSender } from './serving/damage-sender.ts';
@@ -33,6 +35,8 @@ const SETTLE_STEP_MS = 50;
 export interface ServerDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Masks the tokens in logs; the server adds those of its configuration. */
+  readonly secrets: SecretMask;
   readonly lifecycle: Lifecycle;
   /** Version of the program, for health and metrics. */
   readonly version: string;
@@ -59,7 +63,7 @@ export interface StartedServer {
  */
 export async function startServer(
   config: ServerConfiguration,
-  { clock, logger, lifecycle, version, random, shared }: ServerDependencies,
+  { clock, logger, secrets, lifecycle, version, random, shared }: ServerDependencies,
 ): Promise<StartedServer> {
   const loadKeys = async (): ReturnType<typeof loadTrustedKeys> =>
     await loadTrustedKeys(config.attestation.publicKeyFiles);
@@ -68,14 +72,10 @@ export async function startServer(
     throw new ConfigurationProblems(keys.error.map((text) => `attestation.publicKeyFiles: ${text}`));
   const registry = createRegistry({ name: 'slipway-server', version });
   const pool = createHashPool({ threads: config.verification.threads });
-  const { url, socketPath, timeoutMs, tokenFile } = config.daemon;
-  const client = createDaemonClient({
-    url,
-    socketPath,
-    timeoutMs,
-    readToken: async () => (tokenFile === undefined ? null : await readTokenFile(tokenFile)),
-  });
-  const forwarder = createReportThread({ url, socketPath, timeoutMs, tokenFile });
+  const { client, forwarder } = connectDaemon(config.daemon, secrets);
+  // Each process masks its tokens, and one warns of them.
+  await learnTokens(config, secrets);
+  if (shared?.scrubs !== false) for (const finding of await findWeakSecrets(config)) logger.warn(finding);
   const assembled = assembleServer(config, {
     trustedKeys: createTrustedKeyRing({ first: keys.value, load: loadKeys, logger }),
     client,
@@ -86,6 +86,7 @@ export async function startServer(
     registry,
     clock,
     logger,
+    secrets,
     random,
     isShuttingDown: () => lifecycle.signal.aborted,
     version,
@@ -132,6 +133,32 @@ export async function startServer(
   if (settleMs === 0) refresher.start(firstEnvelope);
   scrub?.start();
   return { url: listening.url, metricsUrl: metricsServer?.url ?? null, hashing: pool.implementation };
+}
+
+/** Makes the two ways to call the daemon; both read its token for each call. */
+function connectDaemon(
+  { url, socketPath, timeoutMs, tokenFile }: ServerConfiguration['daemon'],
+  secrets: Pick<SecretMask, 'learn'>,
+): { readonly client: DaemonClient; readonly forwarder: ReportForwarder } {
+  const readToken = async (): Promise<string | null> => {
+    if (tokenFile === undefined) return null;
+    const token = await readTokenFile(tokenFile);
+    secrets.learn(token);
+    return token;
+  };
+  return {
+    client: createDaemonClient({ url, socketPath, timeoutMs, readToken }),
+    forwarder: createReportThread({ url, socketPath, timeoutMs, tokenFile }),
+  };
+}
+
+/** Learns the admin tokens: the first request may have one in its text, before any token was checked. */
+async function learnTokens(
+  { admin }: Pick<ServerConfiguration, 'admin'>,
+  secrets: Pick<SecretMask, 'learn'>,
+): Promise<void> {
+  // A file that cannot be read is reported by the check of each request.
+  for (const file of admin.tokenFiles) await readTokenFile(file).then(secrets.learn, () => undefined);
 }
 
 /** Registers the shutdown of every running part; the part registered last ends first. */

@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { makeKeys } from '../support/make-keys.ts';
 import { startSlipway, StartError } from '../support/process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { writeTokenFile } from '../support/token-file.ts';
 
 async function failedStart(program: 'daemon' | 'operator' | 'server', text: string): Promise<StartError> {
   const file = join(await temporaryDirectory(), 'config.yaml');
@@ -89,5 +91,32 @@ probes: { port: 70000 }
     const nowhere = await failedStart('operator', 'kubernetes: { kubeconfig: /nonexistent }');
     expect(nowhere.failed.code).toBe(78);
     expect(nowhere.failed.lines.join('\n')).toContain('/nonexistent is not a usable kubeconfig');
+  });
+});
+
+describe('weak tokens of the server', () => {
+  it('are warnings at the start, and stop the start of a strict server', async () => {
+    const directory = await temporaryDirectory();
+    const keys = join(directory, 'keys');
+    await makeKeys(keys);
+    const token = await writeTokenFile('short');
+    const configuration = `
+listen: { host: 127.0.0.1, port: 0 }
+metrics: { host: 127.0.0.1, port: 0 }
+publicBaseUrl: https://resources.test.invalid
+snapshot: { root: ${directory} }
+attestation: { publicKeyFiles: [${join(keys, 'signing.pub')}] }
+admin: { tokenFiles: [${token}] }
+`;
+    const file = join(directory, 'server.yaml');
+    await writeFile(file, configuration);
+    const started = await startSlipway('server', ['--config', file]);
+    await started.kill();
+    const finding = `${token}: the token has 5 characters`;
+    expect(started.lines.filter((line) => line.includes(finding))).toHaveLength(1);
+    const { failed } = await failedStart('server', `${configuration}strict: true\n`);
+    expect([failed.code, failed.lines.filter((line) => line.includes(`strict: ${finding}`)).length]).toEqual([
+      78, 1,
+    ]);
   });
 });

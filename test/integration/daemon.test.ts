@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
@@ -87,6 +87,69 @@ describe('the daemon as a process', () => {
     await startWith(system, '--requireToken=false');
     expect(await withoutToken('/v1/reports/task.list')).toBe(200);
     expect(await readFile(system.daemonTokenFile, 'utf8')).toBe(token);
+  });
+
+  it('warns of weak secrets at its start and in the doctor, and refuses them when it is strict', async () => {
+    const system = await daemonSystem();
+    const tokenFile = await writeTokenFile('short');
+    const key = join(system.directory, 'keys', 'signing.key');
+    await chmod(key, 0o644);
+    const flags = ['--sync.onStart=false', `--tokenFile=${tokenFile}`];
+    const daemon = await startWith(system, ...flags);
+    expect(has(daemon.lines, `${key}: every user of this machine can read the private key`)).toBe(true);
+    expect(has(daemon.lines, `${tokenFile}: the token has 5 characters`)).toBe(true);
+    const answer = await fetch(`${daemon.url}/v1/reports/daemon.doctor`, {
+      headers: { authorization: 'Bearer short' },
+    });
+    const { checks } = (await answer.json()) as { checks: Array<{ id: string; message: string }> };
+    expect(checks.find(({ id }) => id === 'secrets')).toMatchObject({
+      status: 'degraded',
+      message: expect.stringMatching(/private key.*5 characters/),
+    });
+    await daemon.stop();
+    const error = await startWith(system, ...flags, '--strict=true').catch((failure: unknown) => failure);
+    const { failed } = error as StartError;
+    expect([failed.code, failed.lines.filter((line) => line.includes('strict: '))]).toEqual([
+      78,
+      [expect.stringContaining(key), expect.stringContaining(tokenFile)],
+    ]);
+    await chmod(key, 0o600);
+    await writeFile(tokenFile, 'a token of more than 16 characters');
+    await startWith(system, ...flags, '--strict=true');
+  });
+
+  it('writes its token to no log and no record, wherever a caller puts it', async () => {
+    const system = await daemonSystem();
+    const daemon = await system.startDaemon();
+    const token = (await readFile(system.daemonTokenFile, 'utf8')).trim();
+    const answer = await system.askDaemon('/v1/control/sync', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-request-id': `i${token}` },
+      body: JSON.stringify({ reason: `because ${token}`, reviewer: token }),
+    });
+    const { task_id } = (await answer.json()) as { task_id: string };
+    const report = await (await system.askDaemon(`/v1/reports/task.status?task_id=${task_id}`)).json();
+    expect(report).toMatchObject({ task: { reason: 'because [redacted]', reviewer: '[redacted]' } });
+    expect(await daemon.stop()).toBe(0);
+    expect(has(daemon.lines, '"request_id":"i[redacted]"')).toBe(true);
+    expect(has(daemon.lines, token)).toBe(false);
+    expect((await readFile(join(system.directory, 'data', 'main.db'))).includes(token)).toBe(false);
+  });
+
+  it('keeps its files from all other users', async () => {
+    const system = await daemonSystem();
+    const data = join(system.directory, 'data');
+    await mkdir(data, { mode: 0o777 });
+    await chmod(data, 0o777);
+    await system.startDaemon();
+    expect((await stat(data)).mode & 0o777).toBe(0o700);
+    const names = await readdir(data);
+    expect(names).toEqual(
+      expect.arrayContaining(['api.token', 'daemon.lock', 'daemon.pid', 'main.db', 'main.db-wal']),
+    );
+    for (const name of names) {
+      expect([name, (await stat(join(data, name))).mode & 0o777]).toEqual([name, 0o600]);
+    }
   });
 
   it('listens on a Unix socket that others cannot open, with a token', async () => {

@@ -89,7 +89,7 @@ interface Doctor {
 }
 
 async function verification({ system }: Served): Promise<Doctor['checks'][number] | undefined> {
-  const response = await fetch(`${system.daemonUrl}/v1/reports/daemon.doctor`);
+  const response = await system.askDaemon(`/v1/reports/daemon.doctor`);
   return ((await response.json()) as Doctor).checks.find(({ id }) => id === 'verification');
 }
 

@@ -6,6 +6,7 @@ import { byName } from '../../src/daemon/api/by-name.ts';
 import { defineReport, type DefinedReport } from '../../src/daemon/api/define-report.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import type { Listening } from '../../src/platform/http/listen.ts';
+import { createSecretMask } from '../../src/platform/logging/secret-mask.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 
 /** An answer with its raw bytes. */
@@ -55,6 +56,7 @@ export async function startTestApi(overrides: Partial<DaemonApiOptions> = {}): P
     createId: () => `request-${(ids += 1)}`,
     tokenFile: () => null,
     allowedHosts: () => [],
+    secrets: createSecretMask(),
     ...overrides,
   });
   const listening = await api.listen({ host: '127.0.0.1', port: 0 });

@@ -87,6 +87,7 @@ async function writeConfiguration(
   ports: { readonly daemonPort: number; readonly port: number; readonly metricsPort: number },
 ): Promise<void> {
   await makeKeys(join(directory, 'keys'));
+  await chmod(join(directory, 'keys'), 0o755);
   await chmod(join(directory, 'keys/signing.key'), 0o644);
   await mkdir(join(directory, 'config'));
   // The user of the image is not the one of this machine.

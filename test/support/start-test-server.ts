@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
+import { createSecretMask } from '../../src/platform/logging/secret-mask.ts';
 import { createLogger, type LogLevel } from '../../src/platform/logging/logging.ts';
 import { createRegistry, type Registry } from '../../src/platform/metrics/metrics.ts';
 import { createReportForwarder } from '../../src/server/admin/reports/report-forwarder.ts';
@@ -71,6 +72,7 @@ export async function startTestServer(
   };
   const client = createDaemonClient(connection);
   const forwarder = createReportForwarder(connection);
+  const secrets = createSecretMask();
   const pool = createHashPool({ threads: 1 });
   let shuttingDown = false;
   const registry = createRegistry({ name: 'slipway-server', version: '0.1.0' });
@@ -86,8 +88,10 @@ export async function startTestServer(
     logger: createLogger({
       name: 'test',
       level: options.logLevel ?? 'debug',
+      mask: secrets.mask,
       destination: { write: (line) => log.push(line) },
     }),
+    secrets,
     random: () => 0,
     isShuttingDown: () => shuttingDown,
     version: '0.1.0',

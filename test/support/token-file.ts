@@ -5,6 +5,6 @@ import { temporaryDirectory } from './temporary-directory.ts';
 /** Writes a token to a file with a final line break, as an editor does; returns its path. */
 export async function writeTokenFile(token: string): Promise<string> {
   const file = join(await temporaryDirectory(), 'token');
-  await writeFile(file, `${token}\n`);
+  await writeFile(file, `${token}\n`, { mode: 0o600 });
   return file;
 }

@@ -45,7 +45,7 @@ export async function runKeygen(argv: readonly string[], io: KeygenIo): Promise<
   const privateFile = join(out, 'signing.key');
   const publicFile = join(out, 'signing.pub');
   try {
-    await mkdir(out, { recursive: true });
+    await mkdir(out, { recursive: true, mode: 0o700 });
     const present = force ? null : ((await existing(privateFile)) ?? (await existing(publicFile)));
     if (present !== null) {
       io.stderr.write(

@@ -5,6 +5,7 @@ import { listen, type ListenAddress, type Listening } from '../../platform/http/
 import { renderProblem, sendProblem, type RenderedProblem } from '../../platform/http/problem.ts';
 import { requestId as requestIdOf } from '../../platform/process/ids.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
+import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 import { renderActionProblem } from './action-errors.ts';
 import { jsonAnswer, sendAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { answerAttestation } from './attestation-route.ts';
@@ -29,6 +30,8 @@ export interface DaemonApiOptions extends ControlRouteOptions, ReportRouteOption
   readonly createId: () => string;
   /** Returns the path of the file with the current token; `null` when callers need no token. */
   readonly tokenFile: () => string | null;
+  /** Masks the tokens in logs, and in the text of callers that is recorded. */
+  readonly secrets: SecretMask;
   /** Returns the hosts that callers may use besides those of loopback. */
   readonly allowedHosts: () => readonly string[];
 }
@@ -137,7 +140,7 @@ function createAdmission(
   options: DaemonApiOptions,
   room: ConnectionRoom,
 ): (route: ApiRoute | null, request: IncomingMessage) => Promise<ApiRoute> {
-  const isAuthorized = createTokenCheck(options.tokenFile, options.logger);
+  const isAuthorized = createTokenCheck(options.tokenFile, options.logger, options.secrets);
   return async (route, { method, headers, socket }) => {
     refuseBrowserPages(headers, options.allowedHosts());
     const open = route?.kind === 'health' || route?.kind === 'readiness';

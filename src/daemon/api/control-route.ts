@@ -5,6 +5,7 @@ import { NoQuery } from '../../contract/schemas/query.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { unknownName } from '../../contract/problems/value-errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
+import { maskStrings, type SecretMask } from '../../platform/logging/secret-mask.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { parseBody, type DefinedAction } from './define-action.ts';
 
@@ -12,6 +13,7 @@ export interface ControlRouteOptions {
   /** Keyed by name. An action of the contract that is missing here is not implemented. */
   readonly actions: ReadonlyMap<string, DefinedAction>;
   readonly logger: Logger;
+  readonly secrets: Pick<SecretMask, 'mask'>;
 }
 
 /**
@@ -33,7 +35,8 @@ export async function answerControl(
     throw new ServiceError('invalid_request', 'control actions have no query', { errors: query.error });
   }
   const idempotencyKey = parseIdempotencyKey(request.headers['idempotency-key']);
-  const value = await request.readBody();
+  const { secrets } = options;
+  const value = maskStrings(await request.readBody(), secrets);
   const defined = options.actions.get(action);
   if (defined === undefined) {
     parseBody(action, value);
@@ -41,7 +44,7 @@ export async function answerControl(
   }
   const { task, deduplicated, ignoredFields } = await defined.accept(value, {
     idempotencyKey,
-    correlationId: request.requestId,
+    correlationId: secrets.mask(request.requestId),
   });
   options.logger.info(
     { action, task_id: task.task_id, status: task.status, deduplicated, request_id: request.requestId },

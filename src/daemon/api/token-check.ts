@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { followTokenFile, tokenDigest } from '../../platform/files/token-file.ts';
 import { createFailedLoginDelay } from '../../platform/http/failed-login-delay.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
+import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
@@ -10,6 +11,7 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
  * While the file is empty or cannot be read, every request is refused.
  *
  * @param tokenFile returns the path of the file that is configured now, or `null` when no token is required
+ * @param secrets learns each token, so that it is masked in logs and records
  * @returns whether the value of an `Authorization` header is the token, compared in constant time over digests; the
  *   result for a wrong token is delayed
  *
@@ -18,6 +20,7 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 export function createTokenCheck(
   tokenFile: () => string | null,
   logger: Logger,
+  secrets: Pick<SecretMask, 'learn'>,
 ): (authorization: string | undefined) => Promise<boolean> {
   const delayFailedLogin = createFailedLoginDelay();
   let path: string | null = null;
@@ -25,9 +28,13 @@ export function createTokenCheck(
 
   const follow = (file: string): void => {
     path = file;
-    readDigest = followTokenFile(file, (problem) => {
-      logger.error({ file, err: problem }, `${problem.message}; every request is refused`);
-    });
+    readDigest = followTokenFile(
+      file,
+      (problem) => {
+        logger.error({ file, err: problem }, `${problem.message}; every request is refused`);
+      },
+      secrets.learn,
+    );
   };
 
   return async (authorization) => {

@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseError } from './database-error.ts';
+import { makePrivateFile, makePrivateFolder } from '../../platform/files/private-files.ts';
 import { messageOf } from '../../platform/errors.ts';
 
 /** A data folder that no other daemon can open meanwhile. */
@@ -11,7 +12,7 @@ export interface DataLock {
   release(): void;
 }
 
-const OWNER_ONLY = 0o700;
+const PRIVATE_FILES = ['daemon.lock', 'daemon.pid'] as const;
 const SQLITE_BUSY = 5;
 
 /**
@@ -22,8 +23,9 @@ const SQLITE_BUSY = 5;
  * @throws DatabaseError that names the process that has it
  */
 export function acquireDataLock(directory: string): DataLock {
-  mkdirSync(directory, { recursive: true, mode: OWNER_ONLY });
+  makePrivateFolder(directory);
   const holderPath = join(directory, 'daemon.pid');
+  for (const name of PRIVATE_FILES) makePrivateFile(join(directory, name));
   const lock = new DatabaseSync(join(directory, 'daemon.lock'), { timeout: 0 });
   try {
     lock.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');

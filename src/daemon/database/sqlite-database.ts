@@ -1,6 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { DatabaseError } from './database-error.ts';
 import { migrate, type Migration } from './migrate.ts';
+import { makePrivateFile } from '../../platform/files/private-files.ts';
 import { messageOf } from '../../platform/errors.ts';
 
 /** One open SQLite database of the daemon. Every call is synchronous. */
@@ -83,6 +84,8 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): Database {
 
 function openFile(path: string): DatabaseSync {
   try {
+    // SQLite gives its other files the rights of the database.
+    if (path !== ':memory:') makePrivateFile(path);
     return new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: BUSY_TIMEOUT_MS });
   } catch (error) {
     throw new DatabaseError(

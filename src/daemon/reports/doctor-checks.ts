@@ -151,6 +151,22 @@ export function laneCheck(engine: Pick<TaskEngine, 'list' | 'counts'>): DoctorCh
   };
 }
 
+/**
+ * Checks the strength of the token and the keys.
+ *
+ * @param find gives one sentence for each weak one
+ */
+export function secretsCheck(find: () => Promise<readonly string[]>): DoctorCheck {
+  return {
+    id: 'secrets',
+    run: async () => {
+      const weak = await find();
+      if (weak.length > 0) return degraded(weak.join('; '));
+      return ok('only the owner and the group can read the keys and the token, and the token is long enough');
+    },
+  };
+}
+
 /** Checks whether the wall clock was changed while the daemon ran; the times in attestations depend on it. */
 export function clockCheck(clock: Clock): DoctorCheck {
   const offset = clock.now() - clock.monotonic();

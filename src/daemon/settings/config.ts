@@ -131,6 +131,12 @@ export const daemonConfigurationSchema = z
       .describe(
         'Whether callers must send the token. Without it every process of this machine can run actions.',
       ),
+    strict: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether weak secrets stop the start: a token shorter than 16 characters, a key or a token that every user can read. Otherwise they are warnings.',
+      ),
     snapshot: z
       .strictObject({
         root: filePath.describe('The snapshot volume; the daemon is its only writer.'),

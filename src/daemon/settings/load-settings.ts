@@ -2,6 +2,7 @@ import { loadSigningKeys } from '../../attestation/keys.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 import type { DaemonConfiguration } from './config.ts';
 import type { SettingsLoader } from './daemon-settings.ts';
+import { findWeakSecrets } from './weak-secrets.ts';
 
 /**
  * Makes the function that reads a configuration and the keys that it names.
@@ -18,6 +19,10 @@ export function createSettingsLoader(
     const configuration = read.value.config;
     const loaded = await loadSigningKeys(configuration.attestation.signingKeyFiles);
     if (!loaded.ok) return failure(loaded.error.map((problem) => `attestation.signingKeyFiles: ${problem}`));
-    return success({ configuration, signingKeys: loaded.value.keys, warnings: loaded.value.warnings });
+    const warnings = await findWeakSecrets(configuration);
+    if (configuration.strict && warnings.length > 0) {
+      return failure(warnings.map((warning) => `strict: ${warning}`));
+    }
+    return success({ configuration, signingKeys: loaded.value.keys, warnings });
   };
 }

@@ -29,6 +29,36 @@ export async function readTokenFile(path: string): Promise<string> {
   return token;
 }
 
+/** Shorter tokens can be guessed. */
+const TOKEN_MIN_LENGTH = 16;
+const OTHERS_MAY_READ = 0o004;
+
+/**
+ * Finds what makes token files weak: a short token, or a file that every user of the machine can read. It leaves
+ * out files that cannot be read.
+ *
+ * @returns one sentence for each finding, with the file and the remedy, never with the token
+ */
+export async function findWeakTokenFiles(paths: readonly string[]): Promise<readonly string[]> {
+  const findings = await Promise.all(
+    paths.map(async (path) => {
+      const [token, found] = await Promise.all([readTokenFile(path), stat(path)]).catch(() => [null, null]);
+      if (token === null || found === null) return [];
+      const weak: string[] = [];
+      if (token.length < TOKEN_MIN_LENGTH) {
+        weak.push(
+          `${path}: the token has ${token.length} characters; replace it by a random one of at least ${TOKEN_MIN_LENGTH}`,
+        );
+      }
+      if ((found.mode & OTHERS_MAY_READ) !== 0) {
+        weak.push(`${path}: every user of this machine can read the token; run chmod 600 on it`);
+      }
+      return weak;
+    }),
+  );
+  return findings.flat();
+}
+
 /** Random bytes of a generated token. */
 const TOKEN_BYTES = 32;
 const OWNER_ONLY = 0o600;
@@ -59,12 +89,14 @@ function absent(error: unknown): null {
  * Follows a token file, so that its token can be rotated without a restart.
  *
  * @param onProblem called once for each new reason that the file cannot be used for
+ * @param onToken called with each token that is read
  * @returns a function that reads the file again when it has changed and returns the digest of its token, or `null` while
  *   the file cannot be used
  */
 export function followTokenFile(
   path: string,
   onProblem: (problem: TokenFileError) => void,
+  onToken: (token: string) => void = () => undefined,
 ): () => Promise<Buffer | null> {
   let stamp = '';
   let digest: Buffer | null = null;
@@ -76,7 +108,9 @@ export function followTokenFile(
       });
       const found = `${mtimeMs} ${ctimeMs} ${size} ${ino}`;
       if (found === stamp) return digest;
-      digest = tokenDigest(await readTokenFile(path));
+      const token = await readTokenFile(path);
+      onToken(token);
+      digest = tokenDigest(token);
       stamp = found;
       problem = '';
     } catch (error) {

@@ -21,6 +21,8 @@ export interface LoggerOptions {
   readonly level: LogLevel;
   /** Default: standard output, written in the background. */
   readonly destination?: LogDestination;
+  /** Masks each line before it is written, such as the tokens in it. */
+  readonly mask?: (line: string) => string;
   /** Whether other processes write to the same standard output; each line then stays in one piece. */
   readonly sharesOutput?: boolean;
 }
@@ -56,6 +58,7 @@ export function createLogger(options: LoggerOptions): Logger {
       // Without one, an error under any other name than `err` would be written as {}.
       serializers: { err: stdSerializers.err, error: stdSerializers.err },
       redact: { paths: REDACTED, censor: '[redacted]' },
+      ...(options.mask === undefined ? {} : { hooks: { streamWrite: options.mask } }),
     },
     options.destination ?? standardOutput(options.sharesOutput === true),
   );

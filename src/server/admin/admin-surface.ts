@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
+import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import type { Answer } from '../http/answer.ts';
 import type { RequestContext } from '../http/public-route.ts';
@@ -29,6 +30,8 @@ export interface AdminSurfaceOptions {
   readonly metrics: AdminMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Masks the tokens in requests to the daemon. */
+  readonly secrets: Pick<SecretMask, 'mask'>;
   readonly exposeControl: boolean;
   readonly publicBaseUrl: string;
   /** Version of the program. */
@@ -55,6 +58,7 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
     metrics,
     clock,
     logger,
+    secrets: options.secrets,
     exposed: options.exposeControl,
     publicBaseUrl: options.publicBaseUrl,
   });
@@ -71,7 +75,8 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
       request,
       ...visitorOf(request),
       query: context.target.query,
-      requestId: context.requestId,
+      // The daemon records it.
+      requestId: options.secrets.mask(context.requestId),
     };
     if (route.kind === 'control') return await answerControl({ ...call, action: route.action });
     return await answerRead({ ...call, route, signal });

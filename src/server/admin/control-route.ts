@@ -9,6 +9,7 @@ import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts'
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { renderProblem } from '../../platform/http/problem.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
+import { maskStrings, type SecretMask } from '../../platform/logging/secret-mask.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { jsonHeaders, NO_STORE, type Answer } from '../http/answer.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
@@ -27,6 +28,7 @@ export interface ControlRouteOptions {
   readonly metrics: Pick<AdminMetrics, 'forwarded'>;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly secrets: Pick<SecretMask, 'mask'>;
   /** Whether the server forwards actions. */
   readonly exposed: boolean;
   readonly publicBaseUrl: string;
@@ -89,7 +91,7 @@ async function answerControl(
       { errors: parsed.error },
     );
   }
-  const body = stringifyJsonExact(parsed.value.body);
+  const body = stringifyJsonExact(maskStrings(parsed.value.body, options.secrets));
   audit.argsDigest = createHash('sha256').update(body).digest('hex');
   const { body: answer, accepted } = await forwardAction(action, body, { call, options });
   audit.taskId = accepted.task_id;

@@ -323,6 +323,12 @@ export const serverConfigurationSchema = z.strictObject({
     })
     .prefault({})
     .describe('The admin surface.'),
+  strict: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether weak secrets stop the start: a token shorter than 16 characters, or one that every user can read. Otherwise they are warnings.',
+    ),
   launcher,
   cache: z
     .strictObject({

@@ -5,6 +5,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import { followTokenFile, tokenDigest } from '../../platform/files/token-file.ts';
 import { createFailedLoginDelay } from '../../platform/http/failed-login-delay.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
+import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 
 /** Time between two checks of the files, milliseconds. */
 const LOOK_AGAIN_AFTER_MS = 1_000;
@@ -41,16 +42,22 @@ export interface TokenVerifier {
 export interface TokenVerifierOptions {
   /** One token per file; surrounding white space is ignored. */
   readonly files: readonly string[];
+  /** Learns each token, so that it is masked in logs. */
+  readonly secrets: Pick<SecretMask, 'learn'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Makes a verifier that reads its files again when they change, so that tokens rotate without a restart. */
-export function createTokenVerifier({ files, clock, logger }: TokenVerifierOptions): TokenVerifier {
+export function createTokenVerifier({ files, secrets, clock, logger }: TokenVerifierOptions): TokenVerifier {
   const followed = files.map((file) =>
-    followTokenFile(file, (problem) => {
-      logger.warn({ file, err: problem }, `${problem.message}; it admits nobody`);
-    }),
+    followTokenFile(
+      file,
+      (problem) => {
+        logger.warn({ file, err: problem }, `${problem.message}; it admits nobody`);
+      },
+      secrets.learn,
+    ),
   );
   const delayFailedLogin = createFailedLoginDelay();
   let digests: readonly Buffer[] = [];

@@ -1,3 +1,4 @@
+import { noFailpoints } from '../../platform/files/failpoints.ts';
 import { readBoundedFile, writeFileDurably } from '../../platform/files/files.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { parseScrubState, renderScrubState, type ScrubState } from './scrub-state.ts';
@@ -45,7 +46,7 @@ export function createScrubStateFile({
     },
     save: async (state) => {
       try {
-        await writeFileDurably(path, renderScrubState(state));
+        await writeFileDurably(path, renderScrubState(state), noFailpoints, 0o600);
         isWritable = true;
       } catch (error) {
         if (isWritable) logger.warn({ err: error }, 'the position of the scrub cannot be saved');

@@ -27,6 +27,7 @@ describe('slipway keygen', () => {
     expect(signing.ok && signing.value.warnings).toEqual([]);
     expect(out).toContain(key?.keyId);
     expect((await stat(join(directory, 'signing.key'))).mode & 0o777).toBe(0o600);
+    expect((await stat(directory)).mode & 0o777).toBe(0o700);
     expect((await readdir(directory)).sort()).toEqual(['signing.key', 'signing.pub']);
   });
 

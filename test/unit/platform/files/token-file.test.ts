@@ -1,8 +1,9 @@
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import {
   createTokenFile,
+  findWeakTokenFiles,
   followTokenFile,
   readTokenFile,
   tokenDigest,
@@ -43,6 +44,26 @@ it('creates a file with a random token that only its owner can read, and keeps a
   const empty = await pathOf('');
   expect(await createTokenFile(empty)).toBe(false);
   expect(await readFile(empty, 'utf8')).toBe('');
+});
+
+it('finds short tokens and files that every user can read, without quoting a token', async () => {
+  const [short, readable, good] = [
+    await pathOf('fifteen-letters'),
+    await pathOf('a-token-of-some-length'),
+    await pathOf('sixteen-letters!'),
+  ];
+  for (const [path, mode] of [
+    [short, 0o600],
+    [readable, 0o644],
+    [good, 0o640],
+  ] as const) {
+    await chmod(path, mode);
+  }
+  const absent = join(await temporaryDirectory(), 'absent');
+  expect(await findWeakTokenFiles([short, readable, good, absent])).toEqual([
+    `${short}: the token has 15 characters; replace it by a random one of at least 16`,
+    `${readable}: every user of this machine can read the token; run chmod 600 on it`,
+  ]);
 });
 
 it('names the file that it cannot create', async () => {

@@ -90,6 +90,29 @@ describe('a request to the daemon', () => {
 });
 
 describe('the token', () => {
+  it('that a caller sends as request id or in free text reaches neither a log line nor the daemon', async () => {
+    const server = await startAdminServer();
+    server.daemon.setReport('task.list', {});
+    // The server of this test reads its token file at the first login, the program at its start.
+    expect((await server.ask('/admin/')).status).toBe(200);
+    const id = { 'x-request-id': `id-${ADMIN_TOKEN}` };
+    const body = { reason: `because ${ADMIN_TOKEN}`, reviewer: ADMIN_TOKEN, scope: { a: [ADMIN_TOKEN] } };
+    expect((await server.ask('/admin/tasks', { headers: id })).status).toBe(200);
+    await server.control('sync', JSON.stringify({ ...body, scope: { a: ADMIN_TOKEN } }), id);
+    expect((await server.control('sync', JSON.stringify(body), id)).status).toBe(400);
+    expect((await fetch(`${server.url}/healthz`, { headers: id })).status).toBe(200);
+    expect((await fetch(`${server.url}/${ADMIN_TOKEN}/x/y`, { headers: id })).status).toBe(404);
+    expect(server.log.join('')).toContain('"request_id":"id-[redacted]"');
+    expect(server.log.join('')).not.toContain(ADMIN_TOKEN);
+    const [, posted] = server.daemon.received;
+    expect(JSON.parse(posted?.body ?? '')).toEqual({
+      reason: 'because [redacted]',
+      reviewer: '[redacted]',
+      scope: { a: '[redacted]' },
+    });
+    expect(JSON.stringify(server.daemon.received)).not.toContain(ADMIN_TOKEN);
+  });
+
   it('is in no log line, metric, answer, page or forwarded request', async () => {
     const server = await startAdminServer();
     server.daemon.setReport('task.list', {});

@@ -1,0 +1,35 @@
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { errorCode } from './error-code.ts';
+
+const FOLDER_OF_OWNER = 0o700;
+const FILE_OF_OWNER = 0o600;
+
+/**
+ * Creates a folder that only its owner can open, and takes the rights of all others from an existing one. The folder of
+ * another owner, such as the root of a mounted volume, keeps its rights.
+ *
+ * @throws the file system error
+ */
+export function makePrivateFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: FOLDER_OF_OWNER });
+  setMode(path, FOLDER_OF_OWNER);
+}
+
+/**
+ * Creates an empty file that only its owner can read and write; an existing one keeps its bytes and loses the rights of
+ * all others.
+ *
+ * @throws the file system error
+ */
+export function makePrivateFile(path: string): void {
+  closeSync(openSync(path, 'a', FILE_OF_OWNER));
+  setMode(path, FILE_OF_OWNER);
+}
+
+function setMode(path: string, mode: number): void {
+  try {
+    chmodSync(path, mode);
+  } catch (error) {
+    if (errorCode(error) !== 'EPERM') throw error;
+  }
+}
