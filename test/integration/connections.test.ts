@@ -136,16 +136,17 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     onTestFinished(() => {
       for (const reader of readers) reader.destroy();
     });
-    let begun = 0;
-    for (const { socket } of readers) {
+    const silent = new Set(readers);
+    for (const reader of readers) {
+      const { socket } = reader;
       socket.once('data', () => {
-        begun += 1;
+        silent.delete(reader);
         socket.pause();
       });
       socket.write(renderRequest('GET', served.target(HUGE)));
     }
     let answered = 0;
-    while (begun < STALLED) {
+    while (silent.size > 0) {
       await request(steady, served);
       answered += 1;
     }

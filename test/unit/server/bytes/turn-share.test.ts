@@ -8,7 +8,7 @@ async function send(share: TurnShare, name: string, chunks: number, sent: string
     const turn = share.take(100);
     if (turn !== null) await turn;
     sent.push(name);
-    await null;
+    await Promise.resolve();
   }
 }
 
