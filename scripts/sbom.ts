@@ -4,6 +4,7 @@
  *   node scripts/sbom.ts
  */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { productionPackages } from './sbom/production-packages.ts';
 
@@ -13,6 +14,7 @@ interface BillOfMaterials {
     readonly version: string;
     readonly 'bom-ref': string;
   }>;
+  readonly metadata: Readonly<Record<string, unknown>>;
   readonly dependencies: ReadonlyArray<{ readonly ref: string; readonly dependsOn: readonly string[] }>;
 }
 
@@ -27,11 +29,8 @@ const run = spawnSync(
 );
 if (run.status !== 0) throw new Error(`npm sbom failed: ${run.error?.message ?? run.stderr}`);
 const bill = JSON.parse(run.stdout) as BillOfMaterials;
-const wanted = new Set(
-  productionPackages(readFileSync('package-lock.json', 'utf8')).map(
-    ({ name, version }) => `${name}@${version}`,
-  ),
-);
+const lockFile = readFileSync('package-lock.json', 'utf8');
+const wanted = new Set(productionPackages(lockFile).map(({ name, version }) => `${name}@${version}`));
 const components = bill.components.filter(({ name, version }) => wanted.has(`${name}@${version}`));
 const known = new Set(components.map((component) => component['bom-ref']));
 const roots = new Set(bill.dependencies.map(({ ref }) => ref));
@@ -39,4 +38,8 @@ for (const { 'bom-ref': reference } of bill.components) roots.delete(reference);
 const dependencies = bill.dependencies
   .filter(({ ref }) => known.has(ref) || roots.has(ref))
   .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => known.has(other)) }));
-console.log(JSON.stringify({ ...bill, components, dependencies }, null, 2));
+// The same lock file gives the same document, so that the image can be built again.
+const digest = createHash('sha256').update(lockFile).digest('hex');
+const serialNumber = `urn:uuid:${digest.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')}`;
+const { timestamp: _timestamp, ...metadata } = bill.metadata;
+console.log(JSON.stringify({ ...bill, serialNumber, metadata, components, dependencies }, null, 2));

@@ -107,7 +107,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     expect([first, third, fifth, sixth].map(isOpen)).toEqual([true, true, true, true]);
   });
 
-  it('with only busy connections at the limit, new ones are closed, and the probes of the metrics port go on', async () => {
+  it('with only busy connections at the limit, new ones are closed, and the probes of the metrics port succeed', async () => {
     const served = await serve(fastPath, { limits: { maxConnections: 4 } });
     const downloads = [];
     for (let i = 0; i < 4; i += 1) {

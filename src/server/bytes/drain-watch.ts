@@ -50,7 +50,7 @@ interface Watched {
  *
  * In each window a client must take the bytes that the minimum rate gives in that time. The system buffers megabytes and
  * takes more only when a good part of them has gone, so a slow client can take nothing for longer than a window. Its
- * acknowledgements show then that it goes on.
+ * acknowledgements show then that it still reads.
  */
 export function createDrainWatch(options: DrainWatchOptions): DrainWatch {
   const { clock, minimumBytesPerSecond, windowMs, readQueues = readSendQueues } = options;
