@@ -59,4 +59,9 @@ manifests: ## Renders manifests/install.yaml from the chart
 
 .PHONY: image
 image: ## Builds the container image: make image [IMAGE=slipway:dev] [NODE_IMAGE=node:26-slim]
-	docker build -t "$(or $(IMAGE),slipway:dev)" --build-arg REVISION="$$(git rev-parse HEAD 2>/dev/null || echo unknown)" $(if $(NODE_IMAGE),--build-arg NODE_IMAGE="$(NODE_IMAGE)") .
+	docker build -t "$(or $(IMAGE),slipway:dev)" --build-arg REVISION="$$(git rev-parse HEAD 2>/dev/null || echo unknown)" \
+		--build-arg SOURCE="$$(git config --get remote.origin.url || echo unknown)" $(if $(NODE_IMAGE),--build-arg NODE_IMAGE="$(NODE_IMAGE)") .
+
+.PHONY: sbom
+sbom: ## Prints the bill of materials of the production dependencies (CycloneDX); the image holds the same
+	@$(run_tools) && exec node scripts/sbom.ts

@@ -10,6 +10,7 @@ import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { renderConfigurationPage } from './reference/configuration.ts';
 import { renderCtlPage } from './reference/ctl.ts';
+import { renderDependencies } from './reference/dependencies.ts';
 import { renderOperationStatuses } from './reference/operation-statuses.ts';
 import { renderProtocol } from './reference/protocol.ts';
 import { renderReleaseChannelPage } from './reference/release-channel.ts';
@@ -34,6 +35,7 @@ function renderAll(): Map<string, string> {
     ['actions.md', renderActions()],
     ['ctl.md', renderCtlPage()],
     ['configuration.md', renderConfigurationPage()],
+    ['dependencies.md', renderDependencies(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))],
     ['daemon-protocol.md', renderProtocol(protocol)],
     ['releasechannel.md', renderReleaseChannelPage()],
     ...renderSchemas(),

@@ -206,6 +206,12 @@ const networkPolicy = z
       .array(z.int().min(1).max(MAX_PORT))
       .default([80, 443])
       .describe("TCP ports that the daemon may reach. The port of the upstream's URL is added."),
+    egressExcept: z
+      .array(z.string().regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/))
+      .default(['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128'])
+      .describe(
+        'Networks that the daemon may not reach on these ports: link-local addresses, where clouds serve the credentials of a node.',
+      ),
     egress: kubernetesList.default([]).describe('Further egress rules.'),
   })
   .describe('NetworkPolicy: the daemon is never reachable from outside the pod anyway.');

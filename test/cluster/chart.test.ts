@@ -259,6 +259,41 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(JSON.stringify(closed)).not.toContain('admin"');
   });
 
+  it('sends the probes of the server to the metrics port, which clients cannot fill', () => {
+    const container = objectsOf({}).find(({ kind }) => kind === 'Deployment')?.spec.template.spec
+      .containers[0];
+    const probes = ['startupProbe', 'livenessProbe', 'readinessProbe'].map((name) => container[name].httpGet);
+    expect(probes).toEqual([
+      { path: '/healthz', port: 'metrics' },
+      { path: '/healthz', port: 'metrics' },
+      { path: '/readyz', port: 'metrics' },
+    ]);
+  });
+
+  it('keeps a pod from link-local addresses, where clouds serve credentials, except for DNS', () => {
+    const egressOf = (networkPolicy: object): unknown[] =>
+      objectsOf({ networkPolicy }).find(({ kind }) => kind === 'NetworkPolicy')?.spec.egress as unknown[];
+    const [dns, upstream, ...rest] = egressOf({}) as Array<Record<string, unknown>>;
+    expect(rest).toEqual([]);
+    expect(dns).toEqual({
+      ports: [
+        { port: 53, protocol: 'UDP' },
+        { port: 53, protocol: 'TCP' },
+      ],
+    });
+    expect(upstream?.['to']).toEqual([
+      { namespaceSelector: {} },
+      { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
+      { ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128'] } },
+    ]);
+    const [, open] = egressOf({ egressExcept: ['168.63.129.16/32'] }) as Array<Record<string, unknown>>;
+    expect(open?.['to']).toEqual([
+      { namespaceSelector: {} },
+      { ipBlock: { cidr: '0.0.0.0/0', except: ['168.63.129.16/32'] } },
+      { ipBlock: { cidr: '::/0' } },
+    ]);
+  });
+
   it('gives the operator exactly the permissions it needs, in its configured namespaces', () => {
     const rolesOf = (operator: object): Array<readonly [string, string | undefined, unknown]> =>
       objectsOf({ admin: { exposeControl: true }, operator: { enabled: true, ...operator } })

@@ -26,12 +26,14 @@ const APPLETS = [
   'sha256sum',
 ];
 
-/** Where the base image keeps the packages that npm installed outside. */
+/** Where the base image keeps the packages that npm installed outside, and the bill of materials that it wrote. */
 const PACKAGES = '/opt/node_modules.tar';
+const MATERIALS = '/opt/sbom.cdx.json';
+const NPM_SBOM = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'];
 
 /**
  * Makes the base image for NODE_IMAGE from this machine, because nothing can be pulled: busybox, this Node with its
- * libraries, and an npm that only unpacks what the real npm installed outside from the same lock file.
+ * libraries, and an npm that only hands out what the real npm made outside from the same lock file.
  *
  * @param directory an empty folder for the tree
  */
@@ -50,9 +52,9 @@ export async function makeBaseImage(docker: Docker, name: string, directory: str
     await copyFile(await realpath(library), join(tree, library));
   }
   await writeFile(join(tree, 'etc/passwd'), 'root:x:0:0:root:/:/bin/sh\n');
-  await writeFile(join(tree, 'usr/local/bin/npm'), `#!/bin/sh\nexec tar -x -f ${PACKAGES}\n`, {
-    mode: 0o755,
-  });
+  const npm = `#!/bin/sh\n[ "$1" != sbom ] || exec cat ${MATERIALS}\nexec tar -x -f ${PACKAGES}\n`;
+  await writeFile(join(tree, 'usr/local/bin/npm'), npm, { mode: 0o755 });
+  await writeFile(join(tree, MATERIALS), output('npm', NPM_SBOM));
   await packPackages(join(directory, 'packages'), join(tree, PACKAGES));
   await importTree(docker, name, tree);
   await rm(directory, { recursive: true, force: true });
@@ -63,12 +65,18 @@ export async function makeBaseImage(docker: Docker, name: string, directory: str
  *
  * @returns its id
  */
-export function buildImage(docker: Docker, base: string, name: string): string {
+export function buildImage(
+  docker: Docker,
+  base: string,
+  name: string,
+  buildArguments: Readonly<Record<string, string>> = {},
+): string {
   docker.run(
     'build',
     '--network=none',
     '--no-cache',
     `--build-arg=NODE_IMAGE=${base}`,
+    ...Object.entries(buildArguments).map(([key, value]) => `--build-arg=${key}=${value}`),
     `--tag=${name}`,
     ROOT,
   );

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HttpConnection, renderRequest } from './http-connection.ts';
 
-/** What a client saw. */
+/** The results of the clients. */
 export interface ClientCounts {
   requests: number;
   /** Requests without a complete and right response. */
@@ -17,7 +17,7 @@ export interface KeepAliveClientOptions {
   readonly body: Buffer;
   /** Milliseconds before the next request on the same connection. */
   readonly think: () => number;
-  /** Whether the client goes on. */
+  /** Whether the client sends another request. */
   readonly wantsMore: () => boolean;
   readonly counts: ClientCounts;
 }

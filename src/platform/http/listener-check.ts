@@ -10,7 +10,7 @@ export const CHECK_ADDRESS = process.platform === 'linux' ? '127.0.83.87' : null
 /** Maximum size of an answer, bytes; anything longer is not the answer to a check. */
 const MOST_BYTES = 64 * 1024;
 
-/** What the listener answered. */
+/** The answer of the listener. */
 export interface CheckAnswer {
   readonly status: number;
   readonly contentType: string;

@@ -4,6 +4,7 @@ import type { BlockCache } from './block-cache.ts';
 import { ChunkCursor } from './chunk-cursor.ts';
 import { SLICE_BYTES, type InFlightBudget } from './in-flight-budget.ts';
 import { Outflow, type ByteResponse, type PendingBytes } from './outflow.ts';
+import { TurnShare } from './turn-share.ts';
 import { READ_BYTES } from './verified-object.ts';
 import type { ReadBuffers } from './read-buffers.ts';
 import type { EntryReader } from './verified-reader.ts';
@@ -48,6 +49,8 @@ export interface BodySender {
  * small chunks with one in flight. A fast client gets the speed of the volume; a stalled client holds little memory.
  */
 export function createBodySender({ budget, cache, buffers, clock }: BodySenderDependencies): BodySender {
+  const turns = new TurnShare();
+
   const readNext = async (
     cursor: ChunkCursor,
     { reader }: BodyTransfer,
@@ -87,6 +90,11 @@ export function createBodySender({ budget, cache, buffers, clock }: BodySenderDe
         await outflow.settle(memory.length === READ_BYTES ? 1 : 0);
         if (outflow.closed) return;
         if (hadToWait) memory.length = adapt(memory.length, clock.monotonic() - waitedFrom);
+        const turn = turns.take(Math.min(memory.length, cursor.available));
+        if (turn !== null) {
+          await turn;
+          if (outflow.closed) return;
+        }
         const next = await readNext(cursor, transfer, memory);
         if (!begun && !outflow.closed) {
           begun = true;

@@ -10,9 +10,9 @@ export interface CdnLimits {
   readonly inFlightBytes: number;
   /** Maximum number of objects whose verified blocks are remembered. */
   readonly verifiedObjects: number;
-  /** A client that takes fewer bytes a second than this is cut off when its patience is used up. */
+  /** A client that takes fewer bytes a second than this over a whole window is cut off. */
   readonly minimumBytesPerSecond: number;
-  /** Milliseconds without a byte that a client may use at first; it can earn a few times as much. */
+  /** The window, milliseconds. */
   readonly drainWindowMs: number;
   /** Seconds after which a client may try again while a release is not distributable. */
   readonly retryAfterSeconds: number;

@@ -1,15 +1,20 @@
 import type { Clock } from '../../platform/process/clock.ts';
 import { takenBytes, type ByteResponse } from './outflow.ts';
+import { readSendQueues, type SendQueues } from './send-queues.ts';
 
-const CHECKS_PER_WINDOW = 6;
-// The kernel takes up to some megabytes in one step and then nothing until the client has drained a good part of them.
-// A slow but honest client must survive such a step.
-const MOST_PATIENCE_WINDOWS = 4;
+const CHECKS_PER_WINDOW = 30;
+/** The share of a window after which the watch looks at bytes that the system still holds. */
+const SUSPICIOUS = 1 / 6;
+/** Windows without a byte taken, if the system does not tell whether the client acknowledges bytes. */
+const BLIND_WINDOWS = 4;
 
 export interface DrainWatchOptions {
   readonly clock: Clock;
   readonly minimumBytesPerSecond: number;
+  /** Milliseconds in which a client must take its share. */
   readonly windowMs: number;
+  /** Reads the send queues of the system; default: those of this machine. */
+  readonly readQueues?: () => SendQueues;
 }
 
 /** A response in progress. */
@@ -32,38 +37,53 @@ export interface DrainWatch {
 interface Watched {
   readonly response: WatchedResponse;
   readonly onStalled: () => void;
-  /** Milliseconds without a byte before the client counts as stalled. */
-  patience: number;
-  checkedAt: number;
+  /** Monotonic milliseconds. */
+  windowBegan: number;
+  /** Bytes taken from the socket when the window began. */
   taken: number;
+  /** Bytes that the client had acknowledged early in the window; `null` before they were read. */
+  acknowledged: number | 'unknown' | null;
 }
 
 /**
  * Makes a watch with one timer, which runs only while there are responses to watch.
  *
- * A response starts with a patience of one window. Time uses it up; bytes taken renew it at the minimum rate, up to a
- * few windows. So a client below the minimum rate is eventually cut off, and a stalled client within a few windows.
+ * In each window a client must take the bytes that the minimum rate gives in that time. The system buffers megabytes and
+ * takes more only when a good part of them has gone, so a slow client can take nothing for longer than a window. Its
+ * acknowledgements show then that it still reads.
  */
-export function createDrainWatch({ clock, minimumBytesPerSecond, windowMs }: DrainWatchOptions): DrainWatch {
+export function createDrainWatch(options: DrainWatchOptions): DrainWatch {
+  const { clock, minimumBytesPerSecond, windowMs, readQueues = readSendQueues } = options;
   const watched = new Set<Watched>();
   const stopped = new AbortController();
+  const share = (minimumBytesPerSecond * windowMs) / 1000;
   let running = false;
 
   const check = (): void => {
     const now = clock.monotonic();
+    let queues: SendQueues | null = null;
     for (const item of watched) {
       const { socket } = item.response;
-      const passed = now - item.checkedAt;
-      item.checkedAt = now;
+      const taken = socket === null ? 0 : takenBytes(socket);
+      const waitedMs = now - item.windowBegan;
       // Without a socket the response waits behind another one on the same connection, and that one is watched.
-      if (socket === null) continue;
-      const taken = takenBytes(socket);
-      const earned = ((taken - item.taken) * 1000) / minimumBytesPerSecond;
-      item.taken = taken;
-      item.patience = Math.min(item.patience + earned - passed, windowMs * MOST_PATIENCE_WINDOWS);
-      if (item.patience > 0) continue;
-      watched.delete(item);
-      item.onStalled();
+      if (socket === null || taken - item.taken >= share) {
+        Object.assign(item, { windowBegan: now, taken, acknowledged: null });
+        continue;
+      }
+      const { acknowledged: before } = item;
+      if (waitedMs < (before === null ? windowMs * SUSPICIOUS : windowMs)) continue;
+      if (before === 'unknown' && waitedMs < windowMs * BLIND_WINDOWS) continue;
+      const queue = (queues ??= readQueues())(socket);
+      const acknowledged = queue === null ? 'unknown' : taken - queue;
+      if (before === null) {
+        item.acknowledged = acknowledged;
+      } else if (before !== 'unknown' && acknowledged !== 'unknown' && acknowledged - before >= share) {
+        Object.assign(item, { windowBegan: now, taken, acknowledged });
+      } else {
+        watched.delete(item);
+        item.onStalled();
+      }
     }
   };
 
@@ -88,9 +108,9 @@ export function createDrainWatch({ clock, minimumBytesPerSecond, windowMs }: Dra
       const item: Watched = {
         response,
         onStalled,
-        patience: windowMs,
-        checkedAt: clock.monotonic(),
+        windowBegan: clock.monotonic(),
         taken: socket === null ? 0 : takenBytes(socket),
+        acknowledged: null,
       };
       watched.add(item);
       response.once('close', () => watched.delete(item));

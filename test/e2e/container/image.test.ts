@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { GenericContainer, Wait } from 'testcontainers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { BillOfMaterials } from '../../support/bill-of-materials.ts';
 import { buildImage, makeBaseImage } from '../../support/container-image.ts';
 import {
   exitCodeOf,
@@ -28,6 +29,8 @@ const MEBIBYTE = 1024 * 1024;
 const RUN = `slipway-test-${randomUUID().slice(0, 8)}`;
 const BASE = `${RUN}-base:1`;
 const IMAGE = `${RUN}:1`;
+const REVISION = '0123456789abcdef0123456789abcdef01234567';
+const SOURCE = 'https://git.example.org/slipway';
 const VOLUMES = { snapshot: `${RUN}-snapshot`, data: `${RUN}-data` };
 const PROGRAMS = ['daemon', 'operator', 'server'];
 
@@ -47,7 +50,7 @@ describe.skipIf(docker === null)('the image', () => {
     await chmod(directory, 0o755);
     useDocker(docker as Docker);
     await makeBaseImage(docker as Docker, BASE, join(directory, 'base'));
-    buildImage(docker as Docker, BASE, IMAGE);
+    buildImage(docker as Docker, BASE, IMAGE, { REVISION, SOURCE });
   });
 
   afterAll(async () => {
@@ -65,6 +68,9 @@ describe.skipIf(docker === null)('the image', () => {
         'org.opencontainers.image.title': 'Slipway',
         'org.opencontainers.image.licenses': 'Apache-2.0',
         'org.opencontainers.image.version': version,
+        'org.opencontainers.image.revision': REVISION,
+        'org.opencontainers.image.source': SOURCE,
+        'org.opencontainers.image.base.name': BASE,
       },
     });
     // Scanners read the packages from this file.
@@ -74,12 +80,33 @@ describe.skipIf(docker === null)('the image', () => {
     expect(Object.keys(packages.packages)).toContain('node_modules/zod');
   });
 
+  it('has a bill of materials that names every installed package', async () => {
+    const { bomFormat, components } = JSON.parse(await inImage('cat /app/sbom.cdx.json')) as BillOfMaterials;
+    expect(bomFormat).toBe('CycloneDX');
+    const { packages } = JSON.parse(await inImage('cat /app/node_modules/.package-lock.json')) as {
+      packages: Readonly<Record<string, { readonly version: string }>>;
+    };
+    const named = new Set(components.map(({ name, version }) => `${name}@${version}`));
+    const installed = Object.entries(packages).map(
+      ([path, { version }]) => `${path.replace(/^.*node_modules\//, '')}@${version}`,
+    );
+    expect(installed.filter((name) => !named.has(name))).toEqual([]);
+  });
+
   it('has no files that its user could change, and no tests or tools', async () => {
     const writable = await runInContainer(
       new GenericContainer(IMAGE).withDroppedCapabilities('ALL'),
       '(touch /app/x /compile-cache/x; find / -xdev -type f -user 65532; ls /app) 2>/dev/null',
     );
-    expect(writable.split('\n')).toEqual(['LICENSE', 'cmd', 'docs', 'node_modules', 'package.json', 'src']);
+    expect(writable.split('\n')).toEqual([
+      'LICENSE',
+      'cmd',
+      'docs',
+      'node_modules',
+      'package.json',
+      'sbom.cdx.json',
+      'src',
+    ]);
   });
 
   it('has every program in its compile cache, and uses the cache as this user', async () => {

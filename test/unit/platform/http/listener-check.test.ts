@@ -42,7 +42,7 @@ describe('a check of the own listener', () => {
   it.each<[string, () => Promise<string | null>]>([
     ['has not begun to listen', async () => null],
     [
-      'accepts nothing any more',
+      'is closed',
       async () => {
         const server = createTcpServer();
         const url = await start(server);

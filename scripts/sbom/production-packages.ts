@@ -1,0 +1,23 @@
+interface LockedPackage {
+  readonly version?: string;
+  readonly license?: string;
+  readonly dev?: boolean;
+}
+
+/** One package that a production installation may hold. */
+export interface ProductionPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+}
+
+/** The production packages of a lock file, each version once, sorted by name and version. */
+export function productionPackages(lockFile: string): readonly ProductionPackage[] {
+  const { packages } = JSON.parse(lockFile) as { packages: Readonly<Record<string, LockedPackage>> };
+  const found = new Map<string, ProductionPackage>();
+  for (const [path, { version = '', license = 'not declared', dev }] of Object.entries(packages)) {
+    const name = path.replace(/^.*node_modules\//, '');
+    if (path !== '' && dev !== true) found.set(`${name}@${version}`, { name, version, license });
+  }
+  return [...found].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, each]) => each);
+}

@@ -1,0 +1,117 @@
+import type { Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { DEFAULT_CDN_LIMITS } from '../../../../src/server/bytes/cdn-limits.ts';
+import { createDrainWatch, type WatchedResponse } from '../../../../src/server/bytes/drain-watch.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+
+const { minimumBytesPerSecond, drainWindowMs: windowMs } = DEFAULT_CDN_LIMITS;
+const MIB = 1024 * 1024;
+
+/** A client whose bytes taken the test sets. */
+function start(): {
+  readonly clock: FakeClock;
+  readonly take: (bytes: number) => void;
+  /** Sets the bytes that the system holds; `null` if it does not tell. */
+  readonly setQueue: (bytes: number | null) => void;
+  readonly cutAt: () => number | null;
+  readonly close: () => void;
+} {
+  const clock = new FakeClock();
+  const socket = { bytesWritten: 0, writableLength: 0 };
+  const closeListeners: Array<() => void> = [];
+  const response: WatchedResponse = {
+    socket: socket as Socket,
+    closed: false,
+    once: (_event, listener) => closeListeners.push(listener),
+  };
+  let cutAt: number | null = null;
+  let queue: number | null = 0;
+  const watch = createDrainWatch({
+    clock,
+    minimumBytesPerSecond,
+    windowMs,
+    readQueues: () => () => queue,
+  });
+  watch.watch(response, () => {
+    cutAt = clock.monotonic();
+  });
+  return {
+    clock,
+    take: (bytes) => {
+      socket.bytesWritten += bytes;
+    },
+    setQueue: (bytes) => {
+      queue = bytes;
+    },
+    cutAt: () => cutAt,
+    close: () => {
+      for (const listener of closeListeners) listener();
+    },
+  };
+}
+
+test('a client that takes nothing is cut within 30 s', async () => {
+  const { clock, cutAt } = start();
+  await clock.advance(30_000);
+  expect(cutAt()).toBe(30_000);
+});
+
+test('a client that stops after megabytes of buffers were filled is also cut within 30 s', async () => {
+  const { clock, take, cutAt } = start();
+  await clock.advance(1);
+  take(8 * MIB);
+  await clock.advance(32_000);
+  expect(cutAt()).not.toBeNull();
+});
+
+test('a client below the minimum rate is cut within 30 s, and one above it never', async () => {
+  const slow = start();
+  const steady = start();
+  for (let second = 1; second <= 120; second += 1) {
+    slow.take(minimumBytesPerSecond * 0.8);
+    steady.take(minimumBytesPerSecond * 1.3);
+    await slow.clock.advance(1000);
+    await steady.clock.advance(1000);
+  }
+  expect(slow.cutAt()).toBeLessThanOrEqual(30_000);
+  expect(steady.cutAt()).toBeNull();
+});
+
+test('a client that takes its bytes in large steps, as the system hands them over, is never cut', async () => {
+  const { clock, take, cutAt } = start();
+  for (let step = 0; step < 12; step += 1) {
+    take(1.3 * MIB);
+    await clock.advance(20_000);
+  }
+  expect(cutAt()).toBeNull();
+});
+
+test('a client that drains the buffers of the system slowly is not cut, and is cut when it stops', async () => {
+  const { clock, take, setQueue, cutAt } = start();
+  take(8 * MIB);
+  for (let second = 0; second < 100; second += 1) {
+    setQueue(8 * MIB - second * 50_000);
+    await clock.advance(1000);
+  }
+  expect(cutAt()).toBeNull();
+  await clock.advance(62_000);
+  expect(cutAt()).not.toBeNull();
+});
+
+test('where the system does not tell what a client acknowledges, it has four windows', async () => {
+  const { clock, take, setQueue, cutAt } = start();
+  setQueue(null);
+  take(8 * MIB);
+  await clock.advance(119_000);
+  expect(cutAt()).toBeNull();
+  await clock.advance(3_000);
+  expect(cutAt()).not.toBeNull();
+});
+
+test('a response that is closed is watched no more', async () => {
+  const { clock, cutAt, close } = start();
+  close();
+  await clock.advance(100_000);
+  expect(cutAt()).toBeNull();
+  expect(clock.sleeping).toBe(0);
+});
