@@ -6,7 +6,7 @@ import type { Clock } from '../platform/process/clock.ts';
 import type { Lifecycle } from '../platform/process/lifecycle.ts';
 import { createChannelWriter } from './channels/channel-writer.ts';
 import { createClusterView, type ClusterView } from './channels/cluster-view.ts';
-import { createRivalry, type Rivalry } from './channels/rivalry.ts';
+import { createRivalry, type Rivalry } from './reconcile/rivalry.ts';
 import type { OperatorConfiguration } from './config.ts';
 import { createLeaderElection, type LeaderElection } from './election/leader-election.ts';
 import { alwaysLeading, LeadershipLost, type Leadership } from './election/leadership.ts';

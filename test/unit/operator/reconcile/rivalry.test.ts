@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRivalry, type Rivalry } from '../../../../src/operator/channels/rivalry.ts';
+import { createRivalry, type Rivalry } from '../../../../src/operator/reconcile/rivalry.ts';
 import { parseReleaseChannel, type ReleaseChannel } from '../../../../src/operator/kubernetes/objects.ts';
 
 const EARLY = '2026-01-15T12:00:00Z';

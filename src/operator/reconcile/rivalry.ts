@@ -1,6 +1,6 @@
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
-import type { ClusterView } from './cluster-view.ts';
+import type { ClusterView } from '../channels/cluster-view.ts';
 
 /** Decides which one of several objects acts for the same channel of the same server: the oldest. */
 export interface Rivalry {
