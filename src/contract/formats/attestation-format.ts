@@ -28,8 +28,8 @@ export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 /** `predicateType` of the payload. */
 export const PREDICATE_TYPE = 'https://slipway.dev/attestation/distribution/v1';
 
-/** Longest envelope, in bytes. */
-export const ENVELOPE_MAX_BYTES = 64 * 1024;
+/** Longest envelope, in bytes. The largest statement fits, whatever the names of its releases and files. */
+export const ENVELOPE_MAX_BYTES = 128 * 1024;
 
 /** Maximum number of signatures of one envelope; each trusted key may be tried on each. */
 export const ENVELOPE_MAX_SIGNATURES = 8;

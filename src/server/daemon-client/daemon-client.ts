@@ -1,3 +1,4 @@
+import { ENVELOPE_MAX_BYTES } from '../../contract/formats/attestation-format.ts';
 import type { ReportedObject } from '../../contract/formats/damage-report.ts';
 import { z } from 'zod';
 import type { ControlAction } from '../../contract/actions/actions.ts';
@@ -12,9 +13,6 @@ import {
 } from '../../platform/http/http-client.ts';
 import { DaemonUnavailable, unavailableOf } from './daemon-unavailable.ts';
 import { readJsonObject } from './json-answer.ts';
-
-/** Largest attestation envelope that is read. */
-export const ATTESTATION_MAX_BYTES = 64 * 1024;
 
 /** Largest report that is read. */
 export const REPORT_MAX_BYTES = 8 * 1024 * 1024;
@@ -114,7 +112,7 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
         {
           headers: etag === null ? {} : { 'if-none-match': etag },
           waitMs: etag === null ? 0 : waitSeconds * 1000,
-          maxBytes: ATTESTATION_MAX_BYTES,
+          maxBytes: ENVELOPE_MAX_BYTES,
           signal,
         },
       );

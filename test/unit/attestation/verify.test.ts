@@ -158,7 +158,7 @@ describe('verifyEnvelope', () => {
   it('refuses malformed envelopes', () => {
     const good = rawEnvelope();
     expect(refusal(Buffer.alloc(ENVELOPE_MAX_BYTES + 1, 32))).toMatch(
-      /65537 bytes, more than the 65536 allowed/,
+      /131073 bytes, more than the 131072 allowed/,
     );
     expect(refusal(Buffer.from('<html>'))).toMatch(/envelope is malformed: .*not JSON/);
     expect(refusal(Buffer.from([0xff, 0xfe]))).toMatch(/not UTF-8/);

@@ -1,11 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  ATTESTATION_PAYLOAD_TYPE,
+  ENVELOPE_MAX_BYTES,
+  ENVELOPE_MAX_SIGNATURES,
   parseStatement,
   RETAINED_MAX_RELEASES,
   renderStatement,
 } from '../../../../src/contract/formats/attestation-format.ts';
 import type { AttestationStatement, AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
+import type { Blake3Hex, SnapshotId } from '../../../../src/domain/release/digest.ts';
 import type { Channel } from '../../../../src/domain/release/channel.ts';
 import { SAMPLE_MANIFEST_SHA256, sampleRelease, sampleStatement } from '../../../support/attestations.ts';
 
@@ -120,6 +124,46 @@ describe('the server-info document of a release', () => {
   it.each([[{ blake3: 'D'.repeat(64), size: 1 }], [{ size: 1 }], ['text']])('is not %j', (document) => {
     expect(parseStatement(Buffer.from(withDocument(document))).ok).toBe(false);
   });
+});
+
+it('fits its envelope with every release, the longest names and damage in both channels', () => {
+  const digests = new Map<SnapshotId, string>();
+  const largest = (at: number): AttestedRelease => {
+    const digest = at.toString(16).padStart(64, 'f');
+    const id = `${String(at).padStart(3, '0')}${'x'.repeat(125)}`;
+    digests.set(`blake3:${digest}` as SnapshotId, digest);
+    return {
+      ...sampleRelease(id, 'a'),
+      snapshot_id: `blake3:${digest}` as SnapshotId,
+      base_release_id: sampleRelease(id, 'a').release_id,
+      server_info: { blake3: digest as Blake3Hex, size: 4 * 1024 * 1024 },
+    };
+  };
+  const withdrawn = {
+    result: 'FAILED',
+    failure: {
+      reason: 'EntryDamaged',
+      entry_count: 2_000_000,
+      examples: Array.from({ length: 5 }, () => '"'.repeat(1024)),
+    },
+  } as const;
+  const statement = sampleStatement({
+    official: { ...largest(0), ...withdrawn },
+    localized: { ...largest(1), ...withdrawn },
+    retained: Array.from({ length: RETAINED_MAX_RELEASES }, (_, at) => ({
+      ...largest(at + 2),
+      channel: 'localized',
+      retained_until: 253_402_300_799,
+    })),
+  });
+  const payload = renderStatement(statement, digests).toString('base64');
+  const signatures = Array.from({ length: ENVELOPE_MAX_SIGNATURES }, () => ({
+    keyid: 'a'.repeat(64),
+    sig: 'a'.repeat(88),
+  }));
+  const envelope = JSON.stringify({ payloadType: ATTESTATION_PAYLOAD_TYPE, payload, signatures });
+  expect(envelope.length).toBeGreaterThan(64 * 1024);
+  expect(envelope.length).toBeLessThan(ENVELOPE_MAX_BYTES);
 });
 
 describe('renderStatement', () => {
