@@ -126,7 +126,7 @@ describe('a change of settings without a restart', () => {
     const other = await temporaryDirectory();
     await writeReleaseTree(other, { id: 'r91_two', files: sampleFiles() });
     const tokenFile = join(other, '..', 'daemon-token');
-    await writeFile(tokenFile, 'shared-canary\n');
+    await writeFile(tokenFile, 'a-shared-canary-token\n', { mode: 0o600 });
     await system.configure((config) => {
       config['upstream'] = { kind: 'directory', directory: { path: other } };
       config['log'] = { level: 'error' };
