@@ -3,7 +3,7 @@ import process from 'node:process';
 import packageManifest from '../../package.json' with { type: 'json' };
 import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
 import { createDaemon } from '../../src/daemon/daemon.ts';
-import { createLogRing } from '../../src/daemon/reports/log-ring.ts';
+import { createDaemonLog } from '../../src/daemon/daemon-log.ts';
 import type { SettingsLoader } from '../../src/daemon/settings/daemon-settings.ts';
 import { createSettingsLoader } from '../../src/daemon/settings/load-settings.ts';
 import { answerSupervisor } from '../../src/daemon/supervisor/answer-supervisor.ts';
@@ -13,8 +13,6 @@ import { systemClock } from '../../src/platform/process/clock.ts';
 import { ConfigurationProblems, runConfigured } from '../../src/platform/config/run-configured.ts';
 import { noFailpoints } from '../../src/platform/files/failpoints.ts';
 import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
-import { createLogger, standardOutput } from '../../src/platform/logging/logging.ts';
-import { createSecretMask } from '../../src/platform/logging/secret-mask.ts';
 
 /** Tasks get 20 seconds to stop; the rest takes little. */
 const SHUTDOWN_MS = 35_000;
@@ -23,15 +21,12 @@ async function start(loadSettings: SettingsLoader, supervision: Supervision | nu
   const settings = await loadSettings();
   if (!settings.ok) throw new ConfigurationProblems(settings.error);
   const { configuration, signingKeys, warnings } = settings.value;
-  const logRing = createLogRing(standardOutput(supervision !== null));
-  const secrets = createSecretMask();
-  const logger = createLogger({
-    name: 'slipway-daemon',
+  const log = createDaemonLog({
     version: packageManifest.version,
     level: configuration.log.level,
-    mask: secrets.mask,
-    destination: logRing,
+    sharesOutput: supervision !== null,
   });
+  const { logger } = log;
   for (const warning of warnings) logger.warn(warning);
   const lifecycle = createLifecycle({
     logger,
@@ -43,9 +38,7 @@ async function start(loadSettings: SettingsLoader, supervision: Supervision | nu
     clock: systemClock,
     random: Math.random,
     randomBytes,
-    logger,
-    secrets,
-    logRing,
+    ...log,
     failpoints: noFailpoints,
     signingKeys,
     loadSettings,

@@ -6,6 +6,7 @@ import { makeKeys } from '../support/make-keys.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type Readyz, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { writeTokenFile } from '../support/token-file.ts';
 import { until } from '../support/until.ts';
 
 /** A served release whose server trusts the keys of a folder. */
@@ -125,8 +126,7 @@ describe('a change of settings without a restart', () => {
     const system = await servedSystem();
     const other = await temporaryDirectory();
     await writeReleaseTree(other, { id: 'r91_two', files: sampleFiles() });
-    const tokenFile = join(other, '..', 'daemon-token');
-    await writeFile(tokenFile, 'shared-canary\n');
+    const tokenFile = await writeTokenFile('a-shared-canary-token');
     await system.configure((config) => {
       config['upstream'] = { kind: 'directory', directory: { path: other } };
       config['log'] = { level: 'error' };
