@@ -13,6 +13,8 @@ export interface Connection {
   readonly socket: Socket;
   /** Number of responses in progress. */
   responses: number;
+  /** Whether it is still in the table. */
+  isOpen: boolean;
   /** Monotonic milliseconds since when it is idle. Known only once the server retires. */
   idleSince: number;
   /** The key of its client, if its connections are counted. */
@@ -95,6 +97,7 @@ export class Connections {
       socket,
       client,
       responses: 0,
+      isOpen: true,
       idleSince: this.retired ? performance.now() : 0,
       older: null,
       newer: null,
@@ -128,7 +131,7 @@ export class Connections {
   /** Ends a response, when the network has taken all of it or the connection is closed. */
   end(connection: Connection): void {
     connection.responses -= 1;
-    if (connection.responses > 0 || this.#open.get(connection.socket) !== connection) return;
+    if (connection.responses > 0 || !connection.isOpen) return;
     this.#append(connection);
     if (this.#retiredAt === null) return;
     connection.idleSince = performance.now();
@@ -185,7 +188,9 @@ export class Connections {
   }
 
   #forget(connection: Connection): void {
-    if (!this.#open.delete(connection.socket)) return;
+    if (!connection.isOpen) return;
+    connection.isOpen = false;
+    this.#open.delete(connection.socket);
     if (connection.responses === 0) this.#remove(connection);
     const { client } = connection;
     if (client === null) return;
