@@ -45,8 +45,8 @@ async function start(loadSettings: SettingsLoader, supervision: Supervision | nu
     supervision,
     version: packageManifest.version,
     bootId: randomUUID(),
-    requestShutdown: (reason) => {
-      void lifecycle.shutdown(reason);
+    requestShutdown: (reason, exitCode) => {
+      void lifecycle.shutdown(reason, exitCode);
     },
   });
   lifecycle.onShutdown('daemon', async (signal) => await daemon.stop(signal));
@@ -69,7 +69,7 @@ export async function runDaemon(): Promise<number | null> {
   return await runConfigured({
     schema: daemonConfigurationSchema,
     name: 'slipway-daemon',
-    argv: process.argv.slice(2),
+    argv: process.argv.slice(2).map((word) => (word === '--adopt-store' ? '--snapshot.adopt=true' : word)),
     env,
     stdout: process.stdout,
     stderr: process.stderr,

@@ -185,3 +185,8 @@ function countProblems(count: number, problems: number, kind: string): string[] 
   if (count > MAX_KEYS) return [`${count} ${kind} keys are configured; at most ${MAX_KEYS} are used`];
   return count === 0 && problems === 0 ? [`no ${kind} key is configured`] : [];
 }
+
+/** The public halves of signing keys. */
+export function trustedKeysOf(keys: readonly SigningKey[]): readonly TrustedKey[] {
+  return keys.map(({ keyId, privateKey }) => ({ keyId, publicKey: createPublicKey(privateKey) }));
+}

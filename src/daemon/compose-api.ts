@@ -2,12 +2,14 @@ import { createDaemonApi, type DaemonApi, type DaemonApiOptions } from './api/ap
 import { byName } from './api/by-name.ts';
 import { createDaemonActions } from './api/daemon-actions.ts';
 import { defineReport } from './api/define-report.ts';
-import type { DaemonBase, DaemonParts } from './daemon-parts.ts';
+import { createUlidFactory } from '../platform/process/ids.ts';
+import type { DaemonBase, DaemonOptions, DaemonParts } from './daemon-parts.ts';
 import {
   clockCheck,
   dataChecks,
   databaseCheck,
   laneCheck,
+  leaseCheck,
   secretsCheck,
   storeChecks,
 } from './reports/doctor-checks.ts';
@@ -16,67 +18,114 @@ import { tokenFileOf } from './settings/config.ts';
 import { findWeakSecrets } from './settings/weak-secrets.ts';
 import { createLogReport } from './reports/log-report.ts';
 import { createTaskReports } from './reports/task-reports.ts';
+import type { SettingsHolder } from './settings/daemon-settings.ts';
 
 const DOCTOR_TIMEOUT_MS = 3000;
 /** Maximum wait of the doctor for a look at the store; then it reports the known facts. */
 const STORE_LOOK_MS = 1500;
 
+/** The routes behind the API: few while the daemon is a standby, all of them after that. */
+export type ApiSurface = Pick<DaemonApiOptions, 'reports' | 'actions' | 'attestation' | 'damage'>;
+
 /**
- * Assembles the API from the actions and reports of the daemon's parts.
+ * Creates the API, which listens before the daemon may use its folders.
+ *
+ * @param surface gives the routes of this moment
+ */
+export function composeApi(
+  options: DaemonOptions,
+  settings: SettingsHolder,
+  { readiness, surface }: Pick<DaemonApiOptions, 'readiness'> & { readonly surface: () => ApiSurface },
+): DaemonApi {
+  return createDaemonApi({
+    ...options,
+    // Getters, because the API reads them for each request.
+    get reports() {
+      return surface().reports;
+    },
+    get actions() {
+      return surface().actions;
+    },
+    get attestation() {
+      return surface().attestation;
+    },
+    get damage() {
+      return surface().damage;
+    },
+    readiness,
+    createId: createUlidFactory(options),
+    tokenFile: () => tokenFileOf(settings.current().configuration),
+    allowedHosts: () => settings.current().configuration.listen.allowedHosts,
+  });
+}
+
+/**
+ * Creates the routes of a standby: its log, and a doctor that names the daemon it waits for.
+ *
+ * @param waitingFor the daemon that it waits for and why; `null` before it has looked
+ */
+export function standbySurface(options: DaemonOptions, waitingFor: () => string | null): ApiSurface {
+  const check: DoctorCheck = {
+    id: 'store.lease',
+    run: () => ({ status: 'degraded', message: `this daemon is a standby: ${waitingFor() ?? 'it starts'}` }),
+  };
+  return {
+    reports: byName([
+      defineReport('daemon.doctor', doctorOf(options, [check])),
+      defineReport('daemon.logs', createLogReport(options.logRing)),
+    ]),
+    actions: new Map(),
+    attestation: { current: () => null, waitForChange: () => Promise.resolve() },
+    damage: () => ({ accepted: 0, ignored: 0 }),
+  };
+}
+
+/**
+ * Creates the routes of a running daemon: the actions and reports of its parts.
  *
  * @param requestRestart starts the shutdown; without `drain` the daemon does not wait for running tasks
  * @throws Error when two parts define an action or a report with the same name
  */
-export function composeApi(
+export function daemonSurface(
   base: DaemonBase,
   parts: DaemonParts,
-  {
-    readiness,
-    requestRestart,
-  }: Pick<DaemonApiOptions, 'readiness'> & {
-    readonly requestRestart: (drain: boolean) => void;
-  },
-): DaemonApi {
+  requestRestart: (drain: boolean) => void,
+): ApiSurface {
   const { options, settings } = base;
-  const { engine, releases, schedules, reload, createId } = parts;
-  const doctor = createDoctorReport({
-    checks: doctorChecks(base, parts),
-    clock: options.clock,
-    timeoutMs: DOCTOR_TIMEOUT_MS,
-  });
+  const { engine, releases, schedules, reload } = parts;
   const daemonActions = createDaemonActions({
     engine,
     reload,
     supervised: () => options.supervision !== null || settings.current().configuration.supervised,
     requestRestart,
   });
-  return createDaemonApi({
-    ...options,
+  return {
     reports: byName([
       ...createTaskReports(engine),
       ...releases.reports,
       ...schedules.reports,
-      defineReport('daemon.doctor', doctor),
+      defineReport('daemon.doctor', doctorOf(options, doctorChecks(base, parts))),
       defineReport('daemon.logs', createLogReport(options.logRing)),
     ]),
     actions: byName([...releases.actions, ...schedules.actions, ...daemonActions]),
     attestation: releases.attestation,
     damage: releases.damageIntake,
-    readiness,
-    createId,
-    tokenFile: () => tokenFileOf(settings.current().configuration),
-    allowedHosts: () => settings.current().configuration.listen.allowedHosts,
-  });
+  };
+}
+
+function doctorOf({ clock }: DaemonOptions, checks: readonly DoctorCheck[]) {
+  return createDoctorReport({ checks, clock, timeoutMs: DOCTOR_TIMEOUT_MS });
 }
 
 function doctorChecks(
-  { configuration, options, settings, database, writer }: DaemonBase,
+  { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
   { engine, releases, schedules }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
-    databaseCheck('database.main', database, clock),
+    databaseCheck('database.main', database, clock, rebuilt),
     ...dataChecks(configuration.data.dir, bootId),
+    leaseCheck(lease),
     ...storeChecks(configuration.snapshot.root, writer, bootId),
     ...releases.diagnostics().map(({ id }): DoctorCheck => ({
       id,

@@ -7,8 +7,10 @@ import type { LogRing } from './reports/log-ring.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import { createUlidFactory } from '../platform/process/ids.ts';
 import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
+import type { StoreLease } from '../snapshot/volume/store-lease.ts';
 import type { Closers } from './closers.ts';
 import { verifyIntervalSeconds, type DaemonConfiguration } from './settings/config.ts';
+import type { RebuiltDatabase } from './database/main-database.ts';
 import type { Database } from './database/sqlite-database.ts';
 import { createReleaseEvents, type ReleaseEvents } from './events/release-events.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
@@ -44,8 +46,8 @@ export interface DaemonOptions {
   readonly version: string;
   /** Different for every start of the process. */
   readonly bootId: string;
-  /** Starts a clean shutdown; the restart action calls it, at most once. */
-  readonly requestShutdown: (reason: string) => void;
+  /** Starts a clean shutdown: for the restart action, or with an exit code when the lease of the volume is lost. */
+  readonly requestShutdown: (reason: string, exitCode?: number) => void;
 }
 
 /** The collaborators that all parts share. */
@@ -55,7 +57,10 @@ export interface DaemonBase {
   readonly settings: SettingsHolder;
   readonly closers: Closers;
   readonly database: Database;
+  /** The damaged database that this one replaces since the start, or `null`. */
+  readonly rebuilt: RebuiltDatabase | null;
   readonly writer: SnapshotWriter;
+  readonly lease: StoreLease;
 }
 
 /** The parts of the daemon behind its API. */
@@ -65,8 +70,6 @@ export interface DaemonParts {
   readonly releases: Releases;
   readonly schedules: Schedules;
   readonly reload: () => Promise<TaskResult>;
-  /** Creates ids in ascending order. */
-  readonly createId: () => string;
 }
 
 /** Assembles tasks, releases, events and schedules; nothing runs yet. */
@@ -77,6 +80,7 @@ export function createDaemonParts({
   closers,
   database,
   writer,
+  lease,
 }: DaemonBase): DaemonParts {
   const { clock, logger } = options;
   const createId = createUlidFactory({ clock, randomBytes: options.randomBytes });
@@ -96,6 +100,7 @@ export function createDaemonParts({
     database,
     root: configuration.snapshot.root,
     writer,
+    otherWriter: lease.otherWriter,
     pool,
     upstream,
     engine,
@@ -117,7 +122,7 @@ export function createDaemonParts({
     },
     logger,
   });
-  return { engine, events, releases, schedules, reload, createId };
+  return { engine, events, releases, schedules, reload };
 }
 
 /** The intervals of the schedules that a configuration asks for. */

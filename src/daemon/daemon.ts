@@ -1,29 +1,37 @@
 import { join } from 'node:path';
+import { fenceSteps, fenceWriter } from '../snapshot/fenced-writer.ts';
 import { openSnapshotWriter } from '../snapshot/snapshot-writer.ts';
-import type { DaemonApi } from './api/api-server.ts';
+import { checkStore } from '../snapshot/volume/snapshot-store.ts';
+import { acquireStoreLease, type StoreLease } from '../snapshot/volume/store-lease.ts';
+import type { DaemonApi, DaemonReadiness } from './api/api-server.ts';
+import { makePrivateFolder } from '../platform/files/private-files.ts';
 import { createClosers } from './closers.ts';
-import { composeApi } from './compose-api.ts';
+import { composeApi, daemonSurface, standbySurface, type ApiSurface } from './compose-api.ts';
 import { tokenFileOf, type DaemonConfiguration } from './settings/config.ts';
 import { createTokenFile, readTokenFile } from '../platform/files/token-file.ts';
 import {
   createDaemonParts,
   scheduleIntervals,
+  type DaemonBase,
   type DaemonParts,
   type DaemonOptions,
 } from './daemon-parts.ts';
-import { acquireDataLock } from './database/data-lock.ts';
-import { openDatabase } from './database/database.ts';
+import { readDataIdentity } from './database/data-identity.ts';
+import { waitForDataLock } from './database/data-lock.ts';
+import { openMainDatabase } from './database/main-database.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
+import { refuseForeignStore } from './releases/recovery/foreign-store.ts';
 import { createSettingsHolder } from './settings/daemon-settings.ts';
 import { callOf } from './tasks/job.ts';
 
 /** The daemon: databases, tasks, releases, and the loopback API in front of them. */
 export interface Daemon {
   /**
-   * Opens everything, recovers from an earlier process, attests the releases found, and starts to work.
+   * Listens, waits until it is the only user of its data folder and the only writer of the snapshot volume, opens
+   * everything, recovers from an earlier process, attests the releases found, and starts to work.
    *
    * @returns the address of the API; it answers 503 until recovery is done
-   * @throws DatabaseError, StoreFormatError, ListenError; `stop` then closes the parts that were opened
+   * @throws DatabaseError, StoreFormatError, ForeignStoreError, ListenError; `stop` then closes the parts that were opened
    */
   start(): Promise<{ readonly url: string }>;
   /** Stops cleanly, in this order: the API, running tasks, the attestor, threads, the database. */
@@ -32,6 +40,8 @@ export interface Daemon {
 
 /** Time that running tasks have to stop. */
 const TASK_GRACE_MS = 20_000;
+/** Exit code of a daemon that another one has replaced: a supervisor starts it again, as a standby. */
+const EXIT_LEASE_LOST = 1;
 
 /** Creates the token file if it is missing. A token that cannot be read is reported by the check of each request. */
 async function prepareToken(file: string, { logger, secrets }: DaemonOptions): Promise<void> {
@@ -45,14 +55,21 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
   const { logger, bootId } = options;
   const settings = createSettingsHolder({ configuration, signingKeys: options.signingKeys });
   const closers = createClosers(logger);
-  let readiness = { ready: false, message: 'recovery is not complete' };
+  const stopping = new AbortController();
+  let readiness: DaemonReadiness = { ready: false, message: 'recovery is not complete' };
+  let surface: ApiSurface = standbySurface(options, () => readiness.waitingFor ?? null);
   let graceMs = TASK_GRACE_MS;
-  let stopped = false;
   let api: DaemonApi | null = null;
+  let url = '';
 
   const requestRestart = (drain: boolean): void => {
     if (!drain) graceMs = 0;
     options.requestShutdown('the restart action');
+  };
+
+  const onWait = (waitingFor: string): void => {
+    logger.warn({ url, waiting_for: waitingFor }, 'this daemon is a standby: it waits and writes nothing');
+    readiness = { ready: false, message: `this daemon is a standby: ${waitingFor}`, waitingFor };
   };
 
   const recover = async ({ engine, events, releases, schedules }: DaemonParts): Promise<void> => {
@@ -66,7 +83,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
       await recovery.catch(() => undefined);
     });
     await recovery;
-    if (stopped) return;
+    if (stopping.signal.aborted) return;
     closers.add('tasks', async () => await engine.stop(graceMs));
     engine.start();
     closers.add('schedules', async () => await schedules.stop());
@@ -80,28 +97,84 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
 
   return {
     start: async () => {
-      const { data, snapshot, listen } = configuration;
-      const lock = acquireDataLock(data.dir);
-      closers.add('data lock', () => lock.release());
+      const { socketPath, host, port } = configuration.listen;
       const tokenFile = tokenFileOf(configuration);
+      makePrivateFolder(configuration.data.dir);
+      // Before the wait, so that a standby can be asked, too.
       if (tokenFile !== null) await prepareToken(tokenFile, options);
-      const database = openDatabase(join(data.dir, 'main.db'));
-      closers.add('database', () => database.close());
-      const writer = await openSnapshotWriter({ ...options, root: snapshot.root });
-      const base = { configuration, options, settings, closers, database, writer };
+      api = composeApi(options, settings, { readiness: () => readiness, surface: () => surface });
+      ({ url } = await api.listen(socketPath === undefined ? { host, port } : { socketPath }));
+      const shared = { configuration, options, settings, closers };
+      const lease = await becomeWriter(shared, stopping.signal, onWait);
+      readiness = { ready: false, message: 'recovery is not complete' };
+      const base = await openFolders(shared, lease);
+      stopping.signal.throwIfAborted();
       const parts = createDaemonParts(base);
-      api = composeApi(base, parts, { readiness: () => readiness, requestRestart });
-      const { socketPath, host, port } = listen;
-      const { url } = await api.listen(socketPath === undefined ? { host, port } : { socketPath });
+      surface = daemonSurface(base, parts, requestRestart);
       await recover(parts);
       return { url };
     },
     stop: async (signal) => {
-      stopped = true;
+      stopping.abort(new Error('the daemon is stopping'));
       readiness = { ready: false, message: 'the daemon is stopping' };
       // The API closes first, so that no request arrives while the other parts close.
       closers.add('api', async (cut) => await api?.close(cut));
       await closers.closeAll(signal);
     },
   };
+}
+
+type SharedParts = Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>;
+
+/** Waits until no other process uses the data folder and no other daemon writes to the snapshot volume. */
+async function becomeWriter(
+  { configuration, options, closers }: SharedParts,
+  signal: AbortSignal,
+  onWait: (waitingFor: string) => void,
+): Promise<StoreLease> {
+  const { data, snapshot } = configuration;
+  const waiting = { clock: options.clock, signal, onWait };
+  const lock = await waitForDataLock(data.dir, waiting);
+  closers.add('data lock', () => lock.release());
+  await checkStore(snapshot.root);
+  const lease = await acquireStoreLease({
+    ...waiting,
+    root: snapshot.root,
+    holder: await readDataIdentity(data.dir),
+    logger: options.logger,
+    onLost: (error) => {
+      options.logger.fatal({ err: error }, error.message);
+      options.requestShutdown('the lease of the snapshot volume was lost', EXIT_LEASE_LOST);
+    },
+  });
+  closers.add('store lease', async () => await lease.release());
+  return lease;
+}
+
+/** Opens the database and the snapshot volume. */
+async function openFolders(shared: SharedParts, lease: StoreLease): Promise<DaemonBase> {
+  const { configuration, options, closers } = shared;
+  const { logger, clock } = options;
+  const { database, rebuilt } = openMainDatabase(
+    join(configuration.data.dir, 'main.db'),
+    new Date(clock.now()),
+  );
+  closers.add('database', () => database.close());
+  if (rebuilt !== null) {
+    logger.error(
+      { finding: rebuilt.finding, kept_at: rebuilt.keptAt },
+      'the database is damaged; the file is kept aside, and an empty database is filled from the snapshot volume',
+    );
+  }
+  const writer = fenceWriter(
+    await openSnapshotWriter({
+      clock,
+      failpoints: fenceSteps(options.failpoints, lease),
+      root: configuration.snapshot.root,
+    }),
+    lease,
+  );
+  const base = { ...shared, database, rebuilt, writer, lease };
+  if (!configuration.snapshot.adopt) await refuseForeignStore({ ...base, signingKeys: options.signingKeys });
+  return base;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, rm, statfs } from 'node:fs/promises';
+import { readdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReleaseRecord } from '../contract/formats/release-record.ts';
 import type { Channel } from '../domain/release/channel.ts';
@@ -12,6 +12,7 @@ import { fsyncDirectory, makeDirectory } from '../platform/files/files.ts';
 import * as attestations from './volume/attestation-files.ts';
 import { errorCode } from '../platform/files/error-code.ts';
 import { manifestPath, stagingRoot } from './volume/layout.ts';
+import { STAGING_FAILPOINT } from './volume/snapshot-failpoints.ts';
 import { writeManifestFile, type WrittenManifest } from './manifest/manifest-writer.ts';
 import { objectState, type FileState } from './objects/object-state.ts';
 import { ObjectCommitter, type StagedObject } from './objects/object-committer.ts';
@@ -131,7 +132,7 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
     listStaging: async () =>
       (await inStore(() => readdir(stagingRoot(root)))).filter((name) => TASK_ID.test(name)).sort(),
     removeStaging: async (taskId) => {
-      await rm(stagingPath(root, taskId), { recursive: true, force: true });
+      await removeStaging(root, taskId, failpoints);
     },
     commitObject: async (object) => {
       await inStore(() => committer.commit(object));
@@ -206,6 +207,19 @@ function createStoreGuard(root: string, storeId: string): <T>(operation: () => P
       return await operation();
     }
   };
+}
+
+/** The rename comes first: `openStore` removes what a process leaves behind that dies during the removal. */
+async function removeStaging(root: string, taskId: string, failpoints: Failpoints): Promise<void> {
+  const removed = join(stagingRoot(root), `.${taskId}.${randomUUID()}.tmp`);
+  try {
+    await rename(stagingPath(root, taskId), removed);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return;
+    throw error;
+  }
+  failpoints.hit(STAGING_FAILPOINT);
+  await rm(removed, { recursive: true, force: true });
 }
 
 function stagingPath(root: string, taskId: string): string {

@@ -31,20 +31,6 @@ function has(lines: readonly string[], text: string): boolean {
 }
 
 describe('the daemon as a process', () => {
-  it('has exclusive use of its data folder', async () => {
-    const system = await daemonSystem();
-    const daemon = await system.startDaemon();
-    const second = await startWith(system).then(
-      () => null,
-      (error: unknown) => error,
-    );
-    expect(second).toBeInstanceOf(StartError);
-    const { failed } = second as StartError;
-    expect(failed.code).toBe(1);
-    expect(has(failed.lines, `in use by another daemon (pid ${daemon.pid} on`)).toBe(true);
-    expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
-  });
-
   it('ends with 0 on SIGTERM, also in the middle of a sync, and resumes the sync later', async () => {
     const system = await daemonSystem();
     const first = await system.startDaemon();
@@ -184,17 +170,39 @@ describe('the daemon as a process', () => {
     expect(has(failed.lines, 'signing.key')).toBe(true);
   });
 
-  it('refuses a damaged database and leaves it unchanged', async () => {
+  it('rebuilds a damaged database from the volume, keeps the damaged file aside, and says so', async () => {
     const system = await daemonSystem();
-    await (await system.startDaemon()).stop();
-    const path = join(system.directory, 'data', 'main.db');
-    const bytes = await readFile(path);
-    bytes.fill(0xa5, 4096, 32_768);
-    await writeFile(path, bytes);
-    const error = await startWith(system).catch((failure: unknown) => failure);
-    expect(error).toBeInstanceOf(StartError);
-    expect((error as StartError).failed.code).toBe(1);
-    expect((await readFile(path)).equals(bytes)).toBe(true);
+    const first = await system.startDaemon();
+    expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+    await first.stop();
+    const data = join(system.directory, 'data');
+    const path = join(data, 'main.db');
+    const damaged = await readFile(path);
+    damaged.fill(0xa5, 4096, 32_768);
+    await writeFile(path, damaged);
+    const daemon = await system.startDaemon();
+    expect(has(daemon.lines, 'the database is damaged; the file is kept aside')).toBe(true);
+    const kept = (await readdir(data)).filter((name) => name.startsWith('main.db.damaged-'));
+    expect(kept).toHaveLength(1);
+    expect((await readFile(join(data, kept[0] ?? ''))).equals(damaged)).toBe(true);
+    const check = async (): Promise<unknown> => {
+      const doctor = (await (await system.askDaemon('/v1/reports/daemon.doctor')).json()) as {
+        checks: Array<{ id: string; status: string; message: string }>;
+      };
+      return doctor.checks.find(({ id }) => id === 'database.main');
+    };
+    expect(await check()).toMatchObject({
+      status: 'degraded',
+      message: expect.stringContaining(join(data, kept[0] ?? '')) as unknown,
+    });
+    // The release of the volume is adopted, verified again and attested.
+    await expect
+      .poll(async () => (await system.askDaemon('/v1/attestation')).status, { timeout: 60_000 })
+      .toBe(200);
+    expect(await system.run('sync')).toMatchObject({ status: 'succeeded', result: { unchanged: true } });
+    await daemon.stop();
+    await system.startDaemon();
+    expect(await check()).toMatchObject({ status: 'ok' });
   });
 
   it('answers its own reports as the contract says', async () => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { cp, writeFile } from 'node:fs/promises';
+import { cp, readdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
@@ -13,7 +13,7 @@ import { RELEASE_FAILPOINTS } from '../../src/daemon/releases/jobs/release-failp
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
 import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
 import { verifyRelease } from '../../src/snapshot/release-verifier.ts';
-import { SNAPSHOT_FAILPOINTS } from '../../src/snapshot/volume/snapshot-failpoints.ts';
+import { SNAPSHOT_FAILPOINTS, STAGING_FAILPOINT } from '../../src/snapshot/volume/snapshot-failpoints.ts';
 import { crashFiles } from '../support/crash-files.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
 import { sharedFixture, type AtEnd } from '../support/shared-fixture.ts';
@@ -27,6 +27,7 @@ const PLACES: readonly (readonly [string, 'recovery' | 'sync'])[] = [
   ...SNAPSHOT_FAILPOINTS.filter((name) => /record\.renamed|history\.renamed|attestation\./.test(name)).map(
     (name) => [name, 'sync'] as const,
   ),
+  [STAGING_FAILPOINT, 'sync'],
   ['snapshot.history.renamed', 'recovery'],
   ['release.attestation.published', 'recovery'],
 ];
@@ -119,6 +120,7 @@ describe('a daemon killed with SIGKILL', () => {
       expect(synced?.retained.map((release) => release.release_id)).toEqual(['r1']);
       await checkOffered(root, recovered);
       await checkOffered(root, synced);
+      expect(await readdir(join(root, 'tmp'))).toEqual([]);
       expect(noted(folder)).toEqual([
         ['r1', 'succeeded'],
         ['r2', 'succeeded'],

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { startSystem, type Readyz, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { until } from '../support/until.ts';
 
 /** Mounting needs root and the capability. Elsewhere the tests are skipped, and the reason is printed. */
 function canMount(): boolean {
@@ -21,16 +22,21 @@ function canMount(): boolean {
 
 async function tmpfs(size: string): Promise<string> {
   const directory = await temporaryDirectory();
+  mountTmpfs(directory, size);
+  return directory;
+}
+
+function mountTmpfs(directory: string, size: string): void {
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'slipway-test', directory]);
   onTestFinished(() => {
     execFileSync('umount', ['-l', directory]);
   });
-  return directory;
 }
 
 /** A system whose volume is a file system of this size, with a first release upstream. */
 async function systemOnTmpfs(
   size: string,
+  daemon: Readonly<Record<string, object>> = {},
 ): Promise<{ system: TestSystem; upstream: string; files: Map<string, Buffer> }> {
   const upstream = await temporaryDirectory();
   const files = sampleFiles();
@@ -39,8 +45,61 @@ async function systemOnTmpfs(
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     snapshotRoot,
+    daemon,
   });
   return { system, upstream, files };
+}
+
+/** Uses up every byte of a file system. */
+function fill(directory: string): void {
+  const write = (bytes: number): boolean => {
+    try {
+      writeFileSync(join(directory, 'filler'), Buffer.alloc(bytes), { flag: 'a' });
+      return true;
+    } catch (error) {
+      expect((error as NodeJS.ErrnoException).code).toBe('ENOSPC');
+      return false;
+    }
+  };
+  for (const bytes of [1 << 20, 1 << 12, 1]) while (write(bytes));
+}
+
+interface Doctor {
+  readonly checks: ReadonlyArray<{ readonly id: string; readonly status: string; readonly message: string }>;
+}
+
+async function check(system: TestSystem, id: string): Promise<Doctor['checks'][number] | undefined> {
+  const doctor = (await (await system.askDaemon('/v1/reports/daemon.doctor')).json()) as Doctor;
+  return doctor.checks.find((each) => each.id === id);
+}
+
+function versionOnVolume(system: TestSystem): number {
+  const envelope = JSON.parse(readFileSync(join(system.snapshotRoot, 'attest/current.json'), 'utf8')) as {
+    payload: string;
+  };
+  const statement = JSON.parse(Buffer.from(envelope.payload, 'base64').toString('utf8')) as {
+    predicate: { version: number };
+  };
+  return statement.predicate.version;
+}
+
+/** The daemon renews every 3.3 s. */
+const SHORT = { attestation: { ttlSeconds: 10 } };
+
+/** Waits for longer than an attestation is valid, and expects the server to be ready all the time. */
+async function expectRenewals(system: TestSystem): Promise<number> {
+  const since = (await system.untilReady(true)).attestation?.version ?? 0;
+  const outages: Array<string | null> = [];
+  const reached = await until(async () => {
+    const { distributable, reason, attestation } = (await (
+      await fetch(`${system.serverUrl}/readyz`)
+    ).json()) as Readyz;
+    if (!distributable) outages.push(reason);
+    const version = attestation?.version ?? 0;
+    return version >= since + 5 ? version : null;
+  }, 60_000);
+  expect(outages).toEqual([]);
+  return reached;
 }
 
 describe.skipIf(!canMount())('the volume', () => {
@@ -87,4 +146,89 @@ describe.skipIf(!canMount())('the volume', () => {
       .poll(async () => (await system.untilReady(true)).release_id, { timeout: 60_000 })
       .toBe('r91_two');
   });
+
+  it.each([
+    ['full', 'no_space'],
+    ['read-only', 'read_only'],
+  ])(
+    '%s: attestations are still renewed, the doctor says that the envelope lags, and no version returns',
+    { timeout: 120_000 },
+    async (state, code) => {
+      const { system } = await systemOnTmpfs('24m', SHORT);
+      await system.untilReady(true);
+      if (state === 'full') fill(system.snapshotRoot);
+      else execFileSync('mount', ['-o', 'remount,ro', system.snapshotRoot]);
+      const lagging = versionOnVolume(system);
+      const version = await expectRenewals(system);
+      expect(versionOnVolume(system)).toBe(lagging);
+      expect(await check(system, 'attestation')).toMatchObject({
+        status: 'degraded',
+        message: expect.stringMatching(
+          `envelope on the volume is version ${lagging} and lags: ${code} `,
+        ) as unknown,
+      });
+      expect(await check(system, 'store.writable')).toMatchObject({
+        status: 'failing',
+        message: expect.stringContaining(code) as unknown,
+      });
+      // A full volume needs no space for the lease.
+      const lease = await check(system, 'store.lease');
+      if (state === 'full') expect(lease).toMatchObject({ status: 'ok' });
+
+      // The daemon dies and starts again on the same volume.
+      await system.daemon.kill();
+      await system.startDaemon();
+      await expect
+        .poll(async () => (await system.untilReady(true)).attestation?.version ?? 0, { timeout: 30_000 })
+        .toBeGreaterThan(version);
+      if (state === 'full') unlinkSync(join(system.snapshotRoot, 'filler'));
+      else execFileSync('mount', ['-o', 'remount,rw', system.snapshotRoot]);
+      await expect.poll(() => versionOnVolume(system), { timeout: 30_000 }).toBeGreaterThan(version);
+      await expect
+        .poll(async () => (await check(system, 'attestation'))?.status, { timeout: 30_000 })
+        .toBe('ok');
+    },
+  );
+
+  it(
+    'full data folder: attestations are renewed, and everything else says data_full',
+    { timeout: 120_000 },
+    async () => {
+      const upstream = await temporaryDirectory();
+      await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+      const system = await startSystem({
+        upstream: { kind: 'directory', directory: { path: upstream } },
+        daemon: SHORT,
+        startNothing: true,
+      });
+      const data = join(system.directory, 'data');
+      mkdirSync(data);
+      mountTmpfs(data, '8m');
+      await Promise.all([system.startDaemon(), system.startServer()]);
+      await system.untilReady(true);
+      fill(data);
+      // The log of the database has some room left.
+      const refusal = await until(async () => {
+        const answer = await system.askDaemon('/v1/control/verify', { method: 'POST' });
+        return answer.status === 202
+          ? null
+          : { status: answer.status, body: (await answer.json()) as object };
+      }, 60_000);
+      expect(refusal).toMatchObject({ status: 409, body: { code: 'data_full' } });
+      await expectRenewals(system);
+      expect(await check(system, 'attestation')).toMatchObject({
+        status: 'degraded',
+        message: expect.stringContaining('the database cannot store the envelope: data_full') as unknown,
+      });
+      expect(await check(system, 'data.writable')).toMatchObject({
+        status: 'failing',
+        message: expect.stringContaining('data_full') as unknown,
+      });
+      unlinkSync(join(data, 'filler'));
+      await expect
+        .poll(async () => (await check(system, 'attestation'))?.status, { timeout: 30_000 })
+        .toBe('ok');
+      expect(await system.run('verify')).toMatchObject({ status: 'succeeded' });
+    },
+  );
 });

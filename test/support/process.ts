@@ -89,7 +89,9 @@ async function listeningUrl(
   return await new Promise<string>((resolve, reject) => {
     const onLine = (line: string): void => {
       lines.push(line);
-      if (!line.includes(`"${program.replace('-supervisor', '')} listening"`)) return;
+      const name = program.replace('-supervisor', '');
+      // A standby of the daemon listens, too.
+      if (!line.includes(`"${name} listening"`) && !line.includes('this daemon is a standby')) return;
       const { url } = JSON.parse(line) as { url?: string };
       if (url !== undefined) resolve(url);
     };

@@ -103,6 +103,7 @@ const releases = createReleases({
   failpoints,
   bootId,
   version: '0.1.0',
+  otherWriter: false,
 });
 engine.jobs.register(
   ...releases.jobs.map((job) => ({ ...job, maxAttempts: 1 })),

@@ -62,6 +62,26 @@ export const DAEMON_PROBLEMS = {
     title: 'Conflict group changed',
     description: 'The trusted records of the group have changed. Read the conflicts again.',
   },
+  data_damaged: {
+    status: 409,
+    title: 'Database damaged',
+    description: 'The database of the daemon is damaged. Restart the daemon: it rebuilds the database.',
+  },
+  data_full: {
+    status: 409,
+    title: 'Data folder full',
+    description: 'The volume of `data.dir` is full, so that the daemon accepts no action. Free space on it.',
+  },
+  data_io_error: {
+    status: 409,
+    title: 'Data folder failing',
+    description: 'The disk behind `data.dir` returns errors. Check it, then try again.',
+  },
+  data_read_only: {
+    status: 409,
+    title: 'Data folder read-only',
+    description: 'The daemon cannot write to `data.dir`. Mount it read-write.',
+  },
   invalid_transition: {
     status: 409,
     title: 'Invalid transition',

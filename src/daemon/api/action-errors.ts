@@ -1,6 +1,7 @@
 import { isProblemCode } from '../../contract/problems/problems.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { renderProblem, type RenderedProblem } from '../../platform/http/problem.ts';
+import { storageTaskError } from '../tasks/storage-task-error.ts';
 import { TaskError } from '../tasks/task.ts';
 
 /**
@@ -23,12 +24,14 @@ export function renderActionProblem(error: unknown, requestId: string): Rendered
   return { ...problem, status, body, headers: { ...problem.headers, 'content-length': String(body.length) } };
 }
 
-/** Converts a TaskError to its ServiceError if it has one; returns other errors unchanged. */
+/** Converts a TaskError, or an error of the database, to its ServiceError if it has one; returns other errors unchanged. */
 function serviceErrorOf(error: unknown): unknown {
-  if (!(error instanceof TaskError)) return error;
-  if (isProblemCode(error.code)) return new ServiceError(error.code, error.message, { cause: error });
-  if (error.code === 'idempotency_key_reused') {
-    return new ServiceError('invalid_request', error.message, {
+  if (error instanceof ServiceError) return error;
+  const failure = error instanceof TaskError ? error : storageTaskError(error);
+  if (failure === null) return error;
+  if (isProblemCode(failure.code)) return new ServiceError(failure.code, failure.message, { cause: error });
+  if (failure.code === 'idempotency_key_reused') {
+    return new ServiceError('invalid_request', failure.message, {
       errors: [{ pointer: 'Idempotency-Key', message: 'was used for another request' }],
       cause: error,
     });

@@ -23,8 +23,8 @@ import { createTokenCheck } from './token-check.ts';
 export interface DaemonApiOptions extends ControlRouteOptions, ReportRouteOptions {
   readonly attestation: AttestationSource;
   readonly damage: DamageIntake;
-  /** Whether reports and actions can be answered. Until then every request except a health check gets 503. */
-  readonly readiness: () => { readonly ready: boolean; readonly message: string };
+  /** Whether reports and actions can be answered. Until then every request except those that explain it gets 503. */
+  readonly readiness: () => DaemonReadiness;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly createId: () => string;
@@ -34,6 +34,14 @@ export interface DaemonApiOptions extends ControlRouteOptions, ReportRouteOption
   readonly secrets: SecretMask;
   /** Returns the hosts that callers may use besides those of loopback. */
   readonly allowedHosts: () => readonly string[];
+}
+
+/** Whether the daemon is ready. */
+export interface DaemonReadiness {
+  readonly ready: boolean;
+  readonly message: string;
+  /** The daemon that a standby waits for, and why. */
+  readonly waitingFor?: string;
 }
 
 /** The loopback API of the daemon. */
@@ -49,6 +57,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_MS = 75_000;
 const MAX_CONNECTIONS = 256;
+/** Reports that explain why a daemon is not ready. */
+const EARLY_REPORTS: ReadonlySet<string> = new Set(['daemon.doctor', 'daemon.logs']);
 /** Longest that a report may work on its answer. A long poll is bounded by its own wait, an action by that of its task. */
 const HANDLER_TIMEOUT_MS = 60_000;
 
@@ -110,16 +120,19 @@ function createRouter(
   const startedAt = clock.monotonic();
   return async (route, request) => {
     switch (route.kind) {
-      case 'health':
+      case 'health': {
+        const { waitingFor } = options.readiness();
         return jsonAnswer(200, {
           status: 'ok',
           version: options.version,
           boot_id: options.bootId,
           uptime_seconds: Math.floor((clock.monotonic() - startedAt) / 1000),
+          ...(waitingFor === undefined ? {} : { waiting_for: waitingFor }),
         });
+      }
       case 'readiness': {
-        const readiness = options.readiness();
-        return jsonAnswer(readiness.ready ? 200 : 503, readiness);
+        const { ready, message } = options.readiness();
+        return jsonAnswer(ready ? 200 : 503, { ready, message });
       }
       case 'attestation':
         return await answerAttestation(options.attestation, request);
@@ -158,7 +171,9 @@ function createAdmission(
       throw new ServiceError('method_not_allowed', `use ${ROUTE_METHODS[route.kind].join(' or ')}`);
     }
     const readiness = options.readiness();
-    if (!open && !readiness.ready) {
+    const explains =
+      route.kind === 'report' && EARLY_REPORTS.has(route.name) && options.reports.has(route.name);
+    if (!open && !explains && !readiness.ready) {
       throw new ServiceError('backend_unavailable', `the daemon is not ready: ${readiness.message}`, {
         retryAfter: 1,
       });

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { DatabaseError } from './database-error.ts';
 import { makePrivateFile, makePrivateFolder } from '../../platform/files/private-files.ts';
 import { messageOf } from '../../platform/errors.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 
 /** A data folder that no other daemon can open meanwhile. */
 export interface DataLock {
@@ -13,6 +14,17 @@ export interface DataLock {
 }
 
 const PRIVATE_FILES = ['daemon.lock', 'daemon.pid'] as const;
+
+/** Another process has the data folder. */
+export class DataLockHeldError extends DatabaseError {
+  constructor(message: string, cause: unknown) {
+    super(message, cause);
+    this.name = 'DataLockHeldError';
+  }
+}
+
+/** Milliseconds between two attempts to lock. */
+const RETRY_MS = 500;
 const SQLITE_BUSY = 5;
 
 /**
@@ -20,7 +32,7 @@ const SQLITE_BUSY = 5;
  * transaction on a small database, so the system gives it up when the process dies, however it dies.
  *
  * @param directory the data folder
- * @throws DatabaseError that names the process that has it
+ * @throws DataLockHeldError that names the process that has it; DatabaseError when the folder cannot be locked
  */
 export function acquireDataLock(directory: string): DataLock {
   makePrivateFolder(directory);
@@ -34,12 +46,12 @@ export function acquireDataLock(directory: string): DataLock {
     if (!isBusy(error)) {
       throw new DatabaseError(`the data folder ${directory} cannot be locked: ${messageOf(error)}`, error);
     }
-    throw new DatabaseError(
+    throw new DataLockHeldError(
       `the data folder ${directory} is in use by another daemon${readHolder(holderPath)}; stop it, or configure another data.dir`,
       error,
     );
   }
-  writeFileSync(holderPath, `${process.pid} on ${hostname()}\n`);
+  writeHolder(holderPath);
   return {
     release: () => {
       if (lock.isOpen) lock.close();
@@ -47,8 +59,44 @@ export function acquireDataLock(directory: string): DataLock {
   };
 }
 
+/**
+ * Takes the data folder as soon as no other process has it.
+ *
+ * @param onWait called with the reason when it must wait
+ * @throws the signal's reason; DatabaseError
+ */
+export async function waitForDataLock(
+  directory: string,
+  options: {
+    readonly clock: Clock;
+    readonly signal: AbortSignal;
+    readonly onWait: (reason: string) => void;
+  },
+): Promise<DataLock> {
+  let reason = '';
+  for (;;) {
+    try {
+      return acquireDataLock(directory);
+    } catch (error) {
+      if (!(error instanceof DataLockHeldError)) throw error;
+      if (error.message !== reason) options.onWait(error.message);
+      reason = error.message;
+      await options.clock.sleep(RETRY_MS, options.signal);
+    }
+  }
+}
+
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
+}
+
+/** Only a hint for people, so a full disk does not stop the start. */
+function writeHolder(path: string): void {
+  try {
+    writeFileSync(path, `${process.pid} on ${hostname()}\n`);
+  } catch {
+    rmSync(path, { force: true });
+  }
 }
 
 /** Only a hint for people: the file may be of a process that died since. */

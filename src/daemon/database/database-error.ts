@@ -5,3 +5,14 @@ export class DatabaseError extends Error {
     this.name = 'DatabaseError';
   }
 }
+
+/** The file is damaged: SQLite cannot read it, or a check of its structure found something. */
+export class DatabaseDamagedError extends DatabaseError {
+  readonly finding: string;
+
+  constructor(path: string, finding: string, cause?: unknown) {
+    super(`the database ${path} is damaged (${finding})`, cause);
+    this.name = 'DatabaseDamagedError';
+    this.finding = finding;
+  }
+}

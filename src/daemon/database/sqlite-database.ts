@@ -1,6 +1,8 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { DatabaseError } from './database-error.ts';
+import { DatabaseDamagedError, DatabaseError } from './database-error.ts';
 import { migrate, type Migration } from './migrate.ts';
+import { describeStorageError, isDatabaseDamage } from './storage-failure.ts';
+import { checkStructure } from './structure-check.ts';
 import { makePrivateFile } from '../../platform/files/private-files.ts';
 import { messageOf } from '../../platform/errors.ts';
 
@@ -19,12 +21,8 @@ export interface Database {
    * @param section must not wait for anything: other code would run inside its transaction
    */
   transaction<T>(section: () => T): T;
-  /**
-   * Checks the structure of the file.
-   *
-   * @returns `null` when it is sound, otherwise the first finding
-   */
-  quickCheck(): string | null;
+  /** Checks the structure of the file in steps; each gives its first finding, or `null`. */
+  checkStructure(): Generator<string | null, void>;
   /** Writes the log back into the file and closes it; further calls do nothing. */
   close(): void;
 }
@@ -37,6 +35,8 @@ export interface SqliteDatabaseOptions {
   readonly applicationId: number;
 }
 
+/** Milliseconds after which the check at the start begins no further step; the doctor checks the rest. */
+const START_CHECK_MS = 5000;
 const BUSY_TIMEOUT_MS = 5000;
 /** The log file is cut back to this after a checkpoint; a large import leaves it larger. */
 const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
@@ -44,7 +44,7 @@ const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 /**
  * Opens a database, checks its structure and brings its schema up to date.
  *
- * @throws DatabaseError when the file is damaged, of another program, of a newer version, or where WAL does not work
+ * @throws DatabaseDamagedError; DatabaseError when the file is of another program, of a newer version, or where WAL does not work
  *
  * Source: sqlite.org/wal.html (one host only), sqlite.org/pragma.html.
  */
@@ -53,12 +53,8 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): Database {
   const raw = openFile(path);
   try {
     configure(raw, path);
-    const finding = quickCheck(raw);
-    if (finding !== null) {
-      throw new DatabaseError(
-        `the database ${path} is damaged (${finding}); restore it from a backup, or move it away to start with an empty one`,
-      );
-    }
+    const finding = checkAtStart(raw);
+    if (finding !== null) throw new DatabaseDamagedError(path, finding);
     claimFile(raw, options);
     const transaction = createTransaction(raw);
     const schemaVersion = migrate(raw, path, options.migrations, transaction);
@@ -67,7 +63,7 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): Database {
       schemaVersion,
       prepare: (sql) => raw.prepare(sql),
       transaction,
-      quickCheck: () => quickCheck(raw),
+      checkStructure: () => checkStructure(raw),
       close: () => {
         if (raw.isOpen) raw.close();
       },
@@ -75,10 +71,8 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): Database {
   } catch (error) {
     raw.close();
     if (error instanceof DatabaseError) throw error;
-    throw new DatabaseError(
-      `the database ${path} cannot be used: ${messageOf(error)}; if it is damaged, restore it from a backup or move it away`,
-      error,
-    );
+    if (isDatabaseDamage(error)) throw new DatabaseDamagedError(path, messageOf(error), error);
+    throw new DatabaseError(`the database ${path} cannot be used: ${describeStorageError(error)}`, error);
   }
 }
 
@@ -119,9 +113,12 @@ function claimFile(raw: DatabaseSync, { path, applicationId }: SqliteDatabaseOpt
   raw.exec(`PRAGMA application_id = ${applicationId}`);
 }
 
-function quickCheck(raw: DatabaseSync): string | null {
-  const finding = pragma(raw, 'quick_check(1)');
-  return finding === 'ok' ? null : String(finding);
+function checkAtStart(raw: DatabaseSync): string | null {
+  const deadline = performance.now() + START_CHECK_MS;
+  for (const finding of checkStructure(raw)) {
+    if (finding !== null || performance.now() > deadline) return finding;
+  }
+  return null;
 }
 
 /** The first column of the first row of a pragma. */

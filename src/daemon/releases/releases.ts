@@ -96,6 +96,8 @@ export interface ReleasesOptions {
   readonly failpoints: Failpoints;
   readonly bootId: string;
   readonly version: string;
+  /** Whether a daemon with another database wrote to the volume before this one. */
+  readonly otherWriter: boolean;
 }
 
 /** The release functions of the daemon. */

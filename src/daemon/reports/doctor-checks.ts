@@ -1,11 +1,16 @@
 import type { StatsFs } from 'node:fs';
 import { open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { messageOf } from '../../platform/errors.ts';
 import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import { stagingRoot } from '../../snapshot/volume/layout.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import type { Clock } from '../../platform/process/clock.ts';
+import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
+import type { RebuiltDatabase } from '../database/main-database.ts';
 import type { Database } from '../database/sqlite-database.ts';
+import { dataFolderError } from '../database/storage-failure.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { DoctorCheck, DoctorFinding } from './doctor-report.ts';
 
@@ -36,19 +41,56 @@ const ok = (message: string): DoctorFinding => ({ status: 'ok', message });
 const degraded = (message: string): DoctorFinding => ({ status: 'degraded', message });
 const failing = (message: string): DoctorFinding => ({ status: 'failing', message });
 
-/** Checks one database file: structure, schema, size of the write-ahead log. */
-export function databaseCheck(id: string, database: Database, clock: Clock): DoctorCheck {
-  let checkedAt = clock.monotonic();
+/**
+ * Checks one database file: structure, schema, size of the write-ahead log.
+ *
+ * @param rebuilt the damaged file that the database replaces since the start, or `null`
+ */
+export function databaseCheck(
+  id: string,
+  database: Database,
+  clock: Clock,
+  rebuilt: RebuiltDatabase | null = null,
+): DoctorCheck {
   // The structure was checked when the database was opened.
+  let checkedAt = clock.monotonic();
   let finding: string | null = null;
+  let checking: Promise<void> | null = null;
+
+  /** Other work runs between the steps, because a step of a large file takes seconds. */
+  const check = async (): Promise<void> => {
+    let found: string | null = null;
+    for (const step of database.checkStructure()) {
+      found ??= step;
+      await nextTurn();
+    }
+    finding = found;
+    checkedAt = clock.monotonic();
+  };
+
   return {
     id,
     run: async () => {
-      if (clock.monotonic() - checkedAt >= QUICK_CHECK_EVERY_MS) {
-        finding = database.quickCheck();
-        checkedAt = clock.monotonic();
+      if (finding !== null || clock.monotonic() - checkedAt >= QUICK_CHECK_EVERY_MS) {
+        checking ??= check()
+          .catch((error: unknown) => {
+            finding = messageOf(error);
+          })
+          .finally(() => {
+            checking = null;
+          });
+        await checking;
       }
-      if (finding !== null) return failing(`damaged: ${finding}; restore ${database.path} from a backup`);
+      if (finding !== null) {
+        return failing(
+          `damaged: ${finding}; restart the daemon: it keeps ${database.path} aside and rebuilds it from the volume`,
+        );
+      }
+      if (rebuilt !== null) {
+        return degraded(
+          `it was damaged (${rebuilt.finding}) and is rebuilt since the start; the damaged file is ${rebuilt.keptAt}; check the disk; a restart ends this warning`,
+        );
+      }
       // The log does not exist after another connection closed the database cleanly.
       const wal = await stat(`${database.path}-wal`).catch(() => null);
       if (wal !== null && wal.size > WAL_LARGE) {
@@ -57,6 +99,18 @@ export function databaseCheck(id: string, database: Database, clock: Clock): Doc
         );
       }
       return ok(`sound, schema ${database.schemaVersion}`);
+    },
+  };
+}
+
+/** Checks whether this daemon may write to the snapshot volume. */
+export function leaseCheck(lease: Pick<StoreLease, 'status'>): DoctorCheck {
+  return {
+    id: 'store.lease',
+    run: () => {
+      const { state, message } = lease.status();
+      if (state === 'held') return ok(message);
+      return state === 'lost' ? failing(message) : degraded(message);
     },
   };
 }
@@ -113,7 +167,9 @@ export function dataChecks(
     {
       id: 'data.writable',
       run: async () => {
-        await writeProbe(directory, bootId);
+        await writeProbe(directory, bootId).catch((error: unknown) => {
+          throw dataFolderError(error);
+        });
         return ok('the folder of the databases is writable');
       },
     },
@@ -184,7 +240,7 @@ export function clockCheck(clock: Clock): DoctorCheck {
 
 /** Writes a file and removes it again. @throws the file system error */
 async function writeProbe(directory: string, bootId: string): Promise<void> {
-  const path = join(directory, `.doctor-${bootId}`);
+  const path = join(directory, `.doctor-${bootId}.tmp`);
   const handle = await open(path, 'w', 0o600);
   try {
     await handle.writeFile('doctor\n');

@@ -1,5 +1,5 @@
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import { messageOf } from '../../platform/errors.ts';
+import { describeStorageError } from '../database/storage-failure.ts';
 import type { ReportHandler } from '../api/define-report.ts';
 
 /** `degraded` needs attention, `failing` is broken. */
@@ -68,7 +68,7 @@ async function runBounded(
     .then(() => check.run(bounded))
     .catch((error: unknown): DoctorFinding => ({
       status: 'failing',
-      message: messageOf(error),
+      message: describeStorageError(error),
     }));
   try {
     return await Promise.race([found, late]);

@@ -148,6 +148,12 @@ export const daemonConfigurationSchema = z
           .describe(
             'Bytes that a sync leaves free on the volume; a sync that would need them does not start.',
           ),
+        adopt: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Whether to use a store that a daemon with other signing keys attested. `--adopt-store` is short for this flag; remove it after the first start.',
+          ),
       })
       .describe('The store that the server reads.'),
     data: z

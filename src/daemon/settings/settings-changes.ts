@@ -7,6 +7,7 @@ const FIXED_SETTINGS = [
   'listen.port',
   'listen.socketPath',
   'snapshot.root',
+  'snapshot.adopt',
   'data.dir',
   'hashing.threads',
 ] as const;
@@ -37,7 +38,7 @@ export function compareSettings(running: DaemonConfiguration, next: DaemonConfig
       listen: { ...running.listen, allowedHosts: next.listen.allowedHosts },
       data: running.data,
       hashing: running.hashing,
-      snapshot: { ...next.snapshot, root: running.snapshot.root },
+      snapshot: { ...next.snapshot, root: running.snapshot.root, adopt: running.snapshot.adopt },
     },
     changed: differing.filter((name) => !isFixed(name)),
     restartRequired: differing.filter(isFixed),

@@ -6,6 +6,7 @@ import type { Database } from '../database/sqlite-database.ts';
 import type { IdempotencyRepository } from './idempotency-repository.ts';
 import type { TaskAcceptance } from './task-acceptance.ts';
 import type { TaskEngine } from './task-engine.ts';
+import { storageTaskError } from './storage-task-error.ts';
 import { INTERNAL_REASON } from './task-outcome.ts';
 import type { TaskRepository } from './task-repository.ts';
 import { TaskError, type Task, type AcceptedTask } from './task.ts';
@@ -105,11 +106,11 @@ function hangs(kind: string, hasBegun: boolean): ServiceError {
 }
 
 function endingOf(error: unknown): TaskEnding {
-  const known = error instanceof TaskError || error instanceof ServiceError;
+  const known = error instanceof TaskError || error instanceof ServiceError ? error : storageTaskError(error);
   return {
     status: 'failed',
     result: null,
-    failureCode: known ? error.code : 'internal_error',
-    failureReason: known ? error.message : INTERNAL_REASON,
+    failureCode: known?.code ?? 'internal_error',
+    failureReason: known?.message ?? INTERNAL_REASON,
   };
 }

@@ -1,4 +1,5 @@
 import { backoffMs, type BackoffOptions } from '../../platform/process/backoff.ts';
+import { storageTaskError } from './storage-task-error.ts';
 import { TaskError, type TaskResult } from './task.ts';
 
 /** How a run ended: with a result of the handler, or with an error. */
@@ -53,10 +54,11 @@ export function decideOutcome(end: RunEnd, situation: OutcomeSituation): TaskOut
     if (situation.resumable) return { next: 'resumed' };
     return { next: 'failed', code: 'daemon_restarted', reason: RESTARTED_REASON, details: null };
   }
-  if (!(end.thrown instanceof TaskError)) {
+  const failure = end.thrown instanceof TaskError ? end.thrown : storageTaskError(end.thrown);
+  if (failure === null) {
     return { next: 'failed', code: 'internal_error', reason: INTERNAL_REASON, details: null };
   }
-  const { code, message: reason, retryable, retryAfterMs, details } = end.thrown;
+  const { code, message: reason, retryable, retryAfterMs, details } = failure;
   if (retryable && situation.cancelRequested) return { next: 'cancelled' };
   if (retryable && situation.attempt < situation.maxAttempts) {
     const delayMs = backoffMs(situation.attempt, situation.backoff, situation.random, retryAfterMs);

@@ -37,6 +37,9 @@ export const SNAPSHOT_FAILPOINTS = [
 /** One of {@link SNAPSHOT_FAILPOINTS}. */
 export type SnapshotFailpoint = (typeof SNAPSHOT_FAILPOINTS)[number];
 
+/** A staging directory has its name of a leftover; its files are still there. No release depends on this step. */
+export const STAGING_FAILPOINT = 'snapshot.staging.renamed';
+
 /** Gives the places inside a durable write of a file the names of the step it belongs to. */
 export function durableFailpoints(
   failpoints: Failpoints,

@@ -24,9 +24,16 @@ export class StoreFormatError extends Error {
 }
 
 /** Directories in which a durable write puts its temporary file beside the target. */
-const DURABLE_DIRECTORIES = ['.', 'attest', 'attest/history', 'releases/official', 'releases/localized'];
+const DURABLE_DIRECTORIES = [
+  '.',
+  'attest',
+  'attest/history',
+  'releases/official',
+  'releases/localized',
+  'tmp',
+];
 
-/** The temporary file of `writeFileDurably`, left behind if the process dies in it. */
+/** The files that a process leaves behind if it dies in `writeFileDurably` or while it removes a staging directory. */
 const LEFTOVER = /^\..*\.tmp$/;
 
 /**
@@ -44,6 +51,15 @@ export async function readStoreFormat(root: string): Promise<StoreFormat> {
 }
 
 /**
+ * Checks that a volume is a store or can become one. It changes nothing, so it needs no lease.
+ *
+ * @throws StoreFormatError; the file system error
+ */
+export async function checkStore(root: string): Promise<void> {
+  if ((await existingFormat(root)) === null) await refuseForeign(root);
+}
+
+/**
  * Opens the store for writing, and makes it first when the volume is empty. The caller is the only writer.
  *
  * @param newStoreId gives the id of a store that is made now (a UUID)
@@ -54,7 +70,9 @@ export async function openStore(root: string, newStoreId: () => string): Promise
   for (const directory of STORE_DIRECTORIES) await mkdir(join(root, directory), { recursive: true });
   for (const directory of DURABLE_DIRECTORIES) {
     for (const name of await readdir(join(root, directory))) {
-      if (LEFTOVER.test(name)) await rm(join(root, directory, name), { force: true });
+      if (!LEFTOVER.test(name)) continue;
+      // A leftover does no harm, and a volume that cannot be written still has sound releases.
+      await rm(join(root, directory, name), { recursive: true, force: true }).catch(() => undefined);
     }
   }
   for (const directory of ['attest', 'releases', '.']) await fsyncDirectory(join(root, directory));
@@ -91,16 +109,24 @@ async function existingFormat(root: string): Promise<StoreFormat | null> {
 
 async function createStore(root: string, storeId: string): Promise<StoreFormat> {
   await mkdir(root, { recursive: true });
-  const names = new Set(await readdir(root));
+  await refuseForeign(root);
+  await writeFileDurably(formatPath(root), renderStoreFormat(storeId));
+  return { format: 'slipway-snapshot-store', version: 1, store_id: storeId };
+}
+
+/** FORMAT is written before anything else: a store without it lost it, or this is another program's directory. */
+async function refuseForeign(root: string): Promise<void> {
+  const names = new Set(
+    await readdir(root).catch((error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return [];
+      throw error;
+    }),
+  );
   const foreign = STORE_DIRECTORIES.map((directory) => directory.split('/')[0] ?? '').filter((name) =>
     names.has(name),
   );
-  if (foreign.length > 0) {
-    // FORMAT is written before anything else: a store without it lost it, or this is another program's directory.
-    throw new StoreFormatError(
-      `${root} has ${foreign.join(', ')} but not FORMAT: restore FORMAT, or give the snapshot store an empty directory`,
-    );
-  }
-  await writeFileDurably(formatPath(root), renderStoreFormat(storeId));
-  return { format: 'slipway-snapshot-store', version: 1, store_id: storeId };
+  if (foreign.length === 0) return;
+  throw new StoreFormatError(
+    `${root} has ${foreign.join(', ')} but not FORMAT: restore FORMAT, or give the snapshot store an empty directory`,
+  );
 }

@@ -9,6 +9,10 @@ export const DaemonHealthAnswer = answer(
     version: z.string(),
     boot_id: z.string().describe('Changes with every start.'),
     uptime_seconds: Count,
+    waiting_for: z
+      .string()
+      .optional()
+      .describe('While this daemon is a standby: the daemon that it waits for, and why.'),
   }),
   { status: 'ok', version: '0.1.0', boot_id: '2f1c0c5e-6a0b-4c53-9a39-5f1f3f0f9d11', uptime_seconds: 86_400 },
 );

@@ -12,6 +12,7 @@ import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
 import { createRenewal } from './renewal.ts';
 import { createSerial } from './serial.ts';
 import { createStatementIssuer, type StatementIssuerOptions } from './statement-issuer.ts';
+import type { EarlierVersions } from './version-counter.ts';
 import { createWaiters } from './waiters.ts';
 
 export interface AttestorOptions extends StatementIssuerOptions {
@@ -19,21 +20,21 @@ export interface AttestorOptions extends StatementIssuerOptions {
   readonly events: Pick<ReleaseEvents, 'append'>;
 }
 
-/** State of the attestor, for the doctor report. */
+/** State of the attestor, for the doctor report: `degraded` when envelopes are issued, but cannot be stored. */
 export interface AttestorStatus {
-  readonly ok: boolean;
+  readonly status: 'ok' | 'degraded' | 'failing';
   readonly message: string;
 }
 
 /** Issues the attestations of one store and keeps them fresh. */
 export interface Attestor extends AttestationSource {
-  /** Continues the version counter of an earlier process. */
-  continueFrom(version: number, payloadSha256: string | null): void;
+  /** Continues the version counter of earlier processes. */
+  continueFrom(earlier: EarlierVersions, payloadSha256: string | null): void;
   /**
-   * Attests the situation that the database holds.
+   * Attests the situation that the database holds. A volume that cannot be written does not prevent it.
    *
    * @returns the new version, or `null` when nothing may be attested (the reason is logged and in `status`)
-   * @throws the file system error when the envelope cannot be written; the previous attestation stays in force
+   * @throws the file system error when the envelope can be written nowhere; the previous attestation stays in force
    */
   issue(cause: string): Promise<number | null>;
   /**
@@ -49,6 +50,8 @@ export interface Attestor extends AttestationSource {
   /** The newest statement, or `null` when this process has issued none. */
   attested(): AttestationStatement | null;
   status(): AttestorStatus;
+  /** The error with which the volume refused the newest envelope, or `null`: readers of the volume see an older one. */
+  volumeError(): unknown;
 }
 
 /** Maximum number of releases in one situation; cleanup keeps far fewer. */
@@ -66,8 +69,7 @@ export function createAttestor(options: AttestorOptions): Attestor {
     releases: releases.list(null, SITUATION_RELEASES_MAX),
     pointers: { official: releases.pointer('official'), localized: releases.pointer('localized') },
   });
-  const issue = (cause: string): Promise<number | null> =>
-    serial(() => issuer.publish(situation(), cause, () => undefined));
+  const issue = (cause: string): Promise<number | null> => serial(() => issuer.publish(situation(), cause));
   const renewal = createRenewal({
     clock,
     logger,
@@ -86,7 +88,7 @@ export function createAttestor(options: AttestorOptions): Attestor {
     }
     const now = unixSeconds(clock);
     const plan = planSwitch(situation(), channel, releaseId, now);
-    const version = await issuer.publish(plan.after, `switch to ${releaseId}`, () => {
+    const version = await issuer.publishChange(plan.after, `switch to ${releaseId}`, () => {
       applySwitch(options, plan, now);
     });
     if (version === null) {
@@ -103,8 +105,8 @@ export function createAttestor(options: AttestorOptions): Attestor {
       if ((issuer.issued()?.version ?? null) !== knownVersion) return;
       await changed.wait(timeoutMs, signal);
     },
-    continueFrom: (version, payloadSha256) => {
-      issuer.continueFrom(version, payloadSha256);
+    continueFrom: (earlier, payloadSha256) => {
+      issuer.continueFrom(earlier, payloadSha256);
     },
     issue,
     switchTo: (channel, releaseId) => serial(() => switchTo(channel, releaseId)),
@@ -116,18 +118,21 @@ export function createAttestor(options: AttestorOptions): Attestor {
     },
     stop: async () => {
       await renewal.stop();
-      await serial(() => Promise.resolve());
+      await serial(() => {
+        issuer.stop();
+        return Promise.resolve();
+      });
     },
+    volumeError: () => issuer.volumeError(),
     attested: () => issuer.issued()?.statement ?? null,
     status: () => {
-      const trouble = issuer.trouble();
       const issued = issuer.issued();
       const expired = issued !== null && issued.statement.expires_at <= unixSeconds(clock);
-      return {
-        ok: trouble === null && !expired,
-        message:
-          trouble ?? (expired ? 'the last attestation has expired' : 'attestations are issued and renewed'),
-      };
+      const failure = issuer.trouble() ?? (expired ? 'the last attestation has expired' : null);
+      if (failure !== null) return { status: 'failing', message: failure };
+      const lag = issuer.lag();
+      if (lag !== null) return { status: 'degraded', message: `attestations are renewed, but ${lag}` };
+      return { status: 'ok', message: 'attestations are issued and renewed' };
     },
   };
 }

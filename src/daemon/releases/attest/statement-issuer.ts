@@ -7,13 +7,16 @@ import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
+import { messageOf } from '../../../platform/errors.ts';
 import { failureOf } from '../records/release-failure.ts';
 import type { ReleaseSituation } from '../records/retention-rules.ts';
 import type { AttestationRepository } from '../records/attestation-repository.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
+import { createEnvelopeStorage } from './envelope-storage.ts';
 import { planStatement, type StatementLimits, type StatementPlan } from './statement-rules.ts';
+import { createVersionCounter, type EarlierVersions } from './version-counter.ts';
 
 export interface StatementIssuerOptions {
   readonly database: SqlDatabase;
@@ -41,16 +44,29 @@ export interface IssuedAttestation {
 
 /** Signs statements, writes them to the volume and to the database. Calls must not overlap. */
 export interface StatementIssuer {
-  /** Continues the version counter of an earlier process. */
-  continueFrom(version: number, payloadSha256: string | null): void;
+  /** Continues the version counter of earlier processes. */
+  continueFrom(earlier: EarlierVersions, payloadSha256: string | null): void;
   /**
-   * Attests a situation.
+   * Attests a situation. When the volume cannot be written, the envelope is still issued and the one on the volume
+   * lags.
    *
-   * @param record runs in the transaction that stores the envelope
    * @returns the new version, or `null` when nothing may be attested; `trouble` then says why
-   * @throws the file system error when the envelope cannot be written; the previous attestation stays in force
+   * @throws the error of the volume when the version is reserved nowhere; the previous attestation stays in force
    */
-  publish(of: ReleaseSituation, cause: string, record: () => void): Promise<number | null>;
+  publish(of: ReleaseSituation, cause: string): Promise<number | null>;
+  /**
+   * Attests a situation that changes the database. The envelope must be on the volume first.
+   *
+   * @param record makes the change, in the transaction that stores the envelope
+   * @throws the error of the volume or of the database
+   */
+  publishChange(of: ReleaseSituation, cause: string, record: () => void): Promise<number | null>;
+  /** Gives reserved versions back before a clean end. */
+  stop(): void;
+  /** Why envelopes are missing on the volume or in the database, or `null`. */
+  lag(): string | null;
+  /** The error with which the volume refused the newest envelope, or `null`. */
+  volumeError(): unknown;
   /** The newest attestation of this process. */
   issued(): IssuedAttestation | null;
   /** Why the last call issued nothing, or `null`. */
@@ -69,81 +85,77 @@ export function createStatementIssuer(
   options: StatementIssuerOptions,
   onChange: () => void,
 ): StatementIssuer {
-  const { database, attestations, writer, logger } = options;
-  let highestVersion: number | null = null;
+  const { writer, logger } = options;
+  const versions = createVersionCounter({ ...options, storeId: writer.storeId });
   let previousPayload: string | null = null;
   let issued: IssuedAttestation | null = null;
   let trouble: string | null = 'no attestation has been issued since the daemon started';
+  const storage = createEnvelopeStorage({ ...options, versions });
   const hit = (name: ReleaseFailpoint): void => {
     options.failpoints.hit(name);
   };
 
-  const nextStatement = (plan: Extract<StatementPlan, { ok: true }>, now: number): AttestationStatement => {
-    if (highestVersion === null) {
-      throw new Error('nothing is attested before the recovery has found the last version');
-    }
+  const nextStatement = (plan: Extract<StatementPlan, { ok: true }>, now: number): AttestationStatement => ({
     // The number is used up even when publishing fails: a version must never name two statements.
-    highestVersion += 1;
-    return {
-      version: highestVersion,
-      issued_at: now,
-      expires_at: now + options.ttlSeconds(),
-      store_id: writer.storeId,
-      verifier: { id: VERIFIER_ID, version: options.version, boot_id: options.bootId },
-      ...plan.content,
-      previous_payload_sha256: previousPayload,
-    };
-  };
+    version: versions.next(),
+    issued_at: now,
+    expires_at: now + options.ttlSeconds(),
+    store_id: writer.storeId,
+    verifier: { id: VERIFIER_ID, version: options.version, boot_id: options.bootId },
+    ...plan.content,
+    previous_payload_sha256: previousPayload,
+  });
 
-  const write = async (envelope: Buffer, statement: AttestationStatement): Promise<void> => {
+  const write = async (envelope: Buffer, version: number, mustWrite: boolean): Promise<void> => {
     hit('release.attestation.signed');
     try {
-      await writer.publishAttestation(envelope, statement.version);
+      await storage.publish(envelope, version, mustWrite);
     } catch (error) {
-      trouble = `attestation version ${statement.version} could not be written to the volume: ${String(error)}`;
+      trouble = `attestation version ${version} could not be written to the volume: ${messageOf(error)}`;
       throw error;
     }
     hit('release.attestation.published');
   };
 
+  const publish = async (
+    of: ReleaseSituation,
+    cause: string,
+    record: (() => void) | null,
+  ): Promise<number | null> => {
+    const now = unixSeconds(options.clock);
+    const plan = planStatement(of, options.limits(), now, (release) => failureOf(options.releases, release));
+    if (!plan.ok) {
+      if (trouble !== plan.message) logger.warn({ cause }, plan.message);
+      trouble = plan.message;
+      return null;
+    }
+    for (const note of plan.notes) logger.debug({ cause }, note);
+    const statement = nextStatement(plan, now);
+    const envelope = signStatement(statement, options.signingKeys(), manifestDigests(of));
+    await write(envelope, statement.version, record !== null);
+    const digest = payloadDigest(envelope);
+    previousPayload = digest;
+    issued = { version: statement.version, envelope, statement };
+    trouble = null;
+    onChange();
+    storage.record(envelope, statement, digest, record);
+    logger.info(logFieldsOf(statement, cause), 'attestation issued');
+    return statement.version;
+  };
+
   return {
     issued: () => issued,
     trouble: () => trouble,
-    continueFrom: (version, payload) => {
-      highestVersion = Math.max(highestVersion ?? 0, version);
+    lag: () => storage.lag(),
+    volumeError: () => storage.volumeError(),
+    continueFrom: (earlier, payload) => {
+      versions.continueFrom(earlier);
       previousPayload = payload;
     },
-    publish: async (of, cause, record) => {
-      const now = unixSeconds(options.clock);
-      const plan = planStatement(of, options.limits(), now, (release) =>
-        failureOf(options.releases, release),
-      );
-      if (!plan.ok) {
-        if (trouble !== plan.message) logger.warn({ cause }, plan.message);
-        trouble = plan.message;
-        return null;
-      }
-      for (const note of plan.notes) logger.debug({ cause }, note);
-      const statement = nextStatement(plan, now);
-      const envelope = signStatement(statement, options.signingKeys(), manifestDigests(of));
-      await write(envelope, statement);
-      const digest = payloadDigest(envelope);
-      previousPayload = digest;
-      issued = { version: statement.version, envelope, statement };
-      trouble = null;
-      onChange();
-      database.transaction(() => {
-        attestations.set(writer.storeId, {
-          version: statement.version,
-          payload_sha256: digest,
-          envelope,
-          issued_at: now,
-          expires_at: statement.expires_at,
-        });
-        record();
-      });
-      logger.info(logFieldsOf(statement, cause), 'attestation issued');
-      return statement.version;
+    publish: (of, cause) => publish(of, cause, null),
+    publishChange: publish,
+    stop: () => {
+      versions.release();
     },
   };
 }

@@ -33,9 +33,8 @@ export function createReleaseDiagnostics(deps: {
   readonly configuration: () => DiagnosedConfiguration;
 }): ReleaseDiagnostics {
   return () => {
-    const attestation = deps.attestor.status();
     return [
-      { id: 'attestation', status: attestation.ok ? 'ok' : 'failing', message: attestation.message },
+      { id: 'attestation', ...deps.attestor.status() },
       upstreamDiagnosis(deps.upstream.current()?.adapter ?? null, deps.probes),
       verificationDiagnosis(deps),
     ];

@@ -4,6 +4,7 @@ import { CHANNELS } from '../../../domain/release/channel.ts';
 import { snapshotIdOf, type Blake3Hex } from '../../../domain/release/digest.ts';
 import { authorizedReleases } from '../../../domain/verdict/hold-over.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
+import { storageFailureOf } from '../../database/storage-failure.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { Attestor } from '../attest/attestor.ts';
@@ -107,7 +108,12 @@ async function cleanUp(
 
 /** Withdraws first: nothing is removed from the volume while a valid attestation still offers it. */
 async function withdraw({ attestor }: CleanupDependencies, plan: CleanupPlan): Promise<void> {
-  if ((await attestor.issue('release-cleanup')) !== null) return;
+  if ((await attestor.issue('release-cleanup')) !== null) {
+    const error = attestor.volumeError();
+    // A cleanup is what frees a full volume, so there it is enough that the daemon's callers know.
+    if (error !== null && storageFailureOf(error)?.code !== 'no_space') throw error;
+    return;
+  }
   const offered = attestor.attested()?.retained.map((release) => release.release_id) ?? [];
   const still = plan.remove.find((release) => offered.includes(release.release_id));
   if (still === undefined) return;

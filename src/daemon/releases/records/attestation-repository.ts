@@ -3,6 +3,8 @@ import { oneRow, type SqlDatabase } from './sql.ts';
 /** The newest attestation of one store, as stored in the database. Times are Unix seconds. */
 export interface StoredAttestation {
   readonly version: number;
+  /** Versions up to this one may have been issued; at least `version`. */
+  readonly reserved_version: number;
   readonly payload_sha256: string | null;
   readonly envelope: Uint8Array | null;
   readonly issued_at: number | null;
@@ -12,13 +14,16 @@ export interface StoredAttestation {
 /** The attestation counter and the newest envelope of each store. */
 export interface AttestationRepository {
   get(storeId: string): StoredAttestation | null;
-  set(storeId: string, attestation: StoredAttestation): void;
+  /** Stores the newest envelope and keeps the reservation. */
+  set(storeId: string, attestation: Omit<StoredAttestation, 'reserved_version'>): void;
+  /** Reserves versions for envelopes that the database may be unable to store later. */
+  reserve(storeId: string, upTo: number): void;
 }
 
 /** Creates the repository over the main database. */
 export function createAttestationRepository(database: SqlDatabase): AttestationRepository {
   const get = database.prepare(
-    `SELECT version, payload_sha256, envelope, issued_at, expires_at FROM attestation_state
+    `SELECT version, reserved_version, payload_sha256, envelope, issued_at, expires_at FROM attestation_state
      WHERE store_id = :store_id`,
   );
   const set = database.prepare(
@@ -27,10 +32,17 @@ export function createAttestationRepository(database: SqlDatabase): AttestationR
      ON CONFLICT (store_id) DO UPDATE SET version = excluded.version, payload_sha256 = excluded.payload_sha256,
        envelope = excluded.envelope, issued_at = excluded.issued_at, expires_at = excluded.expires_at`,
   );
+  const reserve = database.prepare(
+    `INSERT INTO attestation_state (store_id, version, reserved_version) VALUES (:store_id, 0, :up_to)
+     ON CONFLICT (store_id) DO UPDATE SET reserved_version = excluded.reserved_version`,
+  );
   return {
     get: (storeId) => oneRow(get, { store_id: storeId }),
     set: (storeId, attestation) => {
       set.run({ store_id: storeId, ...attestation });
+    },
+    reserve: (storeId, upTo) => {
+      reserve.run({ store_id: storeId, up_to: upTo });
     },
   };
 }

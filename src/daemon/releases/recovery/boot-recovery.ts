@@ -1,5 +1,4 @@
-import { createPublicKey } from 'node:crypto';
-import type { SigningKey } from '../../../attestation/keys.ts';
+import { trustedKeysOf, type SigningKey } from '../../../attestation/keys.ts';
 import { verifyEnvelope } from '../../../attestation/verify.ts';
 import type {
   AttestationStatement,
@@ -9,6 +8,7 @@ import type {
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
+import { storageFailureOf } from '../../database/storage-failure.ts';
 import type { ReleaseEvents } from '../../events/release-events.ts';
 import { callOf } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
@@ -20,6 +20,7 @@ import { documentColumns, type ReleaseRow } from '../records/release-row.ts';
 import { selectRetained, type RetentionLimits } from '../records/retention-rules.ts';
 import { removeDeadStaging } from '../sync/staging.ts';
 import { currentOf } from '../attest/statement-rules.ts';
+import type { EarlierVersions } from '../attest/version-counter.ts';
 import { applySwitch } from '../records/apply-switch.ts';
 import { planSwitch } from '../records/switch-rules.ts';
 import { VERIFY_JOB } from '../jobs/release-jobs.ts';
@@ -35,6 +36,8 @@ export interface RecoveryDependencies extends AdoptDependencies {
   readonly retention: RetentionLimits;
   /** Age of the last full verification, in seconds, from which a current release is verified again at boot. */
   readonly verifyAfterSeconds: number;
+  /** Whether a daemon with another database wrote to the volume before this one. */
+  readonly otherWriter: boolean;
 }
 
 /** Maximum number of releases read. */
@@ -47,7 +50,7 @@ const RELEASES_MAX = 10_000;
  */
 export async function recoverReleases(deps: RecoveryDependencies, signal: AbortSignal): Promise<void> {
   const { attestor, check, logger } = deps;
-  await removeDeadStaging(deps);
+  await tidyStaging(deps);
   await adoptReleases(deps, signal);
   await reconcile(deps);
   for (const release of offered(deps)) {
@@ -61,6 +64,22 @@ export async function recoverReleases(deps: RecoveryDependencies, signal: AbortS
   }
   await attestor.issue('boot');
   queueVerification(deps);
+}
+
+/**
+ * Removes what no task will use again. After another writer that is everything: its process may still have staged files
+ * open, and would write into objects that were made of them.
+ */
+async function tidyStaging(deps: RecoveryDependencies): Promise<void> {
+  const { writer, otherWriter, logger } = deps;
+  try {
+    if (otherWriter) for (const name of await writer.listStaging()) await writer.removeStaging(name);
+    else await removeDeadStaging(deps);
+  } catch (error) {
+    // A volume that cannot be written still has sound releases.
+    if (storageFailureOf(error) === null) throw error;
+    logger.error({ err: error }, 'staged files could not be removed from the volume; cleanup removes them');
+  }
 }
 
 /** The releases that the next attestation would name. */
@@ -81,7 +100,14 @@ async function reconcile(deps: RecoveryDependencies): Promise<void> {
   const { attestations, attestor, writer, logger } = deps;
   const stored = attestations.get(writer.storeId);
   const found = await readAttestation(deps);
-  attestor.continueFrom(stored?.version ?? 0, stored?.payload_sha256 ?? null);
+  const [newest = 0] = await writer.listAttestationVersions();
+  const earlier: EarlierVersions = {
+    database: stored === null ? null : Math.max(stored.version, stored.reserved_version),
+    // An envelope may be in the history alone, and its version must not be used again either.
+    volume: Math.max(found?.statement.version ?? 0, newest),
+    otherWriter: deps.otherWriter,
+  };
+  attestor.continueFrom(earlier, stored?.payload_sha256 ?? null);
   if (found === null) return;
   const { version } = found.statement;
   if (version <= (stored?.version ?? 0)) {
@@ -97,7 +123,7 @@ async function reconcile(deps: RecoveryDependencies): Promise<void> {
     { on_volume: version, in_database: stored?.version ?? null },
     'the attestation on the volume is newer than the database; the database is corrected',
   );
-  attestor.continueFrom(version, found.payloadSha256);
+  attestor.continueFrom(earlier, found.payloadSha256);
   adoptDocuments(deps, found.statement);
   for (const channel of CHANNELS) {
     const attested = found.statement[channel];
@@ -150,10 +176,7 @@ function adoptPointer(deps: RecoveryDependencies, channel: Channel, attested: At
 async function readAttestation(deps: RecoveryDependencies): Promise<VerifiedAttestation | null> {
   const envelope = await deps.writer.readCurrentAttestation();
   if (envelope === null) return null;
-  const verified = verifyEnvelope(
-    envelope,
-    deps.signingKeys.map(({ keyId, privateKey }) => ({ keyId, publicKey: createPublicKey(privateKey) })),
-  );
+  const verified = verifyEnvelope(envelope, trustedKeysOf(deps.signingKeys));
   if (!verified.ok) {
     deps.logger.error(
       { reason: verified.error.reason },

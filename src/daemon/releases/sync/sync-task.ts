@@ -71,6 +71,7 @@ async function sync(
   const current = await lookAtCurrent(deps, context);
   if (!force && current !== null && isUnchanged(deps, current, fetched)) {
     const version = await deps.attestor.issue('sync: unchanged');
+    await tidy(deps, context.taskId);
     context.log('info', 'upstream has not changed', { release_id: current.release_id });
     return { unchanged: true, release_id: current.release_id, attestation_version: version };
   }
@@ -126,11 +127,10 @@ async function lookAtCurrent(deps: SyncDependencies, context: TaskContext): Prom
   return releases.current('official');
 }
 
-/** Removes the staged files and the unreferenced catalogs; after a success there is nothing left to resume. */
+/** Removes the staged files and the unreferenced catalogs; after a success there is nothing to resume. */
 async function tidy(deps: SyncDependencies, taskId: string): Promise<void> {
-  await deps.writer.removeStaging(taskId);
   for (const name of await deps.writer.listStaging()) {
-    if (name.startsWith(SYNC_STAGING_PREFIX)) await deps.writer.removeStaging(name);
+    if (name === taskId || name.startsWith(SYNC_STAGING_PREFIX)) await deps.writer.removeStaging(name);
   }
   for (const revisionId of deps.catalogs.unreferenced()) await deps.catalogs.drop(revisionId);
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MAIN_MIGRATIONS, openDatabase } from '../../../../src/daemon/database/database.ts';
+import { checkStructure } from '../../../../src/daemon/database/structure-check.ts';
 import { openSqliteDatabase, type Database } from '../../../../src/daemon/database/sqlite-database.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
@@ -31,7 +32,7 @@ describe('a database', () => {
     expect(
       ['journal_mode', 'synchronous', 'foreign_keys', 'busy_timeout', 'application_id'].map(setting),
     ).toEqual(['wal', 2, 1, 5000, 77]);
-    expect(database.quickCheck()).toBeNull();
+    expect([...database.checkStructure()]).toEqual([null]);
   });
 
   it('migrates its schema step by step and keeps its content', async () => {
@@ -70,7 +71,7 @@ describe('a database', () => {
     foreign.close();
     expect(() => open(path)).toThrow(/another program/);
     await writeFile(path, 'not a database at all, but long enough to look at'.repeat(40));
-    expect(() => open(path)).toThrow(/cannot be used/);
+    expect(() => open(path)).toThrow(/is damaged .*not a database/);
   });
 
   it('refuses a damaged file', async () => {
@@ -85,6 +86,28 @@ describe('a database', () => {
     bytes.fill(0xa5, 8192, 40_960);
     await writeFile(path, bytes);
     expect(() => open(path)).toThrow(/damaged|malformed/);
+  });
+
+  it('checks a large file one table at a time', async () => {
+    const path = await file();
+    const database = open(path, [
+      FIRST,
+      { version: 2, name: 'other', sql: 'CREATE TABLE other (id INTEGER) STRICT;' },
+    ]);
+    const insert = database.prepare('INSERT INTO note (text) VALUES (?)');
+    database.transaction(() => {
+      for (let i = 0; i < 2000; i += 1) insert.run(`line ${i} ${'x'.repeat(100)}`);
+    });
+    database.close();
+    const sound = new DatabaseSync(path);
+    expect([...checkStructure(sound, 0)]).toEqual([null, null]);
+    sound.close();
+    const bytes = await readFile(path);
+    bytes.fill(0xa5, bytes.length - 8192);
+    await writeFile(path, bytes);
+    const damaged = new DatabaseSync(path);
+    onTestFinished(() => damaged.close());
+    expect([...checkStructure(damaged, 0)].map((finding) => finding === null)).toEqual([false, true]);
   });
 
   it('reports a folder that does not exist', async () => {

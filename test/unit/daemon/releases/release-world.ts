@@ -176,6 +176,7 @@ export async function createWorld(
       failpoints,
       bootId: `boot-${boot}`,
       version: '0.1.0-test',
+      otherWriter: false,
     });
     // No automatic retries: the tests retry themselves.
     engine.jobs.register(...releases.jobs.map((job) => ({ ...job, maxAttempts: 1 })));

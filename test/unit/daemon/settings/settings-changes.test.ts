@@ -53,7 +53,7 @@ describe('compared settings', () => {
       listen: running.listen,
       data: running.data,
       hashing: running.hashing,
-      snapshot: { root: '/snapshot', reserveBytes: 5 },
+      snapshot: { root: '/snapshot', reserveBytes: 5, adopt: false },
     });
     // The running settings are compared again next time: changes that need a restart are reported again.
     expect(compareSettings(effective, next)).toEqual({ effective, changed: [], restartRequired });

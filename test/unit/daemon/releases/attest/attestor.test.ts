@@ -29,21 +29,70 @@ describe('renewal', () => {
     expect(world.attested().previous_payload_sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('a failed write is retried soon, with a new version', async () => {
+  test('does not need the volume: the envelope on it lags, and the doctor says why', async () => {
     const world = await synced();
     const before = world.attested();
+    const attestation = () => world.releases.diagnostics().find((check) => check.id === 'attestation');
     world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'EROFS' }));
     await world.clock.advance(200_000);
-    await until(() => world.releases.diagnostics().some((check) => check.status === 'failing'));
-    expect(world.attested()).toEqual(before);
-    world.script.broken.clear();
-    await world.clock.advance(50_000);
     await until(() => world.attested().version > before.version);
     expect(world.attested()).toMatchObject({
-      version: before.version + 2,
-      issued_at: before.issued_at + 250,
+      version: before.version + 1,
+      issued_at: before.issued_at + 200,
+      official: before.official,
     });
-    expect(world.releases.diagnostics().find((check) => check.id === 'attestation')?.status).toBe('ok');
+    expect((await world.onVolume())?.version).toBe(before.version);
+    expect(attestation()).toEqual({
+      id: 'attestation',
+      status: 'degraded',
+      message: expect.stringMatching(
+        new RegExp(`the envelope on the volume is version ${before.version} and lags: read_only `),
+      ) as unknown,
+    });
+    world.script.broken.clear();
+    await world.clock.advance(200_000);
+    await until(() => world.attested().version > before.version + 1);
+    expect(await world.onVolume()).toEqual(world.attested());
+    expect(attestation()?.status).toBe('ok');
+  });
+
+  test('does not need the database either: versions are reserved in it', async () => {
+    const world = await synced();
+    const before = world.attested();
+    world.database.prepare('PRAGMA query_only = ON').get();
+    world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'ENOSPC' }));
+    await world.clock.advance(200_000);
+    await until(() => world.attested().version > before.version);
+    const lagging = world.attested();
+    expect(lagging.official).toEqual(before.official);
+    expect(world.releases.diagnostics().find((check) => check.id === 'attestation')).toMatchObject({
+      status: 'degraded',
+      message: expect.stringMatching(
+        /no_space .*; the database cannot store the envelope: data_read_only /,
+      ) as unknown,
+    });
+    // The process ends without a clean stop: neither the volume nor the database knows its last version.
+    world.script.broken.clear();
+    await world.restart();
+    expect(world.attested().version).toBeGreaterThan(lagging.version);
+  });
+
+  test('a withdrawal does not need the volume', async () => {
+    const world = await synced();
+    world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'ENOSPC' }));
+    await world.damage('one', 'bad');
+    await world.act('verify', { force: true });
+    expect(world.attested().official?.result).toBe('FAILED');
+  });
+
+  test('a release becomes current only after its envelope is on the volume', async () => {
+    const world = await synced();
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('a', 'two');
+    world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'ENOSPC' }));
+    expect(await world.act('sync')).toMatchObject({ status: 'failed', failure_code: 'no_space' });
+    expect(world.attested().official?.release_id).toBe('1.0');
+    expect(world.row('1.0')).toBe('current');
   });
 
   test('ends when the last full verification is too old, and begins again after one', async () => {

@@ -1,4 +1,4 @@
-import { copyFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -182,16 +182,32 @@ test('a volume that was replaced by an empty one is filled again by a sync', asy
   expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
 });
 
-test('a volume that cannot be written at boot does not stop the daemon', async () => {
+test('a volume that cannot be written at boot does not keep sound releases from being attested', async () => {
   const world = await synced();
-  world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'EROFS' }));
+  const before = world.attested();
+  for (const method of ['publishAttestation', 'removeStaging']) {
+    world.script.broken.set(method, Object.assign(new Error('no'), { code: 'EROFS' }));
+  }
+  await mkdir(join(world.root, 'tmp', 'sync-dead'));
   await world.restart();
-  expect(world.releases.attestation.current()).toBeNull();
-  expect(world.releases.diagnostics().find((check) => check.id === 'attestation')?.status).toBe('failing');
+  expect(world.attested()).toMatchObject({ official: { release_id: '1.0', result: 'PASSED' } });
+  expect(world.attested().version).toBeGreaterThan(before.version);
+  expect(world.releases.diagnostics().find((check) => check.id === 'attestation')?.status).toBe('degraded');
   world.script.broken.clear();
-  await world.clock.advance(10_000);
-  await until(() => world.releases.attestation.current() !== null);
-  expect(world.attested().official).toMatchObject({ release_id: '1.0', result: 'PASSED' });
+  await world.clock.advance(200_000);
+  await until(async () => ((await world.onVolume())?.version ?? 0) > before.version);
+});
+
+test('a lost database never makes a version return that was issued while the volume lagged', async () => {
+  const world = await synced();
+  world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'ENOSPC' }));
+  for (let renewal = 0; renewal < 3; renewal += 1) await world.act('refresh');
+  const lagging = world.attested();
+  expect((await world.onVolume())?.version).toBeLessThan(lagging.version);
+  world.script.broken.clear();
+  await world.restart({ database: 'lost' });
+  await ended(world.engine, world.engine.list(1)[0]!.task_id);
+  expect(world.attested().version).toBeGreaterThan(lagging.version);
 });
 
 test('an attestation on the volume with a foreign signature is not trusted', async () => {

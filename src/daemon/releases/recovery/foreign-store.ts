@@ -1,0 +1,53 @@
+import type { SigningKey } from '../../../attestation/keys.ts';
+import { decodeBase64 } from '../../../attestation/dsse.ts';
+import { trustedKeysOf } from '../../../attestation/keys.ts';
+import { verifyEnvelope } from '../../../attestation/verify.ts';
+import { parseEnvelope, parseStatement } from '../../../contract/formats/attestation-format.ts';
+import type { AttestationStatement } from '../../../domain/verdict/attestation.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
+import { createAttestationRepository } from '../records/attestation-repository.ts';
+import type { SqlDatabase } from '../records/sql.ts';
+
+/** The store belongs to a daemon with other keys. */
+export class ForeignStoreError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ForeignStoreError';
+  }
+}
+
+/**
+ * Refuses a store that was attested with none of these keys. A store that the database has attested up to the same or a
+ * later version is this daemon's, whichever key it signed with then.
+ *
+ * @throws ForeignStoreError; the file system error
+ */
+export async function refuseForeignStore({
+  database,
+  writer,
+  signingKeys,
+}: {
+  readonly database: SqlDatabase;
+  readonly writer: Pick<SnapshotWriter, 'storeId' | 'readCurrentAttestation'>;
+  readonly signingKeys: readonly SigningKey[];
+}): Promise<void> {
+  const envelope = await writer.readCurrentAttestation();
+  if (envelope === null) return;
+  const verified = verifyEnvelope(envelope, trustedKeysOf(signingKeys));
+  if (verified.ok) return;
+  const statement = readUnverified(envelope);
+  // A damaged envelope says nothing about its signer. The recovery replaces it.
+  if (statement === null) return;
+  const own = createAttestationRepository(database).get(writer.storeId);
+  if (own !== null && statement.version <= own.version) return;
+  throw new ForeignStoreError(
+    `the store ${statement.store_id} was attested by a daemon with other keys (${verified.error.message}); check snapshot.root and attestation.signingKeyFiles, or start once with --adopt-store to take the store over`,
+  );
+}
+
+function readUnverified(bytes: Buffer): AttestationStatement | null {
+  const envelope = parseEnvelope(bytes);
+  const payload = envelope.ok ? decodeBase64(envelope.value.payload) : null;
+  const statement = payload === null ? null : parseStatement(payload);
+  return statement?.ok === true ? statement.value : null;
+}

@@ -1,0 +1,203 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { makeKeys } from '../support/make-keys.ts';
+import { startSlipway, StartError, type SlipwayProcess } from '../support/process.ts';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { until } from '../support/until.ts';
+
+/** The takeover takes 15 s after a death; a slow machine adds to it. */
+const TAKEOVER_MS = 60_000;
+
+/** A system with one synced release, whose server and daemon run. */
+async function running(): Promise<TestSystem> {
+  const upstream = await temporaryDirectory();
+  await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    daemon: { sync: { onStart: false } },
+    startNothing: true,
+  });
+  await system.startDaemon();
+  expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+  return system;
+}
+
+/** Starts another daemon on the same volume. */
+async function startSecond(system: TestSystem, ...flags: readonly string[]): Promise<SlipwayProcess> {
+  const second = await startSlipway('daemon', [
+    `--config=${system.daemonConfiguration}`,
+    '--listen.port=0',
+    '--requireToken=false',
+    ...flags,
+  ]);
+  onTestFinished(async () => await second.kill());
+  return second;
+}
+
+async function startWithOwnData(system: TestSystem, ...flags: readonly string[]): Promise<SlipwayProcess> {
+  return await startSecond(system, `--data.dir=${join(await temporaryDirectory(), 'data')}`, ...flags);
+}
+
+interface Attested {
+  readonly version: number;
+  readonly bootId: string;
+}
+
+async function onVolume(system: TestSystem): Promise<Attested> {
+  const envelope = JSON.parse(await readFile(join(system.snapshotRoot, 'attest/current.json'), 'utf8')) as {
+    payload: string;
+  };
+  const { predicate } = JSON.parse(Buffer.from(envelope.payload, 'base64').toString('utf8')) as {
+    predicate: { version: number; verifier: { boot_id: string } };
+  };
+  return { version: predicate.version, bootId: predicate.verifier.boot_id };
+}
+
+async function health(url: string): Promise<{ boot_id: string; waiting_for?: string }> {
+  const answer = await fetch(`${url}/healthz`);
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as { boot_id: string; waiting_for?: string };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return (await fetch(`${url}/readyz`)).status === 200;
+}
+
+async function untilReady(daemon: SlipwayProcess): Promise<void> {
+  await until(async () => await isReady(daemon.url), TAKEOVER_MS);
+}
+
+async function untilStandby(daemon: SlipwayProcess): Promise<string> {
+  return await until(async () => (await health(daemon.url)).waiting_for);
+}
+
+describe('a second daemon on a snapshot volume', () => {
+  it(
+    'waits as a standby, says for whom, and takes over when the holder is killed',
+    { timeout: 2 * TAKEOVER_MS },
+    async () => {
+      const system = await running();
+      const before = await onVolume(system);
+      const records = await readdir(join(system.snapshotRoot, 'releases/official'));
+      const second = await startWithOwnData(system);
+      const reason = `the daemon ${system.daemon.pid} on`;
+      expect(await untilStandby(second)).toContain(reason);
+      const readyz = await fetch(`${second.url}/readyz`);
+      expect(readyz.status).toBe(503);
+      expect(await readyz.json()).toMatchObject({
+        ready: false,
+        message: expect.stringContaining(reason) as unknown,
+      });
+      expect(await (await fetch(`${second.url}/v1/reports/daemon.doctor`)).json()).toMatchObject({
+        status: 'degraded',
+        checks: [{ id: 'store.lease', message: expect.stringContaining(reason) as unknown }],
+      });
+      expect(second.lines.some((line) => line.includes('standby') && line.includes(reason))).toBe(true);
+      const control = await fetch(`${second.url}/v1/control/release-cleanup`, { method: 'POST' });
+      expect(control.status).toBe(503);
+      expect(await onVolume(system)).toEqual(before);
+
+      await system.daemon.kill();
+      await untilReady(second);
+      // It knows nothing of the versions of the first one, which may have been ahead of the volume.
+      await until(async () => (await fetch(`${second.url}/v1/attestation`)).status === 200, TAKEOVER_MS);
+      const after = await onVolume(system);
+      expect(after.version).toBeGreaterThan(before.version);
+      expect(after.bootId).toBe((await health(second.url)).boot_id);
+      expect(await readdir(join(system.snapshotRoot, 'releases/official'))).toEqual(records);
+    },
+  );
+
+  it('takes over without a wait when the holder stops', { timeout: TAKEOVER_MS }, async () => {
+    const system = await running();
+    const second = await startWithOwnData(system);
+    await untilStandby(second);
+    const began = performance.now();
+    expect(await system.daemon.stop()).toBe(0);
+    await untilReady(second);
+    expect(performance.now() - began).toBeLessThan(14_000);
+  });
+
+  it(
+    'replaces a paused daemon, which writes nothing when it continues and ends',
+    { timeout: 2 * TAKEOVER_MS },
+    async () => {
+      const system = await running();
+      const second = await startWithOwnData(system);
+      await untilStandby(second);
+      system.daemon.signal('SIGSTOP');
+      await untilReady(second);
+      await until(async () => (await fetch(`${second.url}/v1/attestation`)).status === 200, TAKEOVER_MS);
+      const after = await onVolume(system);
+      system.daemon.signal('SIGCONT');
+      expect(await system.daemon.exited).toBe(1);
+      expect(system.daemon.lines.some((line) => line.includes('was lost to the daemon'))).toBe(true);
+      expect(await onVolume(system)).toEqual(after);
+      expect(await isReady(second.url)).toBe(true);
+    },
+  );
+
+  it(
+    'also waits for the same data folder, so that an upgrade can overlap',
+    { timeout: TAKEOVER_MS },
+    async () => {
+      const system = await running();
+      const before = await onVolume(system);
+      const second = await startSecond(system);
+      expect(await untilStandby(second)).toContain(`in use by another daemon (pid ${system.daemon.pid} on`);
+      expect(await isReady(system.daemonUrl)).toBe(true);
+      expect(await system.daemon.stop()).toBe(0);
+      await untilReady(second);
+      expect((await onVolume(system)).version).toBe(before.version + 1);
+    },
+  );
+
+  it('stops as a standby when it is asked to', async () => {
+    const system = await running();
+    const second = await startWithOwnData(system);
+    await untilStandby(second);
+    expect(await second.stop()).toBe(0);
+    expect(await isReady(system.daemonUrl)).toBe(true);
+  });
+});
+
+describe('a store that a daemon with other keys attested', () => {
+  it('is refused, unless it is adopted', { timeout: TAKEOVER_MS }, async () => {
+    const system = await running();
+    const before = await onVolume(system);
+    expect(await system.daemon.stop()).toBe(0);
+    const keys = await temporaryDirectory();
+    await makeKeys(keys);
+    const foreign = [
+      `--data.dir=${join(keys, 'data')}`,
+      `--attestation.signingKeyFiles=${join(keys, 'signing.key')}`,
+    ];
+    const error = await startSecond(system, ...foreign).catch((failure: unknown) => failure);
+    expect(error).toBeInstanceOf(StartError);
+    const { code, lines } = (error as StartError).failed;
+    expect(code).toBe(1);
+    expect(lines.some((line) => line.includes('was attested by a daemon with other keys'))).toBe(true);
+    expect(lines.some((line) => line.includes('start once with --adopt-store'))).toBe(true);
+    expect(await onVolume(system)).toEqual(before);
+
+    const adopted = await startSecond(system, ...foreign, '--adopt-store');
+    await until(async () => (await fetch(`${adopted.url}/v1/attestation`)).status === 200, TAKEOVER_MS);
+    const after = await onVolume(system);
+    expect(after.version).toBeGreaterThan(before.version);
+    expect(await adopted.stop()).toBe(0);
+    // From now on it is the store of these keys.
+    await untilReady(await startSecond(system, ...foreign));
+  });
+
+  it('is not foreign to the database that attested it, whichever key it signed with', async () => {
+    const system = await running();
+    expect(await system.daemon.stop()).toBe(0);
+    const keys = await temporaryDirectory();
+    await makeKeys(keys);
+    const rotated = await startSecond(system, `--attestation.signingKeyFiles=${join(keys, 'signing.key')}`);
+    await untilReady(rotated);
+  });
+});

@@ -1,0 +1,278 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createSilentLogger } from '../../../src/platform/logging/logging.ts';
+import { fenceSteps, fenceWriter } from '../../../src/snapshot/fenced-writer.ts';
+import { openSnapshotWriter } from '../../../src/snapshot/snapshot-writer.ts';
+import {
+  acquireStoreLease,
+  LEASE_TAKEOVER_MS,
+  LEASE_VALID_MS,
+  type StoreLease,
+} from '../../../src/snapshot/volume/store-lease.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { until } from '../../support/until.ts';
+
+/** A daemon that wants the lease; each has a clock of its own, as each host has. */
+class Candidate {
+  readonly clock: FakeClock;
+  readonly waits: string[] = [];
+  readonly stopping = new AbortController();
+  losses = 0;
+  lease: StoreLease | null = null;
+  readonly #acquired: Promise<void>;
+
+  constructor(root: string, id: string, clock = new FakeClock()) {
+    this.clock = clock;
+    this.#acquired = acquireStoreLease({
+      root,
+      holder: { id, name: id },
+      clock: this.clock,
+      logger: createSilentLogger(),
+      signal: this.stopping.signal,
+      onWait: (reason) => this.waits.push(reason),
+      onLost: () => {
+        this.losses += 1;
+      },
+    }).then((lease) => {
+      this.lease = lease;
+    });
+    this.#acquired.catch(() => undefined);
+    onTestFinished(async () => {
+      this.stopping.abort(new Error('the test has ended'));
+      await this.lease?.release();
+    });
+  }
+
+  async acquired(): Promise<StoreLease> {
+    await this.#acquired;
+    if (this.lease === null) throw new Error('there is no lease');
+    return this.lease;
+  }
+
+  /** Waits until it has looked at the lease and found that it must wait. */
+  async waiting(): Promise<void> {
+    await until(() => this.waits.length > 0);
+  }
+
+  /** Lets this daemon's clock pass, with time for its file accesses in between. */
+  async pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 1000) {
+      await this.clock.advance(1000);
+      // Each look and each renewal reads files: some turns of the event loop.
+      for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+describe('the lease of a snapshot volume', () => {
+  it('has one holder; another daemon waits, names it, and takes over when the holder ends', async () => {
+    const root = await temporaryDirectory();
+    const first = await new Candidate(root, 'first').acquired();
+    await first.confirm();
+    const second = new Candidate(root, 'second');
+    await second.waiting();
+    expect(second.waits).toEqual(['the daemon first has the lease of the snapshot volume']);
+    expect(second.lease).toBeNull();
+    await first.release();
+    await until(async () => {
+      await second.pass(1000);
+      return second.lease !== null;
+    });
+    await (await second.acquired()).confirm();
+    expect(second.lease).toMatchObject({ otherWriter: true });
+    expect(await readdir(join(root, 'lease'))).toEqual(['2']);
+  });
+
+  it('is not taken while the holder renews it, however the clocks differ', async () => {
+    const root = await temporaryDirectory();
+    const holder = new Candidate(root, 'holder');
+    await holder.acquired();
+    const standby = new Candidate(root, 'standby');
+    await standby.waiting();
+    for (let round = 0; round < 20; round += 1) {
+      const before = await readFile(join(root, 'lease', '1'));
+      await until(async () => {
+        await holder.pass(1000);
+        return !(await readFile(join(root, 'lease', '1'))).equals(before);
+      });
+      // The clock of the standby runs fast.
+      await standby.pass(LEASE_TAKEOVER_MS - 3000);
+    }
+    expect(standby.lease).toBeNull();
+    expect(holder.losses).toBe(0);
+  });
+
+  it('is taken from a holder that stopped to renew, and that one never writes again', async () => {
+    const root = await temporaryDirectory();
+    const paused = new Candidate(root, 'paused');
+    const lease = await paused.acquired();
+    await lease.confirm();
+    const standby = new Candidate(root, 'standby');
+    await standby.waiting();
+    await until(async () => {
+      await standby.pass(1000);
+      return standby.lease !== null;
+    });
+    await (await standby.acquired()).confirm();
+    // The paused process continues; its own clock shows that its time is over.
+    paused.clock.jumpTo(paused.clock.now() + LEASE_VALID_MS);
+    expect(() => lease.check()).toThrow('could not be renewed');
+    await expect(lease.confirm()).rejects.toThrow('was lost to the daemon standby');
+    expect(() => lease.check()).toThrow('was lost');
+    expect([paused.losses, lease.status().state]).toEqual([1, 'lost']);
+    await (await standby.acquired()).confirm();
+  });
+
+  it('waits once more when the holder renewed between the last look and the claim', async () => {
+    const root = await temporaryDirectory();
+    await new Candidate(root, 'holder').acquired();
+    const path = join(root, 'lease', '1');
+    // The claim reads the clock right after its last look.
+    let began: number | null = null;
+    class RacingClock extends FakeClock {
+      override monotonic(): number {
+        const now = super.monotonic();
+        began ??= now;
+        if (now - began >= LEASE_TAKEOVER_MS) {
+          const content = { holder_id: 'holder', holder: 'holder', counter: 1000, released: false };
+          writeFileSync(path, `${JSON.stringify(content).padEnd(1023)}\n`);
+        }
+        return now;
+      }
+    }
+    const standby = new Candidate(root, 'standby', new RacingClock());
+    await standby.waiting();
+    await until(async () => {
+      await standby.pass(1000);
+      return existsSync(join(root, 'lease', '2'));
+    });
+    await standby.pass(LEASE_TAKEOVER_MS - 2000);
+    expect(standby.lease).toBeNull();
+    await until(async () => {
+      await standby.pass(1000);
+      return standby.lease !== null;
+    });
+  });
+
+  it('is taken again without a wait by a daemon with the same data folder', async () => {
+    const root = await temporaryDirectory();
+    const killed = new Candidate(root, 'same');
+    await (await killed.acquired()).confirm();
+    const again = await new Candidate(root, 'same').acquired();
+    await again.confirm();
+    expect(again.otherWriter).toBe(false);
+    expect(await readdir(join(root, 'lease'))).toEqual(['1']);
+  });
+
+  it('has one winner among daemons that start at the same time on an empty volume', async () => {
+    const root = join(await temporaryDirectory(), 'not', 'there', 'yet');
+    const candidates = ['a', 'b', 'c', 'd'].map((id) => new Candidate(root, id));
+    await until(() => candidates.filter(({ waits }) => waits.length > 0).length === 3);
+    await until(() => candidates.filter(({ lease }) => lease !== null).length === 1);
+    const winner = candidates.find(({ lease }) => lease !== null);
+    await winner?.lease?.confirm();
+    expect(winner?.lease?.status().state).toBe('held');
+  });
+
+  it('has one winner among daemons that see the same holder die', async () => {
+    const root = await temporaryDirectory();
+    await (await new Candidate(root, 'dead').acquired()).confirm();
+    const candidates = ['a', 'b', 'c'].map((id) => new Candidate(root, id));
+    await Promise.all(candidates.map((each) => each.waiting()));
+    await until(async () => {
+      await Promise.all(candidates.map((each) => each.pass(1000)));
+      return candidates.some(({ lease }) => lease !== null);
+    });
+    for (let round = 0; round < 5; round += 1) await Promise.all(candidates.map((each) => each.pass(1000)));
+    const held = candidates.filter(({ lease }) => lease?.status().state === 'held');
+    expect(held).toHaveLength(1);
+  });
+
+  it('is taken from a creator that died before it wrote its name', async () => {
+    const root = await temporaryDirectory();
+    await mkdir(join(root, 'lease'));
+    await writeFile(join(root, 'lease', '4'), '');
+    const standby = new Candidate(root, 'standby');
+    await standby.waiting();
+    expect(standby.waits).toEqual(['an unknown daemon has the lease of the snapshot volume']);
+    await until(async () => {
+      await standby.pass(1000);
+      return standby.lease !== null;
+    });
+    expect(await readdir(join(root, 'lease'))).toEqual(['5']);
+  });
+
+  it('is created again when its folder is removed', async () => {
+    const root = await temporaryDirectory();
+    const holder = new Candidate(root, 'holder');
+    const lease = await holder.acquired();
+    await rm(join(root, 'lease'), { recursive: true });
+    holder.clock.jumpTo(holder.clock.now() + LEASE_VALID_MS);
+    await lease.confirm();
+    expect(await readdir(join(root, 'lease'))).toEqual(['1']);
+  });
+
+  it('expires when the wall clock jumps forward, and a renewal repairs that', async () => {
+    const root = await temporaryDirectory();
+    const holder = new Candidate(root, 'holder');
+    const lease = await holder.acquired();
+    holder.clock.jumpTo(holder.clock.now() + 3_600_000);
+    expect(() => lease.check()).toThrow('could not be renewed');
+    await lease.confirm();
+    lease.check();
+  });
+
+  it('ends a wait with the reason of the signal', async () => {
+    const root = await temporaryDirectory();
+    await new Candidate(root, 'holder').acquired();
+    const standby = new Candidate(root, 'standby');
+    await standby.waiting();
+    standby.stopping.abort(new Error('stopped by the test'));
+    await expect(standby.acquired()).rejects.toThrow('stopped by the test');
+  });
+});
+
+describe('a fenced writer', () => {
+  it('changes nothing after its lease was lost, also in the middle of a write', async () => {
+    const root = await temporaryDirectory();
+    let lost = false;
+    const check = (): void => {
+      if (lost) throw new Error('the lease was lost');
+    };
+    const fence = { check, confirm: () => Promise.resolve().then(check) };
+    const steps: string[] = [];
+    const losing = {
+      hit: (name: string): void => {
+        steps.push(name);
+        lost ||= name === 'snapshot.attestation.written';
+      },
+    };
+    const writer = fenceWriter(
+      await openSnapshotWriter({ root, clock: new FakeClock(), failpoints: fenceSteps(losing, fence) }),
+      fence,
+    );
+    await expect(writer.publishAttestation(Buffer.from('{}'), 1)).rejects.toThrow('the lease was lost');
+    expect(steps.at(-1)).toBe('snapshot.attestation.written');
+    expect(await writer.readCurrentAttestation()).toBeNull();
+    const digest = 'a'.repeat(64) as never;
+    const changes: Array<() => Promise<unknown>> = [
+      () => writer.stagingDirectory('task'),
+      () => writer.removeStaging('task'),
+      () => writer.commitObject({} as never),
+      () => writer.flush(),
+      () => writer.quarantine(digest, 'task'),
+      () => writer.writeManifest('task', {} as never, []),
+      () => writer.removeManifest(`blake3:${digest as string}` as never),
+      () => writer.writeReleaseRecord({} as never),
+      () => writer.removeReleaseRecord('official', 'r1' as never),
+      () => writer.publishAttestation(Buffer.from('{}'), 2),
+      () => writer.sweepObjects(() => false, 0),
+      () => writer.sweepManifests(() => false, 0),
+      () => writer.sweepQuarantine({ objects: 0, bytes: 0, ageMs: 0 }),
+    ];
+    for (const change of changes) await expect(change()).rejects.toThrow('the lease was lost');
+  });
+});
