@@ -31,7 +31,7 @@ export type EvidenceEvent = { readonly at: number } & (
     }
   | { readonly type: 'damage-found'; readonly found: readonly FoundDamage[] }
   /** The bytes were read again and are sound, or nothing that can be read holds them. */
-  | { readonly type: 'damage-mended'; readonly digests: readonly Blake3Hex[] }
+  | { readonly type: 'damage-repaired'; readonly digests: readonly Blake3Hex[] }
   | { readonly type: 'time-passed' }
 );
 

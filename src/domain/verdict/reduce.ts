@@ -39,9 +39,9 @@ function learn(evidence: Evidence, event: EvidenceEvent): Evidence {
       return bindSnapshot(evidence, event);
     case 'damage-found':
       return findDamage(evidence, event);
-    case 'damage-mended': {
-      const mended = new Set(event.digests);
-      return { ...evidence, damage: filterMap(evidence.damage, (_, blake3) => !mended.has(blake3)) };
+    case 'damage-repaired': {
+      const repaired = new Set(event.digests);
+      return { ...evidence, damage: filterMap(evidence.damage, (_, blake3) => !repaired.has(blake3)) };
     }
     case 'time-passed':
       return evidence;

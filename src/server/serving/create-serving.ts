@@ -65,7 +65,7 @@ export function createServing(options: ServingOptions): ServingControl {
     inspect: options.inspect,
     evidence: () => store.known().evidence,
     onDamaged: reportDamage,
-    onMended: (digests) => store.dispatch({ type: 'damage-mended', digests }),
+    onRepaired: (digests) => store.dispatch({ type: 'damage-repaired', digests }),
   });
 
   return {

@@ -14,7 +14,7 @@ export interface DamageRecheckDependencies {
   /** Called when the kind of an object's damage has changed. */
   readonly onDamaged: (report: DamageReport) => void;
   /** Called with the digests whose objects are sound. */
-  readonly onMended: (digests: readonly Blake3Hex[]) => void;
+  readonly onRepaired: (digests: readonly Blake3Hex[]) => void;
 }
 
 /** Makes the function that checks every damaged object again. */
@@ -47,15 +47,15 @@ export function createDamageRecheck(deps: DamageRecheckDependencies): () => Prom
   };
 
   return async () => {
-    const mended: DamageReport[] = [];
+    const repaired: DamageReport[] = [];
     for (const { report } of deps.evidence().damage.values()) {
-      if (await recheck(report)) mended.push(report);
+      if (await recheck(report)) repaired.push(report);
     }
     // A report that arrived during the inspection is newer than the bytes that the inspection read.
     const { damage } = deps.evidence();
-    const digests = mended
+    const digests = repaired
       .filter((report) => damage.get(report.blake3)?.report === report)
       .map(({ blake3 }) => blake3);
-    if (digests.length > 0) deps.onMended(digests);
+    if (digests.length > 0) deps.onRepaired(digests);
   };
 }

@@ -1,6 +1,6 @@
 import type { Attestor } from '../attest/attestor.ts';
 
-/** Attests after damage was found or mended, and remembers when that failed. */
+/** Attests after damage was found or repaired, and remembers when that failed. */
 export interface DamageAttestation {
   /** Whether the last attempt failed and none succeeded since. */
   isOwed(): boolean;

@@ -32,11 +32,11 @@ export interface ReleaseDamage {
   /**
    * Checks every damaged release again after objects were found or made sound.
    *
-   * @param mended sound objects that may be missing in the registry: the server-info document of an adopted release is
+   * @param repaired sound objects that may be missing in the registry: the server-info document of an adopted release is
    *   not in it, because no manifest states its CRC-64
    * @returns the releases that are sound again
    */
-  reassess(mended?: readonly Blake3Hex[]): readonly ReleaseRow[];
+  reassess(repaired?: readonly Blake3Hex[]): readonly ReleaseRow[];
   /** Records that manifest and record of a release are sound. */
   clearProblem(release: ReleaseRow): void;
 }
@@ -104,10 +104,10 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
     clearProblem: (release) => {
       releases.update(release.channel, release.release_id, { damage_reason: null, damage_message: null });
     },
-    reassess: (mended = []) =>
+    reassess: (repaired = []) =>
       database.transaction(() => {
-        releases.clearMendedDamage();
-        for (const blake3 of mended) {
+        releases.clearRepairedDamage();
+        for (const blake3 of repaired) {
           if (objects.get(blake3) === null) releases.clearObjectDamage(blake3);
         }
         return releases.kept().filter((release) => {

@@ -50,7 +50,7 @@ export function createWithdrawalRecheck(options: WithdrawalRecheckOptions): With
   const look = async (damaged: readonly Blake3Hex[]): Promise<readonly Blake3Hex[]> => {
     const before = hashed;
     hashed = new Map();
-    const mended: Blake3Hex[] = [];
+    const repaired: Blake3Hex[] = [];
     for (const blake3 of damaged) {
       const stamp = await inspector.stamp(blake3);
       const startedAt = unixSeconds(clock);
@@ -58,25 +58,25 @@ export function createWithdrawalRecheck(options: WithdrawalRecheckOptions): With
         before.get(blake3) !== stamp && (await inspector.inspect(blake3, stopping.signal)) === 'ok';
       if (isSound) {
         objects.confirm(blake3, startedAt);
-        mended.push(blake3);
+        repaired.push(blake3);
       } else {
         hashed.set(blake3, stamp);
       }
     }
-    return mended;
+    return repaired;
   };
 
   const round = async (): Promise<void> => {
     // First: a withdrawal that is not attested yet must not wait for the hashing below.
     if (attestation.isOwed()) await attestation.issue('damage changed');
-    const mended = await look(releases.damagedObjects(RECHECK_OBJECTS_MAX));
-    if (mended.length === 0) return;
+    const repaired = await look(releases.damagedObjects(RECHECK_OBJECTS_MAX));
+    if (repaired.length === 0) return;
     // A repair may still be running: nothing is attested that a power failure could take back.
     await options.writer.flush();
-    for (const { channel, release_id: id } of options.damage.reassess(mended)) {
+    for (const { channel, release_id: id } of options.damage.reassess(repaired)) {
       logger.info({ channel, release_id: id }, 'the damaged files of the release are sound again');
     }
-    await attestation.issue('damage mended');
+    await attestation.issue('damage repaired');
   };
 
   const lookForever = async (): Promise<void> => {

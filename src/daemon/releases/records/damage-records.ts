@@ -33,7 +33,7 @@ export interface DamageRecords {
   addDamage(entry: DamagedEntry): void;
   clearDamage(channel: Channel, releaseId: string): void;
   /** Deletes the entries whose objects the registry has as sound again. */
-  clearMendedDamage(): void;
+  clearRepairedDamage(): void;
   /** Deletes the entries of one object. */
   clearObjectDamage(blake3: Blake3Hex): void;
   /** Whether any release has a damaged entry of this object. */
@@ -55,7 +55,7 @@ export function createDamageRecords(database: SqlDatabase): DamageRecords {
   const clear = database.prepare(
     'DELETE FROM damaged_entry WHERE channel = :channel AND release_id = :release_id',
   );
-  const clearMended = database.prepare(
+  const clearRepaired = database.prepare(
     `DELETE FROM damaged_entry WHERE EXISTS
        (SELECT 1 FROM known_object k WHERE k.blake3 = damaged_entry.blake3 AND k.sound = 1)`,
   );
@@ -77,8 +77,8 @@ export function createDamageRecords(database: SqlDatabase): DamageRecords {
     clearDamage: (channel, releaseId) => {
       clear.run({ channel, release_id: releaseId });
     },
-    clearMendedDamage: () => {
-      clearMended.run();
+    clearRepairedDamage: () => {
+      clearRepaired.run();
     },
     clearObjectDamage: (blake3) => {
       clearObject.run({ blake3 });

@@ -465,8 +465,8 @@ describe('the server-info document beside the manifest', () => {
     const verdict = evaluate(evidence, OFFICIAL, NOW);
     expect(verdict).toMatchObject({ distributable: false, reason });
     expect(verdict.message).toContain(`1 entry: ${SERVER_INFO_NAME}`);
-    const mended = reduce(evidence, { type: 'damage-mended', digests: [blake3('d')], at: NOW });
-    expect(evaluate(mended, OFFICIAL, NOW).distributable).toBe(true);
+    const repaired = reduce(evidence, { type: 'damage-repaired', digests: [blake3('d')], at: NOW });
+    expect(evaluate(repaired, OFFICIAL, NOW).distributable).toBe(true);
   });
 
   test('no longer counts when an attestation names another one, and its damage is forgotten', () => {

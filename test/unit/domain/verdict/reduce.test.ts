@@ -122,7 +122,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   fc
     .array(found, { minLength: 1, maxLength: 3 })
     .map((all) => ({ type: 'damage-found' as const, found: all })),
-  fc.subarray([...DIGESTS]).map((digests) => ({ type: 'damage-mended' as const, digests })),
+  fc.subarray([...DIGESTS]).map((digests) => ({ type: 'damage-repaired' as const, digests })),
   fc.constant({
     type: 'keys-observed' as const,
     keyIds: [],
@@ -312,16 +312,16 @@ describe('damage', () => {
 
   test('property: the order of reports and repairs of different digests makes no difference', () => {
     const letters = ['a', 'b', 'c', 'd', 'e', 'f'];
-    const history = fc.record({ letter: fc.constantFrom(...letters), mended: fc.boolean() });
+    const history = fc.record({ letter: fc.constantFrom(...letters), repaired: fc.boolean() });
     fc.assert(
       fc.property(
         fc.uniqueArray(history, { selector: ({ letter }) => letter }),
         fc.infiniteStream(fc.nat()),
         (histories, choices) => {
-          const eventsOf = ({ letter, mended }: { letter: string; mended: boolean }): Happening[] => [
+          const eventsOf = ({ letter, repaired }: { letter: string; repaired: boolean }): Happening[] => [
             { type: 'damage-found', found: [damage(letter)] },
-            ...(mended
-              ? [{ type: 'damage-mended' as const, digests: [letter.repeat(64) as Blake3Hex] }]
+            ...(repaired
+              ? [{ type: 'damage-repaired' as const, digests: [letter.repeat(64) as Blake3Hex] }]
               : []),
           ];
           const queues = histories.map(eventsOf);
@@ -336,7 +336,7 @@ describe('damage', () => {
           const shuffled = serving(...mixed);
           expect(new Set(shuffled.damage.keys())).toEqual(new Set(straight.damage.keys()));
           expect(shuffled.verdicts.official?.reason).toBe(straight.verdicts.official?.reason);
-          const left = histories.filter(({ mended }) => !mended);
+          const left = histories.filter(({ repaired }) => !repaired);
           expect(straight.verdicts.official?.distributable).toBe(left.length === 0);
         },
       ),
@@ -412,8 +412,8 @@ describe('a hold-over', () => {
     const report = { blake3, kind: 'damaged', destination: 'a', message: 'bad' } as const;
     const damaged: Happening = { type: 'damage-found', found: [{ report, holders }] };
     expect(serving(next(), damaged).verdicts.official?.reason).toBe('SnapshotLoading');
-    const mended: Happening = { type: 'damage-mended', digests: [blake3] };
-    expect(serving(next(), damaged, mended).verdicts.official?.reason).toBe('SnapshotLoading');
+    const repaired: Happening = { type: 'damage-repaired', digests: [blake3] };
+    expect(serving(next(), damaged, repaired).verdicts.official?.reason).toBe('SnapshotLoading');
   });
 
   test('survives an additional trusted key, and ends with the key that signed the older one', () => {

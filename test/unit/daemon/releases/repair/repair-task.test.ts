@@ -111,7 +111,7 @@ test('a repair that restores nothing is not attested', async () => {
   expect(world.attested().version).toBe(version);
 });
 
-test('a sync also mends a damaged record and manifest', async () => {
+test('a sync also repairs a damaged record and manifest', async () => {
   const world = await synced();
   const record = join(world.root, 'releases/official/1.0.json');
   await chmod(record, 0o644);
