@@ -8,7 +8,6 @@ import type { SettingsLoader } from '../../src/daemon/settings/daemon-settings.t
 import { createSettingsLoader } from '../../src/daemon/settings/load-settings.ts';
 import { answerSupervisor } from '../../src/daemon/supervisor/answer-supervisor.ts';
 import { supervisionOf } from '../../src/daemon/supervisor/supervision-of.ts';
-import type { Supervision } from '../../src/daemon/supervisor/supervision.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { ConfigurationProblems, runConfigured } from '../../src/platform/config/run-configured.ts';
 import { noFailpoints } from '../../src/platform/files/failpoints.ts';
@@ -17,7 +16,10 @@ import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 /** Tasks get 20 seconds to stop; the rest takes little. */
 const SHUTDOWN_MS = 35_000;
 
-async function start(loadSettings: SettingsLoader, supervision: Supervision | null): Promise<void> {
+async function start(
+  loadSettings: SettingsLoader,
+  supervision: ReturnType<typeof supervisionOf>,
+): Promise<void> {
   const settings = await loadSettings();
   if (!settings.ok) throw new ConfigurationProblems(settings.error);
   const { configuration, signingKeys, warnings } = settings.value;

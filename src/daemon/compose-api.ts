@@ -119,7 +119,7 @@ function doctorOf({ clock }: DaemonOptions, checks: readonly DoctorCheck[]) {
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules }: DaemonParts,
+  { engine, releases, schedules, keyWatch }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
@@ -139,6 +139,7 @@ function doctorChecks(
         );
       },
     })),
+    keyWatch.check,
     laneCheck(engine),
     schedules.check,
     secretsCheck(async () => await findWeakSecrets(settings.current().configuration)),

@@ -72,7 +72,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     readiness = { ready: false, message: `this daemon is a standby: ${waitingFor}`, waitingFor };
   };
 
-  const recover = async ({ engine, events, releases, schedules }: DaemonParts): Promise<void> => {
+  const recover = async ({ engine, events, releases, schedules, keyWatch }: DaemonParts): Promise<void> => {
     engine.recover();
     closers.add('release events', () => events.stop());
     events.start();
@@ -84,6 +84,8 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     });
     await recovery;
     if (stopping.signal.aborted) return;
+    closers.add('signing keys', async () => await keyWatch.stop());
+    keyWatch.start();
     closers.add('tasks', async () => await engine.stop(graceMs));
     engine.start();
     closers.add('schedules', async () => await schedules.stop());

@@ -10,6 +10,8 @@ export interface DoctorFinding {
   readonly status: DoctorStatus;
   /** The finding, and the advice for it. */
   readonly message: string;
+  /** When the check got this status, Unix seconds, if the check knows it; default: when the status was first seen. */
+  readonly since?: number;
 }
 
 /** One check of the doctor report. */

@@ -38,7 +38,7 @@ const PING_MS = 5_000;
 const MAX_UNANSWERED = 6;
 /** Exit codes of a first start that no restart changes. Source of 78: sysexits.h, EX_CONFIG. */
 const FINAL_CODES: ReadonlySet<number | null> = new Set([0, 78]);
-/** Number of newest ends that the daemon is told about. */
+/** Number of newest ends that the daemon gets. */
 const ENDS_MAX = 20;
 
 /** One process of the daemon. */
