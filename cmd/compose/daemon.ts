@@ -8,7 +8,7 @@ import type { SettingsLoader } from '../../src/daemon/settings/daemon-settings.t
 import { createSettingsLoader } from '../../src/daemon/settings/load-settings.ts';
 import { answerSupervisor } from '../../src/daemon/supervisor/answer-supervisor.ts';
 import { supervisionOf } from '../../src/daemon/supervisor/supervision-of.ts';
-import { systemClock } from '../../src/platform/process/clock.ts';
+import { systemClock as clock } from '../../src/platform/process/clock.ts';
 import { ConfigurationProblems, runConfigured } from '../../src/platform/config/run-configured.ts';
 import { noFailpoints } from '../../src/platform/files/failpoints.ts';
 import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
@@ -32,12 +32,12 @@ async function start(
   for (const warning of warnings) logger.warn(warning);
   const lifecycle = createLifecycle({
     logger,
-    clock: systemClock,
+    clock,
     exit: (code) => process.exit(code),
     deadlineMs: SHUTDOWN_MS,
   });
   const daemon = createDaemon(configuration, {
-    clock: systemClock,
+    clock,
     random: Math.random,
     randomBytes,
     ...log,
