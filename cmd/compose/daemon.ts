@@ -14,7 +14,7 @@ import { noFailpoints } from '../../src/platform/files/failpoints.ts';
 import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 
 /** Tasks get 20 seconds to stop; the rest takes little. */
-const SHUTDOWN_MS = 35_000;
+const deadlineMs = 35_000;
 
 async function start(
   loadSettings: SettingsLoader,
@@ -30,12 +30,7 @@ async function start(
   });
   const { logger } = log;
   for (const warning of warnings) logger.warn(warning);
-  const lifecycle = createLifecycle({
-    logger,
-    clock,
-    exit: (code) => process.exit(code),
-    deadlineMs: SHUTDOWN_MS,
-  });
+  const lifecycle = createLifecycle({ logger, clock, exit: (code) => process.exit(code), deadlineMs });
   const daemon = createDaemon(configuration, {
     clock,
     random: Math.random,
