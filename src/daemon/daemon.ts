@@ -6,7 +6,7 @@ import { acquireStoreLease, type StoreLease } from '../snapshot/volume/store-lea
 import type { DaemonApi, DaemonReadiness } from './api/api-server.ts';
 import { makePrivateFolder } from '../platform/files/private-files.ts';
 import { createClosers } from './closers.ts';
-import { composeApi, daemonSurface, standbySurface, type ApiSurface } from './compose-api.ts';
+import { composeApi, composeDoctor, daemonSurface, standbySurface, type ApiSurface } from './compose-api.ts';
 import { tokenFileOf, type DaemonConfiguration } from './settings/config.ts';
 import { createTokenFile, readTokenFile } from '../platform/files/token-file.ts';
 import {
@@ -112,7 +112,10 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
       const base = await openFolders(shared, lease);
       stopping.signal.throwIfAborted();
       const parts = createDaemonParts(base);
-      surface = daemonSurface(base, parts, requestRestart);
+      const doctor = composeDoctor(base, parts);
+      closers.add('doctor', async () => await doctor.stop());
+      surface = daemonSurface(base, parts, { requestRestart, doctor });
+      doctor.start();
       await recover(parts);
       return { url };
     },

@@ -51,11 +51,11 @@ async function mountedSystem(): Promise<MountedSystem> {
 }
 
 function askSteadily(urls: readonly string[]): { readonly stop: MountedSystem['stopAsking'] } {
-  let stopped = false;
+  const stopping = new AbortController();
   let asked = 0;
   const refused: string[] = [];
   const loops = urls.map(async (url) => {
-    while (!stopped) {
+    while (!stopping.signal.aborted) {
       try {
         const answer = await fetch(url);
         await answer.arrayBuffer();
@@ -68,7 +68,7 @@ function askSteadily(urls: readonly string[]): { readonly stop: MountedSystem['s
   });
   return {
     stop: async () => {
-      stopped = true;
+      stopping.abort();
       await Promise.all(loops);
       return { asked, refused };
     },

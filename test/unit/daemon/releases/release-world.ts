@@ -172,6 +172,7 @@ export async function createWorld(
       logger: createSilentLogger(),
       signingKeys: () => signingKeys,
       configuration: () => ({ ...CONFIGURATION, ...configuration }),
+      random: () => 0,
       plannedSyncAt: () => script.plannedSyncAt,
       failpoints,
       bootId: `boot-${boot}`,
