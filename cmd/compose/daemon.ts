@@ -48,8 +48,8 @@ async function start(
   });
   lifecycle.onShutdown('daemon', async (signal) => await daemon.stop(signal));
   try {
-    const { url } = await daemon.start();
-    logger.info({ url }, 'daemon listening');
+    const { url, metricsUrl } = await daemon.start();
+    logger.info({ url, metrics_url: metricsUrl }, 'daemon listening');
     answerSupervisor(process);
   } catch (error) {
     // A shutdown that began meanwhile ends the start with whatever it was at.

@@ -100,7 +100,6 @@ const releases = createReleases({
     automaticRepair: false,
   }),
   plannedSyncAt: () => null,
-  random: () => 0,
   failpoints,
   bootId,
   version: '0.1.0',

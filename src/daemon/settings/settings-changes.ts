@@ -7,6 +7,8 @@ const FIXED_SETTINGS = [
   'listen.host',
   'listen.port',
   'listen.socketPath',
+  'metrics.host',
+  'metrics.port',
   'snapshot.root',
   'snapshot.adopt',
   'data.dir',
@@ -37,6 +39,7 @@ export function compareSettings(running: DaemonConfiguration, next: DaemonConfig
     effective: {
       ...next,
       listen: { ...running.listen, allowedHosts: next.listen.allowedHosts },
+      metrics: running.metrics,
       data: running.data,
       hashing: running.hashing,
       snapshot: { ...next.snapshot, root: running.snapshot.root, adopt: running.snapshot.adopt },

@@ -172,7 +172,6 @@ export async function createWorld(
       logger: createSilentLogger(),
       signingKeys: () => signingKeys,
       configuration: () => ({ ...CONFIGURATION, ...configuration }),
-      random: () => 0,
       plannedSyncAt: () => script.plannedSyncAt,
       failpoints,
       bootId: `boot-${boot}`,
