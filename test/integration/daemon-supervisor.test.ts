@@ -78,7 +78,7 @@ describe('a supervised daemon', () => {
       await asking;
       expect(refused).toEqual([]);
       expect((await system.run('sync')).status).toBe('succeeded');
-      const doctor = (await (await fetch(`${system.daemonUrl}/v1/reports/daemon.doctor`)).json()) as {
+      const doctor = (await (await system.askDaemon('/v1/reports/daemon.doctor')).json()) as {
         checks: ReadonlyArray<{ readonly id: string; readonly status: string }>;
       };
       expect(doctor).toMatchObject({

@@ -134,7 +134,7 @@ describe('a signing key in a mounted Secret', () => {
     async () => {
       const system = await mountedSystem();
       const check = async () => {
-        const answer = await fetch(`${system.daemonUrl}/v1/reports/daemon.doctor`);
+        const answer = await system.askDaemon('/v1/reports/daemon.doctor');
         const { checks } = (await answer.json()) as {
           checks: ReadonlyArray<{ readonly id: string; readonly status: string; readonly message: string }>;
         };
