@@ -186,6 +186,8 @@ async function openFolders(shared: SharedParts, lease: StoreLease): Promise<Daem
   const base = { ...shared, database, rebuilt, writer, lease };
   if (!configuration.snapshot.adopt) await refuseForeignStore({ ...base, signingKeys: options.signingKeys });
   return base;
+}
+
 /** @returns the address of the metrics, or `null` without a port for them */
 async function serveMetrics(
   { configuration, options, closers }: DaemonBase,
