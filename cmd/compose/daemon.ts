@@ -8,16 +8,18 @@ import type { SettingsLoader } from '../../src/daemon/settings/daemon-settings.t
 import { createSettingsLoader } from '../../src/daemon/settings/load-settings.ts';
 import { answerSupervisor } from '../../src/daemon/supervisor/answer-supervisor.ts';
 import { supervisionOf } from '../../src/daemon/supervisor/supervision-of.ts';
-import type { Supervision } from '../../src/daemon/supervisor/supervision.ts';
-import { systemClock } from '../../src/platform/process/clock.ts';
+import { systemClock as clock } from '../../src/platform/process/clock.ts';
 import { ConfigurationProblems, runConfigured } from '../../src/platform/config/run-configured.ts';
 import { noFailpoints } from '../../src/platform/files/failpoints.ts';
 import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 
 /** Tasks get 20 seconds to stop; the rest takes little. */
-const SHUTDOWN_MS = 35_000;
+const deadlineMs = 35_000;
 
-async function start(loadSettings: SettingsLoader, supervision: Supervision | null): Promise<void> {
+async function start(
+  loadSettings: SettingsLoader,
+  supervision: ReturnType<typeof supervisionOf>,
+): Promise<void> {
   const settings = await loadSettings();
   if (!settings.ok) throw new ConfigurationProblems(settings.error);
   const { configuration, signingKeys, warnings } = settings.value;
@@ -28,14 +30,9 @@ async function start(loadSettings: SettingsLoader, supervision: Supervision | nu
   });
   const { logger } = log;
   for (const warning of warnings) logger.warn(warning);
-  const lifecycle = createLifecycle({
-    logger,
-    clock: systemClock,
-    exit: (code) => process.exit(code),
-    deadlineMs: SHUTDOWN_MS,
-  });
+  const lifecycle = createLifecycle({ logger, clock, exit: (code) => process.exit(code), deadlineMs });
   const daemon = createDaemon(configuration, {
-    clock: systemClock,
+    clock,
     random: Math.random,
     randomBytes,
     ...log,
@@ -51,8 +48,8 @@ async function start(loadSettings: SettingsLoader, supervision: Supervision | nu
   });
   lifecycle.onShutdown('daemon', async (signal) => await daemon.stop(signal));
   try {
-    const { url } = await daemon.start();
-    logger.info({ url }, 'daemon listening');
+    const { url, metricsUrl } = await daemon.start();
+    logger.info({ url, metrics_url: metricsUrl }, 'daemon listening');
     answerSupervisor(process);
   } catch (error) {
     // A shutdown that began meanwhile ends the start with whatever it was at.

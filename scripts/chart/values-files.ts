@@ -34,6 +34,7 @@ const SET_BY_CHART = {
   ],
   daemon: [
     'listen',
+    'metrics',
     'tokenFile',
     'requireToken',
     'snapshot.root',

@@ -62,7 +62,7 @@ const daemon = z
     config: kubernetesObject
       .default({ upstream: { kind: 'none' } })
       .describe(
-        'Settings of slipway-daemon (docs/reference/configuration.md), except those that the chart sets: listen, snapshot.root, data, signingKeyFiles. upstream is the source of the releases.',
+        'Settings of slipway-daemon (docs/reference/configuration.md), except those that the chart sets: listen, metrics, snapshot.root, data, signingKeyFiles. upstream is the source of the releases.',
       ),
     resources: resources('250m', '512Mi', '1Gi'),
     env: environment,
@@ -201,7 +201,7 @@ const networkPolicy = z
   .strictObject({
     enabled: z.boolean().default(true),
     from: kubernetesList.default([]).describe('Peers that may reach the public port. Empty: all.'),
-    metricsFrom: kubernetesList.default([]).describe('Peers that may reach the metrics port. Empty: all.'),
+    metricsFrom: kubernetesList.default([]).describe('Peers that may reach the metrics ports. Empty: all.'),
     egressPorts: z
       .array(z.int().min(1).max(MAX_PORT))
       .default([80, 443])

@@ -10,10 +10,11 @@ import {
   databaseCheck,
   laneCheck,
   leaseCheck,
+  processCheck,
   secretsCheck,
   storeChecks,
 } from './reports/doctor-checks.ts';
-import { createDoctorReport, type DoctorCheck } from './reports/doctor-report.ts';
+import { createDoctor, createDoctorReport, type Doctor, type DoctorCheck } from './reports/doctor-report.ts';
 import { tokenFileOf } from './settings/config.ts';
 import { findWeakSecrets } from './settings/weak-secrets.ts';
 import { createLogReport } from './reports/log-report.ts';
@@ -71,7 +72,7 @@ export function standbySurface(options: DaemonOptions, waitingFor: () => string 
   };
   return {
     reports: byName([
-      defineReport('daemon.doctor', doctorOf(options, [check])),
+      defineReport('daemon.doctor', createDoctorReport(doctorOf(options, [check]), options.supervision)),
       defineReport('daemon.logs', createLogReport(options.logRing)),
     ]),
     actions: new Map(),
@@ -89,7 +90,13 @@ export function standbySurface(options: DaemonOptions, waitingFor: () => string 
 export function daemonSurface(
   base: DaemonBase,
   parts: DaemonParts,
-  requestRestart: (drain: boolean) => void,
+  {
+    requestRestart,
+    doctor,
+  }: {
+    readonly requestRestart: (drain: boolean) => void;
+    readonly doctor: Pick<Doctor, 'examine'>;
+  },
 ): ApiSurface {
   const { options, settings } = base;
   const { engine, releases, schedules, reload } = parts;
@@ -104,7 +111,7 @@ export function daemonSurface(
       ...createTaskReports(engine),
       ...releases.reports,
       ...schedules.reports,
-      defineReport('daemon.doctor', doctorOf(options, doctorChecks(base, parts))),
+      defineReport('daemon.doctor', createDoctorReport(doctor, options.supervision)),
       defineReport('daemon.logs', createLogReport(options.logRing)),
     ]),
     actions: byName([...releases.actions, ...schedules.actions, ...daemonActions]),
@@ -113,13 +120,18 @@ export function daemonSurface(
   };
 }
 
-function doctorOf({ clock }: DaemonOptions, checks: readonly DoctorCheck[]) {
-  return createDoctorReport({ checks, clock, timeoutMs: DOCTOR_TIMEOUT_MS });
+/** Creates the doctor over the checks of all parts. */
+export function composeDoctor(base: DaemonBase, parts: DaemonParts): Doctor {
+  return doctorOf(base.options, doctorChecks(base, parts));
+}
+
+function doctorOf({ clock, logger }: DaemonOptions, checks: readonly DoctorCheck[]): Doctor {
+  return createDoctor({ checks, clock, logger, timeoutMs: DOCTOR_TIMEOUT_MS });
 }
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules }: DaemonParts,
+  { engine, releases, schedules, keyWatch }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
@@ -139,6 +151,8 @@ function doctorChecks(
         );
       },
     })),
+    keyWatch.check,
+    processCheck(options.supervision, clock),
     laneCheck(engine),
     schedules.check,
     secretsCheck(async () => await findWeakSecrets(settings.current().configuration)),

@@ -1,4 +1,4 @@
-import type { SigningKey } from '../attestation/keys.ts';
+import { loadSigningKeys, type SigningKey } from '../attestation/keys.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Failpoints } from '../platform/files/failpoints.ts';
 import type { Logger } from '../platform/logging/logging.ts';
@@ -18,6 +18,7 @@ import { createReleases, type Releases, type ReleasesConfiguration } from './rel
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
+import { createSigningKeyWatch, type SigningKeyWatch } from './settings/signing-key-watch.ts';
 import { createReload } from './settings/reload.ts';
 import type { Supervision } from './supervisor/supervision.ts';
 import { createTaskEngine } from './tasks/create-task-engine.ts';
@@ -70,6 +71,7 @@ export interface DaemonParts {
   readonly releases: Releases;
   readonly schedules: Schedules;
   readonly reload: () => Promise<TaskResult>;
+  readonly keyWatch: SigningKeyWatch;
 }
 
 /** Assembles tasks, releases, events and schedules; nothing runs yet. */
@@ -122,7 +124,8 @@ export function createDaemonParts({
     },
     logger,
   });
-  return { engine, events, releases, schedules, reload };
+  const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
+  return { engine, events, releases, schedules, reload, keyWatch };
 }
 
 /** The intervals of the schedules that a configuration asks for. */

@@ -6,16 +6,19 @@ import { acquireStoreLease, type StoreLease } from '../snapshot/volume/store-lea
 import type { DaemonApi, DaemonReadiness } from './api/api-server.ts';
 import { makePrivateFolder } from '../platform/files/private-files.ts';
 import { createClosers } from './closers.ts';
-import { composeApi, daemonSurface, standbySurface, type ApiSurface } from './compose-api.ts';
+import { composeApi, composeDoctor, daemonSurface, standbySurface, type ApiSurface } from './compose-api.ts';
 import { tokenFileOf, type DaemonConfiguration } from './settings/config.ts';
 import { createTokenFile, readTokenFile } from '../platform/files/token-file.ts';
+import { createMetricsServer } from '../platform/metrics/metrics.ts';
 import {
   createDaemonParts,
   scheduleIntervals,
   type DaemonBase,
-  type DaemonParts,
   type DaemonOptions,
+  type DaemonParts,
 } from './daemon-parts.ts';
+import { createDaemonMetrics } from './metrics.ts';
+import type { Doctor } from './reports/doctor-report.ts';
 import { readDataIdentity } from './database/data-identity.ts';
 import { waitForDataLock } from './database/data-lock.ts';
 import { openMainDatabase } from './database/main-database.ts';
@@ -30,10 +33,10 @@ export interface Daemon {
    * Listens, waits until it is the only user of its data folder and the only writer of the snapshot volume, opens
    * everything, recovers from an earlier process, attests the releases found, and starts to work.
    *
-   * @returns the address of the API; it answers 503 until recovery is done
+   * @returns the address of the API, which answers 503 until recovery is done, and that of the metrics
    * @throws DatabaseError, StoreFormatError, ForeignStoreError, ListenError; `stop` then closes the parts that were opened
    */
-  start(): Promise<{ readonly url: string }>;
+  start(): Promise<{ readonly url: string; readonly metricsUrl: string | null }>;
   /** Stops cleanly, in this order: the API, running tasks, the attestor, threads, the database. */
   stop(signal?: AbortSignal): Promise<void>;
 }
@@ -72,7 +75,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     readiness = { ready: false, message: `this daemon is a standby: ${waitingFor}`, waitingFor };
   };
 
-  const recover = async ({ engine, events, releases, schedules }: DaemonParts): Promise<void> => {
+  const recover = async ({ engine, events, releases, schedules, keyWatch }: DaemonParts): Promise<void> => {
     engine.recover();
     closers.add('release events', () => events.stop());
     events.start();
@@ -84,6 +87,8 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     });
     await recovery;
     if (stopping.signal.aborted) return;
+    closers.add('signing keys', async () => await keyWatch.stop());
+    keyWatch.start();
     closers.add('tasks', async () => await engine.stop(graceMs));
     engine.start();
     closers.add('schedules', async () => await schedules.stop());
@@ -110,9 +115,13 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
       const base = await openFolders(shared, lease);
       stopping.signal.throwIfAborted();
       const parts = createDaemonParts(base);
-      surface = daemonSurface(base, parts, requestRestart);
+      const doctor = composeDoctor(base, parts);
+      closers.add('doctor', async () => await doctor.stop());
+      surface = daemonSurface(base, parts, { requestRestart, doctor });
+      doctor.start();
+      const metricsUrl = await serveMetrics(base, parts, doctor);
       await recover(parts);
-      return { url };
+      return { url, metricsUrl };
     },
     stop: async (signal) => {
       stopping.abort(new Error('the daemon is stopping'));
@@ -177,4 +186,22 @@ async function openFolders(shared: SharedParts, lease: StoreLease): Promise<Daem
   const base = { ...shared, database, rebuilt, writer, lease };
   if (!configuration.snapshot.adopt) await refuseForeignStore({ ...base, signingKeys: options.signingKeys });
   return base;
+}
+
+/** @returns the address of the metrics, or `null` without a port for them */
+async function serveMetrics(
+  { configuration, options, closers }: DaemonBase,
+  { engine, releases }: DaemonParts,
+  doctor: Doctor,
+): Promise<string | null> {
+  if (configuration.metrics === undefined) return null;
+  const registry = createDaemonMetrics({
+    ...options,
+    syncHistory: () => engine.historyOf(SYNC_JOB.kind),
+    nextSyncAt: () => releases.syncState().next_at,
+    doctor,
+  });
+  const listening = await createMetricsServer({ ...options, ...configuration.metrics, registry });
+  closers.add('metrics', async (signal) => await listening.close(signal));
+  return listening.url;
 }

@@ -12,6 +12,7 @@ async function supervisedSystem(): Promise<TestSystem> {
   await writeReleaseTree(upstream, { id: 'r1', files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
+    daemon: { metrics: { host: '127.0.0.1', port: 0 } },
     supervised: true,
   });
   await system.untilReady(true);
@@ -77,6 +78,21 @@ describe('a supervised daemon', () => {
       await asking;
       expect(refused).toEqual([]);
       expect((await system.run('sync')).status).toBe('succeeded');
+      const doctor = (await (await system.askDaemon('/v1/reports/daemon.doctor')).json()) as {
+        checks: ReadonlyArray<{ readonly id: string; readonly status: string }>;
+      };
+      expect(doctor).toMatchObject({
+        process: { supervised: true, restarts: 3, last_exit: { signal: 'SIGKILL' } },
+      });
+      expect(doctor.checks).toContainEqual(expect.objectContaining({ id: 'process', status: 'degraded' }));
+      const listening = system.daemon.lines.findLast((text) => text.includes('"daemon listening"')) ?? '{}';
+      const { metrics_url: metricsUrl } = JSON.parse(listening) as { metrics_url: string };
+      const metrics = await (await fetch(`${metricsUrl}/metrics`)).text();
+      expect(metrics).toMatch(/^slipway_daemon_restarts 3$/m);
+      expect(metrics).toMatch(/^slipway_daemon_sync_consecutive_failures 0$/m);
+      expect(metrics).toMatch(/^slipway_daemon_sync_last_success_timestamp_seconds \d{10}$/m);
+      expect(metrics).toMatch(/^slipway_daemon_sync_next_timestamp_seconds \d{10}$/m);
+      expect(metrics).toMatch(/^slipway_daemon_check_status\{check="process"\} 1$/m);
       expect(await system.daemon.stop()).toBe(0);
       expect(await bootOf(system)).toBeNull();
     },

@@ -130,6 +130,7 @@ because a new file system has a lost+found in its root.
 {{- range .Values.signing.privateKeys -}}{{- $keys = append $keys (printf "/etc/slipway/signing/%s" .) -}}{{- end -}}
 {{- $own := dict
   "listen" (dict "host" "127.0.0.1" "port" 8091)
+  "metrics" (dict "host" "0.0.0.0" "port" 9091)
   "tokenFile" "/var/lib/slipway/pair/api.token"
   "requireToken" true
   "snapshot" (dict "root" "/var/lib/slipway/snapshot/store")

@@ -83,12 +83,32 @@ export const DoctorReport = report(
         since: UnixSeconds.describe('When the check got this status; Unix seconds.'),
       }),
     ),
+    process: z
+      .object({
+        supervised: z.boolean().describe('Whether a supervisor starts the daemon again when it ends.'),
+        restarts: Count.describe('How often the supervisor started the daemon again.'),
+        last_exit: z
+          .object({
+            code: z.int().nullable().describe('Exit code; null when a signal ended the process.'),
+            signal: z.string().nullable().describe('The signal that ended the process, such as SIGKILL.'),
+            at: UnixSeconds,
+            lived_seconds: z.number().min(0),
+          })
+          .nullable()
+          .describe('How the process before this one ended. Null for the first one.'),
+      })
+      .describe('The process of the daemon.'),
   },
   {
     status: 'ok',
     checks: [
       { id: 'store.writable', status: 'ok', message: 'the snapshot store is writable', since: EXAMPLE.at },
     ],
+    process: {
+      supervised: true,
+      restarts: 1,
+      last_exit: { code: null, signal: 'SIGKILL', at: EXAMPLE.at - 3600, lived_seconds: 86_400 },
+    },
   },
 );
 

@@ -41,7 +41,8 @@ import { createReleaseActions } from './release-actions.ts';
 import { createReleaseReports } from './reports.ts';
 import type { SqlDatabase } from './records/sql.ts';
 import { SYNC_JOB } from './jobs/release-jobs.ts';
-import { syncStateOf } from './sync/sync-state.ts';
+import { createFirstSyncRetry } from './sync/first-sync-retry.ts';
+import { syncStateOf, type SyncState } from './sync/sync-state.ts';
 import { createSyncTask } from './sync/sync-task.ts';
 import { releaseTaskError } from './jobs/task-errors.ts';
 import { createVerifyTask } from './checks/verify-task.ts';
@@ -84,7 +85,7 @@ export interface ReleasesOptions {
   readonly engine: TaskEngine;
   readonly events: Pick<ReleaseEvents, 'append'>;
   readonly clock: Clock;
-  /** In [0, 1); for the jitter of repairs. */
+  /** In [0, 1); for the jitter of repairs and retries. */
   readonly random: () => number;
   readonly logger: Logger;
   /** The keys that sign now; they can change while the daemon runs. */
@@ -117,6 +118,7 @@ export interface Releases {
   readonly diagnostics: ReleaseDiagnostics;
   /** Looks at the manifests and objects of the releases, for the diagnostics; takes at most `withinMs` milliseconds. */
   lookAtStore(withinMs: number): Promise<void>;
+  readonly syncState: () => SyncState;
   /**
    * Recovers, attests the releases found, and starts the renewal. Before that, nothing is attested and no task of these
    * jobs runs. The jobs must be registered; the engine may already run. Resolves after the first attempt: when the
@@ -145,12 +147,18 @@ export function createReleases(options: ReleasesOptions): Releases {
     clock,
     logger,
   });
+  const retry = createFirstSyncRetry({
+    ...options,
+    isNeeded: () => upstream.current() !== null && releases.current('official') === null,
+  });
+  const syncState = (): SyncState =>
+    syncStateOf(engine.historyOf(SYNC_JOB.kind), options.plannedSyncAt(), retry.plannedAt());
   return {
     jobs: createJobs(options, rooms, recovery),
     reports: createReleaseReports({
       releases,
       attestor,
-      syncState: () => syncStateOf(engine.historyOf(SYNC_JOB.kind), options.plannedSyncAt()),
+      syncState,
     }),
     actions: createReleaseActions({
       engine,
@@ -167,7 +175,15 @@ export function createReleases(options: ReleasesOptions): Releases {
     publisher: rooms.publisher,
     attestor,
     lookAtStore: (withinMs) => storeWatch.look(withinMs),
-    diagnostics: createReleaseDiagnostics({ ...rooms, upstream, clock, configuration }),
+    syncState,
+    diagnostics: createReleaseDiagnostics({
+      ...rooms,
+      upstream,
+      clock,
+      configuration,
+      syncState,
+      syncHistory: () => engine.historyOf(SYNC_JOB.kind),
+    }),
     start: async () => {
       await recovery.start(() => {
         attestor.startRenewal();
@@ -179,6 +195,7 @@ export function createReleases(options: ReleasesOptions): Releases {
     stop: async () => {
       await storeWatch.stop();
       await automaticRepair.stop();
+      retry.stop();
       await recovery.stop();
       await reported.stop();
       await recheck.stop();

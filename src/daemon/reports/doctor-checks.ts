@@ -6,11 +6,12 @@ import { messageOf } from '../../platform/errors.ts';
 import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import { stagingRoot } from '../../snapshot/volume/layout.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
-import type { Clock } from '../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { RebuiltDatabase } from '../database/main-database.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import { dataFolderError } from '../database/storage-failure.ts';
+import type { Supervision } from '../supervisor/supervision.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { DoctorCheck, DoctorFinding } from './doctor-report.ts';
 
@@ -34,6 +35,10 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x00c36400, 'Ceph'],
   [0x5346414f, 'AFS'],
 ]);
+/** Crashes count for this time; this number of them within the shorter time is a loop. */
+const CRASH_SECONDS = 3600;
+const LOOP_SECONDS = 600;
+const LOOP_CRASHES = 5;
 const QUEUE_LONG = 100;
 const CLOCK_TOLERANCE_MS = 5000;
 
@@ -219,6 +224,30 @@ export function secretsCheck(find: () => Promise<readonly string[]>): DoctorChec
       const weak = await find();
       if (weak.length > 0) return degraded(weak.join('; '));
       return ok('only the owner and the group can read the keys and the token, and the token is long enough');
+    },
+  };
+}
+
+/** Checks whether the daemon ended unexpectedly in the last hour, or keeps ending. */
+export function processCheck(supervision: Supervision | null, clock: Clock): DoctorCheck {
+  return {
+    id: 'process',
+    run: () => {
+      const now = unixSeconds(clock);
+      // The restart action ends a process with 0.
+      const crashes = (supervision?.ends ?? []).filter(
+        ({ code, at }) => code !== 0 && now - at < CRASH_SECONDS,
+      );
+      const [first] = crashes;
+      const last = crashes.at(-1);
+      if (first === undefined || last === undefined) {
+        return ok(supervision === null ? 'no supervisor runs the daemon' : 'it did not end unexpectedly');
+      }
+      const how = last.signal ?? `exit code ${String(last.code)}`;
+      const times = crashes.length === 1 ? 'once' : `${crashes.length} times`;
+      const message = `the daemon ended unexpectedly ${times} in the last hour, last with ${how} at ${new Date(last.at * 1000).toISOString()} after ${last.lived_seconds} s; see the log before that time`;
+      const isLoop = crashes.filter(({ at }) => now - at < LOOP_SECONDS).length >= LOOP_CRASHES;
+      return { ...(isLoop ? failing(`crash loop: ${message}`) : degraded(message)), since: first.at };
     },
   };
 }

@@ -1,5 +1,7 @@
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { describeStorageError } from '../database/storage-failure.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { Supervision } from '../supervisor/supervision.ts';
 import type { ReportHandler } from '../api/define-report.ts';
 
 /** `degraded` needs attention, `failing` is broken. */
@@ -10,6 +12,8 @@ export interface DoctorFinding {
   readonly status: DoctorStatus;
   /** The finding, and the advice for it. */
   readonly message: string;
+  /** When the check got this status, Unix seconds, if the check knows it; default: when the status was first seen. */
+  readonly since?: number;
 }
 
 /** One check of the doctor report. */
@@ -25,31 +29,105 @@ export interface DoctorOptions {
   readonly clock: Clock;
   /** Maximum number of milliseconds that one check may take; a volume that hangs must not hang the report. */
   readonly timeoutMs: number;
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+/** The result of one check, and when its status began. */
+export interface DoctorResult extends DoctorFinding {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly since: number;
+}
+
+/** Runs the checks on request and every minute, so that it notices when a status began. */
+export interface Doctor {
+  /** Runs every check now. */
+  examine(signal: AbortSignal): Promise<readonly DoctorResult[]>;
+  /** The newest result of each check that has run. */
+  latest(): readonly DoctorResult[];
+  start(): void;
+  stop(): Promise<void>;
 }
 
 const SEVERITY: readonly DoctorStatus[] = ['ok', 'degraded', 'failing'];
+/** Milliseconds between two runs without a request. */
+const INTERVAL_MS = 60_000;
+const LOG_LEVELS = { ok: 'info', degraded: 'warn', failing: 'error' } as const;
 
-/** The report `daemon.doctor`: runs every check and says since when each has had its status. */
-export function createDoctorReport({
-  checks,
-  clock,
-  timeoutMs,
-}: DoctorOptions): ReportHandler<'daemon.doctor'> {
-  const known = new Map<string, { readonly status: DoctorStatus; readonly since: number }>();
-  return async (_query, signal) => {
+/** Creates the doctor. It logs every change of a status. */
+export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions): Doctor {
+  const known = new Map<string, DoctorResult>();
+  const stopping = new AbortController();
+  let loop: Promise<void> = Promise.resolve();
+
+  const examine: Doctor['examine'] = async (signal) => {
     const findings = await Promise.all(
       checks.map(async (check) => ({ id: check.id, ...(await runBounded(check, clock, timeoutMs, signal)) })),
     );
-    const now = unixSeconds(clock);
-    const results = findings.map(({ id, status, message }) => {
-      const before = known.get(id);
-      const since = before?.status === status ? before.since : now;
-      known.set(id, { status, since });
-      return { id, status, message, since };
+    // Checks that an abandoned report cut off found nothing.
+    if (signal.aborted) return findings.map((finding) => ({ ...finding, since: unixSeconds(clock) }));
+    return findings.map((finding) => {
+      const before = known.get(finding.id);
+      const since = finding.since ?? (before?.status === finding.status ? before.since : unixSeconds(clock));
+      const result = { ...finding, since };
+      known.set(result.id, result);
+      if ((before?.status ?? 'ok') !== result.status) logChange(result, logger);
+      return result;
     });
-    const worst = Math.max(0, ...results.map(({ status }) => SEVERITY.indexOf(status)));
-    return { status: SEVERITY[worst] ?? 'failing', checks: results };
   };
+
+  const examineForever = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      // Only `stop` rejects this sleep, and it ends the loop.
+      await clock.sleep(INTERVAL_MS, stopping.signal).catch(() => undefined);
+      if (!stopping.signal.aborted) await examine(stopping.signal);
+    }
+  };
+
+  return {
+    examine,
+    latest: () => [...known.values()],
+    start: () => {
+      loop = examineForever();
+    },
+    stop: async () => {
+      stopping.abort();
+      await loop;
+    },
+  };
+}
+
+/** How bad a status is: 0 for ok, 1 for degraded, 2 for failing. */
+export function severityOf(status: DoctorStatus): number {
+  return SEVERITY.indexOf(status);
+}
+
+/**
+ * The report `daemon.doctor`: runs every check and says since when each has had its status.
+ *
+ * @param supervision the processes before this one; `null` without a supervisor
+ */
+export function createDoctorReport(
+  doctor: Pick<Doctor, 'examine'>,
+  supervision: Supervision | null,
+): ReportHandler<'daemon.doctor'> {
+  return async (_query, signal) => {
+    const results = await doctor.examine(signal);
+    const worst = Math.max(0, ...results.map(({ status }) => severityOf(status)));
+    return {
+      status: SEVERITY[worst] ?? 'failing',
+      checks: results.map(({ id, status, message, since }) => ({ id, status, message, since })),
+      process: {
+        supervised: supervision !== null,
+        restarts: supervision?.restarts ?? 0,
+        last_exit: supervision?.ends.at(-1) ?? null,
+      },
+    };
+  };
+}
+
+function logChange({ id, status, message }: DoctorResult, logger: DoctorOptions['logger']): void {
+  logger[LOG_LEVELS[status]]({ check: id, status }, `doctor: ${id} is ${status}: ${message}`);
 }
 
 async function runBounded(

@@ -60,6 +60,14 @@ const listen = z
   .prefault({})
   .describe('Where the server reaches the daemon.');
 
+const metrics = z
+  .strictObject({
+    host: z.string().min(1).default('0.0.0.0').describe('Address of the metrics port.'),
+    port: z.int().min(0).max(65_535).describe('TCP port of /metrics; 0 picks a free one.'),
+  })
+  .optional()
+  .describe('Metrics of the daemon, on a port of their own. Absent: none.');
+
 const attestation = z
   .strictObject({
     signingKeyFiles: z
@@ -120,6 +128,7 @@ const retention = z
 export const daemonConfigurationSchema = z
   .strictObject({
     listen,
+    metrics,
     tokenFile: filePath
       .optional()
       .describe(

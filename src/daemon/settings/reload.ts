@@ -7,10 +7,10 @@ import type { TaskResult } from '../tasks/task.ts';
 import type { UpstreamConfiguration } from '../upstream/upstream-config.ts';
 import type { OwnedUpstream, ReplaceableUpstream } from '../upstream/adapters/upstream-source.ts';
 import type { DaemonConfiguration } from './config.ts';
-import type { DaemonSettings, LoadedSettings, SettingsHolder, SettingsLoader } from './daemon-settings.ts';
+import type { SettingsHolder, SettingsLoader } from './daemon-settings.ts';
 import { tokenFileOf } from './config.ts';
 import { createTokenFile } from '../../platform/files/token-file.ts';
-import { compareSettings } from './settings-changes.ts';
+import { compareKeys, compareSettings } from './settings-changes.ts';
 
 export interface ReloadOptions {
   readonly load: SettingsLoader;
@@ -57,7 +57,7 @@ export function createReload(deps: ReloadOptions): () => Promise<TaskResult> {
     for (const warning of loaded.value.warnings) logger.warn(warning);
     const warnings = [...loaded.value.warnings];
     configureSchedules(deps, effective, warnings);
-    const keys = compareKeys(before, loaded.value);
+    const keys = compareKeys(before.signingKeys, loaded.value.signingKeys);
     const attest =
       keys.added.length + keys.removed.length > 0 ||
       changed.some((name) => ATTESTED_SECTIONS.some((section) => name.startsWith(section)));
@@ -120,18 +120,6 @@ function connect(
   } catch (error) {
     return failure(`upstream: ${messageOf(error)}`);
   }
-}
-
-/** Keys by id: the files may be the same and hold others. */
-function compareKeys(
-  before: DaemonSettings,
-  after: LoadedSettings,
-): { readonly added: readonly string[]; readonly removed: readonly string[] } {
-  const [old, next] = [before, after].map(({ signingKeys }) => signingKeys.map(({ keyId }) => keyId));
-  return {
-    added: (next ?? []).filter((keyId) => old?.includes(keyId) !== true),
-    removed: (old ?? []).filter((keyId) => next?.includes(keyId) !== true),
-  };
 }
 
 function rejectTokenFile(error: unknown): never {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { SigningKey } from '../../attestation/keys.ts';
 import type { DaemonConfiguration } from './config.ts';
 
 /** Settings that are fixed from the start of the daemon to its end. */
@@ -6,6 +7,8 @@ const FIXED_SETTINGS = [
   'listen.host',
   'listen.port',
   'listen.socketPath',
+  'metrics.host',
+  'metrics.port',
   'snapshot.root',
   'snapshot.adopt',
   'data.dir',
@@ -36,6 +39,7 @@ export function compareSettings(running: DaemonConfiguration, next: DaemonConfig
     effective: {
       ...next,
       listen: { ...running.listen, allowedHosts: next.listen.allowedHosts },
+      metrics: running.metrics,
       data: running.data,
       hashing: running.hashing,
       snapshot: { ...next.snapshot, root: running.snapshot.root, adopt: running.snapshot.adopt },
@@ -55,4 +59,16 @@ function flatten(value: object, path: readonly string[] = []): Map<string, unkno
     } else if (member !== undefined) flat.set(at.join('.'), member);
   }
   return flat;
+}
+
+/** The ids of the keys that were added and removed; the files may have the same names and hold others. */
+export function compareKeys(
+  before: readonly SigningKey[],
+  after: readonly SigningKey[],
+): { readonly added: readonly string[]; readonly removed: readonly string[] } {
+  const [old, next] = [before, after].map((keys) => keys.map(({ keyId }) => keyId));
+  return {
+    added: (next ?? []).filter((keyId) => old?.includes(keyId) !== true),
+    removed: (old ?? []).filter((keyId) => next?.includes(keyId) !== true),
+  };
 }

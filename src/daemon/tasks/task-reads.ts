@@ -9,6 +9,10 @@ export interface KindHistory {
   readonly last: Task | null;
   /** Failed tasks since the last success. */
   readonly consecutiveFailures: number;
+  /** When the first of these failures ended, Unix seconds. */
+  readonly failingSince: number | null;
+  /** When the last success ended, Unix seconds. */
+  readonly succeededAt: number | null;
   /** When the next queued task may start, Unix seconds. */
   readonly nextRunAt: number | null;
 }
@@ -96,17 +100,23 @@ function createHistoryRead(database: Database): TaskReads['historyOf'] {
      ORDER BY finished_at DESC, seq DESC LIMIT 1`,
   );
   const failures = database.prepare(
-    `SELECT count(*) AS count FROM task WHERE kind = :kind AND status = 'failed'
+    `SELECT count(*) AS count, min(finished_at) AS since FROM task WHERE kind = :kind AND status = 'failed'
      AND seq > coalesce((SELECT max(seq) FROM task WHERE kind = :kind AND status = 'succeeded'), 0)`,
+  );
+  const success = database.prepare(
+    `SELECT max(finished_at) AS at FROM task WHERE kind = :kind AND status = 'succeeded'`,
   );
   const next = database.prepare(
     `SELECT min(run_at_ms) AS run_at_ms FROM task WHERE kind = :kind AND status = 'queued'`,
   );
   return (kind) => {
+    const { count = 0, since = null } = failures.get({ kind }) ?? {};
     const runAtMs = next.get({ kind })?.['run_at_ms'] ?? null;
     return {
       last: taskOrNull(last.get({ kind })),
-      consecutiveFailures: Number(failures.get({ kind })?.['count'] ?? 0),
+      consecutiveFailures: Number(count),
+      failingSince: since === null ? null : Number(since),
+      succeededAt: (success.get({ kind })?.['at'] as number | null | undefined) ?? null,
       nextRunAt: runAtMs === null ? null : Math.floor(Number(runAtMs) / 1000),
     };
   };

@@ -69,6 +69,9 @@ describe.skipIf(!hasTool('chromium'))('an action from the dashboard', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await row(page, 'nightly').waitFor({ state: 'detached' });
+    // The configuration would bring a configured one back.
+    await row(page, 'configured:sync').waitFor();
+    expect(await page.getByRole('button', { name: 'Remove configured:sync' }).count()).toBe(0);
     expect(troubles).toEqual([]);
   });
 

@@ -12,6 +12,8 @@ describe.skipIf(!hasTool('chromium'))('the dashboard reports a problem', () => {
     const { page, troubles, screenshot } = await openDashboard(system.dashboardUrl);
     const title = page.locator('#verdict-title');
     await title.getByText('Release r90_one is being served').waitFor();
+    await page.getByText('Last sync').waitFor();
+    await page.getByText('Next sync').waitFor();
     await system.daemon.kill();
     await title.getByText('but the daemon does not answer').waitFor();
     await page.getByText('Served until').waitFor();

@@ -1,17 +1,23 @@
+import type { ReportBodyOf } from '../../../contract/reports/reports.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { UpstreamAdapter } from '../../upstream/upstream.ts';
 import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts';
+import type { KindHistory } from '../../tasks/task-reads.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import type { ProbeRepository } from '../records/probe-repository.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { RepairAttempts } from '../records/repair-attempts.ts';
 import { describeFailure, failureOf } from '../records/release-failure.ts';
 
+type SyncState = ReportBodyOf<'release.status'>['sync'];
+
 /** One finding of the doctor report. */
 export interface ReleaseDiagnosis {
-  readonly id: 'attestation' | 'upstream' | 'verification';
+  readonly id: 'attestation' | 'upstream' | 'sync' | 'verification';
   readonly status: 'ok' | 'degraded' | 'failing';
   readonly message: string;
+  /** When this status began, Unix seconds, if it is known. */
+  readonly since?: number;
 }
 
 /** The release findings of the doctor report. Uses only facts already known and waits for nothing. */
@@ -31,11 +37,14 @@ export function createReleaseDiagnostics(deps: {
   readonly attempts: Pick<RepairAttempts, 'lastFailure'>;
   readonly clock: Clock;
   readonly configuration: () => DiagnosedConfiguration;
+  readonly syncState: () => SyncState;
+  readonly syncHistory: () => Pick<KindHistory, 'failingSince'>;
 }): ReleaseDiagnostics {
   return () => {
     return [
       { id: 'attestation', ...deps.attestor.status() },
       upstreamDiagnosis(deps.upstream.current()?.adapter ?? null, deps.probes),
+      syncDiagnosis(deps.syncState(), deps.syncHistory(), deps.releases.current('official') !== null),
       verificationDiagnosis(deps),
     ];
   };
@@ -56,12 +65,36 @@ function upstreamDiagnosis(
   if (last === undefined) {
     return { id: 'upstream', status: 'ok', message: `${adapter.label} has not been contacted yet` };
   }
-  const when = new Date(last.checkedAt * 1000).toISOString();
+  const when = isoTime(last.checkedAt);
   return {
     id: 'upstream',
     status: last.ok ? 'ok' : 'degraded',
     message: `${adapter.label}: ${last.message} (${when})`,
   };
+}
+
+function syncDiagnosis(
+  { last, next_at: nextAt, consecutive_failures: failures }: SyncState,
+  { failingSince }: Pick<KindHistory, 'failingSince'>,
+  hasRelease: boolean,
+): ReleaseDiagnosis {
+  const next = nextAt === null ? 'none is planned' : `the next one starts at ${isoTime(nextAt)}`;
+  if (last === null) return { id: 'sync', status: 'ok', message: `no sync has ended yet; ${next}` };
+  const end = isoTime(last.finished_at);
+  if (failures > 0 && failingSince !== null) {
+    const count = failures === 1 ? 'the last sync failed' : `${failures} syncs in a row failed, the last`;
+    return {
+      id: 'sync',
+      status: hasRelease ? 'degraded' : 'failing',
+      message: `${count} at ${end}: ${last.message ?? last.status} (${last.code ?? last.status}); ${next}`,
+      since: failingSince,
+    };
+  }
+  return { id: 'sync', status: 'ok', message: `${last.result ?? last.status} at ${end}; ${next}` };
+}
+
+function isoTime(unixSecond: number): string {
+  return new Date(unixSecond * 1000).toISOString();
 }
 
 function verificationDiagnosis(
@@ -82,14 +115,16 @@ function verificationDiagnosis(
     };
   }
   const age = unixSeconds(deps.clock) - (official.verified_at ?? 0);
-  const old = age > deps.configuration().maxVerifyAgeSeconds / 2;
+  const oldAfter = Math.floor(deps.configuration().maxVerifyAgeSeconds / 2);
+  const old = age > oldAfter;
   return {
     id: 'verification',
     status: old ? 'degraded' : 'ok',
+    ...(old && official.verified_at !== null ? { since: official.verified_at + oldAfter } : {}),
     message:
       official.verified_at === null
         ? `release ${official.release_id} was never fully verified; run verify`
-        : `release ${official.release_id} was last fully verified at ${new Date(official.verified_at * 1000).toISOString()}`,
+        : `release ${official.release_id} was last fully verified at ${isoTime(official.verified_at)}`,
   };
 }
 

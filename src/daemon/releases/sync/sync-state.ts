@@ -8,10 +8,10 @@ export type SyncState = ReportBodyOf<'release.status'>['sync'];
 /**
  * Combines the history of the sync tasks with the plan.
  *
- * @param plannedAt when a sync that is not queued yet is planned, Unix seconds; `null` when none is
+ * @param plannedAt when syncs that are not queued yet are planned, Unix seconds; `null` for none
  */
-export function syncStateOf(history: KindHistory, plannedAt: number | null): SyncState {
-  const planned = [history.nextRunAt, plannedAt].filter((at) => at !== null);
+export function syncStateOf(history: KindHistory, ...plannedAt: readonly (number | null)[]): SyncState {
+  const planned = [history.nextRunAt, ...plannedAt].filter((at) => at !== null);
   return {
     last: history.last === null ? null : endOf(history.last),
     next_at: planned.length === 0 ? null : Math.min(...planned),

@@ -84,6 +84,8 @@ function channel(app, name, report) {
       ['Verified', release === null ? null : time(app, release.verified_at, 'never')],
       ['Since', verdict === undefined ? null : time(app, verdict.since)],
       ['Why not', verdict?.reason && !isAbsent ? `${verdict.message} (${verdict.reason})` : null],
+      ['Last sync', name === 'official' ? lastSync(app, report) : null],
+      ['Next sync', name === 'official' ? time(app, report.sync.next_at, 'none is planned') : null],
       ['Relation', name === 'localized' ? RELATIONS[report.relation] : null],
       [
         'Snapshot',
@@ -91,6 +93,21 @@ function channel(app, name, report) {
       ],
     ]),
   );
+}
+
+/**
+ * @param {App} app
+ * @param {Report<'release.status'>} report
+ */
+function lastSync(app, { sync: { last, consecutive_failures: failures } }) {
+  if (last === null) return 'none has ended';
+  const state = words(last.result ?? last.status);
+  return [
+    badge(last.status === 'failed' ? 'bad' : 'good', failures > 1 ? `${state}, ${failures} in a row` : state),
+    ' ',
+    time(app, last.finished_at),
+    last.code === null ? null : ` ${last.message} (${last.code})`,
+  ];
 }
 
 /**
@@ -179,7 +196,10 @@ function nextRuns(app) {
     { title: 'Next runs', feed, tools: h('a', { href: '#/schedules' }, 'Schedules') },
     ({ items }) => {
       const due = items
-        .filter(({ enabled, next_run_unix_seconds: next }) => enabled && next !== null)
+        .filter(
+          ({ enabled, replaced_by: other, next_run_unix_seconds: next }) =>
+            enabled && other === null && next !== null,
+        )
         .sort((left, right) => Number(left.next_run_unix_seconds) - Number(right.next_run_unix_seconds))
         .slice(0, NEXT_RUNS);
       if (due.length === 0) return empty('No scheduled runs.');

@@ -1,15 +1,21 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { REPORTS } from '../../../../src/contract/reports/reports.ts';
 import {
   clockCheck,
   databaseCheck,
   laneCheck,
+  processCheck,
   dataChecks,
   storeChecks,
 } from '../../../../src/daemon/reports/doctor-checks.ts';
-import { createDoctorReport, type DoctorCheck } from '../../../../src/daemon/reports/doctor-report.ts';
+import {
+  createDoctor,
+  createDoctorReport,
+  type Doctor,
+  type DoctorCheck,
+} from '../../../../src/daemon/reports/doctor-report.ts';
 import { createLogRing } from '../../../../src/daemon/reports/log-ring.ts';
 import { createLogReport } from '../../../../src/daemon/reports/log-report.ts';
 import { createTaskReports } from '../../../../src/daemon/reports/task-reports.ts';
@@ -98,7 +104,72 @@ describe('the report of the log', () => {
   });
 });
 
+function doctorOf(checks: readonly DoctorCheck[], clock: FakeClock, lines: string[] = []): Doctor {
+  const logger = createLogger({
+    name: 'test',
+    level: 'info',
+    destination: { write: (line) => lines.push(line) },
+  });
+  return createDoctor({ checks, clock, logger, timeoutMs: 1000 });
+}
+
 describe('the doctor', () => {
+  it('notices and logs a change without being asked, so that since is when it began', async () => {
+    const clock = new FakeClock();
+    const lines: string[] = [];
+    let status: 'ok' | 'failing' = 'ok';
+    const checks: DoctorCheck[] = [
+      { id: 'a', run: () => ({ status, message: 'the disk is gone' }) },
+      { id: 'b', run: () => ({ status: 'degraded', message: 'since long ago', since: 1000 }) },
+    ];
+    const doctor = doctorOf(checks, clock, lines);
+    doctor.start();
+    onTestFinished(async () => await doctor.stop());
+    await clock.advance(60_000);
+    await settle();
+    status = 'failing';
+    await clock.advance(60_000);
+    await settle();
+    const began = Math.floor(clock.now() / 1000);
+    await clock.advance(3_600_000);
+    const asked = createDoctorReport(doctor, null)({}, never);
+    await settle();
+    const { checks: results } = REPORTS['daemon.doctor'].answer.body.parse(await asked);
+    expect(results.map(({ id, since }) => [id, since])).toEqual([
+      ['a', began],
+      ['b', 1000],
+    ]);
+    expect(lines.map((line) => (JSON.parse(line) as { level: string; msg: string }).msg)).toEqual([
+      'doctor: b is degraded: since long ago',
+      'doctor: a is failing: the disk is gone',
+    ]);
+  });
+
+  it('finds crashes of the last hour, and a crash loop', async () => {
+    const clock = new FakeClock();
+    const now = Math.floor(clock.now() / 1000);
+    const end = (secondsAgo: number, code: number | null = null) => ({
+      code,
+      signal: code === null ? 'SIGKILL' : null,
+      at: now - secondsAgo,
+      lived_seconds: 12,
+    });
+    const look = (...ends: ReturnType<typeof end>[]) =>
+      processCheck({ restarts: ends.length, ends }, clock).run(never);
+    expect(await processCheck(null, clock).run(never)).toMatchObject({ status: 'ok' });
+    expect(await look(end(7200), end(60, 0))).toMatchObject({ status: 'ok' });
+    expect(await look(end(900), end(60))).toMatchObject({ status: 'degraded', since: now - 900 });
+    expect(await look(...[50, 40, 30, 20, 10].map((ago) => end(ago, 1)))).toMatchObject({
+      status: 'failing',
+      message: expect.stringContaining('exit code 1') as string,
+      since: now - 50,
+    });
+    const report = createDoctorReport(doctorOf([], clock), { restarts: 1, ends: [end(60)] });
+    expect(await report({}, never)).toMatchObject({
+      process: { supervised: true, restarts: 1, last_exit: { signal: 'SIGKILL', lived_seconds: 12 } },
+    });
+  });
+
   it('is as bad as the worst check and says since when', async () => {
     const clock = new FakeClock();
     let status: 'ok' | 'degraded' = 'ok';
@@ -106,7 +177,7 @@ describe('the doctor', () => {
       { id: 'a', run: () => ({ status, message: 'a' }) },
       { id: 'b', run: () => ({ status: 'ok', message: 'b' }) },
     ];
-    const report = createDoctorReport({ checks, clock, timeoutMs: 1000 });
+    const report = createDoctorReport(doctorOf(checks, clock), null);
     const ask = async (): Promise<{ status: string; checks: Array<{ id: string; since: number }> }> =>
       REPORTS['daemon.doctor'].answer.body.parse(await report({}, never));
     const first = await ask();
@@ -129,7 +200,7 @@ describe('the doctor', () => {
       },
       { id: 'hangs', run: async () => await new Promise(() => undefined) },
     ];
-    const answer = createDoctorReport({ checks, clock, timeoutMs: 1000 })({}, never);
+    const answer = createDoctorReport(doctorOf(checks, clock), null)({}, never);
     await clock.advance(1000);
     expect(await answer).toMatchObject({
       status: 'failing',

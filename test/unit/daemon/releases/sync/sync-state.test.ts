@@ -6,6 +6,7 @@ import { askReport } from '../../../../support/reports.ts';
 import { createTestEngine, scriptedHandler, settle } from '../../../../support/task-engine.ts';
 import { TaskError } from '../../../../../src/daemon/tasks/task.ts';
 import { syncStateOf } from '../../../../../src/daemon/releases/sync/sync-state.ts';
+import { until } from '../../../../support/until.ts';
 import { createWorld } from '../release-world.ts';
 
 test('release.status says how the last sync ended, counts failures in a row, and names the next one', async () => {
@@ -27,14 +28,15 @@ test('release.status says how the last sync ended, counts failures in a row, and
       message: 'upstream refused the connection',
       finished_at: first.finished_at,
     },
-    next_at: null,
+    // The retry of a first sync: half of ten seconds, without jitter.
+    next_at: Math.ceil(world.clock.now() / 1000) + 5,
     consecutive_failures: 1,
   });
 
-  world.script.plannedSyncAt = 2_000_000_000;
   await world.act('sync');
   await world.act('verify');
-  expect(await state()).toMatchObject({ next_at: 2_000_000_000, consecutive_failures: 2 });
+  world.script.plannedSyncAt = 1_500_000_000;
+  expect(await state()).toMatchObject({ next_at: 1_500_000_000, consecutive_failures: 2 });
 
   world.upstream.failure = null;
   const changed = await world.act('sync');
@@ -43,7 +45,47 @@ test('release.status says how the last sync ended, counts failures in a row, and
     consecutive_failures: 0,
   });
   await world.act('sync');
-  expect(await state()).toMatchObject({ last: { result: 'unchanged' } });
+  expect(await state()).toMatchObject({ last: { result: 'unchanged' }, next_at: 1_500_000_000 });
+});
+
+test('a first sync that cannot reach upstream is retried without end, with bounded waits, and says so', async () => {
+  const world = await createWorld();
+  world.upstream.files.set('a', 'a');
+  world.upstream.failure = new UpstreamError('upstream_unreachable', 'refused', { retryable: true });
+  const finished: string[] = [];
+  world.engine.onFinished(({ kind, status }) => finished.push(`${kind} ${status}`));
+  const doctor = () => world.releases.diagnostics().find(({ id }) => id === 'sync');
+  expect(doctor()).toMatchObject({ status: 'ok' });
+  await world.act('sync');
+  const waits: number[] = [];
+  for (let round = 1; round <= 12; round += 1) {
+    const { next_at: nextAt } = world.releases.syncState();
+    const wait = Number(nextAt) * 1000 - world.clock.now();
+    waits.push(Math.round(wait / 1000));
+    await world.clock.advance(wait);
+    await until(() => Promise.resolve(finished.length > round ? true : null));
+  }
+  expect(waits.slice(0, 4)).toEqual([5, 10, 20, 40]);
+  expect(waits.at(-1)).toBe(150);
+  expect(doctor()).toMatchObject({
+    status: 'failing',
+    message: expect.stringMatching(
+      /^13 syncs in a row failed, .*refused \(upstream_unreachable\); the next one/,
+    ) as string,
+    since: expect.any(Number) as number,
+  });
+
+  world.upstream.failure = null;
+  await world.clock.advance(150_000);
+  await until(() => Promise.resolve(world.releases.syncState().last?.status === 'succeeded' ? true : null));
+  expect(world.releases.syncState()).toMatchObject({ next_at: null, consecutive_failures: 0 });
+  expect(doctor()).toMatchObject({ status: 'ok' });
+
+  // With a release, the schedule is enough.
+  world.upstream.failure = new UpstreamError('upstream_timeout', 'slow', { retryable: true });
+  await world.act('sync');
+  expect(world.releases.syncState()).toMatchObject({ next_at: null, consecutive_failures: 1 });
+  expect(doctor()).toMatchObject({ status: 'degraded' });
 });
 
 test('a sync that waits for its next attempt is the next one; a cancelled one does not count as a failure', async () => {

@@ -1,0 +1,71 @@
+import type { Logger } from '../../../platform/logging/logging.ts';
+import { backoffMs } from '../../../platform/process/backoff.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { TaskEngine } from '../../tasks/task-engine.ts';
+import type { Task } from '../../tasks/task.ts';
+import { callOf } from '../../tasks/job.ts';
+import { SYNC_JOB } from '../jobs/release-jobs.ts';
+
+export interface FirstSyncRetryOptions {
+  readonly engine: Pick<TaskEngine, 'submit' | 'historyOf' | 'onFinished'>;
+  /** Whether a retry can help: an upstream is configured, and there is no release yet. */
+  readonly isNeeded: () => boolean;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Pick<Logger, 'warn' | 'error'>;
+}
+
+/** Queues a sync again after a failure while there is no release, for as long as it takes. */
+export interface FirstSyncRetry {
+  /** When the next sync is queued, Unix seconds; `null` when none is planned. */
+  plannedAt(): number | null;
+  stop(): void;
+}
+
+/** The wait between two syncs; each of them already made several attempts. */
+const RETRY = { baseMs: 10_000, capMs: 300_000 } as const;
+
+/** Creates the retry; it follows the sync tasks from now on. */
+export function createFirstSyncRetry(options: FirstSyncRetryOptions): FirstSyncRetry {
+  const { engine, clock, logger } = options;
+  let waiting = new AbortController();
+  let plannedAt: number | null = null;
+
+  const cancel = (): void => {
+    waiting.abort();
+    plannedAt = null;
+  };
+
+  const plan = async (failed: Task): Promise<void> => {
+    const { consecutiveFailures } = engine.historyOf(SYNC_JOB.kind);
+    const waitMs = backoffMs(consecutiveFailures, RETRY, options.random(), null);
+    const { signal } = (waiting = new AbortController());
+    plannedAt = Math.ceil((clock.now() + waitMs) / 1000);
+    logger.warn(
+      {
+        task_id: failed.task_id,
+        code: failed.failure_code,
+        consecutive_failures: consecutiveFailures,
+        retry_in_ms: waitMs,
+      },
+      `there is no release yet, and sync failed: ${failed.failure_reason ?? ''}; trying again`,
+    );
+    // Only `cancel` rejects this sleep.
+    await clock.sleep(waitMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    plannedAt = null;
+    try {
+      engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true });
+    } catch (error) {
+      logger.error({ err: error }, 'the sync could not be queued again; the next schedule tries');
+    }
+  };
+
+  engine.onFinished((task) => {
+    if (task.kind !== SYNC_JOB.kind) return;
+    cancel();
+    if (task.status === 'failed' && options.isNeeded()) void plan(task);
+  });
+  return { plannedAt: () => plannedAt, stop: cancel };
+}
