@@ -20,7 +20,7 @@ export default defineConfig({
     // By default vitest leaves one processor idle; of two that is half of the machine.
     maxWorkers: availableParallelism(),
     projects: [
-      tier('unit', 20_000),
+      tier('unit', 60_000),
       tier('arch', 60_000),
       tier('integration', 180_000),
       tier('cluster', 300_000),

@@ -14,7 +14,7 @@ const PAUSE_GROWTH = 1.3;
  */
 export async function until<T>(
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  deadlineMs = 10_000,
+  deadlineMs = 30_000,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   let last: unknown = 'the probe never answered';

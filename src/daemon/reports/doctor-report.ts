@@ -1,4 +1,5 @@
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { createLoop } from '../../platform/process/loop.ts';
 import { describeStorageError } from '../database/storage-failure.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Supervision } from '../supervisor/supervision.ts';
@@ -57,8 +58,6 @@ const LOG_LEVELS = { ok: 'info', degraded: 'warn', failing: 'error' } as const;
 /** Creates the doctor. It logs every change of a status. */
 export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions): Doctor {
   const known = new Map<string, DoctorResult>();
-  const stopping = new AbortController();
-  let loop: Promise<void> = Promise.resolve();
 
   const examine: Doctor['examine'] = async (signal) => {
     const findings = await Promise.all(
@@ -76,23 +75,27 @@ export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions
     });
   };
 
-  const examineForever = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      // Only `stop` rejects this sleep, and it ends the loop.
-      await clock.sleep(INTERVAL_MS, stopping.signal).catch(() => undefined);
-      if (!stopping.signal.aborted) await examine(stopping.signal);
-    }
-  };
+  const loop = createLoop({
+    clock,
+    firstWaitMs: INTERVAL_MS,
+    turn: async (signal) => {
+      await examine(signal);
+      return INTERVAL_MS;
+    },
+    onFailure: (error) => {
+      logger.error({ err: error }, 'the checks of the doctor could not be run');
+      return INTERVAL_MS;
+    },
+  });
 
   return {
     examine,
     latest: () => [...known.values()],
     start: () => {
-      loop = examineForever();
+      loop.start();
     },
     stop: async () => {
-      stopping.abort();
-      await loop;
+      await loop.stop();
     },
   };
 }

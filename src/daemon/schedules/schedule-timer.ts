@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { createLoop, type Loop } from '../../platform/process/loop.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { ScheduleRepository } from './schedule-repository.ts';
 import type { ScheduleRuns } from './schedule-runs.ts';
@@ -11,13 +12,8 @@ export interface ScheduleTimerOptions {
   readonly logger: Logger;
 }
 
-/** Runs schedules when they are due. */
-export interface ScheduleTimer {
-  start(): void;
-  /** Computes the next wake-up again; call it after every change of a schedule. */
-  wake(): void;
-  stop(): Promise<void>;
-}
+/** Runs schedules when they are due; call `wake` after every change of a schedule. */
+export type ScheduleTimer = Loop;
 
 /** Maximum sleep, because the wall clock may be changed meanwhile. */
 const MAX_SLEEP_MS = 30_000;
@@ -33,15 +29,11 @@ export function createScheduleTimer({
   clock,
   logger,
 }: ScheduleTimerOptions): ScheduleTimer {
-  let waiting = new AbortController();
-  const stopping = new AbortController();
-  let loop: Promise<void> = Promise.resolve();
-
   /** @returns whether every due schedule ran */
-  const fireDue = async (): Promise<boolean> => {
+  const fireDue = async (signal: AbortSignal): Promise<boolean> => {
     let complete = true;
     for (const [index, id] of repository.due(unixSeconds(clock)).entries()) {
-      if (stopping.signal.aborted) return complete;
+      if (signal.aborted) return complete;
       try {
         runs.fire(id);
       } catch (error) {
@@ -58,38 +50,13 @@ export function createScheduleTimer({
     return next === null ? MAX_SLEEP_MS : Math.min(Math.max(next * 1000 - clock.now(), 1), MAX_SLEEP_MS);
   };
 
-  /** @returns milliseconds to sleep */
-  const turn = async (): Promise<number> => {
-    try {
-      return (await fireDue()) ? untilNext() : RETRY_MS;
-    } catch (error) {
+  const loop = createLoop({
+    clock,
+    turn: async (signal) => ((await fireDue(signal)) ? untilNext() : RETRY_MS),
+    onFailure: (error) => {
       logger.error({ err: error }, 'schedules could not be read; retrying soon');
       return RETRY_MS;
-    }
-  };
-
-  const runForever = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      // Created before the turn, so that a change during the turn shortens the sleep after it.
-      waiting = new AbortController();
-      const ms = await turn();
-      if (stopping.signal.aborted) return;
-      // Only `wake` and `stop` reject this sleep.
-      await clock.sleep(ms, waiting.signal).catch(() => undefined);
-    }
-  };
-
-  return {
-    start: () => {
-      loop = runForever();
     },
-    wake: () => {
-      waiting.abort();
-    },
-    stop: async () => {
-      stopping.abort();
-      waiting.abort();
-      await loop;
-    },
-  };
+  });
+  return loop;
 }

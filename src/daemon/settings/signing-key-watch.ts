@@ -3,6 +3,7 @@ import type { Result } from '../../domain/result.ts';
 import { messageOf } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { createLoop } from '../../platform/process/loop.ts';
 import type { Attestor } from '../releases/attest/attestor.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import type { SettingsHolder } from './daemon-settings.ts';
@@ -33,8 +34,6 @@ const INTERVAL_MS = 1000;
 /** Creates the watch. While files are unusable, the previous keys keep signing, and the problem is logged once. */
 export function createSigningKeyWatch(options: SigningKeyWatchOptions): SigningKeyWatch {
   const { settings, clock, logger } = options;
-  const stopping = new AbortController();
-  let loop: Promise<void> = Promise.resolve();
   let trouble: { readonly problem: string; readonly since: number } | null = null;
 
   const noteTrouble = (problem: string | null): void => {
@@ -67,16 +66,18 @@ export function createSigningKeyWatch(options: SigningKeyWatchOptions): SigningK
     await attest();
   };
 
-  const refreshForever = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      // Only `stop` rejects this sleep, and it ends the loop.
-      await clock.sleep(INTERVAL_MS, stopping.signal).catch(() => undefined);
-      if (stopping.signal.aborted) return;
-      await refresh().catch((error: unknown) => {
-        noteTrouble(messageOf(error));
-      });
-    }
-  };
+  const loop = createLoop({
+    clock,
+    firstWaitMs: INTERVAL_MS,
+    turn: async () => {
+      await refresh();
+      return INTERVAL_MS;
+    },
+    onFailure: (error) => {
+      noteTrouble(messageOf(error));
+      return INTERVAL_MS;
+    },
+  });
 
   return {
     refresh,
@@ -93,11 +94,10 @@ export function createSigningKeyWatch(options: SigningKeyWatchOptions): SigningK
       },
     },
     start: () => {
-      loop = refreshForever();
+      loop.start();
     },
     stop: async () => {
-      stopping.abort();
-      await loop;
+      await loop.stop();
     },
   };
 }

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 
 /** Background work that takes turns until it is stopped. */
 export interface Loop {
-  /** Begins the first turn. */
+  /** Begins the first turn, or the wait before it. */
   start(): void;
   /** Begins the next turn now instead of after the wait; after the turn in progress if there is one. */
   wake(): void;
@@ -13,6 +13,8 @@ export interface Loop {
 /** Settings and collaborators of a loop. */
 export interface LoopOptions {
   readonly clock: Clock;
+  /** Milliseconds from `start` to the first turn; default 0. */
+  readonly firstWaitMs?: number;
   /**
    * Takes one turn.
    *
@@ -32,7 +34,7 @@ export interface LoopOptions {
 const MAX_WAIT_MS = 2 ** 31 - 1;
 
 /** Creates a loop. It takes no turn before `start`. */
-export function createLoop({ clock, turn, onFailure }: LoopOptions): Loop {
+export function createLoop({ clock, firstWaitMs = 0, turn, onFailure }: LoopOptions): Loop {
   const stopping = new AbortController();
   let waiting = new AbortController();
   let running: Promise<void> = Promise.resolve();
@@ -45,14 +47,18 @@ export function createLoop({ clock, turn, onFailure }: LoopOptions): Loop {
     }
   };
 
+  const wait = async (ms: number): Promise<void> => {
+    // Only `wake` and `stop` reject this sleep.
+    await clock.sleep(Math.min(ms, MAX_WAIT_MS), waiting.signal).catch(() => undefined);
+  };
+
   const run = async (): Promise<void> => {
+    if (firstWaitMs > 0) await wait(firstWaitMs);
     while (!stopping.signal.aborted) {
       // Created before the turn, so that a call of `wake` during the turn ends the wait after it.
       waiting = new AbortController();
       const ms = await takeTurn();
-      if (stopping.signal.aborted) return;
-      // Only `wake` and `stop` reject this sleep.
-      await clock.sleep(Math.min(ms, MAX_WAIT_MS), waiting.signal).catch(() => undefined);
+      if (!stopping.signal.aborted) await wait(ms);
     }
   };
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../platform/process/clock.ts';
+import { createLoop } from '../../../platform/process/loop.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 
 /** Renews the attestation after a third of its validity. */
@@ -20,40 +21,35 @@ export interface RenewalOptions {
 
 /** Creates the renewal. Nothing is renewed before `start`. */
 export function createRenewal({ clock, logger, ttlSeconds, renew }: RenewalOptions): Renewal {
-  const stopping = new AbortController();
-  let rescheduled = new AbortController();
-  let running: Promise<void> = Promise.resolve();
+  const regularMs = (): number => (ttlSeconds() * 1000) / 3;
+  let dueAt = 0;
 
-  const renewForever = async (): Promise<void> => {
-    let failed = false;
-    while (!stopping.signal.aborted) {
-      const regular = (ttlSeconds() * 1000) / 3;
-      rescheduled = new AbortController();
-      const woken = AbortSignal.any([stopping.signal, rescheduled.signal]);
-      await clock.sleep(failed ? regular / 4 : regular, woken).catch(() => undefined);
-      if (stopping.signal.aborted) return;
-      // The validity changed: start a new wait.
-      if (rescheduled.signal.aborted) continue;
-      try {
-        await renew();
-        failed = false;
-      } catch (error) {
-        logger.error({ err: error }, 'the attestation could not be renewed; retrying soon');
-        failed = true;
-      }
-    }
-  };
+  const loop = createLoop({
+    clock,
+    turn: async () => {
+      const left = dueAt - clock.monotonic();
+      if (left > 0) return left;
+      await renew();
+      dueAt = clock.monotonic() + regularMs();
+      return regularMs();
+    },
+    onFailure: (error) => {
+      logger.error({ err: error }, 'the attestation could not be renewed; retrying soon');
+      return regularMs() / 4;
+    },
+  });
 
   return {
     start: () => {
-      running = renewForever();
+      dueAt = clock.monotonic() + regularMs();
+      loop.start();
     },
     reschedule: () => {
-      rescheduled.abort();
+      dueAt = clock.monotonic() + regularMs();
+      loop.wake();
     },
     stop: async () => {
-      stopping.abort();
-      await running;
+      await loop.stop();
     },
   };
 }

@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { manifestDigestOf } from '../../../domain/release/digest.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
+import { createLoop } from '../../../platform/process/loop.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import { manifestPath } from '../../../snapshot/volume/layout.ts';
@@ -40,7 +41,6 @@ export interface StoreWatchOptions {
 export function createStoreWatch(options: StoreWatchOptions): StoreWatch {
   const { releases, clock, logger } = options;
   const stopping = new AbortController();
-  let running: Promise<void> = Promise.resolve();
   let deepLook: Promise<void> | null = null;
   let deepLookAt: number | null = null;
   let isFailing = false;
@@ -84,18 +84,19 @@ export function createStoreWatch(options: StoreWatchOptions): StoreWatch {
     }
   };
 
-  const watch = async (): Promise<void> => {
-    for (;;) {
-      // Rejects only when the watch is stopped.
-      await clock.sleep(STORE_WATCH_MS, stopping.signal).catch(() => undefined);
-      if (stopping.signal.aborted) return;
+  const loop = createLoop({
+    clock,
+    firstWaitMs: STORE_WATCH_MS,
+    turn: async () => {
       await guarded(lookShallow);
-    }
-  };
+      return STORE_WATCH_MS;
+    },
+    onFailure: () => STORE_WATCH_MS,
+  });
 
   return {
     start: () => {
-      running = watch();
+      loop.start();
     },
     look: async (withinMs) => {
       if (deepLookAt !== null && clock.monotonic() - deepLookAt < OBJECTS_REUSED_MS) return;
@@ -109,7 +110,7 @@ export function createStoreWatch(options: StoreWatchOptions): StoreWatch {
     },
     stop: async () => {
       stopping.abort();
-      await running;
+      await loop.stop();
       await deepLook;
     },
   };

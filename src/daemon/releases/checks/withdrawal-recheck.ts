@@ -1,5 +1,6 @@
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
+import { createLoop } from '../../../platform/process/loop.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
@@ -40,22 +41,18 @@ export interface WithdrawalRecheckOptions {
  */
 export function createWithdrawalRecheck(options: WithdrawalRecheckOptions): WithdrawalRecheck {
   const { inspector, releases, objects, attestation, clock, logger } = options;
-  const stopping = new AbortController();
   /** Stamps of the files that were hashed and found damaged. */
   let hashed = new Map<Blake3Hex, string>();
-  let woken = Promise.withResolvers<void>();
-  let running: Promise<void> = Promise.resolve();
 
   /** Returns the objects that are sound again. */
-  const look = async (damaged: readonly Blake3Hex[]): Promise<readonly Blake3Hex[]> => {
+  const look = async (damaged: readonly Blake3Hex[], signal: AbortSignal): Promise<readonly Blake3Hex[]> => {
     const before = hashed;
     hashed = new Map();
     const repaired: Blake3Hex[] = [];
     for (const blake3 of damaged) {
       const stamp = await inspector.stamp(blake3);
       const startedAt = unixSeconds(clock);
-      const isSound =
-        before.get(blake3) !== stamp && (await inspector.inspect(blake3, stopping.signal)) === 'ok';
+      const isSound = before.get(blake3) !== stamp && (await inspector.inspect(blake3, signal)) === 'ok';
       if (isSound) {
         objects.confirm(blake3, startedAt);
         repaired.push(blake3);
@@ -66,10 +63,10 @@ export function createWithdrawalRecheck(options: WithdrawalRecheckOptions): With
     return repaired;
   };
 
-  const round = async (): Promise<void> => {
+  const round = async (signal: AbortSignal): Promise<void> => {
     // First: a withdrawal that is not attested yet must not wait for the hashing below.
     if (attestation.isOwed()) await attestation.issue('damage changed');
-    const repaired = await look(releases.damagedObjects(RECHECK_OBJECTS_MAX));
+    const repaired = await look(releases.damagedObjects(RECHECK_OBJECTS_MAX), signal);
     if (repaired.length === 0) return;
     // A repair may still be running: nothing is attested that a power failure could take back.
     await options.writer.flush();
@@ -79,38 +76,34 @@ export function createWithdrawalRecheck(options: WithdrawalRecheckOptions): With
     await attestation.issue('damage repaired');
   };
 
-  const lookForever = async (): Promise<void> => {
-    let isDamaged = true;
-    while (!stopping.signal.aborted) {
-      if (!isDamaged) await woken.promise;
-      woken = Promise.withResolvers();
-      // Only `stop` rejects this sleep, and it ends the loop.
-      await clock.sleep(RECHECK_MS, stopping.signal).catch(() => undefined);
-      if (stopping.signal.aborted) return;
-      // A failed round is retried.
-      isDamaged = true;
-      try {
-        await round();
-        isDamaged = releases.damagedObjects(1).length > 0;
-      } catch (error) {
-        if (!stopping.signal.aborted) {
-          logger.warn({ err: error }, 'damaged objects could not be checked again');
-        }
+  let isIdle = true;
+  const loop = createLoop({
+    clock,
+    turn: async (signal) => {
+      if (isIdle) {
+        // New damage is left alone for a while: its finder has just read it.
+        isIdle = false;
+        return RECHECK_MS;
       }
-    }
-  };
+      await round(signal);
+      isIdle = releases.damagedObjects(1).length === 0;
+      return isIdle ? Infinity : RECHECK_MS;
+    },
+    onFailure: (error) => {
+      logger.warn({ err: error }, 'damaged objects could not be checked again');
+      return RECHECK_MS;
+    },
+  });
 
   return {
     start: () => {
-      running = lookForever();
+      loop.start();
     },
     wake: () => {
-      woken.resolve();
+      if (isIdle) loop.wake();
     },
     stop: async () => {
-      stopping.abort(new Error('the daemon is stopping'));
-      woken.resolve();
-      await running;
+      await loop.stop();
     },
   };
 }

@@ -1,5 +1,6 @@
 import { backoffMs, type BackoffOptions } from '../../../platform/process/backoff.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
+import { createLoop, type Loop } from '../../../platform/process/loop.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import { callOf } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
@@ -11,13 +12,8 @@ const LONGEST_WAIT_MS = 60_000;
 /** Waits after tasks that failed before they tried everything that was due, for example on a full volume. */
 const TASK_BACKOFF: BackoffOptions = { baseMs: 2000, capMs: LONGEST_WAIT_MS };
 
-/** Queues a repair whenever known damage is due for one. */
-export interface AutomaticRepair {
-  start(): void;
-  /** Call it when there may be new damage. */
-  wake(): void;
-  stop(): Promise<void>;
-}
+/** Queues a repair whenever known damage is due for one; call `wake` when there may be new damage. */
+export type AutomaticRepair = Loop;
 
 export interface AutomaticRepairOptions {
   readonly attempts: Pick<RepairAttempts, 'nextAtMs' | 'forgetOld'>;
@@ -36,9 +32,6 @@ export interface AutomaticRepairOptions {
  */
 export function createAutomaticRepair(options: AutomaticRepairOptions): AutomaticRepair {
   const { attempts, engine, clock, logger } = options;
-  const stopping = new AbortController();
-  let woken = new AbortController();
-  let running: Promise<void> = Promise.resolve();
   let failures = 0;
   let notBeforeMs = 0;
 
@@ -52,7 +45,7 @@ export function createAutomaticRepair(options: AutomaticRepairOptions): Automati
     const nowMs = clock.now();
     failures = status === 'failed' && isDue(nowMs) ? failures + 1 : 0;
     notBeforeMs = failures === 0 ? 0 : nowMs + backoffMs(failures, TASK_BACKOFF, options.random(), null);
-    woken.abort();
+    loop.wake();
   });
 
   /** Queues a repair that is due; returns the milliseconds until the next one can be due. */
@@ -68,30 +61,14 @@ export function createAutomaticRepair(options: AutomaticRepairOptions): Automati
     return LONGEST_WAIT_MS;
   };
 
-  const watch = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      woken = new AbortController();
-      let waitMs = LONGEST_WAIT_MS;
-      try {
-        waitMs = queueDue();
-      } catch (error) {
-        logger.error({ err: error }, 'a repair of known damage could not be queued; retrying');
-      }
-      // Rejects only when it is woken or stopped.
-      await clock.sleep(waitMs, AbortSignal.any([stopping.signal, woken.signal])).catch(() => undefined);
-    }
-  };
+  const loop = createLoop({
+    clock,
+    turn: queueDue,
+    onFailure: (error) => {
+      logger.error({ err: error }, 'a repair of known damage could not be queued; retrying');
+      return LONGEST_WAIT_MS;
+    },
+  });
 
-  return {
-    start: () => {
-      running = watch();
-    },
-    wake: () => {
-      woken.abort();
-    },
-    stop: async () => {
-      stopping.abort();
-      await running;
-    },
-  };
+  return loop;
 }

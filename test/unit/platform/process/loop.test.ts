@@ -35,6 +35,26 @@ test('takes a turn at the start and after every wait that a turn asks for', asyn
   expect(turns).toHaveLength(4);
 });
 
+test('takes the first turn after the first wait, or sooner when it is woken', async () => {
+  const clock = new FakeClock();
+  const turns: number[] = [];
+  const loop = createLoop({
+    clock,
+    firstWaitMs: 50,
+    turn: () => turns.push(clock.monotonic()) * 100,
+    onFailure: () => 0,
+  });
+  loop.start();
+  await clock.advance(49);
+  expect(turns).toEqual([]);
+  await clock.advance(1);
+  expect(turns).toEqual([50]);
+  loop.wake();
+  await clock.advance(1);
+  expect(turns).toEqual([50, 50]);
+  await loop.stop();
+});
+
 test('waits for a wake after a turn that returns Infinity', async () => {
   const { clock, loop, turns } = countedLoop([Infinity]);
   loop.start();
