@@ -302,7 +302,7 @@ describe.skipIf(cluster === null)('an outage in a cluster', () => {
     const load = await space.startLoad(URL);
     const old = field('signing\\.pub');
     await step('signing.pub', `${old.trimEnd()}\n${publicKey}`, 'server', trusted);
-    await step('signing.key', privateKey, 'daemon', 'the signing keys have changed');
+    await step('signing.key', privateKey, 'daemon', 'the signing keys changed');
     await step('signing.pub', publicKey, 'server', trusted);
     expect(get(`http://${NAME}.${NAMESPACE}.svc/readyz`).status).toBe(200);
     const { single, kept, lost } = await load.stop();
