@@ -5,41 +5,65 @@ const OUTSIDE_SCRIPT = `
 import http from 'node:http';
 import { createHash } from 'node:crypto';
 const film = Buffer.alloc(8 * 1024 * 1024, 'slipway ');
-const text = Buffer.from('{"text":"resource"}');
-const files = new Map([['film.mp4', film], ['text.json', text]]);
-const entries = [...files].map(([destination, bytes]) => ({
-  destination, size: bytes.length, digests: { sha256: createHash('sha256').update(bytes).digest('hex') },
-}));
-const open = new Set();
+const fileOf = (release, name) => (name === 'film.mp4' ? film : Buffer.from('{"text":"resource of ' + release + '"}'));
+const entriesOf = (release) => ['film.mp4', 'text.json'].map((destination) => {
+  const bytes = fileOf(release, destination);
+  return { destination, size: bytes.length, digests: { sha256: createHash('sha256').update(bytes).digest('hex') } };
+});
+const open = new Map();
 http.createServer((request, response) => {
-  const [, release, name] = request.url.split('/');
-  if (name === 'open') open.add(release);
-  if (name === 'close') open.delete(release);
-  if (!open.has(release)) return response.writeHead(404).end();
-  if (name === 'release.json') return response.end(JSON.stringify({ release_id: 'R-' + release, entries }));
-  response.end(files.get(name) ?? '');
+  const [, upstream, name, next] = request.url.split('/');
+  if (name === 'open') open.set(upstream, next);
+  if (name === 'close') open.delete(upstream);
+  const release = open.get(upstream);
+  if (release === undefined) return response.writeHead(404).end();
+  if (name === 'release.json') {
+    return response.end(JSON.stringify({ release_id: release, entries: entriesOf(release) }));
+  }
+  response.end(fileOf(release, name));
 }).listen(9000, () => console.log('listening'));
 process.on('SIGTERM', () => process.exit(0));
 `;
 
-/** Sends requests on new connections until its input ends, and counts the failures. */
+/**
+ * Sends requests until its input ends, and counts them: four clients with a new connection for each request, and eight that
+ * keep theirs and pause for random times. No request is sent twice.
+ */
 export const LOAD_SCRIPT = `
 import http from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 const url = process.argv[1];
-let isOver = false, answered = 0;
-const lost = [];
+let isOver = false;
+const counts = { single: 0, kept: 0, lost: [] };
 process.stdin.once('data', () => { isOver = true; process.stdin.pause(); });
-const ask = () => new Promise((resolve) => {
-  const request = http.get(url, { agent: false }, (response) => {
-    if (response.statusCode !== 200) lost.push(String(response.statusCode));
-    else answered += 1;
-    response.resume().once('close', resolve);
+const ask = (kind, agent) => new Promise((resolve) => {
+  const lose = (why) => { counts.lost.push(new Date().toISOString() + ' ' + kind + ': ' + why); resolve(); };
+  const request = http.get(url, { agent }, (response) => {
+    let bytes = 0;
+    response.on('data', (chunk) => { bytes += chunk.length; });
+    response.once('error', (error) => lose(error.message));
+    response.once('end', () => {
+      const isWhole = response.statusCode === 200 && bytes === Number(response.headers['content-length']);
+      if (!isWhole) return lose(response.statusCode + ' with ' + bytes + ' bytes');
+      counts[kind] += 1;
+      resolve();
+    });
   });
-  request.once('error', (error) => { lost.push(error.message); resolve(); });
+  request.once('error', (error) => lose(error.message));
 });
+const run = async (kind, agent, pauseMs) => {
+  while (!isOver) {
+    await ask(kind, agent);
+    await delay(Math.random() * pauseMs);
+  }
+  if (agent !== false) agent.destroy();
+};
 console.log('begun');
-await Promise.all(Array.from({ length: 4 }, async () => { while (!isOver) await ask(); }));
-console.log(JSON.stringify({ answered, lost }));
+await Promise.all([
+  ...Array.from({ length: 4 }, () => run('single', false, 20)),
+  ...Array.from({ length: 8 }, () => run('kept', new http.Agent({ keepAlive: true, maxSockets: 1 }), 40)),
+]);
+console.log(JSON.stringify(counts));
 `;
 
 /** The pod and its Service, both named `outside`. */

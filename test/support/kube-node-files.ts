@@ -87,6 +87,8 @@ export function renderKubeletConfiguration(directory: string): string {
       x509: { clientCAFile: join(directory, 'ca.crt') },
     },
     authorization: { mode: 'AlwaysAllow' },
+    // How often changed Secrets reach the pods; a minute by default.
+    syncFrequency: '5s',
     cgroupDriver: 'cgroupfs',
     failCgroupV1: false,
     failSwapOn: false,

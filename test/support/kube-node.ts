@@ -46,7 +46,7 @@ export const PAUSE_COMMAND = ['/bin/busybox', 'sleep', '1000000000'];
 
 /**
  * Starts etcd, the control plane, containerd, kubelet, kube-proxy and CoreDNS. They are isolated from the machine and
- * all end with one process. Needs root.
+ * all end with one process. One node runs at a time on a machine; the others wait. Needs root.
  *
  * @returns `null` when the programs are missing and cannot be built here, or this user is not root
  */
@@ -56,7 +56,7 @@ export async function startKubeNode(): Promise<KubeNode | null> {
     console.warn('SKIPPED: tests in a Kubernetes node: they need root');
     return null;
   }
-  const tools = ['runc', 'iptables', 'conntrack', 'ip', 'openssl', 'busybox', 'bash', 'nsenter'];
+  const tools = ['runc', 'iptables', 'conntrack', 'ip', 'openssl', 'busybox', 'bash', 'nsenter', 'flock'];
   if (!tools.every(hasTool)) return null;
   const programs = kubeTools(
     'etcd',
@@ -74,8 +74,12 @@ export async function startKubeNode(): Promise<KubeNode | null> {
   // Short, because sockets lie below it.
   const directory = await mkdtemp(join(tmpdir(), 'kn-'));
   const holder = spawn(
-    'unshare',
+    'flock',
     [
+      // The lock lasts as long as the node: a kubelet ends pods that it does not know, also those of another node.
+      '--no-fork',
+      join(tmpdir(), 'slipway-kube-node.lock'),
+      'unshare',
       '--net',
       '--mount',
       '--pid',
