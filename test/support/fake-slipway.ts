@@ -39,7 +39,7 @@ export interface FakeSlipway {
   /** Current releases. */
   readonly current: { official: string | null; localized: string | null };
   readonly history: ReleaseRow[];
-  /** How its syncs go. */
+  /** How its syncs go; `undefined` for a daemon of the previous version. */
   sync: ReleaseStatus['sync'];
   /** Why a channel is not distributable; `null` when it is. */
   setVerdict(channel: 'official' | 'localized', reason: Reason | null, releaseId?: string): void;

@@ -1,4 +1,6 @@
 import { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
+import { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
+import { ScheduleListRead } from '../../contract/reports/report-schedules.ts';
 import { isReportName, REPORTS, type ReportName } from '../../contract/reports/reports.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
 import { indentJson, type AdminAnswer } from './admin-api.ts';
@@ -39,7 +41,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
       }
       if (context.json) printRaw(context, joinStatus(readiness, releases));
       else {
-        const report = REPORTS['release.status'].answer.schema.safeParse(releases?.value);
+        const report = ReleaseStatusRead.safeParse(releases?.value);
         context.stdout.write(renderStatus(parsed.data, report.success ? report.data : null, now));
       }
       return parsed.data.distributable ? CTL_EXITS.ok : CTL_EXITS.failed;
@@ -112,12 +114,10 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     options: ['group'],
     optionTexts: [['--group NAME', 'shows only schedules of this group']],
     run: async (context) => {
-      await show(
-        context,
-        'schedule.list',
-        given({ group: textOption(context.args, 'group') }),
-        renderSchedules,
-      );
+      const query = given({ group: textOption(context.args, 'group') });
+      const answer = await context.api.get(reportPath('schedule.list'), query);
+      const now = unixSeconds(context.clock);
+      printAnswer(context, answer, ScheduleListRead, (report) => renderSchedules(report, now));
       return CTL_EXITS.ok;
     },
   },

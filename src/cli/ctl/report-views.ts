@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import type { REPORTS } from '../../contract/reports/reports.ts';
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
 import type { Readiness } from '../../contract/schemas/answers/verdict.ts';
@@ -17,7 +18,7 @@ export type TaskView = ReportOf<'task.status'>['task'];
 /** Renders the verdict and the state of the current releases. */
 export function renderStatus(
   readiness: Readiness,
-  releases: ReportOf<'release.status'> | null,
+  releases: z.output<typeof ReleaseStatusRead> | null,
   now: number,
 ): string {
   const checks = readiness.checks ?? [];
@@ -51,7 +52,12 @@ export function renderStatus(
     fields.push([channel, state]);
     for (const destination of current?.damaged ?? []) fields.push(['damaged', destination]);
   }
-  return textFields([...fields, ['relation', releases.relation], ['sync', syncText(releases.sync, now)]]);
+  const { relation, sync } = releases;
+  return textFields([
+    ...fields,
+    ['relation', relation],
+    ['sync', sync === undefined ? 'not reported by this daemon' : syncText(sync, now)],
+  ]);
 }
 
 function syncText({ last, next_at: nextAt }: ReportOf<'release.status'>['sync'], now: number): string {

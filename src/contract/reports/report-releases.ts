@@ -94,6 +94,12 @@ export const ReleaseStatusReport = report(
   },
 );
 
+/**
+ * `release.status` as its readers parse it. During an upgrade a reader also meets a daemon of the previous version, which
+ * does not report `sync`; then nothing is known about its syncs.
+ */
+export const ReleaseStatusRead = ReleaseStatusReport.schema.partial({ sync: true });
+
 /** `release.list`. */
 export const ReleaseListReport = report(
   'release.list',

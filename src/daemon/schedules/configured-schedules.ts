@@ -39,8 +39,8 @@ export function settingOf(id: string): string {
 }
 
 /**
- * Makes the configured schedules equal to the configuration: adds, changes, enables and removes. A schedule whose
- * interval stays the same keeps its next run. A new interval first runs at a random time in its second half: the daemons
+ * Makes the configured schedules equal to the configuration: adds, changes and removes. A schedule whose interval stays
+ * the same keeps its next run, and stays disabled if it was disabled by hand. A new interval enables it, and first runs at a random time in its second half: the daemons
  * of several pods then do not contact upstream together, and the work that a start does itself is not repeated soon.
  * Other schedules stay as they are.
  *
@@ -81,7 +81,7 @@ function followed(found: Schedule, wanted: Wanted, next: number): Schedule {
     ...wanted,
     origin: 'configured',
     group: EMPTY.group,
-    enabled: true,
+    enabled: sameInterval ? found.enabled : true,
     max_runs: null,
     exhausted: false,
     next_run_unix_seconds: sameInterval ? found.next_run_unix_seconds : next,

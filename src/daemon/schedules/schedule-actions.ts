@@ -100,12 +100,12 @@ function runSchedules({ repository, runs }: ScheduleActionOptions, body: BodyOf<
   return { schedules: started, task_ids: started.flatMap(({ task_ids }) => task_ids) };
 }
 
-/** Refuses a change that the next start or reload would undo. */
+/** Refuses a change of what the configuration decides; the next start or reload would undo it. */
 function refuseConfigured({ id, origin }: Schedule): void {
   if (origin !== 'configured') return;
   throw new ServiceError(
     'schedule_configured',
-    `the schedule "${id}" comes from the configuration: change ${settingOf(id)} and reload, or only disable it until then`,
+    `the schedule "${id}" comes from the configuration: change ${settingOf(id)} and reload, or disable it with enabled=false`,
   );
 }
 

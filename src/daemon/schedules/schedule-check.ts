@@ -1,3 +1,4 @@
+import { CONTROLLER_SCHEDULE_PREFIX } from '../../contract/schemas/schedule-ids.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import type { ScheduleRepository } from './schedule-repository.ts';
@@ -9,34 +10,79 @@ const LATE_SECONDS = 60;
 const SHORT_SECONDS = 10;
 const NAMES_MAX = 5;
 
-/** Finds schedules that are late, run too often, or could not be run. */
-export function scheduleCheck(repository: Pick<ScheduleRepository, 'list'>, clock: Clock): DoctorCheck {
+/**
+ * Finds schedules that are late, run too often, or could not be run, and configured ones that do not run: disabled by
+ * hand, or replaced by a disabled schedule for longer than their own interval.
+ */
+export function scheduleCheck(
+  repository: Pick<ScheduleRepository, 'get' | 'list' | 'replacementOf'>,
+  clock: Clock,
+): DoctorCheck {
   return {
     id: 'schedules',
     run: () => {
-      const enabled = repository.list({ id: null, group: null, enabled: true });
-      const lateBefore = unixSeconds(clock) - LATE_SECONDS;
+      const now = unixSeconds(clock);
+      const all = repository.list({ id: null, group: null, enabled: null });
+      const enabled = all.filter((schedule) => schedule.enabled);
+      const replaced = all.flatMap((schedule) => {
+        const id = repository.replacementOf(schedule);
+        const by = id === null ? null : repository.get(id);
+        return by === null ? [] : [{ schedule, by }];
+      });
+      const running = enabled.filter(({ id }) => !replaced.some(({ schedule }) => schedule.id === id));
       const trouble = [
+        ...runTrouble(enabled, now),
         named(
-          enabled.filter(({ next_run_unix_seconds: next }) => next !== null && next < lateBefore),
-          `late by more than ${LATE_SECONDS} s; see the log`,
-        ),
-        named(
-          enabled.filter(({ every_seconds: every }) => every !== null && every < SHORT_SECONDS),
-          `set to run more often than every ${SHORT_SECONDS} s`,
-        ),
-        named(
-          enabled.filter(
-            ({ last_task_id: task, last_status: status }) => task === null && status === 'failed',
+          all.filter(
+            (schedule) =>
+              schedule.origin === 'configured' &&
+              !schedule.enabled &&
+              !replaced.some(({ schedule: { id } }) => id === schedule.id),
           ),
-          'impossible to run with this daemon; see the log',
+          'disabled by hand; enable with `slipway ctl run schedule-update id=ID enabled=true`',
         ),
+        ...replaced.filter(({ schedule, by }) => isHeld(schedule, by, now)).map(heldText),
       ].filter((text) => text !== null);
-      return trouble.length > 0
-        ? { status: 'degraded', message: trouble.join('; ') }
-        : { status: 'ok', message: `${enabled.length} enabled` };
+      if (trouble.length > 0) return { status: 'degraded', message: trouble.join('; ') };
+      const counts = replaced.length === 0 ? '' : `, ${replaced.length} replaced`;
+      return { status: 'ok', message: `${running.length} enabled${counts}` };
     },
   };
+}
+
+/** The findings about enabled schedules; `null` for each that does not apply. */
+function runTrouble(enabled: readonly Schedule[], now: number): ReadonlyArray<string | null> {
+  return [
+    named(
+      enabled.filter(({ next_run_unix_seconds: next }) => next !== null && next < now - LATE_SECONDS),
+      `late by more than ${LATE_SECONDS} s; see the log`,
+    ),
+    named(
+      enabled.filter(({ every_seconds: every }) => every !== null && every < SHORT_SECONDS),
+      `set to run more often than every ${SHORT_SECONDS} s`,
+    ),
+    named(
+      enabled.filter(({ last_task_id: task, last_status: status }) => task === null && status === 'failed'),
+      'impossible to run with this daemon; see the log',
+    ),
+  ];
+}
+
+/**
+ * Whether a disabled schedule has replaced a configured one for longer than the interval of the configured one. A disabled
+ * schedule keeps the slot that it had when it was disabled, so the time since that slot is part of the time since then.
+ */
+function isHeld({ every_seconds: every }: Schedule, by: Schedule, now: number): boolean {
+  const slot = by.next_run_unix_seconds;
+  return !by.enabled && slot !== null && slot < now - (every ?? 0);
+}
+
+function heldText({ schedule, by }: { readonly schedule: Schedule; readonly by: Schedule }): string {
+  const [namespace = '', name = ''] = by.id.slice(CONTROLLER_SCHEDULE_PREFIX.length).split(':');
+  return (
+    `${schedule.id}: does not run, because the disabled schedule ${by.id} replaces it; if the ReleaseChannel ` +
+    `${namespace}/${name} was deleted, remove it with \`slipway ctl run schedule-remove id=${by.id}\``
+  );
 }
 
 function named(schedules: readonly Schedule[], what: string): string | null {

@@ -29,7 +29,8 @@ export interface ScheduleRepository {
   /**
    * The id of the schedule of a ReleaseChannel that replaces a configured one, or `null`. It has the same action; for
    * `verify` also the same arguments, because each channel is verified by a schedule of its own. A disabled one replaces
-   * the configured schedule as well, except for `verify`: without verification a release is soon no longer attested.
+   * the configured schedule as well, except for `verify`: without verification a release is soon no longer attested. Of
+   * several an enabled one is returned.
    */
   replacementOf(schedule: Schedule): string | null;
   /** Records how the task of a schedule's last run ended. */
@@ -59,7 +60,8 @@ interface ScheduleRecord {
 /** Selects the schedule that replaces the configured schedule `own`; see `replacementOf`. */
 const REPLACEMENT = `SELECT other.id FROM schedule AS other
   WHERE other.origin = 'controller' AND other.action = own.action
-    AND (own.action <> 'verify' OR (other.enabled = 1 AND other.args_json = own.args_json)) LIMIT 1`;
+    AND (own.action <> 'verify' OR (other.enabled = 1 AND other.args_json = own.args_json))
+  ORDER BY other.enabled DESC, other.id LIMIT 1`;
 
 /** Creates the repository; every statement is compiled once. */
 export function createScheduleRepository(database: Pick<Database, 'prepare'>): ScheduleRepository {

@@ -4,8 +4,8 @@ import type { ControlAction } from '../../contract/actions/actions.ts';
 import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
 import { AcceptedAnswer, type Accepted } from '../../contract/schemas/answers/admin.ts';
 import { HealthAnswer, type Health } from '../../contract/schemas/answers/health.ts';
-import { ReleaseListReport, ReleaseStatusReport } from '../../contract/reports/report-releases.ts';
-import { ScheduleListReport, type ScheduleSchema } from '../../contract/reports/report-schedules.ts';
+import { ReleaseListReport, ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
+import { ScheduleListRead, type ScheduleRead } from '../../contract/reports/report-schedules.ts';
 import type { ControlBody } from '../../contract/actions/control-body.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import {
@@ -19,9 +19,9 @@ import { AdminRefused } from './admin-refused.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
 /** A schedule as a daemon reports it. */
-export type ReportedSchedule = z.output<typeof ScheduleSchema>;
+export type ReportedSchedule = z.output<typeof ScheduleRead>;
 /** A daemon's report of its current releases. */
-export type ReleaseStatus = z.output<typeof ReleaseStatusReport.schema>;
+export type ReleaseStatus = z.output<typeof ReleaseStatusRead>;
 /** A release of the history. */
 export type ReleaseRow = z.output<typeof ReleaseListReport.schema>['releases'][number];
 
@@ -104,13 +104,13 @@ export function createServerClient({ timeoutMs, userAgent }: ServerClientOptions
       return parseAnswer(answer, HealthAnswer.schema);
     },
     releaseStatus: async (origin, token) =>
-      await readAdmin(`${origin}${SERVER_PATHS.getReleaseStatus}`, token, ReleaseStatusReport.schema),
+      await readAdmin(`${origin}${SERVER_PATHS.getReleaseStatus}`, token, ReleaseStatusRead),
     releases: async (origin, token, channel) => {
       const url = `${origin}${SERVER_PATHS.listReleaseHistory}?channel=${channel}`;
       return (await readAdmin(url, token, ReleaseListReport.schema)).releases;
     },
     schedules: async (origin, token) =>
-      (await readAdmin(`${origin}${SERVER_PATHS.listSchedules}`, token, ScheduleListReport.schema)).items,
+      (await readAdmin(`${origin}${SERVER_PATHS.listSchedules}`, token, ScheduleListRead)).items,
     control: async (origin, token, action, body, { key, signal }) => {
       const answer = await send({
         url: `${origin}${SERVER_PATHS.postControl.replace('{action}', encodeURIComponent(action))}`,

@@ -46,7 +46,8 @@ export function scheduleOwner(id: string): { readonly namespace: string; readonl
 /**
  * The schedules that a spec asks for. While a schedule of an object exists, the daemon does not run its own configured
  * one with the same action. So a disabled sync or cleanup is wanted even without an interval in the spec when nothing
- * must be fetched or deleted. A disabled verification does not hold back the configured one.
+ * must be fetched or deleted. A disabled verification does not hold back the configured one. One cleanup serves both channels,
+ * so only an official object holds it back; a suspended localized one has no schedule for it.
  *
  * @param holdSync whether syncing is paused, because it would replace the pinned release
  */
@@ -73,7 +74,7 @@ export function desiredSchedules(
     const args = [`channel=${spec.channel}`];
     wanted.verify = { action: 'verify', args, everySeconds: verifySeconds, enabled };
   }
-  if (spec.retention !== undefined) {
+  if (spec.retention !== undefined && (isOfficial || enabled)) {
     const args = [`count=${spec.retention.keep}`];
     wanted.cleanup = { action: 'release-cleanup', args, everySeconds: CLEANUP_SECONDS, enabled };
   } else if (held) {

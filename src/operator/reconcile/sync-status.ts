@@ -8,19 +8,19 @@ import type { ReleaseStatus } from '../pods/server-client.ts';
 import { timestamp } from './timestamp.ts';
 
 type SyncRow = NonNullable<ReleaseChannelStatus['sync']>;
-type SyncState = ReleaseStatus['sync'];
+type SyncState = NonNullable<ReleaseStatus['sync']>;
 
 /**
  * The syncs of the daemons behind one Service, as a status shows them: those of the daemon with the most failures in a row,
  * of several the first one.
  *
- * @returns `undefined` when no daemon answered
+ * @returns `undefined` when no daemon reported its syncs
  */
 export function syncRow(daemons: readonly Pick<ReleaseStatus, 'sync'>[]): SyncRow | undefined {
-  const [worst] = [...daemons].sort(
-    (left, right) => right.sync.consecutive_failures - left.sync.consecutive_failures,
-  );
-  return worst === undefined ? undefined : rowOf(worst.sync);
+  const [worst] = daemons
+    .flatMap(({ sync }) => (sync === undefined ? [] : [sync]))
+    .sort((left, right) => right.consecutive_failures - left.consecutive_failures);
+  return worst === undefined ? undefined : rowOf(worst);
 }
 
 function rowOf({ last, next_at: nextAt, consecutive_failures: consecutiveFailures }: SyncState): SyncRow {

@@ -68,6 +68,7 @@ function channel(app, name, report) {
   const verdict = verdictState(app).value?.health.verdicts[name];
   const release = report[name];
   const isAbsent = name === 'localized' && release === null;
+  const sync = name === 'official' ? report.sync : undefined;
   return h(
     'article',
     { class: 'card', key: name },
@@ -84,8 +85,8 @@ function channel(app, name, report) {
       ['Verified', release === null ? null : time(app, release.verified_at, 'never')],
       ['Since', verdict === undefined ? null : time(app, verdict.since)],
       ['Why not', verdict?.reason && !isAbsent ? `${verdict.message} (${verdict.reason})` : null],
-      ['Last sync', name === 'official' ? lastSync(app, report) : null],
-      ['Next sync', name === 'official' ? time(app, report.sync.next_at, 'none is planned') : null],
+      ['Last sync', sync === undefined ? null : lastSync(app, sync)],
+      ['Next sync', sync === undefined ? null : time(app, sync.next_at, 'none is planned')],
       ['Relation', name === 'localized' ? RELATIONS[report.relation] : null],
       [
         'Snapshot',
@@ -97,9 +98,9 @@ function channel(app, name, report) {
 
 /**
  * @param {App} app
- * @param {Report<'release.status'>} report
+ * @param {NonNullable<Report<'release.status'>['sync']>} sync
  */
-function lastSync(app, { sync: { last, consecutive_failures: failures } }) {
+function lastSync(app, { last, consecutive_failures: failures }) {
   if (last === null) return 'none has ended';
   const state = words(last.result ?? last.status);
   return [

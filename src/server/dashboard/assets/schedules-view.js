@@ -61,7 +61,8 @@ function what({ action, args, group }) {
 /** @param {Schedule} row */
 function state({ enabled, exhausted, replaced_by: other }) {
   if (exhausted) return badge('quiet', 'Used up');
-  if (other !== null) return badge('quiet', `Replaced by ${other}`);
+  // A daemon of the previous version leaves it out.
+  if (other) return badge('quiet', `Replaced by ${other}`);
   return enabled ? badge('good', 'On') : badge('quiet', 'Off');
 }
 

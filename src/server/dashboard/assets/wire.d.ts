@@ -1,6 +1,7 @@
 // The contract's types of the data that the browser reads. Types only: this file is not served.
 import type { z } from 'zod';
 import type { ProblemSchema } from '../../../contract/problems/problem-schema.ts';
+import type { ReleaseStatusRead } from '../../../contract/reports/report-releases.ts';
 import type { REPORTS, ReportName } from '../../../contract/reports/reports.ts';
 import type { AcceptedAnswer, AdminIndexAnswer } from '../../../contract/schemas/answers/admin.ts';
 import type { HealthAnswer } from '../../../contract/schemas/answers/health.ts';
@@ -8,8 +9,10 @@ import type { ReadinessAnswer } from '../../../contract/schemas/answers/verdict.
 
 export type { ReportName };
 
-/** The complete answer of one report. */
-export type Report<N extends ReportName> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
+/** The complete answer of one report. The browser does not parse it, so a daemon of the previous version leaves fields out. */
+export type Report<N extends ReportName> = N extends 'release.status'
+  ? z.infer<typeof ReleaseStatusRead>
+  : z.infer<(typeof REPORTS)[N]['answer']['schema']>;
 
 export type Health = z.infer<typeof HealthAnswer.schema>;
 export type Readiness = z.infer<typeof ReadinessAnswer.schema> & { readonly shutting_down?: boolean };

@@ -105,6 +105,16 @@ describe('reads', () => {
     });
   });
 
+  it('understands the reports of a daemon of the previous version', async () => {
+    const { run, daemon } = await service();
+    daemon.setReport('release.status', { ...example('release.status'), sync: undefined });
+    expect((await run(['status'])).out).toMatch(/^sync: +not reported by this daemon$/mu);
+    const [schedule] = (example('schedule.list') as { items: object[] }).items;
+    const previous = { ...schedule, origin: undefined, replaced_by: undefined };
+    daemon.setReport('schedule.list', { ...example('schedule.list'), items: [previous] });
+    expect((await run(['schedules'])).out).toMatch(/^ID .*\nnightly-verify /u);
+  });
+
   it('status ends with 1 and names the failed checks, also when the daemon is silent', async () => {
     const { run } = await service();
     const shown = await run(['status']);

@@ -13,6 +13,8 @@ function configured(change: Partial<ScheduleIntervals> = {}, random?: () => numb
   return world;
 }
 
+const never = new AbortController().signal;
+
 const nowOf = (world: TestSchedules): number => Math.floor(world.clock.now() / 1000);
 
 async function codeOf(promise: Promise<unknown>): Promise<string> {
@@ -93,7 +95,7 @@ describe('the schedules of the configuration', () => {
     expect(await second.row('configured:sync')).toEqual(before);
   });
 
-  it('can only be disabled by hand, until the next start or reload', async () => {
+  it('can only be disabled by hand, until the interval changes; the doctor names it', async () => {
     const world = configured();
     const id = 'configured:sync';
     expect(await codeOf(world.act('schedule-update', { id, every_seconds: 60 }))).toBe('schedule_configured');
@@ -112,7 +114,14 @@ describe('the schedules of the configuration', () => {
     await pass(world, 60);
     expect(world.sync.order).toEqual([]);
     world.schedules.configure(INTERVALS);
+    expect(await world.row(id)).toMatchObject({ enabled: false });
+    expect(await world.schedules.check.run(never)).toMatchObject({
+      status: 'degraded',
+      message: expect.stringMatching(/^configured:sync: disabled by hand; /u) as unknown,
+    });
+    world.schedules.configure({ ...INTERVALS, syncSeconds: 600 });
     expect(await world.row(id)).toMatchObject({ enabled: true });
+    expect(await world.schedules.check.run(never)).toEqual({ status: 'ok', message: '4 enabled' });
   });
 });
 
@@ -139,6 +148,32 @@ describe('a schedule of a ReleaseChannel', () => {
     expect(world.sync.order).toHaveLength(2);
     await pass(world, 14);
     expect(world.sync.order).toHaveLength(3);
+  });
+
+  it('is named by the doctor when it is disabled and holds a configured one back for longer than its interval', async () => {
+    const world = configured();
+    const id = 'relch:games:main:sync';
+    const check = async (): Promise<unknown> => await world.schedules.check.run(never);
+    await world.act('schedule-add', { id, group: 'res', action: 'sync', every_seconds: 1800 });
+    expect(await check()).toEqual({ status: 'ok', message: '4 enabled, 1 replaced' });
+    await world.act('schedule-update', { id, enabled: false });
+    await pass(world, 30);
+    expect(await check()).toEqual({ status: 'ok', message: '3 enabled, 1 replaced' });
+    await pass(world, 16);
+    expect(await check()).toEqual({
+      status: 'degraded',
+      message:
+        'configured:sync: does not run, because the disabled schedule relch:games:main:sync replaces it; if the ' +
+        'ReleaseChannel games/main was deleted, remove it with `slipway ctl run schedule-remove id=relch:games:main:sync`',
+    });
+
+    // A schedule of another object syncs.
+    const other = { id: 'relch:games:new:sync', group: 'res', action: 'sync', every_seconds: 1800 };
+    await world.act('schedule-add', other);
+    expect(await check()).toEqual({ status: 'ok', message: '4 enabled, 1 replaced' });
+    await world.act('schedule-remove', { id: other.id });
+    await world.act('schedule-remove', { id });
+    expect(await check()).toEqual({ status: 'ok', message: '4 enabled' });
   });
 
   it('replaces the verification of its own channel only, and only while it is enabled', async () => {

@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../../src/contract/operations/operations.ts';
+import { ScheduleListReport } from '../../../../src/contract/reports/report-schedules.ts';
 import { HttpFailure } from '../../../../src/platform/http/http-client.ts';
 import { AdminRefused, meaningOf } from '../../../../src/operator/pods/admin-refused.ts';
-import { createServerClient, SERVER_PATHS } from '../../../../src/operator/pods/server-client.ts';
+import {
+  createServerClient,
+  SERVER_PATHS,
+  type ReportedSchedule,
+} from '../../../../src/operator/pods/server-client.ts';
+import { syncRow } from '../../../../src/operator/reconcile/sync-status.ts';
 import { FAKE_TOKEN, startFakeSlipway } from '../../../support/fake-slipway.ts';
 
 const client = createServerClient({ timeoutMs: 500, userAgent: 'test' });
@@ -14,6 +20,22 @@ describe('a call of the operator to a server', () => {
       path,
     ]);
     for (const [expected, path] of table) expect(path).toBe(expected);
+  });
+
+  it('understands a daemon of the previous version', async () => {
+    const fake = await startFakeSlipway();
+    const origin = `http://127.0.0.1:${fake.port}`;
+    fake.sync = undefined;
+    const [now] = ScheduleListReport.example.items;
+    const previous = { ...now, origin: undefined, replaced_by: undefined };
+    fake.schedules.set('nightly-verify', previous as unknown as ReportedSchedule);
+    const status = await client.releaseStatus(origin, FAKE_TOKEN);
+    expect(status.official?.release_id).toBe('r1');
+    expect(status.sync).toBeUndefined();
+    expect(syncRow([status])).toBeUndefined();
+    expect(await client.schedules(origin, FAKE_TOKEN)).toMatchObject([
+      { id: 'nightly-verify', origin: 'manual', replaced_by: null },
+    ]);
   });
 
   it('is done once, however often it is sent under one key', async () => {

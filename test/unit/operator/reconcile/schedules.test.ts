@@ -83,6 +83,10 @@ describe('the schedules of a spec', () => {
       { id: 'relch:ns:one:cleanup', action: 'release-cleanup', ...held },
     ]);
     expect(desired({ channel: 'localized', suspend: true }, true)).toEqual([]);
+    // The cleanup serves both channels.
+    const localized = { channel: 'localized', verify: ALL.verify, retention: ALL.retention };
+    expect(desired(localized).map(({ action }) => action)).toEqual(['verify', 'release-cleanup']);
+    expect(desired({ ...localized, suspend: true }).map(({ action }) => action)).toEqual(['verify']);
   });
 
   it('have ids that no other object has', () => {

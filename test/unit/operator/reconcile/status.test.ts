@@ -8,12 +8,11 @@ import {
 import { HealthAnswer } from '../../../../src/contract/schemas/answers/health.ts';
 import { ReleaseStatusReport } from '../../../../src/contract/reports/report-releases.ts';
 import type { PodEvidence } from '../../../../src/operator/pods/evidence-book.ts';
-import type { ReleaseStatus } from '../../../../src/operator/pods/server-client.ts';
 import { statusOf, type StatusInput } from '../../../../src/operator/reconcile/status.ts';
 import { releaseRow } from '../../../support/fake-slipway.ts';
 
 const RELEASE_ID = HealthAnswer.example.verdicts.official.release_id ?? '';
-const DAEMON: ReleaseStatus = ReleaseStatusReport.schema.parse(ReleaseStatusReport.example);
+const DAEMON = ReleaseStatusReport.schema.parse(ReleaseStatusReport.example);
 
 function pod(name = 'a'): PodEvidence {
   const health = HealthAnswer.schema.parse(HealthAnswer.example);
@@ -112,6 +111,12 @@ describe('a status', () => {
         { name: 'b', serving: 'False', reason: 'EndpointNotReady' },
       ],
     });
+  });
+
+  it('knows nothing about the syncs of a daemon of the previous version', () => {
+    const old = { ...DAEMON, sync: undefined };
+    expect(status({ daemons: [old] }).sync).toBeUndefined();
+    expect(status({ daemons: [old, DAEMON] }).sync).toEqual(status({ daemons: [DAEMON] }).sync);
   });
 
   it('shows the syncs of the daemon with the most failures in a row, and keeps them while it is silent', () => {
