@@ -111,6 +111,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
       ({ url } = await api.listen(socketPath === undefined ? { host, port } : { socketPath }));
       const shared = { configuration, options, settings, closers };
       const lease = await becomeWriter(shared, stopping.signal, onWait);
+      stopping.signal.throwIfAborted();
       readiness = { ready: false, message: 'recovery is not complete' };
       const base = await openFolders(shared, lease);
       stopping.signal.throwIfAborted();
@@ -120,6 +121,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
       surface = daemonSurface(base, parts, { requestRestart, doctor });
       doctor.start();
       const metricsUrl = await serveMetrics(base, parts, doctor);
+      stopping.signal.throwIfAborted();
       await recover(parts);
       return { url, metricsUrl };
     },
