@@ -4,12 +4,17 @@ import packageManifest from '../../package.json' with { type: 'json' };
 import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
 import { createDaemon } from '../../src/daemon/daemon.ts';
 import { createDaemonLog } from '../../src/daemon/daemon-log.ts';
+import { ForeignStoreError } from '../../src/daemon/releases/recovery/foreign-store.ts';
 import type { SettingsLoader } from '../../src/daemon/settings/daemon-settings.ts';
 import { createSettingsLoader } from '../../src/daemon/settings/load-settings.ts';
 import { answerSupervisor } from '../../src/daemon/supervisor/answer-supervisor.ts';
 import { supervisionOf } from '../../src/daemon/supervisor/supervision-of.ts';
 import { systemClock as clock } from '../../src/platform/process/clock.ts';
-import { ConfigurationProblems, runConfigured } from '../../src/platform/config/run-configured.ts';
+import {
+  ConfigurationProblems,
+  EXIT_CONFIGURATION,
+  runConfigured,
+} from '../../src/platform/config/run-configured.ts';
 import { noFailpoints } from '../../src/platform/files/failpoints.ts';
 import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 
@@ -55,7 +60,8 @@ async function start(
     // A shutdown that began meanwhile ends the start with whatever it was at.
     if (lifecycle.signal.aborted) return;
     logger.fatal({ err: error }, error instanceof Error ? error.message : 'the daemon could not start');
-    await lifecycle.shutdown('the daemon could not start', 1);
+    const code = error instanceof ForeignStoreError ? EXIT_CONFIGURATION : 1;
+    await lifecycle.shutdown('the daemon could not start', code);
   }
 }
 

@@ -5,9 +5,10 @@ export type Close = (signal?: AbortSignal) => Promise<void> | void;
 
 /** The parts that are open. */
 export interface Closers {
+  /** Adds a part. After `closeAll` began, the part is closed immediately: a start may still be in progress. */
   add(part: string, close: Close): void;
   /**
-   * Closes every part, newest first. Continues when one fails.
+   * Closes every part, newest first, and those that are added meanwhile. Continues when one fails.
    *
    * @throws AggregateError with every failure
    */
@@ -17,20 +18,32 @@ export interface Closers {
 /** Creates an empty list of parts. */
 export function createClosers(logger: Logger): Closers {
   const open: Array<readonly [string, Close]> = [];
+  const failures: unknown[] = [];
+  const late = new Set<Promise<void>>();
+  let closing: { readonly signal: AbortSignal | undefined } | null = null;
+
+  const closeOne = async (part: string, close: Close, signal: AbortSignal | undefined): Promise<void> => {
+    try {
+      await close(signal);
+    } catch (error) {
+      logger.error({ err: error, part }, 'a part could not be closed cleanly');
+      failures.push(error);
+    }
+  };
+
   return {
     add: (part, close) => {
-      open.push([part, close]);
+      if (closing === null) {
+        open.push([part, close]);
+        return;
+      }
+      const closed = closeOne(part, close, closing.signal).finally(() => late.delete(closed));
+      late.add(closed);
     },
     closeAll: async (signal) => {
-      const failures: unknown[] = [];
-      for (const [part, close] of open.splice(0).toReversed()) {
-        try {
-          await close(signal);
-        } catch (error) {
-          logger.error({ err: error, part }, 'a part could not be closed cleanly');
-          failures.push(error);
-        }
-      }
+      closing = { signal };
+      for (const [part, close] of open.splice(0).toReversed()) await closeOne(part, close, signal);
+      while (late.size > 0) await Promise.all(late);
       if (failures.length > 0) throw new AggregateError(failures, 'the daemon could not be stopped cleanly');
     },
   };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fenceSteps, fenceWriter } from '../snapshot/fenced-writer.ts';
-import { openSnapshotWriter } from '../snapshot/snapshot-writer.ts';
+import { openSnapshotWriter, type SnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import { checkStore } from '../snapshot/volume/snapshot-store.ts';
 import { acquireStoreLease, type StoreLease } from '../snapshot/volume/store-lease.ts';
 import type { DaemonApi, DaemonReadiness } from './api/api-server.ts';
@@ -21,7 +21,7 @@ import { createDaemonMetrics } from './metrics.ts';
 import type { Doctor } from './reports/doctor-report.ts';
 import { readDataIdentity } from './database/data-identity.ts';
 import { waitForDataLock } from './database/data-lock.ts';
-import { openMainDatabase } from './database/main-database.ts';
+import { openMainDatabase, type MainDatabase } from './database/main-database.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { refuseForeignStore } from './releases/recovery/foreign-store.ts';
 import { createSettingsHolder } from './settings/daemon-settings.ts';
@@ -110,9 +110,12 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
       api = composeApi(options, settings, { readiness: () => readiness, surface: () => surface });
       ({ url } = await api.listen(socketPath === undefined ? { host, port } : { socketPath }));
       const shared = { configuration, options, settings, closers };
-      const lease = await becomeWriter(shared, stopping.signal, onWait);
+      const waiting = { clock: options.clock, signal: stopping.signal, onWait };
+      const data = await openDataFolder(shared, waiting);
+      const lease = await becomeWriter(shared, data.database, waiting);
+      stopping.signal.throwIfAborted();
       readiness = { ready: false, message: 'recovery is not complete' };
-      const base = await openFolders(shared, lease);
+      const base = { ...shared, ...data, lease, writer: await openVolume(shared, lease) };
       stopping.signal.throwIfAborted();
       const parts = createDaemonParts(base);
       const doctor = composeDoctor(base, parts);
@@ -120,6 +123,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
       surface = daemonSurface(base, parts, { requestRestart, doctor });
       doctor.start();
       const metricsUrl = await serveMetrics(base, parts, doctor);
+      stopping.signal.throwIfAborted();
       await recover(parts);
       return { url, metricsUrl };
     },
@@ -135,17 +139,41 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
 
 type SharedParts = Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>;
 
-/** Waits until no other process uses the data folder and no other daemon writes to the snapshot volume. */
+type Waiting = Parameters<typeof waitForDataLock>[1];
+
+/** Waits until no other process uses the data folder, and opens the database. */
+async function openDataFolder(
+  { configuration, options, closers }: SharedParts,
+  waiting: Waiting,
+): Promise<MainDatabase> {
+  const { dir } = configuration.data;
+  const lock = await waitForDataLock(dir, waiting);
+  closers.add('data lock', () => lock.release());
+  waiting.signal.throwIfAborted();
+  const { database, rebuilt } = openMainDatabase(join(dir, 'main.db'), new Date(options.clock.now()));
+  closers.add('database', () => database.close());
+  if (rebuilt !== null) {
+    options.logger.error(
+      { finding: rebuilt.finding, kept_at: rebuilt.keptAt },
+      'the database is damaged; the file is kept aside, and an empty database is filled from the snapshot volume',
+    );
+  }
+  return { database, rebuilt };
+}
+
+/** Waits until no other daemon writes to the snapshot volume. */
 async function becomeWriter(
   { configuration, options, closers }: SharedParts,
-  signal: AbortSignal,
-  onWait: (waitingFor: string) => void,
+  database: MainDatabase['database'],
+  waiting: Waiting,
 ): Promise<StoreLease> {
   const { data, snapshot } = configuration;
-  const waiting = { clock: options.clock, signal, onWait };
-  const lock = await waitForDataLock(data.dir, waiting);
-  closers.add('data lock', () => lock.release());
-  await checkStore(snapshot.root);
+  const refuse = async (): Promise<void> => {
+    if (snapshot.adopt) await checkStore(snapshot.root);
+    else await refuseForeignStore({ database, root: snapshot.root, signingKeys: options.signingKeys });
+  };
+  // Before the lease, so that a daemon with a wrong root changes nothing in the store of another.
+  await refuse();
   const lease = await acquireStoreLease({
     ...waiting,
     root: snapshot.root,
@@ -157,35 +185,22 @@ async function becomeWriter(
     },
   });
   closers.add('store lease', async () => await lease.release());
+  // The store may have changed during the wait.
+  await refuse();
   return lease;
 }
 
-/** Opens the database and the snapshot volume. */
-async function openFolders(shared: SharedParts, lease: StoreLease): Promise<DaemonBase> {
-  const { configuration, options, closers } = shared;
-  const { logger, clock } = options;
-  const { database, rebuilt } = openMainDatabase(
-    join(configuration.data.dir, 'main.db'),
-    new Date(clock.now()),
-  );
-  closers.add('database', () => database.close());
-  if (rebuilt !== null) {
-    logger.error(
-      { finding: rebuilt.finding, kept_at: rebuilt.keptAt },
-      'the database is damaged; the file is kept aside, and an empty database is filled from the snapshot volume',
-    );
-  }
-  const writer = fenceWriter(
-    await openSnapshotWriter({
-      clock,
-      failpoints: fenceSteps(options.failpoints, lease),
-      root: configuration.snapshot.root,
-    }),
-    lease,
-  );
-  const base = { ...shared, database, rebuilt, writer, lease };
-  if (!configuration.snapshot.adopt) await refuseForeignStore({ ...base, signingKeys: options.signingKeys });
-  return base;
+/** Opens the snapshot volume. */
+async function openVolume(
+  { configuration, options }: SharedParts,
+  lease: StoreLease,
+): Promise<SnapshotWriter> {
+  const writer = await openSnapshotWriter({
+    clock: options.clock,
+    failpoints: fenceSteps(options.failpoints, lease),
+    root: configuration.snapshot.root,
+  });
+  return fenceWriter(writer, lease);
 }
 
 /** @returns the address of the metrics, or `null` without a port for them */

@@ -1,4 +1,4 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeKeys } from '../support/make-keys.ts';
@@ -175,10 +175,16 @@ describe('a store that a daemon with other keys attested', () => {
       `--data.dir=${join(keys, 'data')}`,
       `--attestation.signingKeyFiles=${join(keys, 'signing.key')}`,
     ];
+    const leases = join(system.snapshotRoot, 'lease');
+    const leasesBefore = await readdir(leases);
+    const temporary = join(system.snapshotRoot, 'attest', '.of-the-owner.tmp');
+    await writeFile(temporary, 'half written');
     const error = await startSecond(system, ...foreign).catch((failure: unknown) => failure);
     expect(error).toBeInstanceOf(StartError);
     const { code, lines } = (error as StartError).failed;
-    expect(code).toBe(1);
+    expect(code).toBe(78);
+    expect(await readFile(temporary, 'utf8')).toBe('half written');
+    expect(await readdir(leases)).toEqual(leasesBefore);
     expect(lines.some((line) => line.includes('was attested by a daemon with other keys'))).toBe(true);
     expect(lines.some((line) => line.includes('start once with --adopt-store'))).toBe(true);
     expect(await onVolume(system)).toEqual(before);

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { mkdir, open, readdir, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from '../../platform/files/error-code.ts';
@@ -73,13 +73,22 @@ export class LeaseFiles {
    * Creates a file. Exactly one of several daemons succeeds.
    *
    * @returns false when the file exists, because another daemon was faster
+   * @throws the file system error; no file of this daemon stays behind
    */
   async create(epoch: number, holder: LeaseHolder): Promise<boolean> {
     await mkdir(this.#directory, { recursive: true });
+    let handle: FileHandle;
     try {
-      await this.#write(epoch, constants.O_CREAT | constants.O_EXCL, renderLease(holder, 0, false));
+      handle = await this.#open(epoch, constants.O_CREAT | constants.O_EXCL);
     } catch (error) {
       if (errorCode(error) === 'EEXIST') return false;
+      throw error;
+    }
+    try {
+      await writeAndClose(handle, renderLease(holder, 0, false));
+    } catch (error) {
+      // A full volume has space for the name but not for the content. The next attempt must not find the empty file.
+      await rm(this.#path(epoch), { force: true });
       throw error;
     }
     return true;
@@ -87,7 +96,7 @@ export class LeaseFiles {
 
   /** Changes a file of this holder in place. */
   async write(epoch: number, holder: LeaseHolder, counter: number, released: boolean): Promise<void> {
-    await this.#write(epoch, 0, renderLease(holder, counter, released));
+    await writeAndClose(await this.#open(epoch, 0), renderLease(holder, counter, released));
   }
 
   /** Removes the files of earlier holders. */
@@ -97,13 +106,8 @@ export class LeaseFiles {
     }
   }
 
-  async #write(epoch: number, flags: number, bytes: Buffer): Promise<void> {
-    const handle = await open(this.#path(epoch), constants.O_WRONLY | flags, 0o644);
-    try {
-      await handle.write(bytes, 0, bytes.length, 0);
-    } finally {
-      await handle.close();
-    }
+  #open(epoch: number, flags: number): Promise<FileHandle> {
+    return open(this.#path(epoch), constants.O_WRONLY | flags, 0o644);
   }
 
   /** The numbers of all files, ascending. */
@@ -122,6 +126,14 @@ export class LeaseFiles {
 
   #path(epoch: number): string {
     return join(this.#directory, String(epoch));
+  }
+}
+
+async function writeAndClose(handle: FileHandle, bytes: Buffer): Promise<void> {
+  try {
+    await handle.write(bytes, 0, bytes.length, 0);
+  } finally {
+    await handle.close();
   }
 }
 

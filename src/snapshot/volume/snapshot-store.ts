@@ -53,10 +53,13 @@ export async function readStoreFormat(root: string): Promise<StoreFormat> {
 /**
  * Checks that a volume is a store or can become one. It changes nothing, so it needs no lease.
  *
+ * @returns `null` when it can become one
  * @throws StoreFormatError; the file system error
  */
-export async function checkStore(root: string): Promise<void> {
-  if ((await existingFormat(root)) === null) await refuseForeign(root);
+export async function checkStore(root: string): Promise<StoreFormat | null> {
+  const format = await existingFormat(root);
+  if (format === null) await refuseForeign(root);
+  return format;
 }
 
 /**

@@ -28,12 +28,13 @@ export class StoreLeaseExpiredError extends Error {
   }
 }
 
-/** Another daemon has taken the lease; this one must never write again. */
+/** This daemon's time as the writer is over: another daemon has taken the lease or may take it. It never writes again. */
 export class StoreLeaseLostError extends Error {
   readonly code = 'ELEASE';
 
-  constructor(holder: string) {
-    super(`the lease of the snapshot volume was lost to ${holder}; this daemon writes nothing anymore`);
+  /** @param how such as `was released` */
+  constructor(how: string) {
+    super(`the lease of the snapshot volume ${how}; this daemon writes nothing anymore`);
     this.name = 'StoreLeaseLostError';
   }
 }
@@ -61,7 +62,7 @@ export interface StoreLease extends WriteFence {
   /** Whether the last writer of the volume used another data folder. */
   readonly otherWriter: boolean;
   status(): StoreLeaseStatus;
-  /** Ends the renewal and lets others take the lease without a wait. */
+  /** Ends the right to write, then lets others take the lease without a wait. */
   release(): Promise<void>;
 }
 
@@ -117,8 +118,7 @@ export async function acquireStoreLease(options: StoreLeaseOptions): Promise<Sto
     },
     status: () => term.status(),
     release: async () => {
-      await loop.stop();
-      await term.release();
+      await Promise.all([loop.stop(), term.release()]);
     },
   };
 }
@@ -153,8 +153,7 @@ async function claimLease(files: LeaseFiles, options: StoreLeaseOptions): Promis
       return { epoch: lease.epoch, counter: lease.content.counter, isCreated: true, otherWriter: false };
     }
     if (observed === null || !isSame(observed.lease, lease)) observed = { lease, since: clock.monotonic() };
-    const isFree = lease.content?.released === true;
-    if (!isFree && clock.monotonic() - observed.since < LEASE_TAKEOVER_MS) {
+    if (clock.monotonic() - observed.since < unchangedMsOf(lease)) {
       await wait(`${nameOf(lease)} has the lease of the snapshot volume`);
       continue;
     }
@@ -166,11 +165,19 @@ async function claimLease(files: LeaseFiles, options: StoreLeaseOptions): Promis
       );
       continue;
     }
-    // The holder may have renewed between the last look and the claim. From now on its renewals fail.
+    // The holder may have renewed, or taken its released lease again, between the last look and the claim. From now on
+    // its renewals fail.
     const before = await files.read(lease.epoch);
-    if (!isFree && (before === null || !isSame(before, lease))) await clock.sleep(LEASE_TAKEOVER_MS, signal);
+    if (before === null || !isSame(before, lease)) await clock.sleep(LEASE_TAKEOVER_MS, signal);
     return { epoch: lease.epoch + 1, counter: 0, isCreated: true, otherWriter: true };
   }
+}
+
+/** Milliseconds for which a lease must not change before it can be claimed. */
+function unchangedMsOf({ bytes, content }: StoredLease): number {
+  if (content?.released === true) return 0;
+  // Nobody holds an empty file, but its creator may be about to write it.
+  return bytes.length === 0 ? LOOK_MS : LEASE_TAKEOVER_MS;
 }
 
 function isSame(left: StoredLease, right: StoredLease): boolean {
@@ -272,7 +279,10 @@ class LeaseTerm {
   }
 
   #lose(newest: StoredLease | null): never {
-    this.#lost = new StoreLeaseLostError(newest === null ? 'an unknown daemon' : nameOf(newest));
+    if (this.#lost !== null) throw this.#lost;
+    this.#lost = new StoreLeaseLostError(
+      `was lost to ${newest === null ? 'an unknown daemon' : nameOf(newest)}`,
+    );
     this.#options.onLost(this.#lost);
     throw this.#lost;
   }
@@ -286,8 +296,13 @@ class LeaseTerm {
     };
   }
 
+  /** Ends the term first, so that nothing is written after another daemon may have taken the lease. */
   async release(): Promise<void> {
-    if (!this.isValid()) return;
+    const wasValid = this.isValid();
+    this.#lost ??= new StoreLeaseLostError('was released');
+    // A renewal in progress would make the lease look held again.
+    await this.#renewing?.catch(() => undefined);
+    if (!wasValid) return;
     const { holder, logger } = this.#options;
     try {
       await this.#files.write(this.#epoch, holder, this.#counter + 1, true);

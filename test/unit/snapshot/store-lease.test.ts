@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createSilentLogger } from '../../../src/platform/logging/logging.ts';
 import { fenceSteps, fenceWriter } from '../../../src/snapshot/fenced-writer.ts';
 import { openSnapshotWriter } from '../../../src/snapshot/snapshot-writer.ts';
@@ -65,6 +65,12 @@ class Candidate {
       for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     }
   }
+}
+
+/** The class of open files, whose methods a test can make fail as a full volume does. */
+async function fileHandlePrototype(directory: string): Promise<FileHandle> {
+  await using handle = await open(directory);
+  return Object.getPrototypeOf(handle) as FileHandle;
 }
 
 describe('the lease of a snapshot volume', () => {
@@ -198,11 +204,60 @@ describe('the lease of a snapshot volume', () => {
     const standby = new Candidate(root, 'standby');
     await standby.waiting();
     expect(standby.waits).toEqual(['an unknown daemon has the lease of the snapshot volume']);
+    const since = standby.clock.monotonic();
     await until(async () => {
       await standby.pass(1000);
       return standby.lease !== null;
     });
+    expect(standby.clock.monotonic() - since).toBeLessThan(LEASE_TAKEOVER_MS / 2);
     expect(await readdir(join(root, 'lease'))).toEqual(['5']);
+  });
+
+  it('is renewed by its claimant after the volume was full', async () => {
+    const root = await temporaryDirectory();
+    const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    const write = vi.spyOn(await fileHandlePrototype(root), 'write').mockRejectedValue(full);
+    onTestFinished(() => {
+      write.mockRestore();
+    });
+    const holder = new Candidate(root, 'holder');
+    const lease = await holder.acquired();
+    await expect(lease.confirm()).rejects.toThrow('no space left on device');
+    expect(await readdir(join(root, 'lease'))).toEqual([]);
+    write.mockRestore();
+    await lease.confirm();
+    expect([holder.losses, lease.status().state]).toEqual([0, 'held']);
+  });
+
+  it('lets nothing write from the moment of its release on', async () => {
+    const root = await temporaryDirectory();
+    const prototype = await fileHandlePrototype(root);
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+    const realWrite = Reflect.get(prototype, 'write') as (...from: unknown[]) => Promise<never>;
+    const write = vi.spyOn(prototype, 'write').mockImplementation(async function (
+      this: FileHandle,
+      ...from: unknown[]
+    ) {
+      // The creation and the first renewal come before the renewal that is in progress at the release.
+      if (write.mock.calls.length === 3) await held;
+      return await realWrite.apply(this, from);
+    });
+    onTestFinished(() => {
+      letGo();
+      write.mockRestore();
+    });
+    const holder = new Candidate(root, 'holder');
+    const lease = await holder.acquired();
+    await until(() => write.mock.calls.length === 3);
+    const releasing = lease.release();
+    expect(() => lease.check()).toThrow('was released');
+    await expect(lease.confirm()).rejects.toThrow('was released');
+    letGo();
+    await releasing;
+    expect(() => lease.check()).toThrow('was released');
+    await expect(lease.confirm()).rejects.toThrow('was released');
+    expect(await readFile(join(root, 'lease', '1'), 'utf8')).toContain('"released":true');
+    expect(holder.losses).toBe(0);
   });
 
   it('is created again when its folder is removed', async () => {

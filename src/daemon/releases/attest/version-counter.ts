@@ -2,10 +2,16 @@ import type { Logger } from '../../../platform/logging/logging.ts';
 import type { AttestationRepository } from '../records/attestation-repository.ts';
 
 /**
- * Number of versions that a daemon reserves in its database, and the most that it issues beyond the envelope on the
- * volume. At the shortest validity of 10 s that is enough for 38 days, and version numbers last for 9 billion blocks.
+ * The most versions that a daemon issues beyond the envelope on the volume. At the shortest validity of 10 s that is
+ * enough for 38 days, and version numbers last for 9 billion blocks.
  */
 export const VERSION_BLOCK = 1_000_000;
+
+/**
+ * Number of versions that a daemon reserves in its database. A crash loses at most these, so a hundred crashes fit in a
+ * block. At the shortest validity half of them last for 4 hours without a database that can be written.
+ */
+export const RESERVED_VERSIONS = 10_000;
 
 /** The version counters that an earlier process left behind. */
 export interface EarlierVersions {
@@ -40,7 +46,7 @@ export interface VersionCounter {
   onVolume(): number;
   /** Whether no later process can issue this version again, even if it is stored nowhere. */
   isSafe(version: number): boolean;
-  /** Gives the unused part of the reserved block back before a clean end. */
+  /** Gives the unused reserved versions back before a clean end. */
   release(): void;
 }
 
@@ -77,7 +83,7 @@ export function createVersionCounter(options: VersionCounterOptions): VersionCou
         throw new Error('nothing is attested before the recovery has found the last version');
       }
       highest += 1;
-      if (reserved - highest < VERSION_BLOCK / 2) reserve(highest + VERSION_BLOCK);
+      if (reserved - highest < RESERVED_VERSIONS / 2) reserve(highest + RESERVED_VERSIONS);
       return highest;
     },
     noteOnVolume: (version) => {
