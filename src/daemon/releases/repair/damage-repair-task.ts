@@ -252,7 +252,7 @@ function noteFailure(progress: Progress, failure: Failure): void {
   if (progress.failures.length < UNRECOVERABLE_MAX) progress.failures.push(failure);
 }
 
-/** Whether upstream failed so often in a row that the remaining objects are not requested. */
+/** Whether upstream failed too often in a row; the remaining objects are then not requested. */
 function isUpstreamDown({ upstreamFailures }: Progress): boolean {
   return upstreamFailures >= UPSTREAM_FAILURES_MAX;
 }
