@@ -20,7 +20,10 @@ export interface SigningKeyWatchOptions {
 
 /** Follows the files of the signing keys, so that keys rotate without a call. */
 export interface SigningKeyWatch {
-  /** Reads the files again; signs with the keys that they hold now. Unusable files change nothing. */
+  /**
+   * Reads the files again; signs with the keys that they hold now. Unusable files change nothing. When no attestation
+   * can be issued with new keys, the next call issues it.
+   */
   refresh(): Promise<void>;
   readonly check: DoctorCheck;
   /** Refreshes every second until `stop`. */
@@ -35,6 +38,8 @@ const INTERVAL_MS = 1000;
 export function createSigningKeyWatch(options: SigningKeyWatchOptions): SigningKeyWatch {
   const { settings, clock, logger } = options;
   let trouble: { readonly problem: string; readonly since: number } | null = null;
+  /** Whether the current keys have not signed since they changed: no, not yet tried, or tried without success. */
+  let owed: 'no' | 'new' | 'retried' = 'no';
 
   const noteTrouble = (problem: string | null): void => {
     if (problem === (trouble?.problem ?? null)) return;
@@ -46,13 +51,20 @@ export function createSigningKeyWatch(options: SigningKeyWatchOptions): SigningK
   const attest = async (): Promise<void> => {
     try {
       await options.attestor.issue('the signing keys changed');
+      owed = 'no';
       options.attestor.reschedule();
     } catch (error) {
-      logger.error({ err: error }, 'no attestation could be issued with the new signing keys yet; retrying');
+      if (owed === 'new') {
+        logger.error(
+          { err: error },
+          'no attestation could be issued with the new signing keys yet; retrying',
+        );
+      }
+      owed = 'retried';
     }
   };
 
-  const refresh = async (): Promise<void> => {
+  const follow = async (): Promise<void> => {
     const before = settings.current();
     const loaded = await options.load(before.configuration.attestation.signingKeyFiles);
     // A reload was faster; the next turn reads the files that it names.
@@ -63,7 +75,12 @@ export function createSigningKeyWatch(options: SigningKeyWatchOptions): SigningK
     if (change.added.length + change.removed.length === 0) return;
     settings.replace({ ...before, signingKeys: loaded.value.keys });
     logger.warn(change, 'the signing keys have changed');
-    await attest();
+    owed = 'new';
+  };
+
+  const refresh = async (): Promise<void> => {
+    await follow();
+    if (owed !== 'no') await attest();
   };
 
   const loop = createLoop({

@@ -18,14 +18,15 @@ export interface DrainWatchOptions {
 }
 
 /** A response in progress. */
-export type WatchedResponse = Pick<ByteResponse, 'socket' | 'closed' | 'once'>;
+export type WatchedResponse = Pick<ByteResponse, 'socket' | 'headersSent' | 'closed' | 'once'>;
 
 /** Watches that clients take the bytes of their responses. */
 export interface DrainWatch {
   /**
    * Watches a response until it is closed.
    *
-   * @param onStalled called once when the client took too few bytes for too long
+   * @param onStalled called once when the client took too few of the bytes offered to it for too long, or when nothing
+   *   was sent for a window, because the volume did not give the first bytes
    */
   watch(response: WatchedResponse, onStalled: () => void): void;
   /** Number of responses watched now. */
@@ -34,9 +35,14 @@ export interface DrainWatch {
   close(): void;
 }
 
+/** The side that a response waits for: the volume for its first bytes, or the client; `null` while the server reads. */
+type Awaited = 'volume' | 'client' | null;
+
 interface Watched {
   readonly response: WatchedResponse;
   readonly onStalled: () => void;
+  /** When the window began. */
+  awaited: Awaited;
   /** Monotonic milliseconds. */
   windowBegan: number;
   /** Bytes taken from the socket when the window began. */
@@ -48,7 +54,8 @@ interface Watched {
 /**
  * Makes a watch with one timer, which runs only while there are responses to watch.
  *
- * In each window a client must take the bytes that the minimum rate gives in that time. The system buffers megabytes and
+ * In each window a client must take the bytes that the minimum rate gives in that time. A window counts only while bytes
+ * are offered to the client, so the wait for a slow volume does not count. The system buffers megabytes and
  * takes more only when a good part of them has gone, so a slow client can take nothing for longer than a window. Its
  * acknowledgements show then that it still reads.
  */
@@ -66,9 +73,10 @@ export function createDrainWatch(options: DrainWatchOptions): DrainWatch {
       const { socket } = item.response;
       const taken = socket === null ? 0 : takenBytes(socket);
       const waitedMs = now - item.windowBegan;
+      const awaited = awaitedBy(item.response);
       // Without a socket the response waits behind another one on the same connection, and that one is watched.
-      if (socket === null || taken - item.taken >= share) {
-        Object.assign(item, { windowBegan: now, taken, acknowledged: null });
+      if (socket === null || awaited === null || awaited !== item.awaited || taken - item.taken >= share) {
+        Object.assign(item, { awaited, windowBegan: now, taken, acknowledged: null });
         continue;
       }
       const { acknowledged: before } = item;
@@ -108,6 +116,7 @@ export function createDrainWatch(options: DrainWatchOptions): DrainWatch {
       const item: Watched = {
         response,
         onStalled,
+        awaited: awaitedBy(response),
         windowBegan: clock.monotonic(),
         taken: socket === null ? 0 : takenBytes(socket),
         acknowledged: null,
@@ -126,4 +135,9 @@ export function createDrainWatch(options: DrainWatchOptions): DrainWatch {
       watched.clear();
     },
   };
+}
+
+function awaitedBy({ socket, headersSent }: WatchedResponse): Awaited {
+  if (!headersSent) return 'volume';
+  return socket !== null && socket.writableLength > 0 ? 'client' : null;
 }

@@ -4,8 +4,8 @@
  * SQLite cannot change a CHECK, so the table of tasks is copied. Its children are copied too: dropping a table deletes
  * the rows that refer to it. Source: sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes".
  *
- * `repair_attempt.subject` is the BLAKE3 of an object, or `<channel>/<release_id>` for a manifest and its record. A row
- * is kept for some time after the damage has ended, so that damage that comes back is not repaired in a tight loop.
+ * `repair_attempt.subject` is the BLAKE3 of an object, `<channel>/<release_id>` for a manifest and its record, or
+ * `upstream`. A row is kept for some time after the damage has ended, so that damage that comes back is not repaired in a tight loop.
  */
 export const REPAIRS_MIGRATION = `
 CREATE TABLE task_copy (

@@ -68,13 +68,17 @@ async function cleanUp(
     deps.database.transaction(() => {
       for (const release of plan.remove) forget(releases, release, now);
     });
-    await withdraw(deps, plan);
+  }
+  const left = await deletedOnVolume(deps);
+  // An earlier cleanup may have failed between the deletion in the database and the withdrawal.
+  if (plan.remove.length > 0 || left.length > 0 || deps.attestor.volumeError() !== null) {
+    await withdraw(deps, [...plan.remove, ...left]);
   }
   for (const release of plan.remove) {
     context.log('info', 'release deleted', { channel: release.channel, release_id: release.release_id });
   }
   await forgetUnfinished(deps);
-  await removeDeletedFiles(deps);
+  await removeDeletedFiles(deps, left);
   for (const revisionId of catalogs.unreferenced()) await catalogs.drop(revisionId);
   context.progress(0, null, 'entries', 'sweep');
   const graceMs = force ? 0 : deps.graceMs;
@@ -107,15 +111,14 @@ async function cleanUp(
 }
 
 /** Withdraws first: nothing is removed from the volume while a valid attestation still offers it. */
-async function withdraw({ attestor }: CleanupDependencies, plan: CleanupPlan): Promise<void> {
-  if ((await attestor.issue('release-cleanup')) !== null) {
-    const error = attestor.volumeError();
-    // A cleanup is what frees a full volume, so there it is enough that the daemon's callers know.
-    if (error !== null && storageFailureOf(error)?.code !== 'no_space') throw error;
-    return;
-  }
+async function withdraw({ attestor }: CleanupDependencies, removed: readonly ReleaseRow[]): Promise<void> {
+  const version = await attestor.issue('release-cleanup');
+  const error = attestor.volumeError();
+  // A cleanup is what frees a full volume, so there it is enough that the daemon's callers know.
+  if (error !== null && storageFailureOf(error)?.code !== 'no_space') throw error;
+  if (version !== null) return;
   const offered = attestor.attested()?.retained.map((release) => release.release_id) ?? [];
-  const still = plan.remove.find((release) => offered.includes(release.release_id));
+  const still = removed.find((release) => offered.includes(release.release_id));
   if (still === undefined) return;
   throw new TaskError(
     'not_attestable',
@@ -157,14 +160,27 @@ async function forgetUnfinished({ releases, writer }: CleanupDependencies): Prom
   }
 }
 
-/** Also removes files that an interrupted cleanup left behind. */
-async function removeDeletedFiles({ releases, writer }: CleanupDependencies): Promise<void> {
+/** The deleted releases whose records are on the volume, also those that an interrupted cleanup left behind. */
+async function deletedOnVolume({
+  releases,
+  writer,
+}: Pick<CleanupDependencies, 'releases' | 'writer'>): Promise<readonly ReleaseRow[]> {
+  const deleted: ReleaseRow[] = [];
   for (const channel of CHANNELS) {
     for (const releaseId of await writer.listReleaseIds(channel)) {
       const release = releases.get(channel, releaseId);
-      if (release?.state !== 'deleted') continue;
-      await writer.removeReleaseRecord(channel, releaseId);
-      if (release.snapshot_id !== null) await writer.removeManifest(release.snapshot_id);
+      if (release?.state === 'deleted') deleted.push(release);
     }
+  }
+  return deleted;
+}
+
+async function removeDeletedFiles(
+  { writer }: Pick<CleanupDependencies, 'writer'>,
+  deleted: readonly ReleaseRow[],
+): Promise<void> {
+  for (const release of deleted) {
+    await writer.removeReleaseRecord(release.channel, release.release_id);
+    if (release.snapshot_id !== null) await writer.removeManifest(release.snapshot_id);
   }
 }

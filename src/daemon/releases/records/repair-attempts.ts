@@ -5,8 +5,20 @@ import { allRows, oneRow, type SqlDatabase } from './sql.ts';
 /** Milliseconds after the next attempt was due from which earlier attempts no longer count. */
 const FORGET_MS = 3_600_000;
 
-/** The target of a repair: an object by its digest, or the manifest and the record of a release. */
-export type RepairSubject = Blake3Hex | `${ReleaseRow['channel']}/${string}`;
+/** Upstream as a whole. Its failed attempts delay the repair of every object. */
+export const UPSTREAM_SUBJECT = 'upstream';
+
+/** The target of a repair: an object by its digest, the manifest and the record of a release, or upstream. */
+export type RepairSubject = Blake3Hex | `${ReleaseRow['channel']}/${string}` | typeof UPSTREAM_SUBJECT;
+
+/** One attempt of a repair. */
+export interface RepairAttempt {
+  readonly subject: RepairSubject;
+  /** Why it failed, or `null`. */
+  readonly problem: string | null;
+  readonly nowMs: number;
+  readonly nextAtMs: number;
+}
 
 /** The last automatic repair of something that is still damaged. */
 export interface FailedRepair {
@@ -22,20 +34,17 @@ export interface FailedRepair {
  * damage for a while, so that damage that comes back is repaired with growing waits.
  */
 export interface RepairAttempts {
-  /** Damaged objects whose next attempt is due, ordered by digest. */
+  /** Damaged objects whose next attempt is due, ordered by digest; none while upstream as a whole is not due. */
   dueObjects(nowMs: number, limit: number): readonly Blake3Hex[];
   isDue(subject: RepairSubject, nowMs: number): boolean;
   /** When the next attempt is due, Unix milliseconds; 0 for damage without an attempt, `null` without damage. */
   nextAtMs(): number | null;
   /** Number of recent attempts of a subject. */
   count(subject: RepairSubject, nowMs: number): number;
-  /** Records an attempt; `problem` is `null` when it succeeded. */
-  record(attempt: {
-    readonly subject: RepairSubject;
-    readonly problem: string | null;
-    readonly nowMs: number;
-    readonly nextAtMs: number;
-  }): void;
+  /** Records attempts in one transaction. */
+  record(attempts: readonly RepairAttempt[]): void;
+  /** Deletes the failed attempts of upstream as a whole, because it answers again. */
+  forgetUpstream(): void;
   /** The newest failed attempt whose damage remains. */
   lastFailure(): FailedRepair | null;
   /** Deletes attempts that no longer count. */
@@ -52,17 +61,19 @@ export function manifestSubject({
 
 /** Creates the attempts over the main database. */
 export function createRepairAttempts(database: SqlDatabase): RepairAttempts {
+  const upstreamNextAt = `ifnull((SELECT next_at_ms FROM repair_attempt WHERE subject = '${UPSTREAM_SUBJECT}'), 0)`;
   const damaged = `
-    (SELECT DISTINCT blake3 AS subject FROM damaged_entry
+    (SELECT DISTINCT blake3 AS subject, ${upstreamNextAt} AS not_before_ms FROM damaged_entry
      UNION ALL
-     SELECT channel || '/' || release_id FROM release WHERE state = 'damaged' AND damage_message IS NOT NULL)`;
+     SELECT channel || '/' || release_id, 0 FROM release WHERE state = 'damaged' AND damage_message IS NOT NULL)`;
   const due = database.prepare(
     `SELECT DISTINCT d.blake3 FROM damaged_entry d LEFT JOIN repair_attempt a ON a.subject = d.blake3
-     WHERE a.subject IS NULL OR a.next_at_ms <= :now ORDER BY d.blake3 LIMIT :limit`,
+     WHERE ifnull(a.next_at_ms, 0) <= :now AND ${upstreamNextAt} <= :now ORDER BY d.blake3 LIMIT :limit`,
   );
   const find = database.prepare('SELECT attempts, next_at_ms FROM repair_attempt WHERE subject = :subject');
   const next = database.prepare(
-    `SELECT min(ifnull(a.next_at_ms, 0)) AS at FROM ${damaged} d LEFT JOIN repair_attempt a USING (subject)`,
+    `SELECT min(max(ifnull(a.next_at_ms, 0), d.not_before_ms)) AS at
+     FROM ${damaged} d LEFT JOIN repair_attempt a USING (subject)`,
   );
   const upsert = database.prepare(
     `INSERT INTO repair_attempt (subject, attempts, tried_at, next_at_ms, problem)
@@ -75,6 +86,7 @@ export function createRepairAttempts(database: SqlDatabase): RepairAttempts {
      WHERE a.problem IS NOT NULL ORDER BY a.tried_at DESC, a.next_at_ms LIMIT 1`,
   );
   const forget = database.prepare('DELETE FROM repair_attempt WHERE next_at_ms < :before');
+  const forgetSubject = database.prepare('DELETE FROM repair_attempt WHERE subject = :subject');
 
   const row = (subject: RepairSubject): { readonly attempts: number; readonly next_at_ms: number } | null =>
     oneRow(find, { subject });
@@ -88,14 +100,22 @@ export function createRepairAttempts(database: SqlDatabase): RepairAttempts {
     isDue: (subject, nowMs) => (row(subject)?.next_at_ms ?? 0) <= nowMs,
     nextAtMs: () => oneRow<{ readonly at: number | null }>(next, {})?.at ?? null,
     count,
-    record: ({ subject, problem, nowMs, nextAtMs }) => {
-      upsert.run({
-        subject,
-        attempts: count(subject, nowMs) + 1,
-        tried_at: Math.floor(nowMs / 1000),
-        next_at_ms: nextAtMs,
-        problem,
+    record: (attempts) => {
+      if (attempts.length === 0) return;
+      database.transaction(() => {
+        for (const { subject, problem, nowMs, nextAtMs } of attempts) {
+          upsert.run({
+            subject,
+            attempts: count(subject, nowMs) + 1,
+            tried_at: Math.floor(nowMs / 1000),
+            next_at_ms: nextAtMs,
+            problem,
+          });
+        }
       });
+    },
+    forgetUpstream: () => {
+      forgetSubject.run({ subject: UPSTREAM_SUBJECT });
     },
     lastFailure: () => oneRow<FailedRepair>(failure, {}),
     forgetOld: (nowMs) => {

@@ -5,9 +5,15 @@ import { implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import { describe, isSound } from '../checks/release-check.ts';
 import { requireStore } from '../checks/require-store.ts';
-import { restoreObject, type RestoreOutcome } from '../download/object-restore.ts';
+import { restoreObject } from '../download/object-restore.ts';
 import { DAMAGE_REPAIR_JOB } from '../jobs/release-jobs.ts';
-import { manifestSubject, type RepairAttempts, type RepairSubject } from '../records/repair-attempts.ts';
+import {
+  manifestSubject,
+  UPSTREAM_SUBJECT,
+  type RepairAttempt,
+  type RepairAttempts,
+  type RepairSubject,
+} from '../records/repair-attempts.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import { rewriteManifest, type RepairDependencies } from './repair-task.ts';
 
@@ -19,7 +25,7 @@ export interface DamageRepairDependencies extends RepairDependencies {
   readonly random: () => number;
 }
 
-/** Objects restored before their releases are checked and attested. */
+/** Objects restored before their attempts are recorded, and their releases checked and attested. */
 const OBJECTS_PER_ROUND = 1000;
 /** Failures of upstream in a row after which the other objects of the task are not requested. */
 const UPSTREAM_FAILURES_MAX = 3;
@@ -28,6 +34,8 @@ const UNRECOVERABLE_MAX = 100;
 /** Waits before the next attempt: when upstream may recover, and when it does not have the bytes. */
 const RETRYABLE_BACKOFF: BackoffOptions = { baseMs: 2000, capMs: 300_000 };
 const FINAL_BACKOFF: BackoffOptions = { baseMs: 2000, capMs: 3_600_000 };
+/** Waits before objects are requested again after upstream failed as a whole. */
+const UPSTREAM_BACKOFF: BackoffOptions = { baseMs: 2000, capMs: 60_000 };
 
 interface Failure {
   readonly release_id: string;
@@ -39,7 +47,10 @@ interface Failure {
 interface Progress {
   objects: number;
   manifests: number;
+  /** Failures of upstream since its last answer. */
   upstreamFailures: number;
+  failureCount: number;
+  /** The first failures. */
   readonly failures: Failure[];
 }
 
@@ -52,7 +63,13 @@ export function createDamageRepairTask(deps: DamageRepairDependencies): Job {
 }
 
 async function repairDamage(deps: DamageRepairDependencies, context: TaskContext): Promise<TaskResult> {
-  const progress: Progress = { objects: 0, manifests: 0, upstreamFailures: 0, failures: [] };
+  const progress: Progress = {
+    objects: 0,
+    manifests: 0,
+    upstreamFailures: 0,
+    failureCount: 0,
+    failures: [],
+  };
   await requireStore(deps.root, deps.writer.storeId);
   try {
     await repairManifests(deps, context, progress);
@@ -60,20 +77,22 @@ async function repairDamage(deps: DamageRepairDependencies, context: TaskContext
   } finally {
     await deps.writer.removeStaging(context.taskId);
   }
-  const { objects, manifests, failures } = progress;
+  const { objects, manifests, failureCount, failures } = progress;
   const [first] = failures;
   if (first === undefined) return { repaired_objects: objects, repaired_manifests: manifests };
   const nextAtMs = deps.attempts.nextAtMs();
   throw new TaskError(
     'repair_incomplete',
-    `${failures.length} of the damaged entries could not be repaired; the first is ${first.destination} of release ` +
-      `${first.release_id}: ${first.reason}; the next attempt is at ${instant(nextAtMs ?? deps.clock.now())}`,
+    `${failureCount} of the damaged entries could not be repaired; the first is ${first.destination} of release ` +
+      `${first.release_id}: ${first.reason}; ` +
+      (isUpstreamDown(progress) ? 'upstream failed several times, so no more were requested; ' : '') +
+      `the next attempt is at ${instant(nextAtMs ?? deps.clock.now())}`,
     {
       details: {
         repaired_objects: objects,
         repaired_manifests: manifests,
-        unrecoverable_count: failures.length,
-        unrecoverable: failures.slice(0, UNRECOVERABLE_MAX),
+        unrecoverable_count: failureCount,
+        unrecoverable: failures,
         next_attempt_at: nextAtMs === null ? null : Math.floor(nextAtMs / 1000),
       },
     },
@@ -100,9 +119,16 @@ async function repairManifests(
     if (findings.problem !== null && attempts.isDue(subject, clock.now())) {
       context.log('warn', describe(findings), { channel: next.channel, release_id: next.release_id });
       const problem = await rewriteManifest(deps, next, context);
-      recordAttempt(deps, subject, problem?.reason ?? null, false);
+      attempts.record([
+        attemptOf(
+          deps,
+          subject,
+          problem?.reason ?? null,
+          problem === null ? RETRYABLE_BACKOFF : FINAL_BACKOFF,
+        ),
+      ]);
       if (problem === null) progress.manifests += 1;
-      else progress.failures.push(problem);
+      else noteFailure(progress, problem);
       findings = await check.look(next, context.signal);
     }
     const release = releases.get(next.channel, next.release_id) ?? next;
@@ -130,17 +156,10 @@ async function repairObjects(
 ): Promise<void> {
   const { attempts, clock, damage, writer } = deps;
   const staging = await writer.stagingDirectory(context.taskId);
-  for (;;) {
+  while (!isUpstreamDown(progress)) {
     const due = attempts.dueObjects(clock.now(), OBJECTS_PER_ROUND);
     if (due.length === 0) return;
-    const restored: Blake3Hex[] = [];
-    await forEachConcurrently(due, deps.concurrency, context.signal, async (blake3, signal) => {
-      const failure = await restore(deps, { blake3, staging, context, signal }, progress);
-      if (failure === null) restored.push(blake3);
-      else progress.failures.push(failure);
-      context.progress(progress.objects + progress.failures.length, null, 'entries', 'repair');
-    });
-    progress.objects += restored.length;
+    const restored = await restoreRound(deps, { due, staging, context }, progress);
     await writer.flush();
     const sound = damage.reassess(restored);
     for (const { channel, release_id } of sound) {
@@ -150,7 +169,48 @@ async function repairObjects(
   }
 }
 
-/** Restores one object for the first of its releases that can; returns the failure, or `null`. */
+/** Restores the objects of one round and records their attempts in one transaction; returns the restored objects. */
+async function restoreRound(
+  deps: DamageRepairDependencies,
+  {
+    due,
+    staging,
+    context,
+  }: { readonly due: readonly Blake3Hex[]; readonly staging: string; readonly context: TaskContext },
+  progress: Progress,
+): Promise<readonly Blake3Hex[]> {
+  const restored: Blake3Hex[] = [];
+  const tried: RepairAttempt[] = [];
+  try {
+    await forEachConcurrently(due, deps.concurrency, context.signal, async (blake3, signal) => {
+      // An object that is not requested stays due.
+      if (isUpstreamDown(progress)) return;
+      const outcome = await restore(deps, { blake3, staging, context, signal });
+      if (outcome === null || outcome.ok) restored.push(blake3);
+      if (outcome !== null) {
+        noteOutcome(progress, outcome);
+        const problem = outcome.ok ? null : outcome.failure.reason;
+        const backoff = outcome.ok || outcome.retryable ? RETRYABLE_BACKOFF : FINAL_BACKOFF;
+        tried.push(attemptOf(deps, blake3, problem, backoff));
+      }
+      context.progress(progress.objects + progress.failureCount, null, 'entries', 'repair');
+    });
+  } finally {
+    if (isUpstreamDown(progress)) {
+      tried.push(attemptOf(deps, UPSTREAM_SUBJECT, progress.failures[0]?.reason ?? null, UPSTREAM_BACKOFF));
+    } else if (tried.some(({ problem }) => problem === null)) {
+      deps.attempts.forgetUpstream();
+    }
+    deps.attempts.record(tried);
+  }
+  return restored;
+}
+
+type ObjectOutcome =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly failure: Failure; readonly retryable: boolean };
+
+/** Restores one object for the first of its releases that can; returns `null` when no release needs it any longer. */
 async function restore(
   deps: DamageRepairDependencies,
   object: {
@@ -159,56 +219,53 @@ async function restore(
     readonly context: TaskContext;
     readonly signal: AbortSignal;
   },
-  progress: Progress,
-): Promise<Failure | null> {
+): Promise<ObjectOutcome | null> {
   const { releases } = deps;
-  const { blake3 } = object;
-  const holders = releases.holders(blake3);
+  const holders = releases.holders(object.blake3);
   // The releases were deleted since the damage was found.
   if (holders.length === 0) {
-    releases.clearObjectDamage(blake3);
+    releases.clearObjectDamage(object.blake3);
     return null;
   }
-  let failed: { readonly release: ReleaseRow; readonly outcome: RestoreOutcome & { ok: false } } | null =
-    null;
+  let failed: (ObjectOutcome & { ok: false }) | null = null;
   for (const release of holders) {
-    const outcome =
-      progress.upstreamFailures < UPSTREAM_FAILURES_MAX
-        ? await restoreObject(deps, { ...object, release })
-        : notRequested(deps, release, blake3);
-    if (outcome.ok) {
-      progress.upstreamFailures = 0;
-      recordAttempt(deps, blake3, null, false);
-      return null;
-    }
-    failed ??= { release, outcome };
+    const outcome = await restoreObject(deps, { ...object, release });
+    if (outcome.ok) return outcome;
+    const { destination, reason, retryable } = outcome;
+    failed ??= { ok: false, failure: { release_id: release.release_id, destination, reason }, retryable };
   }
-  if (failed === null) throw new Error(`object ${blake3} has no release`);
-  const { destination, reason, retryable } = failed.outcome;
-  if (retryable) progress.upstreamFailures += 1;
-  recordAttempt(deps, blake3, reason, retryable);
-  return { release_id: failed.release.release_id, destination, reason };
+  return failed;
 }
 
-function notRequested(
-  { releases }: Pick<DamageRepairDependencies, 'releases'>,
-  release: ReleaseRow,
-  blake3: Blake3Hex,
-): RestoreOutcome & { ok: false } {
-  const [destination = ''] = releases.destinationsOf(release, blake3, 1);
-  return { ok: false, destination, reason: 'upstream failed for the objects before it', retryable: true };
+function noteOutcome(progress: Progress, outcome: ObjectOutcome): void {
+  if (outcome.ok) {
+    progress.objects += 1;
+    progress.upstreamFailures = 0;
+    return;
+  }
+  if (outcome.retryable) progress.upstreamFailures += 1;
+  noteFailure(progress, outcome.failure);
 }
 
-function recordAttempt(
+function noteFailure(progress: Progress, failure: Failure): void {
+  progress.failureCount += 1;
+  if (progress.failures.length < UNRECOVERABLE_MAX) progress.failures.push(failure);
+}
+
+/** Whether upstream failed too often in a row; the remaining objects are then not requested. */
+function isUpstreamDown({ upstreamFailures }: Progress): boolean {
+  return upstreamFailures >= UPSTREAM_FAILURES_MAX;
+}
+
+function attemptOf(
   { attempts, clock, random }: Pick<DamageRepairDependencies, 'attempts' | 'clock' | 'random'>,
   subject: RepairSubject,
   problem: string | null,
-  retryable: boolean,
-): void {
+  backoff: BackoffOptions,
+): RepairAttempt {
   const nowMs = clock.now();
-  const backoff = problem === null || retryable ? RETRYABLE_BACKOFF : FINAL_BACKOFF;
   const wait = backoffMs(attempts.count(subject, nowMs) + 1, backoff, random(), null);
-  attempts.record({ subject, problem, nowMs, nextAtMs: nowMs + wait });
+  return { subject, problem, nowMs, nextAtMs: nowMs + wait };
 }
 
 function instant(unixMs: number): string {

@@ -109,6 +109,11 @@ describe('release-cleanup', () => {
       failure_code: 'read_only',
     });
     expect(await readdir(join(world.root, 'releases/official'))).toHaveLength(4);
+    // The next cleanup has no release left to delete.
+    expect(await world.act('release-cleanup')).toMatchObject({ failure_code: 'read_only' });
+    expect(await readdir(join(world.root, 'releases/official'))).toHaveLength(4);
+    expect(await readdir(join(world.root, 'manifests'))).toHaveLength(4);
+    expect((await world.onVolume())?.retained.map((release) => release.release_id)).toEqual(['3.0', '2.0']);
     world.script.broken.clear();
     expect((await world.act('release-cleanup')).status).toBe('succeeded');
     expect(await readdir(join(world.root, 'releases/official'))).toEqual(['3.0.json', '4.0.json']);

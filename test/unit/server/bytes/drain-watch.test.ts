@@ -8,8 +8,11 @@ const { minimumBytesPerSecond, drainWindowMs: windowMs } = DEFAULT_CDN_LIMITS;
 const MIB = 1024 * 1024;
 
 /** A client whose bytes taken the test sets. */
-function start(): {
+function start(initial: { readonly headersSent?: boolean } = {}): {
   readonly clock: FakeClock;
+  readonly sendHeaders: () => void;
+  /** Sets the bytes that wait in the process for the client. */
+  readonly setPending: (bytes: number) => void;
   readonly take: (bytes: number) => void;
   /** Sets the bytes that the system holds; `null` if it does not tell. */
   readonly setQueue: (bytes: number | null) => void;
@@ -17,10 +20,15 @@ function start(): {
   readonly close: () => void;
 } {
   const clock = new FakeClock();
-  const socket = { bytesWritten: 0, writableLength: 0 };
+  const pending = 1000;
+  const socket = { bytesWritten: pending, writableLength: pending };
+  let { headersSent = true } = initial;
   const closeListeners: Array<() => void> = [];
   const response: WatchedResponse = {
     socket: socket as Socket,
+    get headersSent() {
+      return headersSent;
+    },
     closed: false,
     once: (_event, listener) => closeListeners.push(listener),
   };
@@ -37,6 +45,13 @@ function start(): {
   });
   return {
     clock,
+    sendHeaders: () => {
+      headersSent = true;
+    },
+    setPending: (bytes) => {
+      socket.bytesWritten += bytes - socket.writableLength;
+      socket.writableLength = bytes;
+    },
     take: (bytes) => {
       socket.bytesWritten += bytes;
     },
@@ -106,6 +121,36 @@ test('where the system does not tell what a client acknowledges, it has four win
   expect(cutAt()).toBeNull();
   await clock.advance(3_000);
   expect(cutAt()).not.toBeNull();
+});
+
+test('a client is not cut while nothing is offered to it, however long the volume takes, and then has a window', async () => {
+  const { clock, setPending, cutAt } = start();
+  await clock.advance(20_000);
+  setPending(0);
+  await clock.advance(120_000);
+  expect(cutAt()).toBeNull();
+  setPending(1000);
+  await clock.advance(29_000);
+  expect(cutAt()).toBeNull();
+  await clock.advance(3_000);
+  expect(cutAt()).not.toBeNull();
+});
+
+test('the wait for the first bytes of the volume is bounded and is not part of the window of a client', async () => {
+  const hung = start({ headersSent: false });
+  hung.setPending(0);
+  await hung.clock.advance(30_000);
+  expect(hung.cutAt()).toBe(30_000);
+
+  const slow = start({ headersSent: false });
+  slow.setPending(0);
+  await slow.clock.advance(29_000);
+  slow.sendHeaders();
+  slow.setPending(1000);
+  await slow.clock.advance(29_000);
+  expect(slow.cutAt()).toBeNull();
+  await slow.clock.advance(3_000);
+  expect(slow.cutAt()).not.toBeNull();
 });
 
 test('a response that is closed is watched no more', async () => {

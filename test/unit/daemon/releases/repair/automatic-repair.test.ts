@@ -1,11 +1,13 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { DAMAGE_REPAIR_JOB } from '../../../../../src/daemon/releases/jobs/release-jobs.ts';
+import { callOf } from '../../../../../src/daemon/tasks/job.ts';
 import type { Task } from '../../../../../src/daemon/tasks/task.ts';
 import { UpstreamError } from '../../../../../src/daemon/upstream/upstream.ts';
 import { blake3Hex } from '../../../../../src/platform/hashing/blake3.ts';
 import { until } from '../../../../support/until.ts';
-import { createWorld, type World } from '../release-world.ts';
+import { createWorld, ended, type World } from '../release-world.ts';
 
 async function synced(automaticRepair = true): Promise<World> {
   const world = await createWorld({ automaticRepair });
@@ -168,6 +170,99 @@ test('new damage is repaired while another object waits for its next attempt', a
   expect(
     world.releases.repository.damageOf('official', '1.0', 10).map(({ destination }) => destination),
   ).toEqual(['b']);
+});
+
+/** A release whose objects are all lost; the automatic repair has run once. */
+async function withLostObjects(count: number, onOpen: (name: string) => void): Promise<World> {
+  const world = await createWorld({ automaticRepair: true });
+  world.upstream.files = new Map(
+    Array.from({ length: count }, (_, index) => [`file-${index}`, `content ${index}`]),
+  );
+  await world.act('sync');
+  await rm(join(world.root, 'objects'), { recursive: true });
+  world.upstream.opened.length = 0;
+  world.upstream.onOpen = onOpen;
+  reported(world, 'content 0');
+  await until(() => repairs(world).length === 1);
+  return world;
+}
+
+const unreachable = (): never => {
+  throw new UpstreamError('upstream_unreachable', 'connection refused', { retryable: true });
+};
+
+test('objects that were not requested while upstream failed get no attempt and are repaired when it is back', async () => {
+  const world = await withLostObjects(40, unreachable);
+  const objects = `FROM repair_attempt WHERE length(subject) = 64`;
+  const requested = world.upstream.opened.length;
+  expect(requested).toBeLessThan(10);
+  expect(Number(world.database.prepare(`SELECT count(*) AS n ${objects}`).get()?.['n'])).toBeLessThan(10);
+  expect(repairs(world)[0]).toMatchObject({
+    failure_code: 'repair_incomplete',
+    failure_reason: expect.stringMatching(
+      /upstream failed several times, so no more were requested; the next attempt is at 20/,
+    ) as unknown,
+    result: { unrecoverable_count: requested },
+  });
+
+  // Only upstream as a whole delays them.
+  await world.clock.advance(900);
+  expect(repairs(world)).toHaveLength(1);
+  world.upstream.onOpen = () => undefined;
+  await world.clock.advance(100);
+  await until(() => repairs(world).length === 2);
+  expect(repairs(world)[0]?.status).toBe('succeeded');
+  await until(() => isPassed(world));
+  expect(
+    world.database.prepare(`SELECT subject FROM repair_attempt WHERE subject = 'upstream'`).all(),
+  ).toEqual([]);
+});
+
+test('the wait for upstream grows with each attempt, at most to a minute', async () => {
+  const world = await withLostObjects(60, unreachable);
+  const upstream = world.database.prepare(
+    `SELECT attempts, next_at_ms - :now AS wait FROM repair_attempt WHERE subject = 'upstream'`,
+  );
+  const waits: number[] = [];
+  for (let count = 1; count <= 7; count += 1) {
+    await until(() => repairs(world).length === count);
+    const wait = Number(upstream.get({ now: world.clock.now() })?.['wait']);
+    waits.push(wait);
+    await world.clock.advance(wait);
+  }
+  expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+});
+
+test('the attempts of a round are one transaction', async () => {
+  const sizes: number[] = [];
+  const world = await createWorld({ automaticRepair: false });
+  world.upstream.files = new Map(
+    Array.from({ length: 120 }, (_, index) => [`file-${index}`, `content ${index}`]),
+  );
+  await world.act('sync');
+  const rows = world.database.prepare('SELECT count(*) AS n FROM repair_attempt');
+  const size = (): number => Number(rows.get()?.['n']);
+  const real = world.database.transaction.bind(world.database);
+  vi.spyOn(world.database, 'transaction').mockImplementation((section) =>
+    real(() => {
+      const before = size();
+      const result = section();
+      if (size() !== before) sizes.push(size() - before);
+      return result;
+    }),
+  );
+  await rm(join(world.root, 'objects'), { recursive: true });
+  await world.act('verify');
+  world.upstream.onOpen = () => {
+    throw new UpstreamError('upstream_not_found', 'gone', { retryable: false });
+  };
+  const { task_id: taskId } = world.engine.submit({ ...callOf(DAMAGE_REPAIR_JOB, {}), dedupe: true }).task;
+  const task = await ended(world.engine, taskId);
+  // The document of the server has its own origin.
+  expect(sizes).toEqual([121]);
+  const result = task.result as { readonly unrecoverable: readonly unknown[] };
+  expect(result).toMatchObject({ unrecoverable_count: 120 });
+  expect(result.unrecoverable).toHaveLength(100);
 });
 
 test('one lost object leads to all that were lost with it, of every release', async () => {
