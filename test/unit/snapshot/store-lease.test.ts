@@ -163,6 +163,29 @@ describe('the lease of a snapshot volume', () => {
     });
   });
 
+  it('waits when a daemon took its released lease again between the last look and the claim', async () => {
+    const root = await temporaryDirectory();
+    await (await new Candidate(root, 'holder').acquired()).release();
+    const content = { holder_id: 'holder', holder: 'holder', counter: 1000, released: false };
+    // The claim reads the clock right after its last look.
+    class RacingClock extends FakeClock {
+      override monotonic(): number {
+        if (!existsSync(join(root, 'lease', '2'))) {
+          writeFileSync(join(root, 'lease', '1'), `${JSON.stringify(content).padEnd(1023)}\n`);
+        }
+        return super.monotonic();
+      }
+    }
+    const standby = new Candidate(root, 'standby', new RacingClock());
+    await until(() => existsSync(join(root, 'lease', '2')));
+    await standby.pass(LEASE_TAKEOVER_MS - 2000);
+    expect(standby.lease).toBeNull();
+    await until(async () => {
+      await standby.pass(1000);
+      return standby.lease !== null;
+    });
+  });
+
   it('is taken again without a wait by a daemon with the same data folder', async () => {
     const root = await temporaryDirectory();
     const killed = new Candidate(root, 'same');
