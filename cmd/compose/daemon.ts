@@ -47,9 +47,7 @@ async function start(
     supervision,
     version: packageManifest.version,
     bootId: randomUUID(),
-    requestShutdown: (reason, exitCode) => {
-      void lifecycle.shutdown(reason, exitCode);
-    },
+    requestShutdown: (reason, exitCode) => void lifecycle.shutdown(reason, exitCode),
   });
   lifecycle.onShutdown('daemon', async (signal) => await daemon.stop(signal));
   try {

@@ -70,7 +70,7 @@ describe('another server-info document', () => {
     const world = await synced();
     const first = world.upstream.serverInfo!;
     world.upstream.serverInfo = OTHER;
-    world.script.broken.set('publishAttestation', Object.assign(new Error('full'), { code: 'ENOSPC' }));
+    world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'EIO' }));
     expect((await world.act('sync')).status).toBe('failed');
     expect((await world.onVolume())?.official?.server_info).toEqual(documentOf(first));
     await world.clock.advance(60_000);
