@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net';
 
 /**
  * Addresses that are not on the public internet. Source: RFC 6890 and the IANA special-purpose address registries: this
- * host, private, shared, loopback, link-local (also of clouds' metadata services), benchmarking, unique-local, multicast
+ * host, private, shared, loopback, link-local (also of clouds' metadata services), benchmarking, unique-local, 6to4, multicast
  * and reserved. An IPv4 address that is mapped into IPv6 counts as that IPv4 address.
  */
 const PRIVATE_RANGES = [
@@ -19,13 +19,19 @@ const PRIVATE_RANGES = [
   '240.0.0.0/4',
   '::/128',
   '::1/128',
+  '2002::/16',
   '64:ff9b:1::/48',
   'fc00::/7',
   'fe80::/10',
   'fec0::/10',
   'ff00::/8',
 ];
-const PRIVATE = blockListOf(PRIVATE_RANGES);
+/** The same IPv4 ranges behind a NAT64 gateway. Source: RFC 6052, section 2.1. */
+const TRANSLATED_RANGES = PRIVATE_RANGES.filter((range) => !range.includes(':')).map((range) => {
+  const [address = '', prefix = ''] = range.split('/');
+  return `64:ff9b::${address}/${96 + Number(prefix)}`;
+});
+const PRIVATE = blockListOf([...PRIVATE_RANGES, ...TRANSLATED_RANGES]);
 
 /**
  * Whether an address is private and in none of the allowed ranges.

@@ -57,6 +57,10 @@ describe('private addresses', () => {
     ['::ffff:10.1.2.3', true],
     ['::ffff:7f00:1', true],
     ['::ffff:8.8.8.8', false],
+    ['64:ff9b::a01:203', true],
+    ['64:ff9b::169.254.169.254', true],
+    ['64:ff9b::8.8.8.8', false],
+    ['2002:a01:203::1', true],
     ['2001:4860:4860::8888', false],
   ])('%s: %s', (address, expected) => {
     expect(isPrivateAddress(address, [])).toBe(expected);
