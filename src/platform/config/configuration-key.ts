@@ -29,6 +29,8 @@ export interface ConfigurationKey {
   readonly types: ReadonlySet<string>;
   /** JSON types of the items of a list. */
   readonly itemTypes: ReadonlySet<string>;
+  /** Keys of the items of a list of mappings. */
+  readonly itemKeys: readonly string[];
   /** The values that are allowed, when they can be listed. */
   readonly choices: readonly unknown[];
   readonly minimum: number | undefined;
@@ -119,14 +121,14 @@ function describeKey(
 ): ConfigurationKey {
   const first = <T>(pick: (node: SchemaNode) => T | undefined): T | undefined =>
     [...nodes, ...variants].map(pick).find((value) => value !== undefined);
+  const items = variants.flatMap(({ items }) => (items === undefined ? [] : variantsOf(items)));
   return {
     path,
     name: path.join('.'),
     env: environmentName(path),
     types: new Set(variants.flatMap(typesOf)),
-    itemTypes: new Set(
-      variants.flatMap(({ items }) => (items === undefined ? [] : variantsOf(items))).flatMap(typesOf),
-    ),
+    itemTypes: new Set(items.flatMap(typesOf)),
+    itemKeys: [...new Set(items.flatMap(({ properties = {} }) => Object.keys(properties)))],
     choices: [...new Set(variants.flatMap(choicesOf))],
     minimum: first(({ minimum }) => bound(minimum)),
     maximum: first(({ maximum }) => bound(maximum)),

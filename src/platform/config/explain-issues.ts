@@ -31,9 +31,12 @@ function explainIssue(issue: Issue, provenance: Provenance): readonly string[] {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') {
     const known = knownBelow(path, provenance.model);
+    const itemKeys = itemKeysAt(path, provenance.model);
     return issue.keys.map((key) => {
-      const meant = closestName(key, known);
-      const hint = meant === null ? '--help lists all keys' : `did you mean "${meant}"?`;
+      const meant = closestName(key, [...known, ...itemKeys]);
+      // The help does not go into lists.
+      const all = itemKeys.length === 0 ? '--help lists all keys' : `known: ${itemKeys.join(', ')}`;
+      const hint = meant === null ? all : `did you mean "${meant}"?`;
       return `${origin([...path, key], provenance)}: unknown key; ${hint}`;
     });
   }
@@ -61,7 +64,8 @@ function explainMissing(
   { configFile }: Provenance,
 ): string {
   const name = path.join('.');
-  const ways = key === undefined ? '' : `; set it in the file, as ${key.env} or as --${key.name}=VALUE`;
+  const isKey = key?.path.length === path.length;
+  const ways = !isKey ? '' : `; set it in the file, as ${key.env} or as --${key.name}=VALUE`;
   const where = configFile === null ? 'configuration' : `config file ${configFile}`;
   const what = MISSING.test(message) ? 'is required' : lowerFirst(message);
   return `${where}: ${name}: ${what}${ways}${purpose(key)}`;
@@ -88,6 +92,12 @@ function knownBelow(path: readonly string[], model: ConfigurationModel): readonl
     .filter((item) => item.path.length === path.length + 1)
     .filter((item) => path.every((part, at) => part === item.path[at]));
   return below.map((item) => item.path.at(-1) ?? '');
+}
+
+/** The keys of an item of a list of mappings. */
+function itemKeysAt(path: readonly string[], model: ConfigurationModel): readonly string[] {
+  const key = keyAt(path, model);
+  return key !== undefined && key.path.length === path.length - 1 ? key.itemKeys : [];
 }
 
 function valueAt(input: ConfigurationMapping, path: readonly string[]): unknown {

@@ -65,8 +65,8 @@ export function renderConfigurationReference(schema: z.ZodType, title: string): 
   return `## ${title}\n\n${renderTable(['Key', 'Type', 'Default', 'Environment', 'Description'], rows)}`;
 }
 
-/** Such as `integer 0 to 65535`, `official or localized`, `list of string`. */
-function renderType({ types, itemTypes, choices, minimum, maximum }: ConfigurationKey): string {
+/** The type of a key, such as `integer 0 to 65535`, `official or localized`, `list of string`. */
+export function renderType({ types, itemTypes, choices, minimum, maximum }: ConfigurationKey): string {
   if (choices.length > 0) return choices.map(String).join(' or ');
   if (types.has('array')) {
     return itemTypes.size === 0 ? 'list' : `list of ${[...itemTypes].join(' or ')}`;
@@ -77,7 +77,8 @@ function renderType({ types, itemTypes, choices, minimum, maximum }: Configurati
   return maximum === undefined ? type : `${type} to ${maximum}`;
 }
 
-function renderDefault(key: ConfigurationKey): string {
+/** The default of a key, such as `default 8080`; `required` or `not set` without one. */
+export function renderDefault(key: ConfigurationKey): string {
   if (key.default === undefined) return key.required ? 'required' : 'not set';
   return `default ${JSON.stringify(redactValue(key.default, key.secret))}`;
 }

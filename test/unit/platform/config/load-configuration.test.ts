@@ -165,6 +165,24 @@ describe('problems', () => {
     ]);
   });
 
+  it('name the known keys of an item of a list', () => {
+    const rules = z.strictObject({
+      rules: z.array(z.strictObject({ from: z.string(), target: z.string().optional() })).describe('Rules.'),
+    });
+    const loaded = loadConfiguration({
+      schema: rules,
+      name: 'program',
+      argv: ['--config', 'c.yaml'],
+      env: {},
+      readFile: () => 'rules: [{ from: a, targt: b }, { colour: red }]',
+    });
+    expect(loaded.ok ? [] : loaded.error).toEqual([
+      'config file c.yaml: rules.0.targt: unknown key; did you mean "target"?',
+      'config file c.yaml: rules.1.from: is required. Rules.',
+      'config file c.yaml: rules.1.colour: unknown key; known: from, target',
+    ]);
+  });
+
   it('name the variable or flag that gave the value', () => {
     expect(problemsOf({ env: { SLIPWAY_LISTEN_PORT: '-1' }, argv: ['--keys.files=,'] })).toEqual([
       expect.stringMatching(/^environment SLIPWAY_LISTEN_PORT: too small/) as string,

@@ -1,7 +1,4 @@
-import picomatch from 'picomatch';
-
-/** Globs of destinations. `*` stays within one segment, `**` does not; names that begin with a dot count as well. */
-const OPTIONS = { dot: true, strictBrackets: true, windows: false } as const;
+import { createGlobTest, GlobError } from './glob.ts';
 
 /** Which destinations a list names. */
 export interface GlobLists {
@@ -11,16 +8,16 @@ export interface GlobLists {
   readonly exclude: readonly string[];
 }
 
-/** What is wrong with a glob, or `null`. */
+/** The reason why a glob is malformed, or `null`. */
 export function globProblem(glob: string): string | null {
   if (glob.startsWith('/')) return 'must not begin with "/": destinations are relative';
-  if (glob.startsWith('!') && !glob.startsWith('!('))
-    return 'must not begin with "!": use the other one of include and exclude';
+  if (glob.startsWith('!')) return 'must not begin with "!": use the other one of include and exclude';
   try {
-    picomatch(glob, OPTIONS);
+    createGlobTest(glob);
     return null;
   } catch (error) {
-    return `is not a glob: ${error instanceof Error ? error.message : String(error)}`;
+    if (error instanceof GlobError) return error.message;
+    throw error;
   }
 }
 
@@ -32,7 +29,9 @@ export function globProblem(glob: string): string | null {
  */
 export function createGlobFilter({ include, exclude }: GlobLists): ((destination: string) => boolean) | null {
   if (include.length === 0 && exclude.length === 0) return null;
-  const isIncluded = include.length === 0 ? () => true : picomatch([...include], OPTIONS);
-  const isExcluded = exclude.length === 0 ? () => false : picomatch([...exclude], OPTIONS);
-  return (destination) => isIncluded(destination) && !isExcluded(destination);
+  const included = include.map(createGlobTest);
+  const excluded = exclude.map(createGlobTest);
+  return (destination) =>
+    (included.length === 0 || included.some((test) => test(destination))) &&
+    !excluded.some((test) => test(destination));
 }

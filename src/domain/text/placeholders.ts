@@ -1,0 +1,19 @@
+/**
+ * Parts of a text that a game replaces or interprets: `{name}` and `{0:N2}` with one level of braces inside, printf
+ * directives (their digits are bounded, so that no text takes quadratic time), and tags such as `<color=#ff8800>` and `</b>`.
+ */
+const PLACEHOLDER = new RegExp(
+  [
+    String.raw`\{(?:[^{}]|\{[^{}]*\})*\}`,
+    String.raw`%(?:\d{1,3}\$)?[-+0#]{0,5}\d{0,9}(?:\.\d{1,9})?[sdifuxXcegG](?![A-Za-z])`,
+    String.raw`<\/?[A-Za-z#][^<>]*>`,
+  ].join('|'),
+  'g',
+);
+
+/**
+ * The placeholders and tags of a text, in their order, repetitions included.
+ */
+export function findPlaceholders(text: string): readonly string[] {
+  return text.match(PLACEHOLDER) ?? [];
+}
