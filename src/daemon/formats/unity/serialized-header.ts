@@ -1,0 +1,62 @@
+import type { ByteSource } from '../byte-source.ts';
+import { FormatError } from '../format-error.ts';
+import { MetadataCursor } from './metadata-cursor.ts';
+
+/** The fields in front of the metadata. */
+export interface SerializedHeader {
+  /** 17 to 23; 23 only far enough to say why it is refused. */
+  readonly version: number;
+  /** The byte order of metadata and objects; the header itself is big-endian. */
+  readonly littleEndian: boolean;
+  /** Bytes of these fields. */
+  readonly headerBytes: number;
+  readonly metadataBytes: number;
+  readonly fileSize: number;
+  /** Where the objects begin. */
+  readonly dataOffset: number;
+}
+
+const VERSIONS = { first: 17, last: 22, recognized: 23 };
+const LARGE_SINCE = 22;
+const SMALL_HEADER = 20;
+const LARGE_HEADER = 48;
+/** No version of Unity writes a higher one, so a file with a higher number is not a serialized file. */
+const MOST_PLAUSIBLE_VERSION = 64;
+
+/**
+ * Whether a file within a bundle is a serialized file of any version, rather than a resource. A resource has no header.
+ */
+export function isSerializedFile(source: ByteSource): boolean {
+  if (source.size < SMALL_HEADER) return false;
+  const head = source.read(0, Math.min(source.size, LARGE_HEADER));
+  const version = head.readUInt32BE(8);
+  if (version === 0 || version > MOST_PLAUSIBLE_VERSION) return false;
+  if (version < LARGE_SINCE) return head.readUInt32BE(4) === source.size;
+  return head.length === LARGE_HEADER && head.readBigInt64BE(24) === BigInt(source.size);
+}
+
+/** @throws FormatError `serialized_version_unsupported` or `serialized_invalid` */
+export function readSerializedHeader(source: ByteSource): SerializedHeader {
+  const head = source.read(0, Math.min(source.size, LARGE_HEADER));
+  const cursor = new MetadataCursor(head, 'serialized_invalid');
+  let metadataBytes = cursor.uint32();
+  let fileSize = cursor.uint32();
+  const version = cursor.uint32();
+  if (version < VERSIONS.first || version > VERSIONS.recognized) {
+    throw new FormatError('serialized_version_unsupported', `version ${version} is not supported`, 8);
+  }
+  let dataOffset = cursor.uint32();
+  const littleEndian = cursor.uint8() === 0;
+  cursor.bytes(3);
+  if (version >= LARGE_SINCE) {
+    metadataBytes = cursor.uint32();
+    fileSize = cursor.size64();
+    dataOffset = cursor.size64();
+    cursor.int64();
+  }
+  const headerBytes = cursor.position;
+  if (fileSize > source.size || headerBytes + metadataBytes > fileSize || dataOffset > fileSize) {
+    throw cursor.fail(`the sizes in the header contradict the ${source.size} bytes of the file`, 0);
+  }
+  return { version, littleEndian, headerBytes, metadataBytes, fileSize, dataOffset };
+}

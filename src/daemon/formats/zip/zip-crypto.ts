@@ -1,0 +1,55 @@
+/** Bytes before the data of an encrypted entry. */
+export const ENCRYPTION_HEADER = 12;
+
+const CRC_TABLE = Int32Array.from({ length: 256 }, (_, index) => {
+  let value = index;
+  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? 0xed_b8_83_20 ^ (value >>> 1) : value >>> 1;
+  return value;
+});
+
+/**
+ * Decrypts an entry by the traditional encryption of PKWARE, "ZipCrypto" (APPNOTE 6.1).
+ *
+ * @param data header and data
+ * @param checks the values that the last byte of the header can have
+ * @returns the data, or `null` when the header does not fit the password. One of 256 wrong passwords fits
+ */
+export function decryptZipCrypto(
+  data: Buffer,
+  password: Uint8Array,
+  checks: readonly number[],
+): Buffer | null {
+  const keys = keysOf(password);
+  const header = decrypt(data.subarray(0, ENCRYPTION_HEADER), keys);
+  if (!checks.includes(header[ENCRYPTION_HEADER - 1] ?? -1)) return null;
+  return decrypt(data.subarray(ENCRYPTION_HEADER), keys);
+}
+
+function keysOf(password: Uint8Array): Int32Array {
+  const keys = Int32Array.of(0x12_34_56_78, 0x23_45_67_89, 0x34_56_78_90);
+  for (const byte of password) advance(keys, byte);
+  return keys;
+}
+
+/** Changes the keys by a byte of plain text. */
+function advance(keys: Int32Array, byte: number): void {
+  const [first, second] = [crcStep(keys[0] ?? 0, byte), keys[1] ?? 0];
+  keys[0] = first;
+  keys[1] = Math.imul(second + (first & 0xff), 134_775_813) + 1;
+  keys[2] = crcStep(keys[2] ?? 0, (keys[1] ?? 0) >>> 24);
+}
+
+function crcStep(crc: number, byte: number): number {
+  return (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8);
+}
+
+function decrypt(data: Uint8Array, keys: Int32Array): Buffer {
+  const plain = Buffer.allocUnsafe(data.length);
+  for (let index = 0; index < data.length; index += 1) {
+    const mask = ((keys[2] ?? 0) & 0xffff) | 2;
+    const byte = (data[index] ?? 0) ^ ((Math.imul(mask, mask ^ 1) >>> 8) & 0xff);
+    plain[index] = byte;
+    advance(keys, byte);
+  }
+  return plain;
+}

@@ -1,0 +1,219 @@
+import { parse } from 'csv-parse/sync';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { columnNames } from '../../../../../src/daemon/formats/csv/column-names.ts';
+import { readCsv, type CsvOptions } from '../../../../../src/daemon/formats/csv/read-csv.ts';
+import { decodedString, decodeText } from '../../../../../src/daemon/formats/text/decode-text.ts';
+import type { ReadLimits } from '../../../../../src/daemon/formats/value-visitor.ts';
+import { campaignSize } from '../../../../support/long.ts';
+import { mutations } from '../../../../support/mutate.ts';
+import {
+  createValueRecorder,
+  formatErrorOf,
+  type ValueRecorder,
+} from '../../../../support/value-recorder.ts';
+
+const CSV: CsvOptions = { delimiter: ',', header: true };
+
+function read(
+  text: string,
+  options: Partial<CsvOptions> = {},
+  limits: Partial<ReadLimits> = {},
+): ValueRecorder {
+  const recorder = createValueRecorder(limits);
+  readCsv(decodedString(text), { ...CSV, ...options }, recorder);
+  return recorder;
+}
+
+const eventsOf = (text: string, options: Partial<CsvOptions> = {}): string =>
+  read(text, options).events.join(' ');
+const errorOf = (...parameters: Parameters<typeof read>): ReturnType<typeof formatErrorOf> =>
+  formatErrorOf(() => read(...parameters));
+
+describe('readCsv', () => {
+  it('reports a text for each column of each row', () => {
+    expect(eventsOf('id,text\n1,あ\n2,\n')).toBe('row: [ { id: "1" text: "あ" } { id: "2" text: "" } ]');
+  });
+
+  it('names the columns by their position when there is no header', () => {
+    expect(eventsOf('1,あ\n2,い', { header: false })).toBe('row: [ { 0: "1" 1: "あ" } { 0: "2" 1: "い" } ]');
+  });
+
+  it('reads tabs as delimiters, and commas as characters', () => {
+    expect(eventsOf('a\tb\nx,y\t"q\tr"', { delimiter: '\t' })).toBe('row: [ { a: "x,y" b: "q\\tr" } ]');
+  });
+
+  it.each(['\n', '\r\n', '\r'])('reads quoted cells and lines that end with %j', (end) => {
+    const text = `\uFEFFa,b${end}"x ""y""${end}z",""${end}plain "q",""""${end}`;
+    expect(eventsOf(text)).toBe(
+      `row: [ { a: ${JSON.stringify(`x "y"${end}z`)} b: "" } { a: "plain \\"q\\"" b: "\\"" } ]`,
+    );
+  });
+
+  it('reports the positions of cells, quotes included', () => {
+    const text = 'a,b\r\n"x ""y""",\r\nあ,"😀"';
+    const cells = read(text).texts.map(({ start, end }) => text.slice(start, end));
+    expect(cells).toEqual(['"x ""y"""', '', 'あ', '"😀"']);
+  });
+
+  it('reads nothing, a header alone, and skips lines without a character', () => {
+    expect(eventsOf('')).toBe('row: [ ]');
+    expect(eventsOf('\r\n\r\n')).toBe('row: [ ]');
+    expect(eventsOf('a,b')).toBe('row: [ ]');
+    expect(eventsOf('\n\na\n\n1\n\n\n2\n\n')).toBe('row: [ { a: "1" } { a: "2" } ]');
+    expect(eventsOf('a,b\n,\n')).toBe('row: [ { a: "" b: "" } ]');
+  });
+
+  it('reports a row of another length and reads the next one', () => {
+    const { events, errors } = read('a,b\nあ,2\n3\n4,5,6\n7,8');
+    expect(events.join(' ')).toBe('row: [ { a: "あ" b: "2" } ? ? { a: "7" b: "8" } ]');
+    expect(errors).toEqual([
+      { code: 'csv_invalid', path: 'row[1]', offset: 10 },
+      { code: 'csv_invalid', path: 'row[2]', offset: 12 },
+    ]);
+  });
+
+  it('reports a cell that continues behind its closing quote and reads the next row', () => {
+    const { events, errors } = read('a,b\n"x"y,2\n"3" ,"4"\n5,6');
+    expect(events.join(' ')).toBe('row: [ ? ? { a: "5" b: "6" } ]');
+    expect(errors).toEqual([
+      { code: 'csv_invalid', path: 'row[0]', offset: 7 },
+      { code: 'csv_invalid', path: 'row[1]', offset: 14 },
+    ]);
+    expect(errorOf('"a"b,c\n1,2')).toEqual({ code: 'csv_invalid', offset: 3 });
+  });
+
+  it('names the quote that is not closed, in bytes of the file', () => {
+    expect(errorOf('a,b\nあ,"い\n3,4')).toEqual({ code: 'csv_invalid', offset: 8 });
+    expect(errorOf('\uFEFFa\n"""')).toEqual({ code: 'csv_invalid', offset: 5 });
+    const recorder = createValueRecorder();
+    expect(
+      formatErrorOf(() => {
+        readCsv(decodedString('a\n1\n"'), CSV, recorder);
+      })?.code,
+    ).toBe('csv_invalid');
+    expect(recorder.events.join(' ')).toBe('row: [ { a: "1" }');
+  });
+
+  it('skips a cell that is too long', () => {
+    const { events, errors } = read('a,b\nabcd,あい\n', {}, { stringBytes: 4 });
+    expect(events.join(' ')).toBe('row: [ { a: "abcd" b: ? } ]');
+    expect(errors).toEqual([{ code: 'field_too_large', path: 'row[0].b', offset: null }]);
+  });
+
+  it('accepts 1,000,000 rows', () => {
+    expect(read(`a\n${'1\n'.repeat(1_000_000)}`).events.length).toBe(4_000_003);
+  });
+
+  it('accepts as many rows and cells as the limit', () => {
+    const limits = { elements: 1_000 };
+    expect(errorOf(`a\n${'1\n'.repeat(1_000)}`, {}, limits)).toBe(null);
+    expect(errorOf(`a\n${'1\n'.repeat(1_001)}`, {}, limits)).toEqual({
+      code: 'container_limit_exceeded',
+      offset: 2_002,
+    });
+    expect(errorOf(','.repeat(999), {}, limits)).toBe(null);
+    expect(errorOf(','.repeat(1_000), {}, limits)).toEqual({
+      code: 'container_limit_exceeded',
+      offset: 1_000,
+    });
+  });
+
+  it('finds the cells that csv-parse finds', () => {
+    const cell = fc.oneof(
+      fc.string({ unit: fc.constantFrom('a', '"', ',', ' ', '\n', '\r', '\t', 'あ', '😀') }),
+      fc.string(),
+    );
+    const table = fc
+      .integer({ min: 1, max: 4 })
+      .chain((width) =>
+        fc.array(fc.array(cell, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 5 }),
+      );
+    const property = fc.property(
+      table,
+      fc.constantFrom(',' as const, '\t' as const),
+      fc.constantFrom('\n', '\r\n', '\r'),
+      fc.boolean(),
+      (rows, delimiter, end, isQuoted) => {
+        const quote = (value: string): string =>
+          isQuoted || /["\n\r\t,]/.test(value) || value.startsWith('\uFEFF')
+            ? `"${value.replaceAll('"', '""')}"`
+            : value;
+        const text = rows.map((row) => `${row.map(quote).join(delimiter)}${end}`).join('');
+        const expected: string[][] = parse(text, {
+          delimiter,
+          record_delimiter: end,
+          skip_empty_lines: true,
+        });
+        const { texts, errors } = read(text, { delimiter, header: false });
+        expect(texts.map(({ value }) => value)).toEqual(expected.flat());
+        expect(texts.map(({ start, end: to }) => text.slice(start, to))).toEqual(
+          rows.filter((row) => row.length > 1 || isQuoted || row[0] !== '').flatMap((row) => row.map(quote)),
+        );
+        expect(errors).toEqual([]);
+      },
+    );
+    fc.assert(property, { numRuns: campaignSize(300, 10_000), seed: 14 });
+  });
+
+  it('reads or rejects every damaged table', () => {
+    const bytes = Buffer.from(
+      'id,text,note\r\n1,"こんにちは, ""世界""",x\r\n2,さようなら,"a\r\nb"\r\n3,,\r\n',
+    );
+    const codes = new Set<string>();
+    for (const damaged of mutations(bytes, { seed: 14, count: campaignSize(2_000, 40_000) })) {
+      const recorder = createValueRecorder();
+      const error = formatErrorOf(() => {
+        readCsv(decodeText(damaged), CSV, recorder);
+      });
+      codes.add(error?.code ?? 'read');
+      for (const { code } of recorder.errors) codes.add(`part ${code}`);
+      for (const { start, end } of recorder.texts) expect(start <= end && end <= damaged.length).toBe(true);
+    }
+    expect([...codes].toSorted()).toEqual(['csv_invalid', 'encoding_invalid', 'part csv_invalid', 'read']);
+  });
+
+  it('reads or rejects a table that is cut anywhere', () => {
+    const text = 'id,text\r\n1,"a ""b"""\r\n2,c\r\n';
+    for (let size = 0; size <= text.length; size += 1) {
+      expect(['csv_invalid', undefined]).toContain(errorOf(text.slice(0, size))?.code);
+    }
+  });
+});
+
+describe('columnNames', () => {
+  it.each([
+    [
+      ['a', 'b'],
+      ['a', 'b'],
+    ],
+    [
+      ['a', 'a', 'a'],
+      ['a', 'a_2', 'a_3'],
+    ],
+    [
+      ['a', 'a', 'a_2', 'a'],
+      ['a', 'a_3', 'a_2', 'a_4'],
+    ],
+    [
+      ['', 'x', ''],
+      ['0', 'x', '2'],
+    ],
+    [
+      ['', '0', ''],
+      ['0_1', '0', '2'],
+    ],
+    [
+      ['x', 'x_2', 'x_2', 'x'],
+      ['x', 'x_2', 'x_2_2', 'x_3'],
+    ],
+  ])('makes %j unique', (header, names) => {
+    expect(columnNames(header)).toEqual(names);
+  });
+
+  it('names 100,000 columns with the same name', () => {
+    const names = columnNames(Array.from({ length: 100_000 }, () => 'x'));
+    expect(new Set(names).size).toBe(100_000);
+    expect(names.at(-1)).toBe('x_100000');
+  });
+});
