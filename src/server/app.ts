@@ -11,7 +11,7 @@ import type { AdminSurface } from './admin/admin-surface.ts';
 import type { CdnHandler } from './bytes/cdn-handler.ts';
 import { DASHBOARD_PATH, isDashboardPath, type DashboardRoute } from './dashboard/dashboard-route.ts';
 import { logFailure } from './http/log-failure.ts';
-import { messageProblem } from './http/message-rules.ts';
+import { messageProblem } from '../platform/http/message-rules.ts';
 import type { ObservedRequest } from './http/observe-request.ts';
 import {
   answerPublicRoute,

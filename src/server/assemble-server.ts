@@ -18,6 +18,9 @@ import { DEFAULT_CDN_LIMITS } from './bytes/cdn-limits.ts';
 import type { ServerConfiguration } from './config/config.ts';
 import type { DaemonClient } from './daemon-client/daemon-client.ts';
 import type { DashboardFile } from './dashboard/dashboard-files.ts';
+import { createServerChecks } from './admin/reports/server-checks.ts';
+import { findWeakSecrets } from './config/weak-secrets.ts';
+import { createDaemonPresence, type DaemonPresence } from './daemon-client/daemon-presence.ts';
 import { createDashboardRoute } from './dashboard/dashboard-route.ts';
 import { createDistributionRoutes } from './public/distribution/distribution-routes.ts';
 import { createRevalidator } from './public/distribution/revalidator.ts';
@@ -27,7 +30,7 @@ import { createRequestObserver, createRequestRecorder } from './http/observe-req
 import type { PublicRoute } from './http/public-route.ts';
 import { createPublicRoutes } from './public/public-routes.ts';
 import { createTokenVerifier, type TokenVerifier } from './http/token-verifier.ts';
-import { createGlobFilter } from './config/glob-filter.ts';
+import { createGlobFilter } from '../platform/config/glob-filter.ts';
 import { createLauncherFileLists } from './public/launcher/launcher-file-list.ts';
 import { createLauncherRoutes } from './public/launcher/launcher-routes.ts';
 import { createServerMetrics, type ServerMetrics } from './metrics.ts';
@@ -72,10 +75,20 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   const { pool, registry, clock, logger } = deps;
   const { root } = config.snapshot;
   const metrics = createServerMetrics(registry);
-  const room = createServingRoom({
+  const presence = createDaemonPresence({
+    clock,
+    servedUntil: () =>
+      room.serving.verdict('official').distributable
+        ? (room.serving.attestation()?.statement.expires_at ?? null)
+        : null,
+  });
+  const room: ServingRoom = createServingRoom({
     root,
     trustedKeys: deps.trustedKeys,
-    client: deps.client,
+    client: {
+      fetchAttestation: async (request) =>
+        await presence.observe(async () => await deps.client.fetchAttestation(request)),
+    },
     waitSeconds: config.daemon.waitSeconds,
     pool,
     metrics,
@@ -104,8 +117,8 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     clock,
     logger,
   });
-  const routes = assembleRoutes(config, deps, room);
-  const admin = assembleAdmin(config, deps, tokens);
+  const routes = assembleRoutes(config, deps, { room, presence });
+  const admin = assembleAdmin(config, deps, { tokens, presence });
   const listener = createServerApp({
     routes,
     cdn,
@@ -140,12 +153,17 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
 function assembleAdmin(
   config: ServerConfiguration,
   { client, forwarder, registry, clock, logger, secrets, version }: AssemblyDependencies,
-  tokens: TokenVerifier,
+  { tokens, presence }: { readonly tokens: TokenVerifier; readonly presence: DaemonPresence },
 ): AdminSurface {
   return createAdminSurface({
     tokens,
     client,
     forwarder,
+    presence,
+    addServerChecks: createServerChecks({
+      findWeakSecrets: async () => await findWeakSecrets(config),
+      clock,
+    }),
     metrics: createAdminMetrics(registry),
     clock,
     logger,
@@ -159,7 +177,10 @@ function assembleAdmin(
 function assembleRoutes(
   config: ServerConfiguration,
   { client, pool, clock, version, isShuttingDown, openApi }: AssemblyDependencies,
-  { serving, refresher }: ServingRoom,
+  {
+    room: { serving, refresher },
+    presence,
+  }: { readonly room: ServingRoom; readonly presence: DaemonPresence },
 ): readonly PublicRoute[] {
   const { root } = config.snapshot;
   const urls = createPublicUrls(config.publicBaseUrl, config.cdn.host);
@@ -168,6 +189,7 @@ function assembleRoutes(
     health: createHealthRoutes({
       serving,
       refresh: () => refresher.diagnostics(),
+      daemon: () => presence.state(),
       isShuttingDown,
       clock,
       version,

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 
-import { CHECK_ADDRESS } from '../platform/http/listener-check.ts';
+import { isListenerCheck } from '../platform/http/listener-check.ts';
 import { Connections } from '../platform/http/connections.ts';
 import { listen, type Listening } from '../platform/http/listen.ts';
 import type { AssembledServer } from './assemble-server.ts';
@@ -15,7 +15,7 @@ export interface PublicListening extends Listening {
 }
 
 /** Longest time that a closing server waits for the next request of a client that has just read a response. */
-const MOST_QUIET_MS = 1_000;
+const MAX_QUIET_MS = 1_000;
 
 /**
  * Listens on the public port, with the fast path in front of the full HTTP server unless it is switched off.
@@ -47,8 +47,8 @@ export async function listenPublic(
       connectionsPerAddress: limits.maxConnectionsPerAddress,
       trustedProxies: limits.trustedProxies,
     },
-    checkAddress: CHECK_ADDRESS,
-    quietMs: Math.min(MOST_QUIET_MS, shutdown.propagationDelaySeconds * 1000),
+    isCheck: isListenerCheck,
+    quietMs: Math.min(MAX_QUIET_MS, shutdown.propagationDelaySeconds * 1000),
   });
   const fastPath = installFastPath(server, connections);
   return { ...(await listen(server, config.listen, connections)), connections, fastPath };

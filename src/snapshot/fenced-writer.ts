@@ -1,13 +1,24 @@
 import type { Failpoints } from '../platform/files/failpoints.ts';
-import type { SnapshotWriter } from './snapshot-writer.ts';
+import { openSnapshotWriter, type SnapshotWriter, type SnapshotWriterOptions } from './snapshot-writer.ts';
 import type { WriteFence } from './volume/store-lease.ts';
 
 /**
- * Makes every change of the volume pass the fence first, and each removal of a sweep as well.
+ * Opens a snapshot volume for the holder of its lease. Every change passes the fence first; every step within a change
+ * and every removal of a sweep passes it again, because a process can be paused between two steps for any time.
  *
- * @throws from each changing method also StoreLeaseLostError and StoreLeaseExpiredError
+ * @returns a writer whose changing methods also throw StoreLeaseLostError and StoreLeaseExpiredError
+ * @throws as {@link openSnapshotWriter}
  */
-export function fenceWriter(writer: SnapshotWriter, fence: WriteFence): SnapshotWriter {
+export async function openFencedWriter(
+  options: SnapshotWriterOptions,
+  fence: WriteFence,
+): Promise<SnapshotWriter> {
+  const failpoints = fenceSteps(options.failpoints, fence);
+  return fenceWriter(await openSnapshotWriter({ ...options, failpoints }), fence);
+}
+
+/** Makes every change of the volume, and each removal of a sweep, pass the fence first. */
+function fenceWriter(writer: SnapshotWriter, fence: WriteFence): SnapshotWriter {
   const after = async <T>(change: () => Promise<T>): Promise<T> => {
     await fence.confirm();
     return await change();
@@ -20,6 +31,7 @@ export function fenceWriter(writer: SnapshotWriter, fence: WriteFence): Snapshot
     };
   return {
     ...writer,
+    restoreFormat: () => after(() => writer.restoreFormat()),
     stagingDirectory: (taskId) => after(() => writer.stagingDirectory(taskId)),
     removeStaging: (taskId) => after(() => writer.removeStaging(taskId)),
     commitObject: (object) => after(() => writer.commitObject(object)),
@@ -38,8 +50,8 @@ export function fenceWriter(writer: SnapshotWriter, fence: WriteFence): Snapshot
   };
 }
 
-/** Checks the fence at every step of a write, too: a process can be paused between two steps for any time. */
-export function fenceSteps(failpoints: Failpoints, fence: Pick<WriteFence, 'check'>): Failpoints {
+/** Checks the fence at every step of a write: each step has a failpoint. */
+function fenceSteps(failpoints: Failpoints, fence: Pick<WriteFence, 'check'>): Failpoints {
   return {
     hit: (name) => {
       fence.check();

@@ -17,7 +17,8 @@ import { writeManifestFile, type WrittenManifest } from './manifest/manifest-wri
 import { objectState, type FileState } from './objects/object-state.ts';
 import { ObjectCommitter, type StagedObject } from './objects/object-committer.ts';
 import * as records from './volume/release-records.ts';
-import { openStore, restoreStoreDirectories } from './volume/snapshot-store.ts';
+import { openStore, restoreFormat, restoreStoreDirectories } from './volume/snapshot-store.ts';
+import { findWrongDirectories } from './volume/store-directories.ts';
 import * as sweeper from './volume/store-sweeper.ts';
 
 /**
@@ -29,6 +30,8 @@ import * as sweeper from './volume/store-sweeper.ts';
 export interface SnapshotWriter {
   /** The id in FORMAT. */
   readonly storeId: string;
+  /** Writes a lost FORMAT again. The caller knows that the volume is this store. */
+  restoreFormat(): Promise<void>;
   /** `tmp/<task_id>`, made when it is not there. Files in it can be committed by a rename. */
   stagingDirectory(taskId: string): Promise<string>;
   /** The task ids that have a staging directory. */
@@ -119,15 +122,19 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
   const committer = new ObjectCommitter(root, failpoints);
 
   const inStore = createStoreGuard(root, format.store_id);
+  const inOwnDirectories = createStrictGuard(root, format.store_id, inStore);
 
   const stagingDirectory = async (taskId: string): Promise<string> => {
     const path = stagingPath(root, taskId);
-    await inStore(() => makeDirectory(path));
+    await inOwnDirectories(() => makeDirectory(path));
     return path;
   };
 
   return {
     storeId: format.store_id,
+    restoreFormat: async () => {
+      await restoreFormat(root, format.store_id);
+    },
     stagingDirectory,
     listStaging: async () =>
       (await inStore(() => readdir(stagingRoot(root)))).filter((name) => TASK_ID.test(name)).sort(),
@@ -153,40 +160,35 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
     removeManifest: async (snapshotId) => {
       const digest = manifestDigestOf(snapshotId);
       if (digest === null) throw new RangeError(`not a snapshot id: ${snapshotId}`);
-      await rm(manifestPath(root, digest), { force: true });
+      await rm(manifestPath(root, digest), { force: true, recursive: true });
       await inStore(() => fsyncDirectory(join(root, 'manifests')));
     },
     writeReleaseRecord: async (record) => {
-      await inStore(() => records.writeReleaseRecord(root, record, failpoints));
+      await inOwnDirectories(() => records.writeReleaseRecord(root, record, failpoints));
     },
     readReleaseRecord: async (channel, releaseId) =>
       await records.readReleaseRecord(root, channel, releaseId),
-    listReleaseRecords: async (channel) => {
-      const found: ReleaseRecord[] = [];
-      for (const releaseId of await records.listReleaseIds(root, channel)) {
-        const record = await records.readReleaseRecord(root, channel, releaseId);
-        if (record !== null) found.push(record);
-      }
-      return found;
-    },
+    listReleaseRecords: async (channel) => await records.listReleaseRecords(root, channel),
     listReleaseIds: async (channel) => await records.listReleaseIds(root, channel),
     removeReleaseRecord: async (channel, releaseId) => {
-      await inStore(() => records.removeReleaseRecord(root, channel, releaseId));
+      await inOwnDirectories(() => records.removeReleaseRecord(root, channel, releaseId));
     },
     publishAttestation: async (envelope, version) => {
-      await inStore(() => attestations.publishAttestation(root, envelope, version, failpoints));
+      await inOwnDirectories(() => attestations.publishAttestation(root, envelope, version, failpoints));
     },
     readCurrentAttestation: async () => await attestations.readCurrentAttestation(root),
     readAttestation: async (version) => await attestations.readAttestation(root, version),
     listAttestationVersions: async () => await inStore(() => attestations.listAttestationVersions(root)),
     sweepObjects: async (isLive, olderThanMs, signal) =>
-      await inStore(() => sweeper.sweepObjects(root, { isLive, before: clock.now() - olderThanMs, signal })),
+      await inOwnDirectories(() =>
+        sweeper.sweepObjects(root, { isLive, before: clock.now() - olderThanMs, signal }),
+      ),
     sweepManifests: async (isLive, olderThanMs, signal) =>
-      await inStore(() =>
+      await inOwnDirectories(() =>
         sweeper.sweepManifests(root, { isLive, before: clock.now() - olderThanMs, signal }),
       ),
     sweepQuarantine: async ({ objects, bytes, ageMs }, signal) =>
-      await inStore(() =>
+      await inOwnDirectories(() =>
         sweeper.sweepQuarantine(root, { objects, bytes, before: clock.now() - ageMs }, signal),
       ),
     freeBytes: async () => {
@@ -196,16 +198,32 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
   };
 }
 
+/** Errors of an operation when a directory of the store is missing, or something else is in its place. */
+const LOST_DIRECTORY: ReadonlySet<string | null> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
+
 /** Creates the function that runs an operation, and again when a directory of the store was missing and is restored. */
-function createStoreGuard(root: string, storeId: string): <T>(operation: () => Promise<T>) => Promise<T> {
+function createStoreGuard(root: string, storeId: string): StoreGuard {
   return async (operation) => {
     try {
       return await operation();
     } catch (error) {
-      if (errorCode(error) !== 'ENOENT') throw error;
+      if (!LOST_DIRECTORY.has(errorCode(error))) throw error;
       await restoreStoreDirectories(root, storeId);
       return await operation();
     }
+  };
+}
+
+type StoreGuard = <T>(operation: () => Promise<T>) => Promise<T>;
+
+/**
+ * Creates the same function, which also looks at the directories first: an operation would succeed in the target of a
+ * symbolic link.
+ */
+function createStrictGuard(root: string, storeId: string, inStore: StoreGuard): StoreGuard {
+  return async (operation) => {
+    if ((await findWrongDirectories(root)).length > 0) await restoreStoreDirectories(root, storeId);
+    return await inStore(operation);
   };
 }
 

@@ -4,16 +4,21 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseError } from './database-error.ts';
+import { keepAside, keepIrregularAside } from './keep-aside.ts';
 import { makePrivateFile, makePrivateFolder } from '../../platform/files/private-files.ts';
-import { messageOf } from '../../platform/errors.ts';
+import { isDatabaseDamage, unusableDataFolder } from './storage-failure.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 
 /** A data folder that no other daemon can open meanwhile. */
 export interface DataLock {
+  /** Where the damaged lock is kept that this one replaces, or `null`. */
+  readonly keptAt: string | null;
   release(): void;
 }
 
-const PRIVATE_FILES = ['daemon.lock', 'daemon.pid'] as const;
+const LOCK_FILE = 'daemon.lock';
+const HOLDER_FILE = 'daemon.pid';
+const LOCK_SUFFIXES = ['', '-journal'];
 
 /** Another process has the data folder. */
 export class DataLockHeldError extends DatabaseError {
@@ -31,21 +36,42 @@ const SQLITE_BUSY = 5;
  * Takes the data folder for this process, and creates it where it is missing. The lock is that of an exclusive
  * transaction on a small database, so the system gives it up when the process dies, however it dies.
  *
+ * A damaged lock is kept aside and replaced: nobody holds it, because SQLite reads the file only after it got its lock.
+ *
  * @param directory the data folder
- * @throws DataLockHeldError that names the process that has it; DatabaseError when the folder cannot be locked
+ * @param now for the name of a damaged lock
+ * @throws DataLockHeldError that names the process that has it; DatabaseError when the folder cannot be used
  */
-export function acquireDataLock(directory: string): DataLock {
-  makePrivateFolder(directory);
-  const holderPath = join(directory, 'daemon.pid');
-  for (const name of PRIVATE_FILES) makePrivateFile(join(directory, name));
-  const lock = new DatabaseSync(join(directory, 'daemon.lock'), { timeout: 0 });
+export function acquireDataLock(directory: string, now: Date): DataLock {
+  const path = join(directory, LOCK_FILE);
+  const irregular = setIrregularAside(directory, now);
+  try {
+    return lockFile(directory, irregular);
+  } catch (error) {
+    if (!isDatabaseDamage(error)) throw error;
+    return lockFile(directory, keepAside(path, now, LOCK_SUFFIXES));
+  }
+}
+
+/** Keeps aside what has the name of a file of the lock but is none; returns where the lock is now, or `null`. */
+function setIrregularAside(directory: string, now: Date): string | null {
+  try {
+    makePrivateFolder(directory);
+    keepIrregularAside(join(directory, HOLDER_FILE), now);
+    return keepIrregularAside(join(directory, LOCK_FILE), now, LOCK_SUFFIXES);
+  } catch (error) {
+    throw unusableDataFolder(directory, error);
+  }
+}
+
+function lockFile(directory: string, keptAt: string | null): DataLock {
+  const holderPath = join(directory, HOLDER_FILE);
+  const lock = openLock(directory);
   try {
     lock.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
-    if (!isBusy(error)) {
-      throw new DatabaseError(`the data folder ${directory} cannot be locked: ${messageOf(error)}`, error);
-    }
+    if (!isBusy(error)) throw unusableDataFolder(directory, error);
     throw new DataLockHeldError(
       `the data folder ${directory} is in use by another daemon${readHolder(holderPath)}; stop it, or configure another data.dir`,
       error,
@@ -53,10 +79,20 @@ export function acquireDataLock(directory: string): DataLock {
   }
   writeHolder(holderPath);
   return {
+    keptAt,
     release: () => {
       if (lock.isOpen) lock.close();
     },
   };
+}
+
+function openLock(directory: string): DatabaseSync {
+  try {
+    for (const name of [LOCK_FILE, HOLDER_FILE]) makePrivateFile(join(directory, name));
+    return new DatabaseSync(join(directory, LOCK_FILE), { timeout: 0 });
+  } catch (error) {
+    throw unusableDataFolder(directory, error);
+  }
 }
 
 /**
@@ -76,7 +112,7 @@ export async function waitForDataLock(
   let reason = '';
   for (;;) {
     try {
-      return acquireDataLock(directory);
+      return acquireDataLock(directory, new Date(options.clock.now()));
     } catch (error) {
       if (!(error instanceof DataLockHeldError)) throw error;
       if (error.message !== reason) options.onWait(error.message);

@@ -16,3 +16,11 @@ export class DatabaseDamagedError extends DatabaseError {
     this.finding = finding;
   }
 }
+
+/** The file is sound, but of another program or of a newer schema. */
+export class ForeignDatabaseError extends DatabaseError {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ForeignDatabaseError';
+  }
+}

@@ -1,8 +1,6 @@
-import { readdirSync, renameSync, rmSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { errorCode } from '../../platform/files/error-code.ts';
 import { DatabaseDamagedError } from './database-error.ts';
 import { openDatabase } from './database.ts';
+import { keepAside, keepIrregularAside } from './keep-aside.ts';
 import type { Database } from './sqlite-database.ts';
 
 /** The main database, and what happened to the file that was there before. */
@@ -21,8 +19,6 @@ export interface RebuiltDatabase {
 
 /** The files of one SQLite database. SQLite itself merges or removes a log that it can read or must not use. */
 const SUFFIXES = ['', '-wal', '-shm'];
-/** Damaged databases that are kept for diagnosis; the oldest are removed. */
-const KEPT = 3;
 
 /**
  * Opens the main database. A damaged one is kept aside and an empty one takes its place, because all that it holds can be
@@ -32,30 +28,15 @@ const KEPT = 3;
  * @throws DatabaseError for a file that is not damaged and yet cannot be used
  */
 export function openMainDatabase(path: string, now: Date): MainDatabase {
+  const irregular = keepIrregularAside(path, now, SUFFIXES);
+  if (irregular !== null) {
+    return { database: openDatabase(path), rebuilt: { keptAt: irregular, finding: 'not a regular file' } };
+  }
   try {
     return { database: openDatabase(path), rebuilt: null };
   } catch (error) {
     if (!(error instanceof DatabaseDamagedError)) throw error;
-    const keptAt = keepAside(path, now);
+    const keptAt = keepAside(path, now, SUFFIXES);
     return { database: openDatabase(path), rebuilt: { keptAt, finding: error.finding } };
   }
-}
-
-function keepAside(path: string, now: Date): string {
-  const prefix = `${path}.damaged-`;
-  const keptAt = `${prefix}${now.toISOString().replaceAll(':', '-')}`;
-  for (const suffix of SUFFIXES) {
-    try {
-      renameSync(`${path}${suffix}`, `${keptAt}${suffix}`);
-    } catch (error) {
-      if (errorCode(error) !== 'ENOENT') throw error;
-    }
-  }
-  const kept = readdirSync(dirname(path))
-    .filter((name) => name.startsWith(basename(prefix)) && !/-(?:wal|shm)$/.test(name))
-    .sort();
-  for (const name of kept.slice(0, -KEPT)) {
-    for (const suffix of SUFFIXES) rmSync(join(dirname(path), `${name}${suffix}`), { force: true });
-  }
-  return keptAt;
 }

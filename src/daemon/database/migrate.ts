@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { DatabaseError } from './database-error.ts';
+import { DatabaseError, ForeignDatabaseError } from './database-error.ts';
 import { messageOf } from '../../platform/errors.ts';
 
 /** One step of a schema. A step that was released is never changed: a later one corrects it. */
@@ -29,7 +29,7 @@ export function migrate(
   }
   const found = schemaVersion(raw);
   if (found > migrations.length) {
-    throw new DatabaseError(
+    throw new ForeignDatabaseError(
       `the database ${path} was written by a newer daemon (schema ${found}, this one knows ${migrations.length}): run that version, or restore a backup from before it ran; nothing was changed`,
     );
   }

@@ -1,8 +1,9 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { DatabaseDamagedError, DatabaseError } from './database-error.ts';
+import { DatabaseDamagedError, DatabaseError, ForeignDatabaseError } from './database-error.ts';
 import { migrate, type Migration } from './migrate.ts';
 import { describeStorageError, isDatabaseDamage } from './storage-failure.ts';
 import { checkStructure } from './structure-check.ts';
+import { checkStructureInThread } from './structure-thread.ts';
 import { makePrivateFile } from '../../platform/files/private-files.ts';
 import { messageOf } from '../../platform/errors.ts';
 
@@ -21,8 +22,8 @@ export interface Database {
    * @param section must not wait for anything: other code would run inside its transaction
    */
   transaction<T>(section: () => T): T;
-  /** Checks the structure of the file in steps; each gives its first finding, or `null`. */
-  checkStructure(): Generator<string | null, void>;
+  /** Checks the structure of the file, without blocking this thread; gives the first finding, or `null`. */
+  checkStructure(): Promise<string | null>;
   /** Writes the log back into the file and closes it; further calls do nothing. */
   close(): void;
 }
@@ -63,7 +64,7 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): Database {
       schemaVersion,
       prepare: (sql) => raw.prepare(sql),
       transaction,
-      checkStructure: () => checkStructure(raw),
+      checkStructure: async () => await checkStructureInThread(path),
       close: () => {
         if (raw.isOpen) raw.close();
       },
@@ -106,7 +107,7 @@ function claimFile(raw: DatabaseSync, { path, applicationId }: SqliteDatabaseOpt
   if (found === applicationId) return;
   const objects = raw.prepare('SELECT count(*) AS count FROM sqlite_schema').get();
   if (found !== 0 || objects?.['count'] !== 0) {
-    throw new DatabaseError(
+    throw new ForeignDatabaseError(
       `${path} is a database of another program (application id ${String(found)}); configure another data folder`,
     );
   }

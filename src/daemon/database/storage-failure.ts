@@ -30,7 +30,11 @@ const VOLUME_FAILURES: ReadonlyMap<string, StorageFailure> = new Map([
 
 const DATA_READ_ONLY = failure('data_read_only', 'give the daemon write access to data.dir');
 const DATA_IO_ERROR = failure('data_io_error', 'check the disk behind data.dir', true);
-const DATA_FULL = failure('data_full', 'free space on the volume of data.dir or enlarge it, then try again');
+/** The volume of `data.dir` is full. */
+export const DATA_FULL: StorageFailure = failure(
+  'data_full',
+  'free space on the volume of data.dir or enlarge it, then try again',
+);
 const DATA_DAMAGED = failure('data_damaged', 'restart the daemon: it rebuilds the database from the volume');
 
 /** Errors of the database by the primary result codes of SQLite. Source: sqlite.org/rescode.html. */
@@ -80,6 +84,19 @@ export function dataFolderError(error: unknown): unknown {
   return known === undefined
     ? error
     : new DatabaseError(`${known.code} (${messageOf(error)}); ${known.advice}`, null);
+}
+
+/**
+ * Gives an error of a data folder that a starting daemon cannot use a message: which folder, what failed, what to do. A
+ * DatabaseError has one already and is returned unchanged.
+ */
+export function unusableDataFolder(directory: string, error: unknown): DatabaseError {
+  if (error instanceof DatabaseError) return error;
+  const primary = error instanceof Error ? primaryResultCode(error) : -1;
+  const known = DATA_FOLDER_FAILURES.get(errorCode(error) ?? '') ?? DATA_FAILURES.get(primary);
+  const what = known === undefined ? messageOf(error) : `${known.code} (${messageOf(error)})`;
+  const advice = known?.advice ?? 'set data.dir to a folder that the daemon can write to';
+  return new DatabaseError(`the data folder ${directory} cannot be used: ${what}; ${advice}`, error);
 }
 
 /** Whether SQLite says with this error that the file is damaged or cannot be a database. */

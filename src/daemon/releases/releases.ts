@@ -15,6 +15,8 @@ import type { ConnectedUpstream, UpstreamSource } from '../upstream/adapters/ups
 import { createAttestationRepository } from './records/attestation-repository.ts';
 import { createAttestor, type Attestor } from './attest/attestor.ts';
 import { recoverReleases } from './recovery/boot-recovery.ts';
+import { findLostStore, FORMAT_RESTORED } from './recovery/lost-format.ts';
+import { requireStore } from './checks/require-store.ts';
 import { createCatalogRefreshTask } from './catalog/catalog-refresh-task.ts';
 import { createCatalogStore, type CatalogStore } from './catalog/catalog-store.ts';
 import type { CleanupLimits } from './cleanup/cleanup-request.ts';
@@ -94,11 +96,15 @@ export interface ReleasesOptions {
   readonly configuration: () => ReleasesConfiguration;
   /** When a sync that is not queued yet is planned, Unix seconds; `null` when none is. */
   readonly plannedSyncAt: () => number | null;
+  /** Describes the crash loop that the daemon is in; `null` when it is in none. */
+  readonly crashLoop: () => string | null;
   readonly failpoints: Failpoints;
   readonly bootId: string;
   readonly version: string;
   /** Whether a daemon with another database wrote to the volume before this one. */
   readonly otherWriter: boolean;
+  /** Called once, when the recovery has succeeded. */
+  readonly onRecovered: () => void;
 }
 
 /** The release functions of the daemon. */
@@ -116,8 +122,12 @@ export interface Releases {
   readonly publisher: Publisher;
   readonly attestor: Attestor;
   readonly diagnostics: ReleaseDiagnostics;
-  /** Looks at the manifests and objects of the releases, for the diagnostics; takes at most `withinMs` milliseconds. */
-  lookAtStore(withinMs: number): Promise<void>;
+  /**
+   * Looks at the manifests and objects of the releases, for the diagnostics; takes at most `withinMs` milliseconds.
+   *
+   * @param maxAgeMs a look that ended at most this long ago is enough, milliseconds
+   */
+  lookAtStore(withinMs: number, maxAgeMs: number): Promise<void>;
   readonly syncState: () => SyncState;
   /**
    * Recovers, attests the releases found, and starts the renewal. Before that, nothing is attested and no task of these
@@ -159,6 +169,7 @@ export function createReleases(options: ReleasesOptions): Releases {
       releases,
       attestor,
       syncState,
+      crashLoop: options.crashLoop,
     }),
     actions: createReleaseActions({
       engine,
@@ -174,7 +185,7 @@ export function createReleases(options: ReleasesOptions): Releases {
     objects: rooms.objects,
     publisher: rooms.publisher,
     attestor,
-    lookAtStore: (withinMs) => storeWatch.look(withinMs),
+    lookAtStore: (withinMs, maxAgeMs) => storeWatch.look(withinMs, maxAgeMs),
     syncState,
     diagnostics: createReleaseDiagnostics({
       ...rooms,
@@ -186,10 +197,12 @@ export function createReleases(options: ReleasesOptions): Releases {
     }),
     start: async () => {
       await recovery.start(() => {
+        options.onRecovered();
         attestor.startRenewal();
         recheck.start();
         automaticRepair.start();
         storeWatch.start();
+        retry.start();
       });
     },
     stop: async () => {
@@ -253,7 +266,12 @@ function createRooms(options: ReleasesOptions) {
     check,
     reverifyAfterSeconds: () => Math.floor(configuration().maxVerifyAgeSeconds / 2),
   });
-  const storeWatch = createStoreWatch({ ...common, check, attestor });
+  const restoreFormat = async (): Promise<void> => {
+    if ((await findLostStore({ ...options, signingKeys: options.signingKeys() })) !== writer.storeId) return;
+    await writer.restoreFormat();
+    options.logger.error({ store_id: writer.storeId }, FORMAT_RESTORED);
+  };
+  const storeWatch = createStoreWatch({ ...common, check, attestor, restoreFormat });
   return { ...common, attestor, damage, recheck, reported, check, publisher, automaticRepair, storeWatch };
 }
 
@@ -275,6 +293,7 @@ function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRu
   const perRun = (create: (working: ReturnType<typeof workingWith>) => Job): Job => ({
     ...create(workingWith(null)),
     run: async (context) => {
+      await requireStore(options.root, options.writer.storeId);
       try {
         return await options.upstream.use(
           async (connected) => await create(workingWith(connected)).run(context),

@@ -21,6 +21,8 @@ export interface ReleaseReportDependencies {
   readonly releases: ReleaseRepository;
   readonly attestor: Pick<Attestor, 'attested'>;
   readonly syncState: () => SyncState;
+  /** Describes the crash loop that the daemon is in; `null` when it is in none. */
+  readonly crashLoop: () => string | null;
 }
 
 /** The reports `release.status` and `release.list`. Times are Unix seconds. */
@@ -31,7 +33,7 @@ export function createReleaseReports(deps: ReleaseReportDependencies): readonly 
   ];
 }
 
-function statusReport({ releases, attestor, syncState }: ReleaseReportDependencies): StatusReport {
+function statusReport({ releases, attestor, syncState, crashLoop }: ReleaseReportDependencies): StatusReport {
   const official = releases.current('official');
   const localized = releases.current('localized');
   const statement = attestor.attested();
@@ -53,6 +55,7 @@ function statusReport({ releases, attestor, syncState }: ReleaseReportDependenci
             },
           },
     sync: syncState(),
+    crash_loop: crashLoop(),
   };
 }
 

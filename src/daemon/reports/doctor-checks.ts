@@ -1,12 +1,15 @@
 import type { StatsFs } from 'node:fs';
 import { open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../platform/errors.ts';
-import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
-import { stagingRoot } from '../../snapshot/volume/layout.ts';
+import { renderStoreFormat } from '../../contract/formats/store-format.ts';
+import { isFormatLost, readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
+import { findWrongDirectories } from '../../snapshot/volume/store-directories.ts';
+import { formatPath, stagingRoot } from '../../snapshot/volume/layout.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
+import { ThreadError } from '../../platform/threads/thread.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { CLOCK_SHIFT_TOLERANCE_MS, measureClockShift } from '../../platform/process/clock-shift.ts';
 import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { RebuiltDatabase } from '../database/main-database.ts';
 import type { Database } from '../database/sqlite-database.ts';
@@ -40,7 +43,6 @@ const CRASH_SECONDS = 3600;
 const LOOP_SECONDS = 600;
 const LOOP_CRASHES = 5;
 const QUEUE_LONG = 100;
-const CLOCK_TOLERANCE_MS = 5000;
 
 const ok = (message: string): DoctorFinding => ({ status: 'ok', message });
 const degraded = (message: string): DoctorFinding => ({ status: 'degraded', message });
@@ -53,44 +55,44 @@ const failing = (message: string): DoctorFinding => ({ status: 'failing', messag
  */
 export function databaseCheck(
   id: string,
-  database: Database,
+  database: Pick<Database, 'path' | 'schemaVersion' | 'checkStructure'>,
   clock: Clock,
   rebuilt: RebuiltDatabase | null = null,
 ): DoctorCheck {
   // The structure was checked when the database was opened.
   let checkedAt = clock.monotonic();
   let finding: string | null = null;
-  let checking: Promise<void> | null = null;
+  let unchecked: string | null = null;
+  let isChecking = false;
 
-  /** Other work runs between the steps, because a step of a large file takes seconds. */
   const check = async (): Promise<void> => {
-    let found: string | null = null;
-    for (const step of database.checkStructure()) {
-      found ??= step;
-      await nextTurn();
+    isChecking = true;
+    try {
+      finding = await database.checkStructure();
+      checkedAt = clock.monotonic();
+      unchecked = null;
+    } catch (error) {
+      // A thread that could not do its work says nothing about the file.
+      if (error instanceof ThreadError) unchecked = error.message;
+      else finding = messageOf(error);
+    } finally {
+      isChecking = false;
     }
-    finding = found;
-    checkedAt = clock.monotonic();
   };
 
   return {
     id,
     run: async () => {
-      if (finding !== null || clock.monotonic() - checkedAt >= QUICK_CHECK_EVERY_MS) {
-        checking ??= check()
-          .catch((error: unknown) => {
-            finding = messageOf(error);
-          })
-          .finally(() => {
-            checking = null;
-          });
-        await checking;
-      }
+      const isDue = finding !== null || clock.monotonic() - checkedAt >= QUICK_CHECK_EVERY_MS;
+      // A large file takes longer than a run of the doctor may: a later run reports the result.
+      if (isDue && !isChecking) void check();
       if (finding !== null) {
         return failing(
           `damaged: ${finding}; restart the daemon: it keeps ${database.path} aside and rebuilds it from the volume`,
         );
       }
+      if (unchecked !== null)
+        return degraded(`its structure could not be checked: ${unchecked}; trying again`);
       if (rebuilt !== null) {
         return degraded(
           `it was damaged (${rebuilt.finding}) and is rebuilt since the start; the damaged file is ${rebuilt.keptAt}; check the disk; a restart ends this warning`,
@@ -130,7 +132,18 @@ export function storeChecks(
     {
       id: 'store.format',
       run: async () => {
+        if (await isFormatLost(root)) {
+          return failing(
+            `FORMAT is missing or damaged; check the mount of ${root}; if it is the right volume, write this line to ${formatPath(root)}: ${renderStoreFormat(writer.storeId).trim()}`,
+          );
+        }
         const format = await readStoreFormat(root);
+        const wrong = await findWrongDirectories(root);
+        if (wrong.length > 0) {
+          return failing(
+            `no folder of the store, but a link or a file: ${wrong.join(', ')}; the next task moves it into the quarantine and creates the folder`,
+          );
+        }
         if (format.store_id === writer.storeId)
           return ok(`store ${format.store_id}, version ${format.version}`);
         return failing(
@@ -213,7 +226,7 @@ export function laneCheck(engine: Pick<TaskEngine, 'list' | 'counts'>): DoctorCh
 }
 
 /**
- * Checks the strength of the token and the keys.
+ * Checks the strength of the daemon's token and keys; a server adds its own finding about its tokens.
  *
  * @param find gives one sentence for each weak one
  */
@@ -223,43 +236,48 @@ export function secretsCheck(find: () => Promise<readonly string[]>): DoctorChec
     run: async () => {
       const weak = await find();
       if (weak.length > 0) return degraded(weak.join('; '));
-      return ok('only the owner and the group can read the keys and the token, and the token is long enough');
+      return ok(
+        "only the owner and the group can read the daemon's keys and token, and the daemon's token is long enough",
+      );
     },
   };
 }
 
 /** Checks whether the daemon ended unexpectedly in the last hour, or keeps ending. */
 export function processCheck(supervision: Supervision | null, clock: Clock): DoctorCheck {
-  return {
-    id: 'process',
-    run: () => {
-      const now = unixSeconds(clock);
-      // The restart action ends a process with 0.
-      const crashes = (supervision?.ends ?? []).filter(
-        ({ code, at }) => code !== 0 && now - at < CRASH_SECONDS,
-      );
-      const [first] = crashes;
-      const last = crashes.at(-1);
-      if (first === undefined || last === undefined) {
-        return ok(supervision === null ? 'no supervisor runs the daemon' : 'it did not end unexpectedly');
-      }
-      const how = last.signal ?? `exit code ${String(last.code)}`;
-      const times = crashes.length === 1 ? 'once' : `${crashes.length} times`;
-      const message = `the daemon ended unexpectedly ${times} in the last hour, last with ${how} at ${new Date(last.at * 1000).toISOString()} after ${last.lived_seconds} s; see the log before that time`;
-      const isLoop = crashes.filter(({ at }) => now - at < LOOP_SECONDS).length >= LOOP_CRASHES;
-      return { ...(isLoop ? failing(`crash loop: ${message}`) : degraded(message)), since: first.at };
-    },
-  };
+  return { id: 'process', run: () => processFinding(supervision, clock) };
+}
+
+/** The message of the check `process` while the daemon is in a crash loop, or `null`. */
+export function crashLoopOf(supervision: Supervision | null, clock: Clock): string | null {
+  const { status, message } = processFinding(supervision, clock);
+  return status === 'failing' ? message : null;
+}
+
+function processFinding(supervision: Supervision | null, clock: Clock): DoctorFinding {
+  const now = unixSeconds(clock);
+  // The restart action ends a process with 0.
+  const crashes = (supervision?.ends ?? []).filter(({ code, at }) => code !== 0 && now - at < CRASH_SECONDS);
+  const [first] = crashes;
+  const last = crashes.at(-1);
+  if (first === undefined || last === undefined) {
+    return ok(supervision === null ? 'no supervisor runs the daemon' : 'it did not end unexpectedly');
+  }
+  const how = last.signal ?? `exit code ${String(last.code)}`;
+  const times = crashes.length === 1 ? 'once' : `${crashes.length} times`;
+  const message = `the daemon ended unexpectedly ${times} in the last hour, last with ${how} at ${new Date(last.at * 1000).toISOString()} after ${last.lived_seconds} s; see the log before that time`;
+  const isLoop = crashes.filter(({ at }) => now - at < LOOP_SECONDS).length >= LOOP_CRASHES;
+  return { ...(isLoop ? failing(`crash loop: ${message}`) : degraded(message)), since: first.at };
 }
 
 /** Checks whether the wall clock was changed while the daemon ran; the times in attestations depend on it. */
 export function clockCheck(clock: Clock): DoctorCheck {
-  const offset = clock.now() - clock.monotonic();
+  const shiftMs = measureClockShift(clock);
   return {
     id: 'clock',
     run: () => {
-      const shift = clock.now() - clock.monotonic() - offset;
-      if (Math.abs(shift) <= CLOCK_TOLERANCE_MS) return ok('the wall clock is steady');
+      const shift = shiftMs();
+      if (Math.abs(shift) <= CLOCK_SHIFT_TOLERANCE_MS) return ok('the wall clock is steady');
       return degraded(
         `the wall clock was moved by ${(shift / 1000).toFixed(0)} s since the start; check the time service, then restart the daemon`,
       );

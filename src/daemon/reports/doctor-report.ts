@@ -17,12 +17,19 @@ export interface DoctorFinding {
   readonly since?: number;
 }
 
+/** Why the checks run: somebody asked, or a minute has passed. */
+export type DoctorTrigger = 'request' | 'interval';
+
 /** One check of the doctor report. */
 export interface DoctorCheck {
   /** Stable name, such as `store.writable`. */
   readonly id: string;
-  /** Must end soon after the signal is aborted. An error counts as `failing`. */
-  run(signal: AbortSignal): Promise<DoctorFinding> | DoctorFinding;
+  /**
+   * Must end soon after the signal is aborted. An error counts as `failing`.
+   *
+   * @param trigger default `request`; an expensive check may reuse an older result for `interval`
+   */
+  run(signal: AbortSignal, trigger?: DoctorTrigger): Promise<DoctorFinding> | DoctorFinding;
 }
 
 export interface DoctorOptions {
@@ -59,9 +66,12 @@ const LOG_LEVELS = { ok: 'info', degraded: 'warn', failing: 'error' } as const;
 export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions): Doctor {
   const known = new Map<string, DoctorResult>();
 
-  const examine: Doctor['examine'] = async (signal) => {
+  const examine = async (signal: AbortSignal, trigger: DoctorTrigger): Promise<readonly DoctorResult[]> => {
     const findings = await Promise.all(
-      checks.map(async (check) => ({ id: check.id, ...(await runBounded(check, clock, timeoutMs, signal)) })),
+      checks.map(async (check) => ({
+        id: check.id,
+        ...(await runBounded((bounded) => check.run(bounded, trigger), clock, timeoutMs, signal)),
+      })),
     );
     // Checks that an abandoned report cut off found nothing.
     if (signal.aborted) return findings.map((finding) => ({ ...finding, since: unixSeconds(clock) }));
@@ -79,7 +89,7 @@ export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions
     clock,
     firstWaitMs: INTERVAL_MS,
     turn: async (signal) => {
-      await examine(signal);
+      await examine(signal, 'interval');
       return INTERVAL_MS;
     },
     onFailure: (error) => {
@@ -89,7 +99,7 @@ export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions
   });
 
   return {
-    examine,
+    examine: (signal) => examine(signal, 'request'),
     latest: () => [...known.values()],
     start: () => {
       loop.start();
@@ -134,7 +144,7 @@ function logChange({ id, status, message }: DoctorResult, logger: DoctorOptions[
 }
 
 async function runBounded(
-  check: DoctorCheck,
+  run: DoctorCheck['run'],
   clock: Clock,
   timeoutMs: number,
   signal: AbortSignal,
@@ -146,7 +156,7 @@ async function runBounded(
     (): DoctorFinding => ({ status: 'failing', message: 'the report was abandoned' }),
   );
   const found = Promise.resolve()
-    .then(() => check.run(bounded))
+    .then(() => run(bounded))
     .catch((error: unknown): DoctorFinding => ({
       status: 'failing',
       message: describeStorageError(error),

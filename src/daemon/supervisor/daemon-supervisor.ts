@@ -1,5 +1,7 @@
 import type { Logger } from '../../platform/logging/logging.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { createHangWatch } from '../../platform/process/hang-watch.ts';
+import { pause } from '../../platform/process/pause.ts';
 import { restartBackoff } from '../../platform/process/restart-backoff.ts';
 import type { ProcessExit, SupervisedProcess } from './supervised-process.ts';
 import type { ProcessEnd, Supervision } from './supervision.ts';
@@ -33,9 +35,6 @@ export interface DaemonSupervisor {
 
 /** Waits before the daemon is started again; the first is below a second even with the time of a start. */
 const RESTART = { baseMs: 200, capMs: 30_000 } as const;
-/** Milliseconds between two liveness checks, and how many the daemon may leave unanswered. */
-const PING_MS = 5_000;
-const MAX_UNANSWERED = 6;
 /** Exit codes of a first start that no restart changes. Source of 78: sysexits.h, EX_CONFIG. */
 const FINAL_CODES: ReadonlySet<number | null> = new Set([0, 78]);
 /** Number of newest ends that the daemon receives. */
@@ -93,9 +92,23 @@ export function createDaemonSupervisor(options: DaemonSupervisorOptions): Daemon
     await pause(clock, backoff.waitMs, stopping.signal);
   };
 
+  const hangWatch = createHangWatch<Run>({
+    clock,
+    logger,
+    watched: () => (current === null ? [] : [current]),
+    isStarting: ({ hasListened }) => !hasListened,
+    ping: ({ process }) => {
+      process.send('slipway:ping');
+    },
+    kill: ({ process }) => {
+      logger.error({ daemon_pid: process.pid }, 'the daemon hangs and is killed');
+      process.kill('SIGKILL');
+    },
+  });
+
   return {
     run: async () => {
-      void killHanging(() => current, options, stopping.signal);
+      hangWatch.start();
       for (;;) {
         const run = begin();
         current = run;
@@ -111,47 +124,20 @@ export function createDaemonSupervisor(options: DaemonSupervisorOptions): Daemon
     stop: async (signal) => {
       stopping.abort();
       const process = current?.process;
-      if (process === undefined) return;
-      const kill = (): void => {
-        process.kill('SIGKILL');
-      };
-      process.kill('SIGTERM');
-      if (signal.aborted) kill();
-      signal.addEventListener('abort', kill, { once: true });
-      const { code, signal: by } = await process.exited;
-      signal.removeEventListener('abort', kill);
-      if (code !== 0) throw new Error(`the daemon ended with ${code ?? by ?? 'no exit code'}`);
+      await Promise.all([hangWatch.stop(), ...(process === undefined ? [] : [endProcess(process, signal)])]);
     },
   };
 }
 
-/** Kills a daemon whose event loop is blocked: nothing would be renewed until somebody notices. */
-async function killHanging(
-  current: () => Run | null,
-  { clock, logger }: Pick<DaemonSupervisorOptions, 'clock' | 'logger'>,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    await pause(clock, PING_MS, signal);
-    const run = current();
-    // A start may block longer: it checks databases. The probe of the container watches it.
-    if (run === null || !run.hasListened) continue;
-    if (run.unanswered >= MAX_UNANSWERED) {
-      logger.error({ daemon_pid: run.process.pid }, 'the daemon hangs and is killed');
-      run.process.kill('SIGKILL');
-      continue;
-    }
-    // Counted, not timed: when both processes were suspended together, the daemon does not hang.
-    run.unanswered += 1;
-    run.process.send('slipway:ping');
-  }
-}
-
-/** Sleeps; ends early without an error when the signal is aborted. */
-async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await clock.sleep(ms, signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
+/** Ends the daemon, and kills it when the signal is aborted. */
+async function endProcess(process: SupervisedProcess, signal: AbortSignal): Promise<void> {
+  const kill = (): void => {
+    process.kill('SIGKILL');
+  };
+  process.kill('SIGTERM');
+  if (signal.aborted) kill();
+  signal.addEventListener('abort', kill, { once: true });
+  const { code, signal: by } = await process.exited;
+  signal.removeEventListener('abort', kill);
+  if (code !== 0) throw new Error(`the daemon ended with ${code ?? by ?? 'no exit code'}`);
 }

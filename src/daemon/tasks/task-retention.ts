@@ -1,5 +1,6 @@
 import type { Logger } from '../../platform/logging/logging.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { pause } from '../../platform/process/pause.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { IdempotencyRepository } from './idempotency-repository.ts';
 import { IDEMPOTENCY_SECONDS } from './task-acceptance.ts';
@@ -38,8 +39,7 @@ export function startTaskRetention(options: TaskRetentionOptions): void {
       } catch (error) {
         logger.error({ err: error }, 'old tasks could not be removed');
       }
-      // Only the signal rejects this sleep, and it ends the loop.
-      await clock.sleep(PRUNE_INTERVAL_MS, signal).catch(() => undefined);
+      await pause(clock, PRUNE_INTERVAL_MS, signal);
     }
   };
   void pruneForever();

@@ -1,9 +1,11 @@
-import { BlockList, isIP } from 'node:net';
+import { createNetworkMatcher, parseNetwork } from '../../platform/http/networks.ts';
 
 /**
  * Addresses that are not on the public internet. Source: RFC 6890 and the IANA special-purpose address registries: this
- * host, private, shared, loopback, link-local (also of clouds' metadata services), benchmarking, unique-local, 6to4, multicast
- * and reserved. An IPv4 address that is mapped into IPv6 counts as that IPv4 address.
+ * host, private, shared, loopback, link-local (also of clouds' metadata services), benchmarking, unique-local, multicast
+ * and reserved. IPv6 addresses that contain an IPv4 address of another network: IPv4-compatible (RFC 4291, section 2.5.5.1),
+ * IPv4-translated (RFC 2765, section 2.1), Teredo (RFC 4380) and 6to4 (RFC 3056). An IPv4 address that is mapped into IPv6
+ * counts as that IPv4 address.
  */
 const PRIVATE_RANGES = [
   '0.0.0.0/8',
@@ -17,8 +19,9 @@ const PRIVATE_RANGES = [
   '198.18.0.0/15',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  '::/128',
-  '::1/128',
+  '::/96',
+  '::ffff:0:0:0/96',
+  '2001::/32',
   '2002::/16',
   '64:ff9b:1::/48',
   'fc00::/7',
@@ -31,40 +34,19 @@ const TRANSLATED_RANGES = PRIVATE_RANGES.filter((range) => !range.includes(':'))
   const [address = '', prefix = ''] = range.split('/');
   return `64:ff9b::${address}/${96 + Number(prefix)}`;
 });
-const PRIVATE = blockListOf([...PRIVATE_RANGES, ...TRANSLATED_RANGES]);
+const isInPrivateRange = createNetworkMatcher([...PRIVATE_RANGES, ...TRANSLATED_RANGES]);
 
 /**
- * Whether an address is private and in none of the allowed ranges.
+ * Creates the check whether an address is private and in none of the allowed ranges.
  *
  * @param allowedRanges ranges in CIDR notation, each checked with {@link isAddressRange}
  */
-export function isPrivateAddress(address: string, allowedRanges: readonly string[]): boolean {
-  return covers(PRIVATE, address) && !covers(blockListOf(allowedRanges), address);
+export function createPrivateAddressCheck(allowedRanges: readonly string[]): (address: string) => boolean {
+  const isAllowed = createNetworkMatcher(allowedRanges);
+  return (address) => isInPrivateRange(address) && !isAllowed(address);
 }
 
-/** Whether a text is a range in CIDR notation. */
+/** Whether a text is a range in CIDR notation. A single address needs its prefix length too. */
 export function isAddressRange(text: string): boolean {
-  try {
-    blockListOf([text]);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function blockListOf(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [, address = '', prefix = ''] = /^([0-9A-Fa-f.:]+)\/([0-9]{1,3})$/.exec(range) ?? [];
-    list.addSubnet(address, Number(prefix), familyOf(address));
-  }
-  return list;
-}
-
-function covers(list: BlockList, address: string): boolean {
-  return list.check(address, familyOf(address));
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  return text.includes('/') && parseNetwork(text) !== null;
 }

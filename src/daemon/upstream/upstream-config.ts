@@ -82,7 +82,9 @@ const serverInfoSection = z
     allowOtherOrigins: z
       .boolean()
       .default(false)
-      .describe('Whether redirects may lead to an origin other than the requested one.'),
+      .describe(
+        'Whether redirects may lead to an origin other than the requested one. The root in the document may have any origin.',
+      ),
   })
   .describe('A server-info document and the catalogs below the root it names.');
 
@@ -106,9 +108,7 @@ export const upstreamConfigurationSchema = z
       .array(z.string().refine(isAddressRange, { message: 'must be an address range such as 10.20.0.0/16' }))
       .max(64)
       .default([])
-      .describe(
-        'With allowOtherOrigins: private address ranges (CIDR) that origins other than the configured one may have.',
-      ),
+      .describe('Private address ranges (CIDR) that origins other than the configured one may have.'),
     concurrency: z
       .int()
       .min(1)
@@ -173,7 +173,7 @@ export const upstreamConfigurationSchema = z
       .min(1)
       .max(1024 * GIBIBYTE)
       .default(16 * GIBIBYTE)
-      .describe('Largest file whose size the catalog does not state, bytes.'),
+      .describe('Largest file whose size no catalog states, such as a file beside a catalog, bytes.'),
   })
   .superRefine((value, context) => {
     if (value.kind === 'none') return;

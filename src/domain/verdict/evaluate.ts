@@ -1,7 +1,7 @@
 import { CHANNELS } from '../release/channel.ts';
 import { CLOCK_SKEW_SECONDS } from './attestation.ts';
 import type { Evidence } from './evidence.ts';
-import { releaseCase, type Subject } from './release-case.ts';
+import { releaseEvidence, type Subject } from './release-evidence.ts';
 import { isSameOutcome, type CheckResult, type Verdict } from './verdict.ts';
 import { CHECKS } from './verdict-checks.ts';
 
@@ -14,15 +14,15 @@ import { CHECKS } from './verdict-checks.ts';
  * @param nowMs the one instant of this evaluation, Unix milliseconds
  */
 export function evaluate(evidence: Evidence, subject: Subject, nowMs: number): Verdict {
-  const subjectCase = releaseCase(evidence, subject);
+  const found = releaseEvidence(evidence, subject);
   const checks = CHECKS.map(({ name, run }): CheckResult => {
-    const finding = run(subjectCase, nowMs);
+    const finding = run(found, nowMs);
     return typeof finding === 'object' && finding !== null
       ? { name, ok: false, ...finding }
       : { name, ok: finding };
   });
   const failed = checks.find(({ ok }) => ok === false);
-  const { named, statement } = subjectCase;
+  const { named, statement } = found;
   const verdict: Verdict = {
     channel: subject.channel,
     distributable: failed === undefined,

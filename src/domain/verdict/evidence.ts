@@ -20,7 +20,7 @@ export interface Evidence {
   /** The attestation whose releases are served: the newest one, or the previous one while its releases are read. */
   readonly effective: VerifiedAttestation | null;
   /** No version between the two was skipped, so an unnamed release was superseded, not withdrawn in between. */
-  readonly unbroken: boolean;
+  readonly isContiguous: boolean;
   /** Set while the newest envelope received is one that was refused. */
   readonly rejection: AttestationRejection | null;
   /** Snapshots that were read. One that is wanted and not here is still being read. */
@@ -102,7 +102,7 @@ export const NO_EVIDENCE: Evidence = {
   newest: null,
   envelope: null,
   effective: null,
-  unbroken: true,
+  isContiguous: true,
   rejection: null,
   snapshots: new Map(),
   damage: new Map(),

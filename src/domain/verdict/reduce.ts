@@ -12,7 +12,7 @@ import {
   type FoundDamage,
 } from './evidence.ts';
 import type { EventOf, EvidenceEvent } from './evidence-event.ts';
-import { attestationFor, wantedSnapshots } from './hold-over.ts';
+import { attestationFor, wantedSnapshots } from './effective-attestation.ts';
 import { wantedDocuments } from './release-document.ts';
 
 /** Stores whose highest version is remembered; a volume is rarely replaced. */
@@ -74,7 +74,7 @@ function offerEnvelope(
     newest: candidate,
     envelope,
     highestVersions: rememberVersion(evidence.highestVersions, storeId, version),
-    unbroken: evidence.unbroken && newest !== null && version === newest.statement.version + 1,
+    isContiguous: evidence.isContiguous && newest !== null && version === newest.statement.version + 1,
   };
 }
 
@@ -110,14 +110,14 @@ function observeKeys(evidence: Evidence, { keyIds, newest, at }: EventOf<'keys-o
       highestVersions: filterMap(evidence.highestVersions, (_, storeId) => storeId !== evidence.storeId),
     };
   }
-  const isHeld =
+  const keepsEffective =
     evidence.effective !== evidence.newest &&
     evidence.effective?.signedBy.some((keyId) => keyIds.includes(keyId)) === true;
   return {
     ...evidence,
     newest: newest.value,
-    effective: isHeld ? evidence.effective : newest.value,
-    unbroken: isHeld ? evidence.unbroken : true,
+    effective: keepsEffective ? evidence.effective : newest.value,
+    isContiguous: keepsEffective ? evidence.isContiguous : true,
   };
 }
 
@@ -162,7 +162,7 @@ function releaseHold(evidence: Evidence, at: number): Evidence {
     );
     if (isUsed) return evidence;
   }
-  return { ...evidence, effective: newest, unbroken: true };
+  return { ...evidence, effective: newest, isContiguous: true };
 }
 
 function isReading({ snapshots }: Evidence, { statement }: VerifiedAttestation): boolean {
@@ -197,7 +197,7 @@ function holderTest(evidence: Evidence): (found: FoundDamage) => boolean {
 }
 
 function withoutAttestation(evidence: Evidence): Evidence {
-  return { ...evidence, newest: null, envelope: null, effective: null, unbroken: true };
+  return { ...evidence, newest: null, envelope: null, effective: null, isContiguous: true };
 }
 
 function rememberVersion(

@@ -2,7 +2,7 @@ import type { Blake3Hex } from '../release/digest.ts';
 import type { ServerInfoDocument } from '../release/server-info-document.ts';
 import type { AttestedRelease } from './attestation.ts';
 import type { Evidence, SnapshotEvidence } from './evidence.ts';
-import { authorizedReleases } from './hold-over.ts';
+import { authorizedReleases } from './effective-attestation.ts';
 
 /**
  * The server-info document of an attested release. A daemon of an earlier version does not attest the document; then it

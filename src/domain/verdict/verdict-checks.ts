@@ -1,12 +1,12 @@
 import { CLOCK_SKEW_SECONDS, type ReleaseFailure } from './attestation.ts';
 import { highestVersion, type EntryTrouble } from './evidence.ts';
-import { isManifestOf, retainedUntil, type ReleaseCase } from './release-case.ts';
+import { isManifestOf, retainedUntil, type ReleaseEvidence } from './release-evidence.ts';
 import type { Fault } from './verdict.ts';
 
 /** One small pure rule. It finds that all is well, a fault, or nothing (`null`) when it has nothing to look at. */
 export interface Check {
   readonly name: string;
-  readonly run: (subjectCase: ReleaseCase, nowMs: number) => true | Fault | null;
+  readonly run: (found: ReleaseEvidence, nowMs: number) => true | Fault | null;
 }
 
 /** The check chain of the verdict, in the order in which a failure decides. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/process/clock.ts';
+import { pause } from '../../platform/process/pause.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
 import { LeadershipLost, type Leadership } from './leadership.ts';
@@ -85,7 +86,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       const deadline = holder.wasHeld() ? holder.heldUntil() : holder.freeAt();
       const retryAt = now + timing.retrySeconds * 1000;
       const wake = isAnswered && deadline > now ? Math.min(deadline, retryAt) : retryAt;
-      await clock.sleep(Math.max(0, wake - now), stopping.signal).catch(() => undefined);
+      await pause(clock, Math.max(0, wake - now), stopping.signal);
     }
   };
 

@@ -1,5 +1,6 @@
 import { backoffMs } from '../../platform/process/backoff.ts';
 import type { Clock } from '../../platform/process/clock.ts';
+import { pause } from '../../platform/process/pause.ts';
 import { hasStatus, retryAfterOf } from '../../platform/kubernetes/kubernetes-error.ts';
 import type { Collection } from './collections.ts';
 import { createObjectCache, type ObjectCache, type ObjectCacheOptions } from './object-cache.ts';
@@ -230,11 +231,6 @@ function startWatchdog(clock: Clock, silentMs: number, stopping: AbortSignal): W
       await guarding;
     },
   };
-}
-
-/** Waits; a stop ends the pause early. */
-async function pause(clock: Clock, ms: number, stopping: AbortSignal): Promise<void> {
-  await clock.sleep(ms, stopping).catch(() => undefined);
 }
 
 function describeTrouble(kind: string, error: unknown): string {

@@ -1,4 +1,4 @@
-import type { Health } from '../../contract/schemas/answers/health.ts';
+import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { ServerClient } from './server-client.ts';
 import type { ServerPod } from './server-pods.ts';
@@ -7,7 +7,7 @@ import { messageOf } from '../../platform/errors.ts';
 /** The current knowledge of one pod. */
 export interface PodEvidence extends ServerPod {
   /** The last answer while it is fresh, else `null`. */
-  readonly health: Health | null;
+  readonly health: ReadHealth | null;
   /** Why the last attempt failed, or `null`. */
   readonly failure: string | null;
 }
@@ -29,7 +29,7 @@ export interface EvidenceBookOptions {
 }
 
 interface Page {
-  health: Health | null;
+  health: ReadHealth | null;
   /** When the answer came, monotonic milliseconds. */
   answeredAt: number;
   failure: string | null;

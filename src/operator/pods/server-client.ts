@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { ControlAction } from '../../contract/actions/actions.ts';
 import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
 import { AcceptedAnswer, type Accepted } from '../../contract/schemas/answers/admin.ts';
-import { HealthAnswer, type Health } from '../../contract/schemas/answers/health.ts';
+import { HealthRead, type ReadHealth } from '../../contract/schemas/answers/health.ts';
 import { ReleaseListReport, ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import { ScheduleListRead, type ScheduleRead } from '../../contract/reports/report-schedules.ts';
 import type { ControlBody } from '../../contract/actions/control-body.ts';
@@ -31,7 +31,7 @@ export type AdminToken = string;
 /** Calls slipway-server in one pod; every call has a deadline. */
 export interface ServerClient {
   /** `/healthz`. @throws HttpFailure */
-  health(origin: string): Promise<Health>;
+  health(origin: string): Promise<ReadHealth>;
   /** `/admin/releases/status`. @throws AdminRefused, HttpFailure */
   releaseStatus(origin: string, token: AdminToken): Promise<ReleaseStatus>;
   /** `/admin/releases` of one channel, newest first. @throws AdminRefused, HttpFailure */
@@ -101,7 +101,7 @@ export function createServerClient({ timeoutMs, userAgent }: ServerClientOptions
           status: answer.status,
         });
       }
-      return parseAnswer(answer, HealthAnswer.schema);
+      return parseAnswer(answer, HealthRead);
     },
     releaseStatus: async (origin, token) =>
       await readAdmin(`${origin}${SERVER_PATHS.getReleaseStatus}`, token, ReleaseStatusRead),

@@ -23,6 +23,8 @@ export interface Findings {
   readonly stalled: Obstacle | null;
   /** A problem that passes by itself, or `null`. */
   readonly waiting: Obstacle | null;
+  /** The crash loop of a daemon, or `null` when no daemon reports one. */
+  readonly crashLoop: Obstacle | null;
 }
 
 type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
@@ -47,9 +49,10 @@ export function conditionsOf(
   nowMs: number,
 ): ChannelCondition[] {
   const ready = readyOf(findings);
+  const reconciling = previous.find(({ type }) => type === 'Reconciling');
   const found: Record<ConditionType, Finding> = {
     Ready: ready,
-    Reconciling: reconcilingOf(findings, ready),
+    Reconciling: reconcilingOf(findings, ready, reconciling),
     Stalled:
       findings.stalled === null
         ? no('NotStalled', 'nothing waits for a person')
@@ -126,8 +129,15 @@ function readyOf(findings: Findings): Finding {
   return yes('Distributable', pods[0]?.health?.verdicts[channel].message ?? '');
 }
 
-function reconcilingOf({ suspended, unpublished, stalled, waiting }: Findings, ready: Finding): Finding {
+function reconcilingOf(findings: Findings, ready: Finding, previous: Finding | undefined): Finding {
+  const { suspended, unpublished, stalled, waiting, crashLoop } = findings;
   if (suspended) return no('Suspended', 'spec.suspend is set');
+  if (waiting?.reason !== 'ReleaseChanging') {
+    if (crashLoop !== null) return yes(crashLoop.reason, crashLoop.message);
+    // A daemon in a crash loop cannot answer most of the time; the reason stays until a daemon answers.
+    if (waiting !== null && previous?.reason === 'DaemonCrashLoop')
+      return yes(previous.reason, previous.message);
+  }
   if (waiting !== null) return yes(waiting.reason, waiting.message);
   if (unpublished && stalled === null) return no(UNPUBLISHED.reason, UNPUBLISHED.message);
   if (stalled === null && ready.status !== 'True') return yes(ready.reason, ready.message);

@@ -13,6 +13,8 @@ export interface DaemonOutcome {
   readonly status: ReleaseStatus | null;
   readonly stalled: Obstacle | null;
   readonly waiting: Obstacle | null;
+  /** The crash loop that it reports, or `null`. */
+  readonly crashLoop: Obstacle | null;
   /** Whether the request in the annotation was handled. */
   readonly requestHandled: boolean;
 }
@@ -101,7 +103,7 @@ export function createDaemonStep({
       await keepSchedules(task, holdSync);
       const { stalled, waiting } = await followPin(task, plan);
       const requestHandled = await handleRequest(task);
-      return { status, stalled, waiting, requestHandled };
+      return { status, stalled, waiting, crashLoop: crashLoopOf(task, status), requestHandled };
     } catch (error) {
       if (error instanceof LeadershipLost) throw error;
       const reason = meaningOf(error);
@@ -111,10 +113,16 @@ export function createDaemonStep({
         status,
         stalled: isPassing ? null : obstacle,
         waiting: isPassing ? obstacle : null,
+        crashLoop: crashLoopOf(task, status),
         requestHandled: false,
       };
     }
   };
+}
+
+function crashLoopOf({ pod }: DaemonTask, status: ReleaseStatus | null): Obstacle | null {
+  if (typeof status?.crash_loop !== 'string') return null;
+  return { reason: 'DaemonCrashLoop', message: `pod ${pod.name}: ${status.crash_loop}` };
 }
 
 function describeFailure(error: unknown): string {

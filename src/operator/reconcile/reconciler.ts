@@ -131,6 +131,7 @@ function findingsOf(
 ): Pick<StatusInput, 'findings' | 'daemons'> {
   const stalled = obstacle ?? outcomes.find((each) => each.stalled !== null)?.stalled ?? null;
   const waiting = outcomes.find((each) => each.waiting !== null)?.waiting ?? null;
+  const crashLoop = outcomes.find((each) => each.crashLoop !== null)?.crashLoop ?? null;
   const daemons = outcomes.flatMap(({ status }) => (status === null ? [] : [status]));
   return {
     findings: {
@@ -142,6 +143,7 @@ function findingsOf(
       draining,
       stalled,
       waiting,
+      crashLoop,
     },
     daemons,
   };

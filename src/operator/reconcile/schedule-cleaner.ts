@@ -49,7 +49,7 @@ const TAKEOVER_MS = 60_000;
  */
 export function createScheduleCleaner(options: ScheduleCleanerOptions): ScheduleCleaner {
   const { leadership, writer, clock, timeoutMs } = options;
-  const departed = new Map<string, { readonly channel: ReleaseChannel; readonly at: number }>();
+  const deletedChannels = new Map<string, { readonly channel: ReleaseChannel; readonly at: number }>();
 
   /** @returns the problem, or `null` */
   const removeSchedules = async (channel: ReleaseChannel): Promise<string | null> => {
@@ -87,15 +87,16 @@ export function createScheduleCleaner(options: ScheduleCleanerOptions): Schedule
 
   return {
     deleted: (channel) => {
-      const known = departed.get(channel.key);
-      if (known?.channel.uid !== channel.uid) departed.set(channel.key, { channel, at: clock.monotonic() });
+      const known = deletedChannels.get(channel.key);
+      if (known?.channel.uid !== channel.uid)
+        deletedChannels.set(channel.key, { channel, at: clock.monotonic() });
     },
     clean: async (key) => {
-      const found = departed.get(key);
+      const found = deletedChannels.get(key);
       if (found === undefined) return true;
       const trouble = await removeSchedules(found.channel);
       if (trouble !== null && clock.monotonic() - found.at < timeoutMs) return false;
-      departed.delete(key);
+      deletedChannels.delete(key);
       if (trouble === null) return true;
       const ids = scheduleIds(found.channel).join(', ');
       await writer.record(found.channel, {
@@ -106,11 +107,12 @@ export function createScheduleCleaner(options: ScheduleCleanerOptions): Schedule
       return true;
     },
     forget: (key) => {
-      departed.delete(key);
+      deletedChannels.delete(key);
     },
     sweep: () => {
       const now = clock.monotonic();
-      for (const [key, { at }] of departed) if (now - at > timeoutMs + TAKEOVER_MS) departed.delete(key);
+      for (const [key, { at }] of deletedChannels)
+        if (now - at > timeoutMs + TAKEOVER_MS) deletedChannels.delete(key);
     },
   };
 }

@@ -1,4 +1,5 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { errorCode } from './error-code.ts';
 
 const FOLDER_OF_OWNER = 0o700;
@@ -11,7 +12,7 @@ const FILE_OF_OWNER = 0o600;
  * @throws the file system error
  */
 export function makePrivateFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: FOLDER_OF_OWNER });
+  makeFolders(path);
   setMode(path, FOLDER_OF_OWNER);
 }
 
@@ -24,6 +25,19 @@ export function makePrivateFolder(path: string): void {
 export function makePrivateFile(path: string): void {
   closeSync(openSync(path, 'a', FILE_OF_OWNER));
   setMode(path, FILE_OF_OWNER);
+}
+
+/** Not the recursive option: on a read-only volume that reports ENOENT instead of EROFS. */
+function makeFolders(path: string): void {
+  try {
+    mkdirSync(path, FOLDER_OF_OWNER);
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST' && statSync(path).isDirectory()) return;
+    const parent = dirname(path);
+    if (errorCode(error) !== 'ENOENT' || parent === path) throw error;
+    makeFolders(parent);
+    mkdirSync(path, FOLDER_OF_OWNER);
+  }
 }
 
 function setMode(path: string, mode: number): void {

@@ -63,11 +63,23 @@ export async function findWeakTokenFiles(paths: readonly string[]): Promise<read
 const TOKEN_BYTES = 32;
 const OWNER_ONLY = 0o600;
 
+const FREE_SPACE = 'free space on its volume';
+const MAKE_WRITABLE = 'make its folder writable for this process';
+/** What to do when a token file cannot be created. Source: errno(3). */
+const CREATION_ADVICE: ReadonlyMap<string, string> = new Map([
+  ['ENOSPC', FREE_SPACE],
+  ['EDQUOT', FREE_SPACE],
+  ['EROFS', MAKE_WRITABLE],
+  ['EACCES', MAKE_WRITABLE],
+  ['EPERM', MAKE_WRITABLE],
+  ['ENOENT', 'create its folder'],
+]);
+
 /**
  * Creates a token file with a new random token that only its owner can read. An existing file stays as it is.
  *
  * @returns whether the file was created
- * @throws TokenFileError if the folder is missing or not writable
+ * @throws TokenFileError if the folder is missing, full or not writable
  */
 export async function createTokenFile(path: string): Promise<boolean> {
   try {
@@ -76,7 +88,9 @@ export async function createTokenFile(path: string): Promise<boolean> {
     await writeFileDurably(path, token, noFailpoints, OWNER_ONLY);
     return true;
   } catch (cause) {
-    throw new TokenFileError(`token file cannot be created: ${path}: ${messageOf(cause)}`, { cause });
+    const advice = CREATION_ADVICE.get(errorCode(cause) ?? '') ?? 'make its folder usable';
+    const message = `token file cannot be created: ${path}: ${messageOf(cause)}; ${advice}, or choose another path`;
+    throw new TokenFileError(message, { cause });
   }
 }
 

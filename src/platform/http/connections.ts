@@ -1,12 +1,7 @@
 import type { Socket } from 'node:net';
 import { closeGently } from './close-gently.ts';
-import {
-  clientKey,
-  createNetworkMatcher,
-  plainAddress,
-  UNLIMITED_CONNECTIONS,
-  type ConnectionLimits,
-} from './connection-limits.ts';
+import { clientKey, UNLIMITED_CONNECTIONS, type ConnectionLimits } from './connection-limits.ts';
+import { createNetworkMatcher, plainAddress } from './networks.ts';
 
 /** One open connection. */
 export interface Connection {
@@ -26,8 +21,8 @@ export interface Connection {
 
 export interface ConnectionsOptions {
   readonly limits?: ConnectionLimits;
-  /** The local address from which the program checks itself; a few connections from it have no limit. */
-  readonly checkAddress?: string | null;
+  /** Whether the program itself opened a connection to check its listener; a few of these have no limit. */
+  readonly isCheck?: (socket: Socket) => boolean;
   /**
    * Milliseconds that a connection must be idle before a closing server closes it. A client that reads the end of a
    * response may send its next request within this time.
@@ -39,7 +34,7 @@ export interface ConnectionsOptions {
 export type LimitReason = 'idle' | 'full' | 'address';
 
 /** Maximum number of connections without a limit that are open together. */
-const MOST_CHECKS = 8;
+const MAX_CHECKS = 8;
 /** An idle client has nothing to read, so a closing server does not wait long for its end. */
 const IDLE_LINGER = { silentMs: 1_000, totalMs: 1_000 } as const;
 
@@ -47,7 +42,7 @@ const IDLE_LINGER = { silentMs: 1_000, totalMs: 1_000 } as const;
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #isTrusted: (address: string) => boolean;
-  readonly #checkAddress: string | null;
+  readonly #isCheck: (socket: Socket) => boolean;
   readonly #quietMs: number;
   readonly #open = new Map<Socket, Connection>();
   readonly #perClient = new Map<string, number>();
@@ -61,10 +56,14 @@ export class Connections {
   /** Connections closed for the sake of the limits. */
   readonly limited: Record<LimitReason, number> = { idle: 0, full: 0, address: 0 };
 
-  constructor({ limits = UNLIMITED_CONNECTIONS, checkAddress = null, quietMs = 0 }: ConnectionsOptions = {}) {
+  constructor({
+    limits = UNLIMITED_CONNECTIONS,
+    isCheck = () => false,
+    quietMs = 0,
+  }: ConnectionsOptions = {}) {
     this.#limits = limits;
     this.#isTrusted = createNetworkMatcher(limits.trustedProxies);
-    this.#checkAddress = checkAddress;
+    this.#isCheck = isCheck;
     this.#quietMs = quietMs;
   }
 
@@ -85,7 +84,7 @@ export class Connections {
    */
   admit(socket: Socket): Connection | null {
     const address = plainAddress(socket.remoteAddress ?? '');
-    const isCheck = address === this.#checkAddress && this.#checks < MOST_CHECKS;
+    const isCheck = this.#checks < MAX_CHECKS && this.#isCheck(socket);
     const client = isCheck ? null : this.#countedClient(address);
     const reason = isCheck ? null : this.#makeRoom(client);
     if (reason !== null) {

@@ -64,6 +64,18 @@ export class HttpFailure extends Error {
   }
 }
 
+/** System calls of an error that comes before the request can have been sent. */
+const BEFORE_SENDING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo']);
+
+/** Whether a call failed before there was a connection, so that nobody can have received it. */
+export function neverConnected({ cause }: HttpFailure): boolean {
+  // Node tries each address of a host, and reports their errors together.
+  const errors: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
+  return errors.every(
+    (error) => error instanceof Error && 'syscall' in error && BEFORE_SENDING.has(error.syscall),
+  );
+}
+
 /** Sends requests to services of our own and reads their answers whole, within bounds. */
 export interface HttpClient {
   /**

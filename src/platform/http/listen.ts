@@ -116,14 +116,14 @@ function trackRequests(
   readonly isAnswering: (socket: Duplex) => boolean;
 } {
   const open = new Set<ServerResponse>();
-  const sayGoodbye = (response: ServerResponse): void => {
+  const announceClose = (response: ServerResponse): void => {
     if (!response.headersSent) response.setHeader('Connection', 'close');
   };
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     open.add(response);
     const connection = connections.of(socket);
     if (connection !== undefined) connections.begin(connection);
-    if (connections.retired) sayGoodbye(response);
+    if (connections.retired) announceClose(response);
     response.once('close', () => {
       open.delete(response);
       if (connection !== undefined) connections.end(connection);
@@ -132,7 +132,7 @@ function trackRequests(
   return {
     retire: () => {
       connections.retire();
-      for (const response of open) sayGoodbye(response);
+      for (const response of open) announceClose(response);
     },
     isAnswering: (socket) => {
       // Only malformed messages need this, so a search costs less than a record for each request.

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { pause } from './pause.ts';
 
 /** Background work that takes turns until it is stopped. */
 export interface Loop {
@@ -48,8 +49,8 @@ export function createLoop({ clock, firstWaitMs = 0, turn, onFailure }: LoopOpti
   };
 
   const wait = async (ms: number): Promise<void> => {
-    // Only `wake` and `stop` reject this sleep.
-    await clock.sleep(Math.min(ms, MAX_WAIT_MS), waiting.signal).catch(() => undefined);
+    // Only `wake` and `stop` end it early.
+    await pause(clock, Math.min(ms, MAX_WAIT_MS), waiting.signal);
   };
 
   const run = async (): Promise<void> => {

@@ -30,6 +30,17 @@ export interface AdminGateOptions {
   readonly logger: Logger;
 }
 
+const DETAILS: Readonly<Record<'unconfigured' | 'missing' | 'refused' | 'several', string>> = {
+  unconfigured:
+    'No admin token is configured on this server, so nobody is admitted: set admin.tokenFiles, and check its log for files that cannot be read.',
+  missing:
+    'An admin token is required: send exactly one, as "Authorization: Bearer" or as the svc_token parameter.',
+  refused:
+    'The token is not an admin token of this server; its log names each token file that it cannot read.',
+  several:
+    'More than one token was sent: send exactly one, as "Authorization: Bearer" or as the svc_token parameter.',
+};
+
 /**
  * Makes the gate. A source address with too many wrong tokens must wait, and its further failures are not logged one by
  * one. A right token is admitted even then, because all clients behind one ingress share an address.
@@ -49,19 +60,18 @@ export function createAdminGate({ tokens, metrics, clock, logger }: AdminGateOpt
       const outcome = await tokens.verify(visitor);
       if (outcome.ok) return outcome.tokenId;
       const { why } = outcome;
-      if (why !== 'refused') metrics.loginFailed(why);
+      if (why === 'unconfigured' || why === 'missing') metrics.loginFailed(why);
       if (why === 'unconfigured' && surface === 'control') {
         throw new ServiceError(
           'control_forbidden',
           'Control is not available: no admin token is configured on this server.',
         );
       }
-      const retryAfter = why === 'refused' ? noteWrongToken(visitor.source) : null;
-      throw new ServiceError(
-        'not_authenticated',
-        'An admin token is required: send exactly one, as "Authorization: Bearer" or as the svc_token parameter.',
-        { internal: `token ${why}`, ...(retryAfter === null ? {} : { retryAfter }) },
-      );
+      const retryAfter = why === 'refused' || why === 'several' ? noteWrongToken(visitor.source) : null;
+      throw new ServiceError('not_authenticated', DETAILS[why], {
+        internal: `token ${why}`,
+        ...(retryAfter === null ? {} : { retryAfter }),
+      });
     },
   };
 }

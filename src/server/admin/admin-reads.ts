@@ -13,7 +13,9 @@ import type { AdminGate } from './admin-gate.ts';
 import { renderAdminIndex } from './admin-index.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { READ_OPERATIONS, type ReadRoute } from './admin-routes.ts';
+import type { DaemonPresence } from '../daemon-client/daemon-presence.ts';
 import type { ReportForwarder } from './reports/report-forwarder.ts';
+import type { AddServerChecks } from './reports/server-checks.ts';
 import { createReportRoute } from './reports/report-route.ts';
 
 /** Headers of every answer under `/admin`. */
@@ -44,6 +46,8 @@ type AdminReads = (read: AdminRead) => Promise<Answer>;
 export interface AdminReadsOptions {
   readonly gate: AdminGate;
   readonly forwarder: ReportForwarder;
+  readonly presence: DaemonPresence;
+  readonly addServerChecks: AddServerChecks;
   readonly metrics: AdminMetrics;
   readonly clock: Clock;
   readonly exposeControl: boolean;

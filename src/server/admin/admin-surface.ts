@@ -4,6 +4,7 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SecretMask } from '../../platform/logging/secret-mask.ts';
+import type { DaemonPresence } from '../daemon-client/daemon-presence.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import type { Answer } from '../http/answer.ts';
 import type { RequestContext } from '../http/public-route.ts';
@@ -14,6 +15,7 @@ import type { AdminMetrics } from './admin-metrics.ts';
 import { adminAnswer, adminProblem, createAdminReads } from './admin-reads.ts';
 import { findAdminRoute, type AdminRoute } from './admin-routes.ts';
 import { createControlRoute } from './control-route.ts';
+import type { AddServerChecks } from './reports/server-checks.ts';
 import type { ReportForwarder } from './reports/report-forwarder.ts';
 
 /** The authenticated admin operations. */
@@ -27,6 +29,8 @@ export interface AdminSurfaceOptions {
   readonly tokens: TokenVerifier;
   readonly client: Pick<DaemonClient, 'postControl'>;
   readonly forwarder: ReportForwarder;
+  readonly presence: DaemonPresence;
+  readonly addServerChecks: AddServerChecks;
   readonly metrics: AdminMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -55,6 +59,7 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
   const answerControl = createControlRoute({
     gate,
     client: options.client,
+    presence: options.presence,
     metrics,
     clock,
     logger,

@@ -12,6 +12,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import { maskStrings, type SecretMask } from '../../platform/logging/secret-mask.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { jsonHeaders, NO_STORE, type Answer } from '../http/answer.ts';
+import type { DaemonPresence } from '../daemon-client/daemon-presence.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import type { AdminGate } from './admin-gate.ts';
 import type { AdminMetrics, ForwardOutcome } from './admin-metrics.ts';
@@ -25,6 +26,7 @@ import { acceptedActionOf, daemonUnreachable, type AcceptedAction } from './daem
 export interface ControlRouteOptions {
   readonly gate: AdminGate;
   readonly client: Pick<DaemonClient, 'postControl'>;
+  readonly presence: DaemonPresence;
   readonly metrics: Pick<AdminMetrics, 'forwarded'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -118,7 +120,7 @@ async function forwardAction(
   body: string,
   { call, options }: { readonly call: ControlRequest; readonly options: ControlRouteOptions },
 ): Promise<AcceptedAction> {
-  const { client, metrics, clock } = options;
+  const { client, presence, metrics, clock } = options;
   const begun = clock.monotonic();
   const idempotencyKey = parseIdempotencyKey(call.request.headers['idempotency-key']);
   const observe = (outcome: ForwardOutcome): void => {
@@ -128,12 +130,15 @@ async function forwardAction(
     // The call continues even if the client disconnects, because the audit line states its result.
     const { signal } = new AbortController();
     const { requestId } = call;
-    const answer = await client.postControl(action, body, { idempotencyKey, requestId, signal });
+    const answer = await presence.observe(
+      async () => await client.postControl(action, body, { idempotencyKey, requestId, signal }),
+    );
     const accepted = acceptedActionOf(action, answer);
     observe('ok');
     return accepted;
   } catch (error) {
-    const failure = error instanceof ServiceError ? error : daemonUnreachable(action, error);
+    const failure =
+      error instanceof ServiceError ? error : daemonUnreachable(action, error, presence.state());
     observe(failure.code === 'daemon_unreachable' ? 'unavailable' : 'refused');
     throw failure;
   }

@@ -5,6 +5,7 @@ import { REPORTS, type ReportName } from '../../contract/reports/reports.ts';
 import { AcceptedAnswer, type Accepted } from '../../contract/schemas/answers/admin.ts';
 import { ServiceError, type ServiceErrorOptions } from '../../contract/problems/service-error.ts';
 import type { BoundedAnswer } from '../../platform/http/http-client.ts';
+import type { DaemonState } from '../daemon-client/daemon-presence.ts';
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
 import { readJsonObject } from '../daemon-client/json-answer.ts';
 
@@ -36,6 +37,7 @@ export function reportBodyOf(report: ReportName, answer: BoundedAnswer): Buffer 
       status: answer.status,
       daemonCode: problem.code,
     }),
+    null,
   );
 }
 
@@ -43,12 +45,19 @@ export function reportBodyOf(report: ReportName, answer: BoundedAnswer): Buffer 
  * The 503 of a read that got no usable answer.
  *
  * @param cause what went wrong, for the log
+ * @param state of the daemon as this server sees it; `null` when it answered
  */
-export function backendUnavailable(report: ReportName, cause: unknown): ServiceError {
+export function backendUnavailable(
+  report: ReportName,
+  cause: unknown,
+  state: DaemonState | null,
+): ServiceError {
   const { backend } = REPORTS[report];
+  const what = `The daemon's ${backend} backend is not available for ${report}`;
+  const message = state?.message ?? null;
   return new ServiceError(
     'backend_unavailable',
-    `The daemon's ${backend} backend is not available for ${report}; retry, and check /healthz if this persists.`,
+    message === null ? `${what}; retry, and check /healthz if this persists.` : `${what}. ${message}`,
     { ...failureOptions(cause), retryAfter: RETRY_AFTER_SECONDS },
   );
 }
@@ -71,7 +80,7 @@ export function acceptedActionOf(action: ControlAction, answer: BoundedAnswer): 
     try {
       return { body: answer.body, accepted: AcceptedAnswer.schema.parse(readJsonObject(answer)) };
     } catch (error) {
-      throw daemonUnreachable(action, error);
+      throw daemonUnreachable(action, error, null);
     }
   }
   const problem = readProblem(answer);
@@ -95,21 +104,29 @@ export function acceptedActionOf(action: ControlAction, answer: BoundedAnswer): 
       status,
       daemonCode: problem.code,
     }),
+    null,
   );
 }
 
 /**
- * The 502 of an action that the daemon may or may not have carried out.
+ * The 502 of an action that the daemon did not get, or may or may not have carried out.
  *
  * @param cause what went wrong, for the log
+ * @param state of the daemon as this server sees it; `null` when it answered
  */
-export function daemonUnreachable(action: ControlAction, cause: unknown): ServiceError {
-  const wasNotSent = cause instanceof DaemonUnavailable && cause.code === 'token_unreadable';
+export function daemonUnreachable(
+  action: ControlAction,
+  cause: unknown,
+  state: DaemonState | null,
+): ServiceError {
+  const outcome =
+    cause instanceof DaemonUnavailable && cause.wasNotSent
+      ? `The daemon could not be reached for ${action}; the action was not sent.`
+      : `The daemon gave no usable answer to ${action}; the action may have started. Check /admin/tasks before you retry, or retry with the same Idempotency-Key.`;
+  const message = state?.message ?? null;
   return new ServiceError(
     'daemon_unreachable',
-    wasNotSent
-      ? `The daemon could not be reached for ${action}; the action was not sent.`
-      : `The daemon gave no usable answer to ${action}; the action may have started. Check /admin/tasks before you retry, or retry with the same Idempotency-Key.`,
+    message === null ? outcome : `${outcome} ${message}`,
     failureOptions(cause),
   );
 }

@@ -100,7 +100,7 @@ export function createCdnParts(options: CdnOptions): CdnParts {
   const shared = { selector, reader, cache, buffers, budget, metrics, drainWatch };
   return {
     ...shared,
-    sender: createEntrySender({ ...shared, clock }),
+    sender: createEntrySender({ ...shared, clock, logger: options.logger }),
     close: () => {
       drainWatch.close();
       reader.close();

@@ -7,6 +7,8 @@ const CHECKS_PER_WINDOW = 30;
 const SUSPICIOUS = 1 / 6;
 /** Windows without a byte taken, if the system does not tell whether the client acknowledges bytes. */
 const BLIND_WINDOWS = 4;
+/** Windows in which the volume must give more bytes of a response that has begun. */
+const VOLUME_WINDOWS = 4;
 
 export interface DrainWatchOptions {
   readonly clock: Clock;
@@ -20,27 +22,30 @@ export interface DrainWatchOptions {
 /** A response in progress. */
 export type WatchedResponse = Pick<ByteResponse, 'socket' | 'headersSent' | 'closed' | 'once'>;
 
-/** Watches that clients take the bytes of their responses. */
+/** The side that stalls a response. */
+export type StalledSide = 'client' | 'volume';
+
+/** Watches that clients take the bytes of their responses, and that the volume gives them. */
 export interface DrainWatch {
   /**
    * Watches a response until it is closed.
    *
-   * @param onStalled called once when the client took too few of the bytes offered to it for too long, or when nothing
-   *   was sent for a window, because the volume did not give the first bytes
+   * @param onStalled called once: with `client` when the client took too few of the bytes offered to it for too long,
+   *   with `volume` when the volume gave no first bytes for a window, or no more bytes for four windows
    */
-  watch(response: WatchedResponse, onStalled: () => void): void;
+  watch(response: WatchedResponse, onStalled: (side: StalledSide) => void): void;
   /** Number of responses watched now. */
   readonly watched: number;
   /** Stops watching all responses. */
   close(): void;
 }
 
-/** The side that a response waits for: the volume for its first bytes, or the client; `null` while the server reads. */
-type Awaited = 'volume' | 'client' | null;
+/** The side and the bytes that a response waits for: the first bytes of the volume, more bytes of it, or the client. */
+type Awaited = 'first bytes' | 'more bytes' | 'client';
 
 interface Watched {
   readonly response: WatchedResponse;
-  readonly onStalled: () => void;
+  readonly onStalled: (side: StalledSide) => void;
   /** When the window began. */
   awaited: Awaited;
   /** Monotonic milliseconds. */
@@ -55,7 +60,7 @@ interface Watched {
  * Makes a watch with one timer, which runs only while there are responses to watch.
  *
  * In each window a client must take the bytes that the minimum rate gives in that time. A window counts only while bytes
- * are offered to the client, so the wait for a slow volume does not count. The system buffers megabytes and
+ * are offered to the client, so the wait for a slow volume does not count. A volume has a bound of its own. The system buffers megabytes and
  * takes more only when a good part of them has gone, so a slow client can take nothing for longer than a window. Its
  * acknowledgements show then that it still reads.
  */
@@ -74,9 +79,16 @@ export function createDrainWatch(options: DrainWatchOptions): DrainWatch {
       const taken = socket === null ? 0 : takenBytes(socket);
       const waitedMs = now - item.windowBegan;
       const awaited = awaitedBy(item.response);
+      const progress = awaited === 'client' ? share : 1;
       // Without a socket the response waits behind another one on the same connection, and that one is watched.
-      if (socket === null || awaited === null || awaited !== item.awaited || taken - item.taken >= share) {
+      if (socket === null || awaited !== item.awaited || taken - item.taken >= progress) {
         Object.assign(item, { awaited, windowBegan: now, taken, acknowledged: null });
+        continue;
+      }
+      if (awaited !== 'client') {
+        if (waitedMs < windowMs * (awaited === 'first bytes' ? 1 : VOLUME_WINDOWS)) continue;
+        watched.delete(item);
+        item.onStalled('volume');
         continue;
       }
       const { acknowledged: before } = item;
@@ -90,7 +102,7 @@ export function createDrainWatch(options: DrainWatchOptions): DrainWatch {
         Object.assign(item, { windowBegan: now, taken, acknowledged });
       } else {
         watched.delete(item);
-        item.onStalled();
+        item.onStalled('client');
       }
     }
   };
@@ -138,6 +150,6 @@ export function createDrainWatch(options: DrainWatchOptions): DrainWatch {
 }
 
 function awaitedBy({ socket, headersSent }: WatchedResponse): Awaited {
-  if (!headersSent) return 'volume';
-  return socket !== null && socket.writableLength > 0 ? 'client' : null;
+  if (!headersSent) return 'first bytes';
+  return socket !== null && socket.writableLength > 0 ? 'client' : 'more bytes';
 }

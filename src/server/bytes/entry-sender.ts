@@ -1,5 +1,6 @@
 import { blockOf, blockSpan } from '../../domain/release/blocks.ts';
 import type { ByteResponsePlan } from '../../domain/http/byte-response.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { BlockCache } from './block-cache.ts';
 import { createBodySender } from './body-sender.ts';
@@ -20,6 +21,7 @@ export interface EntrySenderDependencies {
   readonly metrics: CdnMetrics;
   readonly drainWatch: DrainWatch;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 /** Sends planned responses, for the full server and for the fast path. */
@@ -40,7 +42,7 @@ export interface EntrySender {
 }
 
 export function createEntrySender(dependencies: EntrySenderDependencies): EntrySender {
-  const { selector, reader, buffers, budget, metrics, drainWatch } = dependencies;
+  const { selector, reader, buffers, budget, metrics, drainWatch, logger } = dependencies;
   const bodySender = createBodySender(dependencies);
 
   const writeHead = (response: ByteResponse, { release }: SelectedEntry, plan: ByteResponsePlan): void => {
@@ -53,9 +55,15 @@ export function createEntrySender(dependencies: EntrySenderDependencies): EntryS
     if (status === 206) metrics.ranges[tail === '' ? 'single' : 'multiple'].add(1);
   };
 
-  const watch = (response: ByteResponse, onStalled: () => void): void => {
-    drainWatch.watch(response, () => {
-      if (response.headersSent) metrics.stalledClients.inc();
+  const watch = (response: ByteResponse, { entry, release }: SelectedEntry, onStalled: () => void): void => {
+    drainWatch.watch(response, (side) => {
+      if (side === 'client') metrics.stalledClients.inc();
+      else if (response.headersSent) {
+        logger.error(
+          { channel: release.channel, destination: entry.destination, blake3: entry.blake3 },
+          'the snapshot volume stopped answering during a response, so its connection is cut; check the mount of the volume',
+        );
+      }
       onStalled();
     });
   };
@@ -97,7 +105,7 @@ export function createEntrySender(dependencies: EntrySenderDependencies): EntryS
       }
       const inMemory = takeFromMemory(selected, plan, dependencies);
       if (inMemory === null) {
-        watch(response, onStalled);
+        watch(response, selected, onStalled);
         await sendFromVolume(response, selected, plan);
         return;
       }
@@ -108,7 +116,7 @@ export function createEntrySender(dependencies: EntrySenderDependencies): EntryS
       });
       writeHead(response, selected, plan);
       outflow.write(inMemory, true);
-      if (response.socket?.writableLength !== 0) watch(response, onStalled);
+      if (response.socket?.writableLength !== 0) watch(response, selected, onStalled);
     },
   };
 }

@@ -2,7 +2,7 @@ import { isSpareSize, SpareBuffers } from '../../platform/memory/spare-buffers.t
 
 /** Smaller reads get their own buffer: it is cheap, and rounded up it would hold too much memory. */
 const FEWEST_BYTES = 32 * 1024;
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 /** Memory for reuse, and the number of views that still use it. */
 interface UsedMemory {
@@ -37,7 +37,7 @@ export class ReadBuffers {
    */
   take(length: number): Buffer {
     // Not from the shared pool of Node, which would stay in memory as long as the slowest client.
-    if (length < FEWEST_BYTES || length > MOST_BYTES) return Buffer.allocUnsafeSlow(length);
+    if (length < FEWEST_BYTES || length > MAX_BYTES) return Buffer.allocUnsafeSlow(length);
     return this.#view(this.#spare.take(length), length);
   }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIPv4, type Socket } from 'node:net';
+import { bytesOfIPv6 } from '../../platform/http/networks.ts';
 
 /** Tells how many bytes the system holds that the client of a socket has not acknowledged; `null` if it is unknown. */
 export type SendQueues = (socket: Socket) => number | null;
@@ -47,19 +48,4 @@ function hexOf(address: string): string {
     for (let at = 3; at >= 0; at -= 1) text += (bytes[word + at] ?? 0).toString(16).padStart(2, '0');
   }
   return text.toUpperCase();
-}
-
-function bytesOfIPv6(address: string): readonly number[] {
-  const [head = '', tail = ''] = address.replace(/%.*$/, '').split('::', 2);
-  const [before, after] = [bytesOfGroups(head), bytesOfGroups(tail)];
-  return [...before, ...Array.from({ length: 16 - before.length - after.length }, () => 0), ...after];
-}
-
-function bytesOfGroups(text: string): readonly number[] {
-  if (text === '') return [];
-  return text.split(':').flatMap((group) => {
-    if (group.includes('.')) return group.split('.').map(Number);
-    const value = Number.parseInt(group, 16);
-    return [value >> 8, value & 0xff];
-  });
 }

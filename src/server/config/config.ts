@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-import { parseNetwork } from '../../platform/http/connection-limits.ts';
+import { parseNetwork } from '../../platform/http/networks.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
-import { globProblem } from './glob-filter.ts';
+import { globProblem } from '../../platform/config/glob-filter.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const HOST_SEGMENT = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;

@@ -34,7 +34,9 @@ export type AttestationAnswer =
   | { readonly kind: 'envelope'; readonly etag: string | null; readonly envelope: Buffer }
   | { readonly kind: 'unchanged' }
   /** The daemon is up and has not issued an attestation. */
-  | { readonly kind: 'none' };
+  | { readonly kind: 'none' }
+  /** The daemon waits for another one, whose attestation is on the volume. */
+  | { readonly kind: 'standby' };
 
 /** Calls the daemon's loopback API; every call ends within its deadline. */
 export interface DaemonClient {
@@ -118,6 +120,7 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
       );
       if (answer.status === 304) return { kind: 'unchanged' };
       if (answer.status === 404 && problemCode(answer) === 'no_attestation') return { kind: 'none' };
+      if (answer.status === 503 && problemCode(answer) === 'standby') return { kind: 'standby' };
       requireJson(answer, 'attestation');
       return { kind: 'envelope', etag: answer.etag, envelope: answer.body };
     },

@@ -1,4 +1,4 @@
-import type { HttpFailure, HttpFailureCode } from '../../platform/http/http-client.ts';
+import { neverConnected, type HttpFailure, type HttpFailureCode } from '../../platform/http/http-client.ts';
 
 /** The kind of failure that made an answer of the daemon unusable. */
 export type DaemonFailureCode = HttpFailureCode | 'answer_refused' | 'token_unreadable';
@@ -10,6 +10,8 @@ export class DaemonUnavailable extends Error {
   readonly status: number | null;
   /** The daemon's own problem code, when it sent one. */
   readonly daemonCode: string | null;
+  /** Whether the daemon cannot have received the call. */
+  readonly wasNotSent: boolean;
 
   /**
    * @param code the kind of failure
@@ -21,6 +23,7 @@ export class DaemonUnavailable extends Error {
     options: {
       readonly status?: number;
       readonly daemonCode?: string | null;
+      readonly wasNotSent?: boolean;
       readonly cause?: unknown;
     } = {},
   ) {
@@ -29,6 +32,7 @@ export class DaemonUnavailable extends Error {
     this.code = code;
     this.status = options.status ?? null;
     this.daemonCode = options.daemonCode ?? null;
+    this.wasNotSent = options.wasNotSent ?? code === 'token_unreadable';
   }
 }
 
@@ -45,6 +49,7 @@ export function unavailableOf(failure: HttpFailure): DaemonUnavailable {
   const { code, status, message } = failure;
   return new DaemonUnavailable(code, `${SUBJECTS[code]}: ${message}`, {
     ...(status === null ? {} : { status }),
+    wasNotSent: neverConnected(failure),
     cause: failure,
   });
 }

@@ -8,11 +8,11 @@ import type { Serving, ServingState } from '../serving/serving.ts';
 import type { FastHead } from './request-head.ts';
 
 /** Larger bodies are not copied into a ready answer. */
-const MOST_BODY_BYTES = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 /** Maximum number of bytes of all ready answers of one second. */
-const MOST_READY_BYTES = 4 * 1024 * 1024;
+const MAX_READY_BYTES = 4 * 1024 * 1024;
 /** Maximum number of targets remembered. */
-const MOST_TARGETS = 16_384;
+const MAX_TARGETS = 16_384;
 
 /** A whole answer, head and body. */
 export interface ReadyAnswer {
@@ -72,7 +72,7 @@ export class FastAnswers {
       // The full server finds the same problem and reports it.
       return null;
     }
-    const [oldest] = this.#targets.size >= MOST_TARGETS ? this.#targets.keys() : [];
+    const [oldest] = this.#targets.size >= MAX_TARGETS ? this.#targets.keys() : [];
     if (oldest !== undefined) this.#targets.delete(oldest);
     this.#targets.set(target, selected);
     return selected;
@@ -107,7 +107,7 @@ export class FastAnswers {
     if (kind === 'notModified') return this.#make(entry, head, null);
     const { size, blake3 } = entry.entry;
     // The object must be opened before an answer to HEAD or with an empty body; see keep().
-    if (kind === 'head' || size === 0 || size > MOST_BODY_BYTES) return null;
+    if (kind === 'head' || size === 0 || size > MAX_BODY_BYTES) return null;
     const { cache, buffers } = this.#dependencies.cdn;
     const body = cache.get(blake3, 0);
     if (body === undefined) return null;
@@ -131,7 +131,7 @@ export class FastAnswers {
 
   #make(entry: SelectedEntry, head: FastHead, body: Buffer | null): ReadyAnswer | null {
     const kind = kindOf(entry, head);
-    if (kind === null || this.#readyBytes + (body?.length ?? 0) >= MOST_READY_BYTES) return null;
+    if (kind === null || this.#readyBytes + (body?.length ?? 0) >= MAX_READY_BYTES) return null;
     const plan = this.plan(entry, head);
     if (plan?.status !== 200 && plan?.status !== 304) return null;
     const { status, headers } = plan;

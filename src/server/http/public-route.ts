@@ -117,7 +117,9 @@ export async function requireToken(
   if (outcome.ok) return;
   throw new ServiceError(
     'not_authenticated',
-    'A token is required: send exactly one, as "Authorization: Bearer" or as the svc_token parameter.',
+    outcome.why === 'refused'
+      ? 'The token is not one of this server.'
+      : 'A token is required: send exactly one, as "Authorization: Bearer" or as the svc_token parameter.',
     { internal: `token ${outcome.why}` },
   );
 }

@@ -3,6 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { TOKEN_PARAMETER } from '../../contract/operations/query-parser.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { followTokenFile, tokenDigest } from '../../platform/files/token-file.ts';
+import { bearerTokenOf } from '../../platform/http/bearer-token.ts';
 import { createFailedLoginDelay } from '../../platform/http/failed-login-delay.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SecretMask } from '../../platform/logging/secret-mask.ts';
@@ -10,16 +11,13 @@ import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 /** Time between two checks of the files, milliseconds. */
 const LOOK_AGAIN_AFTER_MS = 1_000;
 
-const SCHEME = 'Bearer';
-const BEARER = /^Bearer(?: |$)/i;
-
 /** The result of a check of credentials. */
 export type TokenOutcome =
   | {
       readonly ok: true;
       /** First 8 hexadecimal digits of the token's SHA-256, for audit. */ readonly tokenId: string;
     }
-  | { readonly ok: false; readonly why: 'unconfigured' | 'missing' | 'refused' };
+  | { readonly ok: false; readonly why: 'unconfigured' | 'missing' | 'refused' | 'several' };
 
 /** The parts of a request that can hold credentials. */
 export interface Credentials {
@@ -83,15 +81,13 @@ export function createTokenVerifier({ files, secrets, clock, logger }: TokenVeri
       for (const known of digests) found = timingSafeEqual(known, digest) || found;
       if (found && others.length === 0) return { ok: true, tokenId: digest.toString('hex').slice(0, 8) };
       await delayFailedLogin();
-      return { ok: false, why: 'refused' };
+      return { ok: false, why: others.length === 0 ? 'refused' : 'several' };
     },
   };
 }
 
 function tokensOf({ authorization, query }: Credentials): readonly string[] {
   // A malformed bearer is a credential too: it matches no token, and must not be skipped in favour of another one.
-  const bearers = authorization
-    .filter((value) => BEARER.test(value))
-    .map((value) => value.slice(SCHEME.length).trim());
+  const bearers = authorization.map(bearerTokenOf).filter((token) => token !== null);
   return [...bearers, ...query.getAll(TOKEN_PARAMETER)];
 }

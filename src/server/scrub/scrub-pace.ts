@@ -13,7 +13,7 @@ const LEAST_SPEED = 0.05;
 const LEAST_PAUSE_MS = 20;
 
 /** Longest pause that one piece of work can earn, milliseconds. */
-const MOST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 
 /**
  * How long to rest after a piece of work: until the bytes are paid for and the share of the time is kept, whichever is
@@ -30,7 +30,7 @@ export function restAfter(
   const forBytes = (work.bytes / bytesPerSecond) * 1000 - work.ms;
   const forTime = work.ms * (1 / share - 1);
   const rest = Math.max(0, forBytes, forTime) / Math.max(LEAST_SPEED, 1 - load);
-  return Math.min(MOST_PAUSE_MS, rest);
+  return Math.min(MAX_PAUSE_MS, rest);
 }
 
 /** Accumulates rests until they are worth a timer. */

@@ -1,4 +1,5 @@
 import type { DamageReport } from '../../domain/verdict/evidence.ts';
+import { pause } from '../../platform/process/pause.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
@@ -98,10 +99,7 @@ export function createScrubber(options: ScrubberOptions): Scrubber {
       } catch (error) {
         if (signal.aborted) break;
         logger.error({ err: error }, 'the scrub failed; retrying later');
-        // Rejects only when the scrub is stopped; the loop ends then.
-        await clock.sleep(FAILURE_MS, signal).catch((reason: unknown) => {
-          if (!signal.aborted) throw reason;
-        });
+        await pause(clock, FAILURE_MS, signal);
       }
     }
     await progress.save();
@@ -151,8 +149,8 @@ function createScrubInspection(
 
   const rest = async (bytes: number): Promise<void> => {
     const ms = clock.monotonic() - workingSince;
-    const pause = pace.pauseFor(restAfter({ bytes, ms }, options.share, options.load()));
-    if (pause > 0) await clock.sleep(pause, signal);
+    const restMs = pace.pauseFor(restAfter({ bytes, ms }, options.share, options.load()));
+    if (restMs > 0) await clock.sleep(restMs, signal);
     beginWork();
   };
 

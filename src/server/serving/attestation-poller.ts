@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/process/clock.ts';
-import type { DaemonClient } from '../daemon-client/daemon-client.ts';
+import type { AttestationAnswer, DaemonClient } from '../daemon-client/daemon-client.ts';
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
 import type { ServingControl } from './serving.ts';
 
@@ -8,7 +8,7 @@ const POLL_INTERVALS = {
   /** First wait after a failed poll; each further failure doubles it, up to `failureLast`. */
   failureFirst: 500,
   failureLast: 15_000,
-  /** After an envelope was refused, or while the daemon has none. */
+  /** After an envelope was refused, and while the daemon has none or is a standby. */
   nothingNew: 2_000,
   /** Minimum between two polls, for a daemon that answers without waiting. */
   least: 250,
@@ -43,6 +43,8 @@ export interface AttestationPoller {
 
 export interface AttestationPollerOptions {
   readonly client: Pick<DaemonClient, 'fetchAttestation'>;
+  /** Reads the newest envelope on the volume, `null` for none. It is used only while the daemon is a standby. */
+  readonly readVolumeEnvelope: () => Promise<Uint8Array | null>;
   readonly serving: Pick<ServingControl, 'offerEnvelope' | 'rejection'>;
   readonly clock: Clock;
   /** 0 (inclusive) to 1, for jitter. */
@@ -69,17 +71,24 @@ export function createAttestationPoller(options: AttestationPollerOptions): Atte
     diagnostics = { ...diagnostics, consecutiveFailures, lastErrorCode };
   };
 
+  const outcomeOf = async (answer: AttestationAnswer): Promise<RefreshOutcome> => {
+    if (answer.kind === 'envelope') return serving.offerEnvelope(answer.envelope);
+    if (answer.kind !== 'standby') return answer.kind;
+    const envelope = await options.readVolumeEnvelope();
+    return envelope === null ? 'none' : serving.offerEnvelope(envelope);
+  };
+
   const ask = async (signal: AbortSignal): Promise<number> => {
     const startedAt = clock.monotonic();
     const answer = await client.fetchAttestation({ etag, waitSeconds, signal });
-    const outcome = answer.kind === 'envelope' ? serving.offerEnvelope(answer.envelope) : answer.kind;
+    const outcome = await outcomeOf(answer);
     if (outcome === 'refused') noteFailure(serving.rejection()?.reason ?? null);
     else {
       const lastSuccessAt = clock.now();
       diagnostics = { ...diagnostics, lastSuccessAt, consecutiveFailures: 0, lastErrorCode: null };
     }
     onOutcome(outcome, null);
-    if (outcome === 'refused' || outcome === 'none') {
+    if (outcome === 'refused' || outcome === 'none' || answer.kind === 'standby') {
       etag = null;
       return jitter(POLL_INTERVALS.nothingNew);
     }

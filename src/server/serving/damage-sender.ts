@@ -1,6 +1,7 @@
 import { DAMAGE_MESSAGE_MAX, type ReportedObject } from '../../contract/formats/damage-report.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { Clock } from '../../platform/process/clock.ts';
+import { pause } from '../../platform/process/pause.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { DamageChange, Serving } from './serving.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
@@ -67,11 +68,6 @@ export function createDamageSender(options: DamageSenderOptions): DamageSender {
   options.serving.watchDamage(noteChange);
   options.serving.watchManifests(noteChange);
 
-  const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
-    // Rejects only when the signal is aborted, which means that there is work to do.
-    await clock.sleep(ms, signal).catch(() => undefined);
-  };
-
   /** Counts a report as sent, unless it changed while it was being sent. */
   const settle = (blake3: Blake3Hex, sent: PendingReport): void => {
     if (pending.get(blake3) !== sent) return;
@@ -94,10 +90,10 @@ export function createDamageSender(options: DamageSenderOptions): DamageSender {
     let failures = 0;
     while (!stopping.signal.aborted) {
       woken = new AbortController();
-      if (due.size === 0) await sleep(RESEND_MS, AbortSignal.any([stopping.signal, woken.signal]));
+      if (due.size === 0) await pause(clock, RESEND_MS, AbortSignal.any([stopping.signal, woken.signal]));
       // No change for a minute.
       if (due.size === 0) for (const blake3 of pending.keys()) due.add(blake3);
-      if (due.size > 0) await sleep(BATCH_MS, stopping.signal);
+      if (due.size > 0) await pause(clock, BATCH_MS, stopping.signal);
       try {
         if (!stopping.signal.aborted) await sendDue();
         failures = 0;
@@ -107,7 +103,8 @@ export function createDamageSender(options: DamageSenderOptions): DamageSender {
           logger.warn({ err: error }, 'damage could not be reported to the daemon; the server retries');
         }
         const backoff = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS);
-        await sleep(backoff * (0.5 + 0.5 * options.random()), stopping.signal);
+        // A further change does not shorten it: many changes must not flood a daemon that is away.
+        await pause(clock, backoff * (0.5 + 0.5 * options.random()), stopping.signal);
         failures += 1;
       }
     }

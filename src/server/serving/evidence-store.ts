@@ -3,7 +3,7 @@ import type { Blake3Hex, SnapshotId } from '../../domain/release/digest.ts';
 import { steadyInterval } from '../../domain/verdict/evaluate.ts';
 import { NO_EVIDENCE, type EntryTrouble, type Evidence } from '../../domain/verdict/evidence.ts';
 import type { EvidenceEvent } from '../../domain/verdict/evidence-event.ts';
-import { wantedSnapshots } from '../../domain/verdict/hold-over.ts';
+import { wantedSnapshots } from '../../domain/verdict/effective-attestation.ts';
 import { mustReadAgain, reduce } from '../../domain/verdict/reduce.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { DigestFinder } from './digest-finder.ts';

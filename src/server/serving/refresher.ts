@@ -1,4 +1,5 @@
 import { createLoop } from '../../platform/process/loop.ts';
+import { pause } from '../../platform/process/pause.ts';
 import {
   createAttestationPoller,
   type AttestationPollerOptions,
@@ -57,8 +58,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
     while (!stopping.signal.aborted) {
       const signal = AbortSignal.any([stopping.signal, poll.signal]);
       const waitMs = await poller.poll(signal);
-      // Only the signal rejects this sleep.
-      if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => undefined);
+      if (waitMs > 0) await pause(clock, waitMs, signal);
     }
   };
 

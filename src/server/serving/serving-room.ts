@@ -5,9 +5,11 @@ import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { openObject } from '../../snapshot/objects/object-reader.ts';
+import { readCurrentAttestation } from '../../snapshot/volume/attestation-files.ts';
 import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import type { RefreshOutcome } from './attestation-poller.ts';
+import { createBoundedRead } from './bounded-read.ts';
 import { createServing } from './create-serving.ts';
 import { createDigestFinder } from './digest-finder.ts';
 import { createSnapshotLoader } from './load-snapshot.ts';
@@ -74,6 +76,14 @@ export function createServingRoom(options: ServingRoomOptions): ServingRoom {
     serving,
     trustedKeys,
     volume: createVolume(options),
+    readVolumeEnvelope: createBoundedRead({
+      read: async () => await readCurrentAttestation(root),
+      onTimeout: () => {
+        throw new Error(`the attestation on the snapshot volume was not read within ${VOLUME_TIMEOUT_MS} ms`);
+      },
+      clock,
+      timeoutMs: VOLUME_TIMEOUT_MS,
+    }),
     clock,
     random: options.random,
     waitSeconds: options.waitSeconds,

@@ -2,7 +2,7 @@ import { CHANNELS } from '../../domain/release/channel.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
 import type { AttestationStatement } from '../../domain/verdict/attestation.ts';
 import type { Evidence } from '../../domain/verdict/evidence.ts';
-import { isManifestOf, releaseCase, type Subject } from '../../domain/verdict/release-case.ts';
+import { isManifestOf, releaseEvidence, type Subject } from '../../domain/verdict/release-evidence.ts';
 import { documentOf } from '../../domain/verdict/release-document.ts';
 import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 import type { PendingRelease, ServedRelease, ServingState } from './serving.ts';
@@ -27,7 +27,7 @@ export function nextServingState(
   indexOf: (snapshotId: SnapshotId) => ManifestIndex | null,
 ): ServingState {
   const serve = (subject: Subject): ServedRelease | null => {
-    const { authorized } = releaseCase(evidence, subject);
+    const { authorized } = releaseEvidence(evidence, subject);
     if (authorized === null) return null;
     const snapshot = evidence.snapshots.get(authorized.snapshot_id);
     const index = indexOf(authorized.snapshot_id);

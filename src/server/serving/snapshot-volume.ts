@@ -1,6 +1,7 @@
 import type { VolumeState } from '../../domain/verdict/evidence.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
+import { createBoundedRead } from './bounded-read.ts';
 
 /** Checks the root of the snapshot volume. */
 export interface SnapshotVolume {
@@ -19,7 +20,7 @@ export interface SnapshotVolumeOptions {
   readonly timeoutMs: number;
 }
 
-/** Makes the observer of one volume. During a read that hangs it starts no other, which would fill the thread pool. */
+/** Makes the observer of one volume. */
 export function createSnapshotVolume({
   root,
   readStoreId,
@@ -27,9 +28,7 @@ export function createSnapshotVolume({
   onFailure,
   timeoutMs,
 }: SnapshotVolumeOptions): SnapshotVolume {
-  let pending: Promise<VolumeState> | null = null;
   let wasReadable = true;
-
   const read = async (): Promise<VolumeState> => {
     try {
       const storeId = await readStoreId(root);
@@ -42,28 +41,13 @@ export function createSnapshotVolume({
         ok: false,
         message: `the snapshot volume is absent or unreadable (${codeOf(error)})`,
       };
-    } finally {
-      pending = null;
     }
   };
-
-  return {
-    look: async () => {
-      pending ??= read();
-      const abort = new AbortController();
-      const hung = clock.sleep(timeoutMs, abort.signal).then(
-        (): VolumeState => ({
-          ok: false,
-          message: `the snapshot volume did not answer within ${timeoutMs} ms`,
-        }),
-        // Aborted because the read finished first; the value is not used.
-        (): VolumeState => ({ ok: false, message: '' }),
-      );
-      const state = await Promise.race([pending, hung]);
-      abort.abort();
-      return state;
-    },
-  };
+  const onTimeout = (): VolumeState => ({
+    ok: false,
+    message: `the snapshot volume did not answer within ${timeoutMs} ms`,
+  });
+  return { look: createBoundedRead({ read, onTimeout, clock, timeoutMs }) };
 }
 
 /** The message reaches probe bodies, so it contains a code and no path. */

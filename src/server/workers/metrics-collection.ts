@@ -1,5 +1,6 @@
 import type { MetricObject } from 'prom-client';
 import type { Clock } from '../../platform/process/clock.ts';
+import { pause } from '../../platform/process/pause.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /** Time limit of a worker for its answer, milliseconds: one that hangs must not hide the others. */
@@ -31,8 +32,7 @@ export class MetricsCollection {
     for (const worker of workers) worker.send({ kind: 'slipway:metrics', id });
     if (workers.length === 0) resolve();
     const enough = new AbortController();
-    const late = this.#clock.sleep(ANSWER_MS, enough.signal).catch(() => undefined);
-    await Promise.race([promise, late]);
+    await Promise.race([promise, pause(this.#clock, ANSWER_MS, enough.signal)]);
     enough.abort();
     this.#open.delete(id);
     return collection.answers;

@@ -1,3 +1,5 @@
+import { createHangWatch } from '../../platform/process/hang-watch.ts';
+import { pause } from '../../platform/process/pause.ts';
 import { restartBackoff } from '../../platform/process/restart-backoff.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
@@ -53,9 +55,6 @@ export interface Supervisor {
 
 /** Waits before a worker that died is started again. */
 const RESTART = { baseMs: 500, capMs: 30_000 } as const;
-/** Milliseconds between two liveness checks of a worker, and how many it may leave unanswered. */
-const PING_MS = 5_000;
-const MAX_UNANSWERED = 6;
 /** Exit code for a worker that was killed before it could listen. */
 const EXIT_KILLED = 70;
 
@@ -141,10 +140,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   const listening = (): Slot[] => slots.filter(({ isListening }) => isListening);
+  const hangWatch = watchWorkers(listening, options);
 
   return {
     start: async () => {
-      void killHanging(slots, options, end.signal);
+      hangWatch.start();
       return await startup.begin();
     },
     get running() {
@@ -156,7 +156,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     collectMetrics: async () =>
       await metrics.collect(listening().flatMap(({ process }) => (process === null ? [] : [process]))),
     stop: async (reason, signal) => {
-      await end.stop(slots, reason, signal);
+      await Promise.all([hangWatch.stop(), end.stop(slots, reason, signal)]);
     },
   };
 }
@@ -173,6 +173,25 @@ function startMessage(
     ...relay.evidence(),
     isReplacement: failures > 0,
   };
+}
+
+/** Creates the watch that kills workers whose event loop is blocked: all clients that are handed to them would wait. */
+function watchWorkers(
+  watched: () => readonly Slot[],
+  { clock, logger }: Pick<SupervisorOptions, 'clock' | 'logger'>,
+): ReturnType<typeof createHangWatch> {
+  return createHangWatch({
+    clock,
+    logger,
+    watched,
+    ping: ({ process }) => {
+      process?.send({ kind: 'slipway:ping' });
+    },
+    kill: ({ process, number }) => {
+      logger.error({ worker: number, worker_pid: process?.pid }, 'a worker hangs and is killed');
+      process?.kill();
+    },
+  });
 }
 
 /** Waits before a worker that died is started again, longer after each failure in a row. */
@@ -264,36 +283,4 @@ function createEnd(): {
       if (exitedBadly) throw new Error('a worker did not stop cleanly');
     },
   };
-}
-
-/** Kills workers whose event loop is blocked: all clients that are handed to them would wait. */
-async function killHanging(
-  slots: readonly Slot[],
-  { clock, logger }: Pick<SupervisorOptions, 'clock' | 'logger'>,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    await pause(clock, PING_MS, signal);
-    for (const slot of slots) {
-      const { process, isListening, number } = slot;
-      if (process === null || !isListening) continue;
-      if (slot.unanswered >= MAX_UNANSWERED) {
-        logger.error({ worker: number, worker_pid: process.pid }, 'a worker hangs and is killed');
-        process.kill();
-        continue;
-      }
-      // Counted, not timed: when all processes were suspended together, none of them hangs.
-      slot.unanswered += 1;
-      process.send({ kind: 'slipway:ping' });
-    }
-  }
-}
-
-/** Sleeps; ends early without an error when the signal is aborted. */
-async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await clock.sleep(ms, signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   entryProblem,
@@ -20,6 +20,7 @@ import type { Failpoints } from '../../platform/files/failpoints.ts';
 import { fsyncDirectory, makeDirectory } from '../../platform/files/files.ts';
 import { createBlake3, type Blake3 } from '../../platform/hashing/blake3.ts';
 import { manifestPath } from '../volume/layout.ts';
+import { renameIntoPlace } from '../volume/store-directories.ts';
 import type { SnapshotFailpoint } from '../volume/snapshot-failpoints.ts';
 
 /** A manifest that is durable in the store. */
@@ -91,7 +92,7 @@ export async function writeManifestFile(manifest: ManifestToWrite): Promise<Writ
     }
     const target = manifestPath(root, written.blake3);
     await makeDirectory(dirname(target));
-    await rename(temporary, target);
+    await renameIntoPlace(root, temporary, target);
     hit('snapshot.manifest.renamed');
     await fsyncDirectory(dirname(target));
     hit('snapshot.manifest.durable');

@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasBlockList } from '../../domain/release/blocks.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
@@ -11,6 +11,7 @@ import { errorCode } from '../../platform/files/error-code.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import { blockListPath, objectDirectory, objectPath, quarantineDirectory } from '../volume/layout.ts';
 import { fileState } from './object-state.ts';
+import { makeRealDirectory } from '../volume/store-directories.ts';
 import type { SnapshotFailpoint } from '../volume/snapshot-failpoints.ts';
 
 /** A file that was downloaded or made, with the digests of exactly its bytes. */
@@ -83,7 +84,7 @@ export class ObjectCommitter {
           await fsyncDirectory(directory);
         } catch (error) {
           // The directory was lost with its files, so there are no names left to make durable.
-          if (errorCode(error) === 'ENOENT') continue;
+          if (isNotThere(error)) continue;
           this.#touched.add(directory);
           throw error;
         }
@@ -149,8 +150,8 @@ export class ObjectCommitter {
 
   async #makeDirectory(directory: string): Promise<void> {
     // Each time: the directory may have been lost since the last commit.
-    const created = await mkdir(directory, { recursive: true });
-    if (created === undefined && this.#made.has(directory)) return;
+    const isNew = await makeRealDirectory(this.#root, directory);
+    if (!isNew && this.#made.has(directory)) return;
     this.#made.add(directory);
     // Whether or not it is new: a crash may have come before the name was durable.
     this.#touched.add(dirname(directory));
@@ -173,7 +174,12 @@ async function renameIfThere(from: string, to: string): Promise<boolean> {
     await rename(from, to);
     return true;
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false;
+    if (isNotThere(error)) return false;
     throw error;
   }
+}
+
+function isNotThere(error: unknown): boolean {
+  // The second one: a file has the place of the directory.
+  return errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR';
 }

@@ -3,6 +3,7 @@ import type { Failpoints } from '../../platform/files/failpoints.ts';
 import { readBoundedFile, writeFileDurably } from '../../platform/files/files.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { attestationHistoryDirectory, attestationHistoryPath, attestationPath } from './layout.ts';
+import { setAside } from './store-directories.ts';
 import { durableFailpoints, type SnapshotFailpoint } from './snapshot-failpoints.ts';
 
 /** How many envelopes the history keeps. */
@@ -33,24 +34,28 @@ export async function publishAttestation(
   }
   const history = attestationHistoryPath(root, version);
   await writeFileDurably(history, envelope, durableFailpoints(failpoints, 'snapshot.history'));
-  await writeFileDurably(
-    attestationPath(root),
-    envelope,
-    durableFailpoints(failpoints, 'snapshot.attestation'),
-  );
+  const writeCurrent = async (): Promise<void> => {
+    const steps = durableFailpoints(failpoints, 'snapshot.attestation');
+    await writeFileDurably(attestationPath(root), envelope, steps);
+  };
+  await writeCurrent().catch(async (error: unknown) => {
+    if (errorCode(error) !== 'EISDIR') throw error;
+    await setAside(root, attestationPath(root));
+    await writeCurrent();
+  });
   const durable: SnapshotFailpoint = 'snapshot.attestation.durable';
   failpoints.hit(durable);
   for (const old of (await listAttestationVersions(root)).slice(ATTESTATION_HISTORY)) {
-    await rm(attestationHistoryPath(root, old), { force: true });
+    await rm(attestationHistoryPath(root, old), { force: true, recursive: true });
   }
 }
 
-/** The bytes of `current.json`, or `null` when nothing was published yet. */
+/** The bytes of `current.json`, or `null` when nothing was published yet; empty when it cannot be an envelope. */
 export async function readCurrentAttestation(root: string): Promise<Buffer | null> {
   return await readEnvelope(attestationPath(root));
 }
 
-/** The bytes of one envelope of the history, or `null`. */
+/** The bytes of one envelope of the history, or `null`; empty when it cannot be an envelope. */
 export async function readAttestation(root: string, version: number): Promise<Buffer | null> {
   return await readEnvelope(attestationHistoryPath(root, version));
 }
@@ -69,7 +74,10 @@ async function readEnvelope(path: string): Promise<Buffer | null> {
   try {
     return await readBoundedFile(path, ATTESTATION_MAX_BYTES);
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return null;
+    const code = errorCode(error);
+    if (code === 'ENOENT') return null;
+    // Without a code it is too long or no regular file: damaged, as other bytes would be.
+    if (code === null || code === 'ELOOP') return Buffer.alloc(0);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { mkdir, open, readdir, rm, type FileHandle } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from '../../platform/files/error-code.ts';
@@ -17,9 +17,15 @@ export interface LeaseHolder {
 export interface StoredLease {
   /** The number in its name; the highest is the lease, all others have ended. */
   readonly epoch: number;
+  /** Changes with each renewal: the bytes of the file, or its metadata when it cannot be a lease. */
   readonly bytes: Buffer;
-  /** `null` when the bytes are not a lease, for example because its creator died before it wrote them. */
+  /** `null` when this is not a lease, for example because its creator died before it wrote the bytes. */
   readonly content: LeaseContent | null;
+}
+
+/** Names the holder of a lease, for messages. */
+export function holderNameOf({ content }: StoredLease): string {
+  return content === null ? 'an unknown daemon' : `the daemon ${content.holder}`;
 }
 
 const leaseContent = z.object({
@@ -27,13 +33,34 @@ const leaseContent = z.object({
   holder: z.string().min(1).max(200),
   counter: z.int().min(0),
   released: z.boolean(),
+  /** Whether the holder has not yet recovered from the writes of a daemon with another data folder. */
+  other_writer: z.boolean().default(false),
 });
 
 type LeaseContent = z.output<typeof leaseContent>;
 
+/** The part of a lease that changes while a daemon holds it. */
+export type LeaseState = Pick<LeaseContent, 'counter' | 'released' | 'other_writer'>;
+
+/** A listing of the lease folder names a file that is not there. Network file systems may cache a listing for a while. */
+export class StaleLeaseListingError extends Error {
+  constructor(path: string) {
+    super(`the lease folder lists ${path}, but there is no such file; the listing of the volume is stale`);
+    this.name = 'StaleLeaseListingError';
+  }
+}
+
+/** A newer holder removes files between a listing and a read, but rarely twice in a row. */
+const MAX_LISTINGS = 10;
+
 /** Every file has this size, so that a renewal needs no space on a full volume. */
 const LEASE_BYTES = 1024;
 const LEASE_DIRECTORY = 'lease';
+
+/** Errors of a name that is there, and which no daemon of this version wrote. */
+const NOT_A_LEASE: ReadonlySet<string | null> = new Set(['EACCES', 'EIO', 'ELOOP']);
+/** Errors of an open for writing when the name is not of a regular file. Source: open(2). */
+const NOT_A_FILE: ReadonlySet<string | null> = new Set(['EISDIR', 'ELOOP', 'ENXIO']);
 const EPOCH = /^[1-9][0-9]{0,14}$/;
 
 /**
@@ -47,25 +74,29 @@ export class LeaseFiles {
     this.#directory = join(root, LEASE_DIRECTORY);
   }
 
-  /** The file with the highest number, or `null`. */
+  /** The file with the highest number, or `null`. @throws StaleLeaseListingError; the file system error */
   async newest(): Promise<StoredLease | null> {
-    for (;;) {
-      const epoch = (await this.#epochs()).at(-1);
+    let epoch: number | undefined;
+    for (let listing = 0; listing < MAX_LISTINGS; listing += 1) {
+      epoch = (await this.#epochs()).at(-1);
       if (epoch === undefined) return null;
       const lease = await this.read(epoch);
       // Without the file, a newer holder has just removed it.
       if (lease !== null) return lease;
     }
+    throw new StaleLeaseListingError(this.#path(epoch ?? 0));
   }
 
-  /** One file, or `null`. */
+  /** One file, or `null`. An entry that cannot be a lease has no content, so that it can be superseded. */
   async read(epoch: number): Promise<StoredLease | null> {
+    const path = this.#path(epoch);
     try {
-      const bytes = await readBoundedFile(this.#path(epoch), LEASE_BYTES);
+      const bytes = await readBoundedFile(path, LEASE_BYTES);
       return { epoch, bytes, content: parseLease(bytes) };
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return null;
-      throw error;
+      if (errorCode(error) !== null && !NOT_A_LEASE.has(errorCode(error))) throw error;
+      return await readMetadata(epoch, path);
     }
   }
 
@@ -75,8 +106,8 @@ export class LeaseFiles {
    * @returns false when the file exists, because another daemon was faster
    * @throws the file system error; no file of this daemon stays behind
    */
-  async create(epoch: number, holder: LeaseHolder): Promise<boolean> {
-    await mkdir(this.#directory, { recursive: true });
+  async create(epoch: number, holder: LeaseHolder, otherWriter: boolean): Promise<boolean> {
+    await this.#makeDirectory();
     let handle: FileHandle;
     try {
       handle = await this.#open(epoch, constants.O_CREAT | constants.O_EXCL);
@@ -85,7 +116,10 @@ export class LeaseFiles {
       throw error;
     }
     try {
-      await writeAndClose(handle, renderLease(holder, 0, false));
+      await writeAndClose(
+        handle,
+        renderLease(holder, { counter: 0, released: false, other_writer: otherWriter }),
+      );
     } catch (error) {
       // A full volume has space for the name but not for the content. The next attempt must not find the empty file.
       await rm(this.#path(epoch), { force: true });
@@ -94,15 +128,48 @@ export class LeaseFiles {
     return true;
   }
 
-  /** Changes a file of this holder in place. */
-  async write(epoch: number, holder: LeaseHolder, counter: number, released: boolean): Promise<void> {
-    await writeAndClose(await this.#open(epoch, 0), renderLease(holder, counter, released));
+  /**
+   * Changes a file of this holder in place.
+   *
+   * @returns false when there is no such file; anything else under its name is removed
+   * @throws the file system error
+   */
+  async write(epoch: number, holder: LeaseHolder, state: LeaseState): Promise<boolean> {
+    let handle: FileHandle;
+    try {
+      // A symbolic link is not followed, and a named pipe does not hang the open.
+      handle = await this.#open(epoch, constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return false;
+      if (!NOT_A_FILE.has(errorCode(error))) throw error;
+      await rm(this.#path(epoch), { recursive: true, force: true });
+      return false;
+    }
+    await writeAndClose(handle, renderLease(holder, state));
+    return true;
   }
 
-  /** Removes the files of earlier holders. */
+  /** Removes the entries of earlier holders, as far as possible: only the newest one counts. */
   async removeOlder(epoch: number): Promise<void> {
     for (const older of await this.#epochs()) {
-      if (older < epoch) await rm(this.#path(older), { force: true });
+      if (older >= epoch) continue;
+      await rm(this.#path(older), { recursive: true, force: true }).catch(() => undefined);
+    }
+  }
+
+  async #makeDirectory(): Promise<void> {
+    try {
+      // Not recursive: on a read-only volume that reports ENOENT instead of EROFS.
+      await mkdir(this.#directory);
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') {
+        await mkdir(this.#directory, { recursive: true });
+      } else if (errorCode(error) !== 'EEXIST') {
+        throw error;
+      } else if (!(await lstat(this.#directory)).isDirectory()) {
+        await rm(this.#directory);
+        await mkdir(this.#directory);
+      }
     }
   }
 
@@ -119,7 +186,7 @@ export class LeaseFiles {
         .map(Number)
         .sort((left, right) => left - right);
     } catch (error) {
-      if (errorCode(error) === 'ENOENT') return [];
+      if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
       throw error;
     }
   }
@@ -132,14 +199,33 @@ export class LeaseFiles {
 async function writeAndClose(handle: FileHandle, bytes: Buffer): Promise<void> {
   try {
     await handle.write(bytes, 0, bytes.length, 0);
+    if ((await handle.stat()).size > bytes.length) await handle.truncate(bytes.length);
   } finally {
     await handle.close();
   }
 }
 
-function renderLease(holder: LeaseHolder, counter: number, released: boolean): Buffer {
-  const content: LeaseContent = { holder_id: holder.id, holder: holder.name, counter, released };
-  return Buffer.from(`${JSON.stringify(content).padEnd(LEASE_BYTES - 1)}\n`);
+function renderLease(holder: LeaseHolder, state: LeaseState): Buffer {
+  const content: LeaseContent = { holder_id: holder.id, holder: holder.name, ...state };
+  const json = Buffer.from(JSON.stringify(content));
+  // A longer file could not be read.
+  if (json.length >= LEASE_BYTES) {
+    throw new RangeError(`a lease has less than ${LEASE_BYTES} bytes, this one has ${json.length}`);
+  }
+  const bytes = Buffer.alloc(LEASE_BYTES, ' ');
+  json.copy(bytes);
+  bytes[LEASE_BYTES - 1] = 0x0a;
+  return bytes;
+}
+
+async function readMetadata(epoch: number, path: string): Promise<StoredLease | null> {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = await lstat(path, { bigint: true });
+    return { epoch, bytes: Buffer.from(`${ino} ${size} ${mtimeNs} ${ctimeNs}`), content: null };
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 function parseLease(bytes: Buffer): LeaseContent | null {

@@ -64,6 +64,20 @@ export async function readReleaseRecord(
   return parsed.value;
 }
 
+/**
+ * Every record of a channel that is there.
+ *
+ * @throws ReleaseRecordError at the first that is damaged; the file system error
+ */
+export async function listReleaseRecords(root: string, channel: Channel): Promise<ReleaseRecord[]> {
+  const found: ReleaseRecord[] = [];
+  for (const releaseId of await listReleaseIds(root, channel)) {
+    const record = await readReleaseRecord(root, channel, releaseId);
+    if (record !== null) found.push(record);
+  }
+  return found;
+}
+
 /** The ids of all records of a channel, in ASCII order. Whether they can be read is for {@link readReleaseRecord}. */
 export async function listReleaseIds(root: string, channel: Channel): Promise<ReleaseId[]> {
   const ids: ReleaseId[] = [];
@@ -80,7 +94,7 @@ export async function removeReleaseRecord(
   channel: Channel,
   releaseId: ReleaseId,
 ): Promise<void> {
-  await rm(releaseRecordPath(root, channel, releaseId), { force: true });
+  await rm(releaseRecordPath(root, channel, releaseId), { force: true, recursive: true });
   await fsyncDirectory(releaseDirectory(root, channel));
 }
 

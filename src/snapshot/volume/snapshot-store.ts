@@ -1,19 +1,16 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import {
   parseStoreFormat,
   renderStoreFormat,
   STORE_FORMAT_MAX_BYTES,
   type StoreFormat,
 } from '../../contract/formats/store-format.ts';
-import {
-  fsyncDirectory,
-  makeDirectory,
-  readBoundedFile,
-  writeFileDurably,
-} from '../../platform/files/files.ts';
+import { STORE_FORMAT_FILE } from '../../contract/formats/store-format-file.ts';
+import { fsyncDirectory, readBoundedFile, writeFileDurably } from '../../platform/files/files.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { formatPath, STORE_DIRECTORIES } from './layout.ts';
+import { makeStoreDirectories, setAside } from './store-directories.ts';
 
 /** The volume is not a snapshot store that this program can use. */
 export class StoreFormatError extends Error {
@@ -70,7 +67,7 @@ export async function checkStore(root: string): Promise<StoreFormat | null> {
  */
 export async function openStore(root: string, newStoreId: () => string): Promise<StoreFormat> {
   const format = (await existingFormat(root)) ?? (await createStore(root, newStoreId()));
-  for (const directory of STORE_DIRECTORIES) await mkdir(join(root, directory), { recursive: true });
+  await makeStoreDirectories(root);
   for (const directory of DURABLE_DIRECTORIES) {
     for (const name of await readdir(join(root, directory))) {
       if (!LEFTOVER.test(name)) continue;
@@ -83,7 +80,8 @@ export async function openStore(root: string, newStoreId: () => string): Promise
 }
 
 /**
- * Creates the directories of a store that were lost while it was open. Their files stay lost; a repair fetches them.
+ * Creates the directories of a store that were lost or replaced while it was open. Their files stay lost; a repair fetches
+ * them.
  *
  * @throws StoreFormatError when the volume is not this store, for example because it is not mounted; the file system
  *   error
@@ -93,12 +91,53 @@ export async function restoreStoreDirectories(root: string, storeId: string): Pr
   if (found !== storeId) {
     throw new StoreFormatError(`${root} holds another store (${found}) than at the start (${storeId})`);
   }
-  const paths = STORE_DIRECTORIES.flatMap((directory) => {
-    const parent = dirname(directory);
-    return parent === '.' ? [directory] : [parent, directory];
-  });
-  for (const path of new Set(paths)) await makeDirectory(join(root, path));
+  await makeStoreDirectories(root);
   for (const path of ['attest', 'releases', '.']) await fsyncDirectory(join(root, path));
+}
+
+/**
+ * Whether FORMAT of a volume is missing or damaged. FORMAT of another version is neither.
+ *
+ * @throws the file system error
+ */
+export async function isFormatLost(root: string): Promise<boolean> {
+  let text: string;
+  try {
+    text = (await readBoundedFile(formatPath(root), STORE_FORMAT_MAX_BYTES)).toString('utf8');
+  } catch (error) {
+    const code = errorCode(error);
+    // Without a code it is too long or no regular file.
+    if (code === 'ENOENT' || code === 'ELOOP' || code === null) return true;
+    throw error;
+  }
+  try {
+    JSON.parse(text);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/**
+ * Writes FORMAT of a store again. The caller knows that the volume is this store, and is its only writer.
+ *
+ * @throws the file system error
+ */
+export async function restoreFormat(root: string, storeId: string): Promise<void> {
+  await makeStoreDirectories(root);
+  await setAside(root, formatPath(root));
+  await writeFileDurably(formatPath(root), renderStoreFormat(storeId));
+}
+
+/**
+ * Refuses a root that holds nothing of a store, for example because the volume is not mounted.
+ *
+ * @throws StoreFormatError; the file system error
+ */
+export async function refuseEmptyRoot(root: string): Promise<void> {
+  const names = new Set(await readdir(root));
+  if (names.has(STORE_FORMAT_FILE) || storeNamesIn(names).length > 0) return;
+  throw new StoreFormatError(`${root} holds no store anymore; check the mount of the volume`);
 }
 
 async function existingFormat(root: string): Promise<StoreFormat | null> {
@@ -125,11 +164,15 @@ async function refuseForeign(root: string): Promise<void> {
       throw error;
     }),
   );
-  const foreign = STORE_DIRECTORIES.map((directory) => directory.split('/')[0] ?? '').filter((name) =>
-    names.has(name),
-  );
+  const foreign = storeNamesIn(names);
   if (foreign.length === 0) return;
   throw new StoreFormatError(
     `${root} has ${foreign.join(', ')} but not FORMAT: restore FORMAT, or give the snapshot store an empty directory`,
   );
+}
+
+/** The directories of a store among the names in a root. */
+function storeNamesIn(names: ReadonlySet<string>): readonly string[] {
+  const own = new Set(STORE_DIRECTORIES.map((directory) => directory.split('/')[0] ?? ''));
+  return [...own].filter((name) => names.has(name));
 }

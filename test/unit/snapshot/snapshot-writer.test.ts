@@ -6,11 +6,13 @@ import {
   readFile,
   rename,
   rm,
+  symlink,
   truncate,
   utimes,
   writeFile,
 } from 'node:fs/promises';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { BLOCK_SIZE } from '../../../src/domain/release/blocks.ts';
 import { manifestDigestOf, type Blake3Hex } from '../../../src/domain/release/digest.ts';
@@ -18,9 +20,10 @@ import type { ReleaseId } from '../../../src/domain/release/release-id.ts';
 import { noFailpoints, type Failpoints } from '../../../src/platform/files/failpoints.ts';
 import { blake3Hex } from '../../../src/platform/hashing/blake3.ts';
 import { createHashPool } from '../../../src/platform/hashing/hash-pool.ts';
-import { blockListPath, objectPath } from '../../../src/snapshot/volume/layout.ts';
+import { blockListPath, manifestPath, objectPath } from '../../../src/snapshot/volume/layout.ts';
 import { SNAPSHOT_FAILPOINTS } from '../../../src/snapshot/volume/snapshot-failpoints.ts';
 import { readStoreFormat } from '../../../src/snapshot/volume/snapshot-store.ts';
+import { findWrongDirectories } from '../../../src/snapshot/volume/store-directories.ts';
 import { openSnapshotWriter, type SnapshotWriter } from '../../../src/snapshot/snapshot-writer.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { sampleFiles } from '../../support/release-tree.ts';
@@ -75,25 +78,22 @@ describe('opening', () => {
   });
 });
 
+const DIRECTORIES = ['objects', 'manifests', 'releases', 'attest', 'tmp', 'quarantine'];
+
 describe('a directory that is lost while the store is open', () => {
-  it.each(['objects', 'manifests', 'releases', 'attest', 'tmp', 'quarantine'])(
-    '%s is created again, and the next release is complete',
-    async (directory) => {
-      const { root, writer } = await openWriter();
-      const files = new Map([['a', Buffer.from('one')]]);
-      await storeRelease(writer, pool, { id: 'r1', files });
-      await rm(join(root, directory), { recursive: true });
-      const { snapshotId } = await storeRelease(writer, pool, { id: 'r2', files });
-      await writer.publishAttestation(Buffer.from('envelope'), 1);
-      expect(await readdir(join(root, 'releases/official'))).toContain('r2.json');
-      expect(await readdir(join(root, 'manifests'))).toContain(
-        `${manifestDigestOf(snapshotId) ?? ''}.ndjson`,
-      );
-      expect(await writer.objectState(blake3Hex(Buffer.from('one')), 3)).toBe('ok');
-      expect(String(await writer.readCurrentAttestation())).toBe('envelope');
-      expect(await writer.listStaging()).toEqual(expect.any(Array));
-    },
-  );
+  it.each(DIRECTORIES)('%s is created again, and the next release is complete', async (directory) => {
+    const { root, writer } = await openWriter();
+    const files = new Map([['a', Buffer.from('one')]]);
+    await storeRelease(writer, pool, { id: 'r1', files });
+    await rm(join(root, directory), { recursive: true });
+    const { snapshotId } = await storeRelease(writer, pool, { id: 'r2', files });
+    await writer.publishAttestation(Buffer.from('envelope'), 1);
+    expect(await readdir(join(root, 'releases/official'))).toContain('r2.json');
+    expect(await readdir(join(root, 'manifests'))).toContain(`${manifestDigestOf(snapshotId) ?? ''}.ndjson`);
+    expect(await writer.objectState(blake3Hex(Buffer.from('one')), 3)).toBe('ok');
+    expect(String(await writer.readCurrentAttestation())).toBe('envelope');
+    expect(await writer.listStaging()).toEqual(expect.any(Array));
+  });
 
   it('is not created in a folder that is no longer this store', async () => {
     const { root, writer } = await openWriter();
@@ -102,6 +102,44 @@ describe('a directory that is lost while the store is open', () => {
     await expect(writer.stagingDirectory('task-1')).rejects.toMatchObject({ code: 'ENOENT' });
     expect(await readdir(root)).toEqual([]);
     await rm(`${root}-away`, { recursive: true });
+  });
+
+  it.each([
+    ...DIRECTORIES.map((directory) => ['a file', directory] as const),
+    ...DIRECTORIES.map((directory) => ['a link', directory] as const),
+  ])(
+    'is also replaced when %s has the place of %s, and nothing is written through it',
+    async (what, directory) => {
+      const { root, writer } = await openWriter();
+      const files = new Map([['a.bin', Buffer.from('one')]]);
+      await storeRelease(writer, pool, { id: 'r1', files });
+      const elsewhere = await temporaryDirectory();
+      await rm(join(root, directory), { recursive: true });
+      if (what === 'a file') await writeFile(join(root, directory), 'x');
+      else await symlink(elsewhere, join(root, directory));
+      expect(await findWrongDirectories(root)).toEqual([directory]);
+      await storeRelease(writer, pool, { id: 'r2', files });
+      await writer.publishAttestation(Buffer.from('envelope'), 1);
+      await writer.quarantine(blake3Hex(Buffer.from('one')), 'task-1');
+      await writer.sweepObjects(() => true, 0);
+      expect(await findWrongDirectories(root)).toEqual([]);
+      expect((await lstat(join(root, directory))).isDirectory()).toBe(true);
+      expect(await readdir(elsewhere)).toEqual([]);
+      if (directory !== 'quarantine') {
+        expect(await readdir(join(root, 'quarantine'))).toContainEqual(
+          expect.stringMatching(new RegExp(`^${directory}\\.`)) as unknown,
+        );
+      }
+      await openSnapshotWriter({ root, failpoints: noFailpoints, clock: new FakeClock() });
+    },
+  );
+
+  it('is replaced when a store is opened', async () => {
+    const { root } = await openWriter();
+    await rm(join(root, 'objects'), { recursive: true });
+    await writeFile(join(root, 'objects'), 'x');
+    await openSnapshotWriter({ root, failpoints: noFailpoints, clock: new FakeClock() });
+    expect(await readdir(join(root, 'objects'))).toEqual([]);
   });
 
   it('does not block a later flush', async () => {
@@ -162,6 +200,26 @@ describe('commitObject', () => {
       await commitBytes(writer, pool, bytes);
       expect((await readFile(blockListPath(root, blake3))).equals(list)).toBe(true);
     }
+  });
+
+  it.each([
+    ['a file', async (path: string) => await writeFile(path, 'x')],
+    ['a link', async (path: string) => await symlink(tmpdir(), path)],
+  ])('replaces %s in the place of the directory of an object', async (_what, make) => {
+    const { root, writer } = await openWriter();
+    const bytes = Buffer.from('one');
+    const { blake3 } = await commitBytes(writer, pool, bytes);
+    const directory = dirname(objectPath(root, blake3));
+    await rm(directory, { recursive: true });
+    await make(directory);
+    await writer.quarantine(blake3, 'task-1');
+    await commitBytes(writer, pool, bytes);
+    await writer.flush();
+    expect((await lstat(directory)).isDirectory()).toBe(true);
+    expect(await writer.objectState(blake3, bytes.length)).toBe('ok');
+    expect(await readdir(join(root, 'quarantine'))).toEqual([
+      expect.stringMatching(new RegExp(`^${basename(directory)}\\.`)),
+    ]);
   });
 
   it('refuses a staged file that differs from the hashed one', async () => {
@@ -229,6 +287,20 @@ describe('writeManifest', () => {
     expect(other.snapshotId).not.toBe(first.snapshotId);
   });
 
+  it('replaces a directory in the place of a manifest', async () => {
+    const { root, writer } = await openWriter();
+    const { snapshotId } = await writer.writeManifest('t', sampleHeader(entries), entries);
+    const path = manifestPath(root, manifestDigestOf(snapshotId) as Blake3Hex);
+    await rm(path);
+    await mkdir(join(path, 'with', 'content'), { recursive: true });
+    await writer.writeManifest('t', sampleHeader(entries), entries);
+    expect((await lstat(path)).isFile()).toBe(true);
+    await rm(path);
+    await mkdir(path);
+    await writer.removeManifest(snapshotId);
+    expect(await readdir(join(root, 'manifests'))).toEqual([]);
+  });
+
   it.each([
     ['out of order', [...entries].reverse(), sampleHeader(entries)],
     ['repeated', [...entries.slice(0, 1), ...entries], sampleHeader(entries, { entry_count: 5 })],
@@ -278,6 +350,18 @@ describe('release records', () => {
 });
 
 describe('attestations', () => {
+  it('replace a directory, and read one as damaged', async () => {
+    const { root, writer } = await openWriter();
+    await mkdir(join(root, 'attest', 'current.json', 'x'), { recursive: true });
+    await mkdir(join(root, 'attest', 'history', '0.json', 'x'), { recursive: true });
+    expect(await writer.readCurrentAttestation()).toHaveLength(0);
+    for (let version = 1; version <= 33; version += 1) {
+      await writer.publishAttestation(Buffer.from(`envelope ${version}`), version);
+    }
+    expect(String(await writer.readCurrentAttestation())).toBe('envelope 33');
+    expect(await writer.readAttestation(0)).toBeNull();
+  });
+
   it('keeps the last 32 in the history, newest first', async () => {
     const { writer } = await openWriter();
     expect(await writer.readCurrentAttestation()).toBeNull();

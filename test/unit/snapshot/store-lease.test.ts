@@ -1,16 +1,22 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import {
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+  type FileHandle,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createSilentLogger } from '../../../src/platform/logging/logging.ts';
-import { fenceSteps, fenceWriter } from '../../../src/snapshot/fenced-writer.ts';
-import { openSnapshotWriter } from '../../../src/snapshot/snapshot-writer.ts';
-import {
-  acquireStoreLease,
-  LEASE_TAKEOVER_MS,
-  LEASE_VALID_MS,
-  type StoreLease,
-} from '../../../src/snapshot/volume/store-lease.ts';
+import { openFencedWriter } from '../../../src/snapshot/fenced-writer.ts';
+import { LEASE_TAKEOVER_MS } from '../../../src/snapshot/volume/lease-claim.ts';
+import { LEASE_VALID_MS } from '../../../src/snapshot/volume/lease-term.ts';
+import { acquireStoreLease, type StoreLease } from '../../../src/snapshot/volume/store-lease.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
@@ -23,9 +29,11 @@ class Candidate {
   losses = 0;
   lease: StoreLease | null = null;
   readonly #acquired: Promise<void>;
+  readonly #root: string;
 
   constructor(root: string, id: string, clock = new FakeClock()) {
     this.clock = clock;
+    this.#root = root;
     this.#acquired = acquireStoreLease({
       root,
       holder: { id, name: id },
@@ -61,8 +69,9 @@ class Candidate {
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 1000) {
       await this.clock.advance(1000);
-      // Each look and each renewal reads files: some turns of the event loop.
-      for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      // Each look and each renewal accesses files a few times. They end while as many accesses of this test wait in the
+      // same queue, however busy the machine is.
+      for (let access = 0; access < 25; access += 1) await stat(this.#root);
     }
   }
 }
@@ -196,6 +205,39 @@ describe('the lease of a snapshot volume', () => {
     expect(await readdir(join(root, 'lease'))).toEqual(['1']);
   });
 
+  it('remembers the other writer over a crash, until its holder has recovered', async () => {
+    const root = await temporaryDirectory();
+    await (await new Candidate(root, 'other').acquired()).release();
+    const crashed = await new Candidate(root, 'same').acquired();
+    await crashed.confirm();
+    const again = await new Candidate(root, 'same').acquired();
+    expect([crashed.otherWriter, again.otherWriter]).toEqual([true, true]);
+    again.noteRecovered();
+    await again.release();
+    const recovered = await new Candidate(root, 'same').acquired();
+    expect(recovered.otherWriter).toBe(false);
+    await recovered.release();
+    const next = await new Candidate(root, 'other').acquired();
+    expect(next.otherWriter).toBe(true);
+  });
+
+  it('is waited for while the listing of its folder is stale', async () => {
+    const root = await temporaryDirectory();
+    await mkdir(join(root, 'lease'));
+    // Listed, but not there when it is opened.
+    await symlink('not-there', join(root, 'lease', '7'));
+    const standby = new Candidate(root, 'standby');
+    await standby.waiting();
+    expect(standby.waits).toEqual([expect.stringContaining('the listing of the volume is stale')]);
+    expect(standby.lease).toBeNull();
+    await rm(join(root, 'lease', '7'));
+    await until(async () => {
+      await standby.pass(1000);
+      return standby.lease !== null;
+    });
+    await standby.lease?.confirm();
+  });
+
   it('has one winner among daemons that start at the same time on an empty volume', async () => {
     const root = join(await temporaryDirectory(), 'not', 'there', 'yet');
     const candidates = ['a', 'b', 'c', 'd'].map((id) => new Candidate(root, id));
@@ -234,6 +276,58 @@ describe('the lease of a snapshot volume', () => {
     });
     expect(standby.clock.monotonic() - since).toBeLessThan(LEASE_TAKEOVER_MS / 2);
     expect(await readdir(join(root, 'lease'))).toEqual(['5']);
+  });
+
+  const ENTRIES: ReadonlyArray<readonly [string, (path: string) => Promise<unknown>]> = [
+    ['of junk bytes', async (path) => await writeFile(path, Buffer.alloc(300, 0xe9))],
+    ['that is too long', async (path) => await writeFile(path, Buffer.alloc(2000, 0xe9))],
+    ['that is a folder', async (path) => await mkdir(join(path, 'with', 'content'), { recursive: true })],
+    ['that is a link to itself', async (path) => await symlink(path, path)],
+  ];
+
+  it.each(ENTRIES)('is taken over from an entry %s', async (_what, make) => {
+    const root = await temporaryDirectory();
+    await mkdir(join(root, 'lease'));
+    await make(join(root, 'lease', '4'));
+    const standby = new Candidate(root, 'standby');
+    await standby.waiting();
+    expect(standby.waits).toEqual(['an unknown daemon has the lease of the snapshot volume']);
+    await until(async () => {
+      await standby.pass(1000);
+      return standby.lease !== null;
+    });
+    await standby.lease?.confirm();
+    expect(await readdir(join(root, 'lease'))).toEqual(['5']);
+    await standby.lease?.release();
+    await (await new Candidate(root, 'next').acquired()).confirm();
+  });
+
+  it.each(ENTRIES)('is repaired by its holder when its file becomes an entry %s', async (_what, make) => {
+    const root = await temporaryDirectory();
+    const path = join(root, 'lease', '1');
+    const holder = new Candidate(root, 'holder');
+    const lease = await holder.acquired();
+    await lease.confirm();
+    await mkdir(join(root, 'objects'));
+    await rm(path);
+    await make(path);
+    holder.clock.jumpTo(holder.clock.now() + LEASE_VALID_MS);
+    await lease.confirm();
+    expect(holder.losses).toBe(0);
+    expect(await readFile(path, 'utf8')).toMatch(/^\{"holder_id":"holder".*\n$/);
+  });
+
+  it('is not taken while the file of its holder changes, although it is too long', async () => {
+    const root = await temporaryDirectory();
+    await mkdir(join(root, 'lease'));
+    const path = join(root, 'lease', '4');
+    await writeFile(path, '');
+    const standby = new Candidate(root, 'standby');
+    for (let length = 2000; length < 2010; length += 1) {
+      await writeFile(path, Buffer.alloc(length));
+      await standby.pass(LEASE_TAKEOVER_MS - 5000);
+    }
+    expect(standby.lease).toBeNull();
   });
 
   it('is renewed by its claimant after the volume was full', async () => {
@@ -287,10 +381,22 @@ describe('the lease of a snapshot volume', () => {
     const root = await temporaryDirectory();
     const holder = new Candidate(root, 'holder');
     const lease = await holder.acquired();
+    await mkdir(join(root, 'objects'));
     await rm(join(root, 'lease'), { recursive: true });
     holder.clock.jumpTo(holder.clock.now() + LEASE_VALID_MS);
     await lease.confirm();
     expect(await readdir(join(root, 'lease'))).toEqual(['1']);
+  });
+
+  it('is not created in the root of a volume that was unmounted', async () => {
+    const root = await temporaryDirectory();
+    const holder = new Candidate(root, 'holder');
+    const lease = await holder.acquired();
+    await rm(join(root, 'lease'), { recursive: true });
+    holder.clock.jumpTo(holder.clock.now() + LEASE_VALID_MS);
+    await expect(lease.confirm()).rejects.toThrow('holds no store anymore; check the mount of the volume');
+    expect(await readdir(root)).toEqual([]);
+    expect([holder.losses, lease.status().state]).toEqual([0, 'unconfirmed']);
   });
 
   it('expires when the wall clock jumps forward, and a renewal repairs that', async () => {
@@ -328,15 +434,13 @@ describe('a fenced writer', () => {
         lost ||= name === 'snapshot.attestation.written';
       },
     };
-    const writer = fenceWriter(
-      await openSnapshotWriter({ root, clock: new FakeClock(), failpoints: fenceSteps(losing, fence) }),
-      fence,
-    );
+    const writer = await openFencedWriter({ root, clock: new FakeClock(), failpoints: losing }, fence);
     await expect(writer.publishAttestation(Buffer.from('{}'), 1)).rejects.toThrow('the lease was lost');
     expect(steps.at(-1)).toBe('snapshot.attestation.written');
     expect(await writer.readCurrentAttestation()).toBeNull();
     const digest = 'a'.repeat(64) as never;
     const changes: Array<() => Promise<unknown>> = [
+      () => writer.restoreFormat(),
       () => writer.stagingDirectory('task'),
       () => writer.removeStaging('task'),
       () => writer.commitObject({} as never),

@@ -42,7 +42,7 @@ export interface Attestor extends AttestationSource {
    * envelope is on the volume, nothing has changed.
    */
   switchTo(channel: Channel, releaseId: string): Promise<number>;
-  /** Renews after a third of the validity, until `stop`. */
+  /** Renews after a third of the validity, and when the wall clock is moved, until `stop`. */
   startRenewal(): void;
   /** Restarts the wait for the next renewal, because the validity may have changed. */
   reschedule(): void;

@@ -1,7 +1,7 @@
 import type { AttestationStatement } from '../../../domain/verdict/attestation.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
-import { StoreLeaseLostError } from '../../../snapshot/volume/store-lease.ts';
+import { StoreLeaseLostError } from '../../../snapshot/volume/lease-errors.ts';
 import { describeStorageError } from '../../database/storage-failure.ts';
 import type { AttestationRepository } from '../records/attestation-repository.ts';
 import type { SqlDatabase } from '../records/sql.ts';

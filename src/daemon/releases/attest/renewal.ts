@@ -1,8 +1,12 @@
 import type { Clock } from '../../../platform/process/clock.ts';
+import { CLOCK_SHIFT_TOLERANCE_MS, measureClockShift } from '../../../platform/process/clock-shift.ts';
 import { createLoop } from '../../../platform/process/loop.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 
-/** Renews the attestation after a third of its validity. */
+/** Milliseconds between two looks at the wall clock: a shift makes the attestation invalid for at most this long. */
+const CLOCK_LOOK_MS = 2000;
+
+/** Renews the attestation after a third of its validity, and when the wall clock is moved: its times are wrong then. */
 export interface Renewal {
   start(): void;
   /** Restarts the wait, because the validity may have changed. */
@@ -23,15 +27,25 @@ export interface RenewalOptions {
 export function createRenewal({ clock, logger, ttlSeconds, renew }: RenewalOptions): Renewal {
   const regularMs = (): number => (ttlSeconds() * 1000) / 3;
   let dueAt = 0;
+  let shiftMs = measureClockShift(clock);
 
   const loop = createLoop({
     clock,
     turn: async () => {
+      const shift = shiftMs();
+      const isShifted = Math.abs(shift) > CLOCK_SHIFT_TOLERANCE_MS;
       const left = dueAt - clock.monotonic();
-      if (left > 0) return left;
+      if (left > 0 && !isShifted) return Math.min(left, CLOCK_LOOK_MS);
+      if (isShifted)
+        logger.warn(
+          { shift_seconds: Math.round(shift / 1000) },
+          'the wall clock was moved; renewing the attestation',
+        );
+      const shiftSinceRenewal = measureClockShift(clock);
       await renew();
+      shiftMs = shiftSinceRenewal;
       dueAt = clock.monotonic() + regularMs();
-      return regularMs();
+      return Math.min(regularMs(), CLOCK_LOOK_MS);
     },
     onFailure: (error) => {
       logger.error({ err: error }, 'the attestation could not be renewed; retrying soon');

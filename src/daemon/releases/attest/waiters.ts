@@ -1,4 +1,5 @@
 import type { Clock } from '../../../platform/process/clock.ts';
+import { pause } from '../../../platform/process/pause.ts';
 
 /** Lets callers wait until a value changes. */
 export interface Waiters {
@@ -23,8 +24,7 @@ export function createWaiters(clock: Clock): Waiters {
       };
       waiting.add(wake);
       try {
-        // The sleep rejects when the signal is aborted or `notify` is called; both end the wait.
-        await clock.sleep(timeoutMs, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
+        await pause(clock, timeoutMs, AbortSignal.any([signal, woken.signal]));
       } finally {
         waiting.delete(wake);
       }

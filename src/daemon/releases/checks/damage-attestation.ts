@@ -3,22 +3,22 @@ import type { Attestor } from '../attest/attestor.ts';
 /** Attests after damage was found or repaired, and remembers when that failed. */
 export interface DamageAttestation {
   /** Whether the last attempt failed and none succeeded since. */
-  isOwed(): boolean;
+  isPending(): boolean;
   /** @throws what the attestor throws */
   issue(cause: string): Promise<void>;
 }
 
-/** Creates it; nothing is owed yet. */
+/** Creates it; no attestation is pending yet. */
 export function createDamageAttestation(attestor: Pick<Attestor, 'issue'>): DamageAttestation {
-  let isOwed = false;
+  let isPending = false;
   return {
-    isOwed: () => isOwed,
+    isPending: () => isPending,
     issue: async (cause) => {
       try {
         await attestor.issue(cause);
-        isOwed = false;
+        isPending = false;
       } catch (error) {
-        isOwed = true;
+        isPending = true;
         throw error;
       }
     },

@@ -20,6 +20,8 @@ export interface ReleaseDiagnosis {
   readonly since?: number;
 }
 
+type Probe = ReturnType<ProbeRepository['list']>[number];
+
 /** The release findings of the doctor report. Uses only facts already known and waits for nothing. */
 export type ReleaseDiagnostics = () => readonly ReleaseDiagnosis[];
 
@@ -34,17 +36,22 @@ export function createReleaseDiagnostics(deps: {
   readonly attestor: Pick<Attestor, 'status'>;
   readonly probes: ProbeRepository;
   readonly upstream: Pick<UpstreamSource, 'current'>;
-  readonly attempts: Pick<RepairAttempts, 'lastFailure'>;
+  readonly attempts: Pick<RepairAttempts, 'lastFailure' | 'nextAtMs'>;
   readonly clock: Clock;
   readonly configuration: () => DiagnosedConfiguration;
   readonly syncState: () => SyncState;
   readonly syncHistory: () => Pick<KindHistory, 'failingSince'>;
 }): ReleaseDiagnostics {
   return () => {
+    const adapter = deps.upstream.current()?.adapter ?? null;
+    const probe = deps.probes.list().find(({ label }) => label === adapter?.label) ?? null;
     return [
       { id: 'attestation', ...deps.attestor.status() },
-      upstreamDiagnosis(deps.upstream.current()?.adapter ?? null, deps.probes),
-      syncDiagnosis(deps.syncState(), deps.syncHistory(), deps.releases.current('official') !== null),
+      upstreamDiagnosis(adapter, probe),
+      syncDiagnosis(deps.syncState(), deps.syncHistory(), {
+        hasRelease: deps.releases.current('official') !== null,
+        probe,
+      }),
       verificationDiagnosis(deps),
     ];
   };
@@ -52,7 +59,7 @@ export function createReleaseDiagnostics(deps: {
 
 function upstreamDiagnosis(
   adapter: Pick<UpstreamAdapter, 'label'> | null,
-  probes: ProbeRepository,
+  last: Probe | null,
 ): ReleaseDiagnosis {
   if (adapter === null) {
     return {
@@ -61,24 +68,32 @@ function upstreamDiagnosis(
       message: 'no upstream is configured; nothing can be synced',
     };
   }
-  const last = probes.list().find((probe) => probe.label === adapter.label);
-  if (last === undefined) {
+  if (last === null) {
     return { id: 'upstream', status: 'ok', message: `${adapter.label} has not been contacted yet` };
   }
   const when = isoTime(last.checkedAt);
   return {
     id: 'upstream',
     status: last.ok ? 'ok' : 'degraded',
-    message: `${adapter.label}: ${last.message} (${when})`,
+    // Most messages begin with the URL, which is the label.
+    message: `${last.message.startsWith(adapter.label) ? '' : `${adapter.label}: `}${last.message} (${when})`,
   };
 }
 
 function syncDiagnosis(
   { last, next_at: nextAt, consecutive_failures: failures }: SyncState,
   { failingSince }: Pick<KindHistory, 'failingSince'>,
-  hasRelease: boolean,
+  { hasRelease, probe }: { readonly hasRelease: boolean; readonly probe: Probe | null },
 ): ReleaseDiagnosis {
   const next = nextAt === null ? 'none is planned' : `the next one starts at ${isoTime(nextAt)}`;
+  if (last === null && probe !== null && !probe.ok) {
+    // The first sync repeats its request for a while before it fails.
+    return {
+      id: 'sync',
+      status: 'degraded',
+      message: `the first sync does not get through: ${probe.message}; ${next}`,
+    };
+  }
   if (last === null) return { id: 'sync', status: 'ok', message: `no sync has ended yet; ${next}` };
   const end = isoTime(last.finished_at);
   if (failures > 0 && failingSince !== null) {
@@ -103,7 +118,9 @@ function verificationDiagnosis(
     'releases' | 'attempts' | 'clock' | 'configuration'
   >,
 ): ReleaseDiagnosis {
-  const advice = deps.configuration().automaticRepair ? repairState(deps.attempts) : 'Run repair.';
+  const advice = deps.configuration().automaticRepair
+    ? repairState(deps.attempts, deps.clock)
+    : 'Run repair.';
   const damaged = damageDiagnosis(deps.releases, advice);
   if (damaged !== null) return damaged;
   const official = deps.releases.current('official');
@@ -147,9 +164,13 @@ function damageDiagnosis(releases: ReleaseRepository, advice: string): ReleaseDi
 }
 
 /** Says what the automatic repair does about the damage. */
-function repairState(attempts: Pick<RepairAttempts, 'lastFailure'>): string {
+function repairState(attempts: Pick<RepairAttempts, 'lastFailure' | 'nextAtMs'>, clock: Clock): string {
   const failed = attempts.lastFailure();
-  if (failed === null) return 'It is being repaired.';
+  if (failed === null) {
+    const waitsUntil = attempts.nextAtMs() ?? 0;
+    if (waitsUntil <= clock.now()) return 'It is being repaired.';
+    return `It was repaired before and is damaged again; the next repair is at ${new Date(waitsUntil).toISOString()}.`;
+  }
   const [triedAt, nextAt] = [failed.tried_at * 1000, failed.next_at_ms].map((ms) =>
     new Date(ms).toISOString(),
   );

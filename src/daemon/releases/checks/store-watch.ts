@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { manifestDigestOf } from '../../../domain/release/digest.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
+import { pause } from '../../../platform/process/pause.ts';
 import { createLoop } from '../../../platform/process/loop.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
@@ -13,8 +14,6 @@ import { describe, isSound, type ReleaseCheck } from './release-check.ts';
 
 /** Milliseconds between two looks. */
 export const STORE_WATCH_MS = 10_000;
-/** Milliseconds for which the result of a look at all objects is reused. */
-const OBJECTS_REUSED_MS = 15_000;
 
 /** Notices manifests and whole folders that are lost while the daemon runs. */
 export interface StoreWatch {
@@ -23,8 +22,10 @@ export interface StoreWatch {
   /**
    * Looks at the manifests, and at the presence of every object of the current releases. Concurrent calls share one
    * look. Resolves after at most `withinMs`, even when the look takes longer.
+   *
+   * @param maxAgeMs a look that ended at most this long ago is enough, milliseconds
    */
-  look(withinMs: number): Promise<void>;
+  look(withinMs: number, maxAgeMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -33,6 +34,8 @@ export interface StoreWatchOptions {
   readonly releases: Pick<ReleaseRepository, 'kept' | 'get' | 'pointer'>;
   readonly check: Pick<ReleaseCheck, 'look' | 'record'>;
   readonly attestor: Pick<Attestor, 'issue'>;
+  /** Writes FORMAT again when it is lost and the volume is provably this store. */
+  readonly restoreFormat: () => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -49,8 +52,9 @@ export function createStoreWatch(options: StoreWatchOptions): StoreWatch {
   const sound = (): readonly ReleaseRow[] => releases.kept().filter(({ state }) => state !== 'damaged');
 
   const lookShallow = async (): Promise<void> => {
+    await options.restoreFormat();
     const all = sound();
-    if (all.length > 0 && (await isMissing(join(options.root, 'objects')))) {
+    if (all.length > 0 && (await isNoDirectory(join(options.root, 'objects')))) {
       await checkReleases(options, stopping.signal, all);
       return;
     }
@@ -98,14 +102,14 @@ export function createStoreWatch(options: StoreWatchOptions): StoreWatch {
     start: () => {
       loop.start();
     },
-    look: async (withinMs) => {
-      if (deepLookAt !== null && clock.monotonic() - deepLookAt < OBJECTS_REUSED_MS) return;
+    look: async (withinMs, maxAgeMs) => {
+      if (deepLookAt !== null && clock.monotonic() - deepLookAt < maxAgeMs) return;
       deepLook ??= guarded(lookDeep).finally(() => {
         deepLook = null;
       });
       const late = new AbortController();
-      const wait = clock.sleep(withinMs, AbortSignal.any([late.signal, stopping.signal]));
-      await Promise.race([deepLook, wait.catch(() => undefined)]);
+      const wait = pause(clock, withinMs, AbortSignal.any([late.signal, stopping.signal]));
+      await Promise.race([deepLook, wait]);
       late.abort();
     },
     stop: async () => {
@@ -133,6 +137,10 @@ async function checkReleases(
     logger.error({ channel, release_id }, `a release is damaged on the volume: ${describe(findings)}`);
   }
   if (isChanged) await attestor.issue('files were lost');
+}
+
+async function isNoDirectory(path: string): Promise<boolean> {
+  return (await isMissing(path)) || !(await lstat(path)).isDirectory();
 }
 
 async function isMissing(path: string): Promise<boolean> {

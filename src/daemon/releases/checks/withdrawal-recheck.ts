@@ -65,7 +65,7 @@ export function createWithdrawalRecheck(options: WithdrawalRecheckOptions): With
 
   const round = async (signal: AbortSignal): Promise<void> => {
     // First: a withdrawal that is not attested yet must not wait for the hashing below.
-    if (attestation.isOwed()) await attestation.issue('damage changed');
+    if (attestation.isPending()) await attestation.issue('damage changed');
     const repaired = await look(releases.damagedObjects(RECHECK_OBJECTS_MAX), signal);
     if (repaired.length === 0) return;
     // A repair may still be running: nothing is attested that a power failure could take back.

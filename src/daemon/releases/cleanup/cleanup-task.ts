@@ -1,8 +1,8 @@
-import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds } from '../../../platform/process/clock.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { CHANNELS } from '../../../domain/release/channel.ts';
 import { snapshotIdOf, type Blake3Hex } from '../../../domain/release/digest.ts';
-import { authorizedReleases } from '../../../domain/verdict/hold-over.ts';
+import { authorizedReleases } from '../../../domain/verdict/effective-attestation.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
 import { storageFailureOf } from '../../database/storage-failure.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
@@ -10,6 +10,7 @@ import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import { planRequestedCleanup, type CleanupLimits } from './cleanup-request.ts';
+import { offeredStatements, type OfferedDependencies } from './offered-statements.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
@@ -18,7 +19,7 @@ import { CLEANUP_JOB, type CleanupArguments } from '../jobs/release-jobs.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 import { removeDeadStaging } from '../sync/staging.ts';
 
-export interface CleanupDependencies {
+export interface CleanupDependencies extends OfferedDependencies {
   readonly database: SqlDatabase;
   readonly releases: ReleaseRepository;
   readonly catalogs: CatalogStore;
@@ -26,7 +27,6 @@ export interface CleanupDependencies {
   readonly writer: SnapshotWriter;
   readonly attestor: Attestor;
   readonly engine: Pick<TaskEngine, 'get' | 'list'>;
-  readonly clock: Clock;
   readonly cleanupLimits: CleanupLimits;
   /** Milliseconds for which an unreferenced object is kept. */
   readonly graceMs: number;
@@ -87,7 +87,7 @@ async function cleanUp(
     graceMs,
     context.signal,
   );
-  const offered = offeredDocuments(deps.attestor);
+  const offered = await offeredDocuments(deps);
   const swept = await writer.sweepObjects(
     (blake3) => offered.has(blake3) || releases.isReferenced(blake3),
     graceMs,
@@ -111,14 +111,18 @@ async function cleanUp(
 }
 
 /** Withdraws first: nothing is removed from the volume while a valid attestation still offers it. */
-async function withdraw({ attestor }: CleanupDependencies, removed: readonly ReleaseRow[]): Promise<void> {
+async function withdraw(deps: CleanupDependencies, removed: readonly ReleaseRow[]): Promise<void> {
+  const { attestor } = deps;
   const version = await attestor.issue('release-cleanup');
   const error = attestor.volumeError();
   // A cleanup is what frees a full volume, so there it is enough that the daemon's callers know.
   if (error !== null && storageFailureOf(error)?.code !== 'no_space') throw error;
   if (version !== null) return;
-  const offered = attestor.attested()?.retained.map((release) => release.release_id) ?? [];
-  const still = removed.find((release) => offered.includes(release.release_id));
+  const statements = await offeredStatements(deps);
+  const offered = new Set(
+    statements.flatMap(({ retained }) => retained.map((release) => release.release_id)),
+  );
+  const still = removed.find((release) => offered.has(release.release_id));
   if (still === undefined) return;
   throw new TaskError(
     'not_attestable',
@@ -128,9 +132,8 @@ async function withdraw({ attestor }: CleanupDependencies, removed: readonly Rel
 }
 
 /** A server-info document that was replaced stays until no attestation names it any longer. */
-function offeredDocuments(attestor: Attestor): ReadonlySet<Blake3Hex> {
-  const statement = attestor.attested();
-  const releases = statement === null ? [] : authorizedReleases(statement);
+async function offeredDocuments(deps: OfferedDependencies): Promise<ReadonlySet<Blake3Hex>> {
+  const releases = (await offeredStatements(deps)).flatMap(authorizedReleases);
   return new Set(releases.flatMap(({ server_info: document }) => (document ? [document.blake3] : [])));
 }
 

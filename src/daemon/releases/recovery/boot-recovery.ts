@@ -8,14 +8,15 @@ import type {
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
-import { storageFailureOf } from '../../database/storage-failure.ts';
+import { describeStorageError, storageFailureOf } from '../../database/storage-failure.ts';
+import { tryToStore } from '../../database/store-when-possible.ts';
 import type { ReleaseEvents } from '../../events/release-events.ts';
 import { callOf } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import { adoptReleases, type AdoptDependencies } from './adopt-releases.ts';
 import type { AttestationRepository } from '../records/attestation-repository.ts';
 import type { Attestor } from '../attest/attestor.ts';
-import { describe, isSound, type ReleaseCheck } from '../checks/release-check.ts';
+import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from '../checks/release-check.ts';
 import { documentColumns, type ReleaseRow } from '../records/release-row.ts';
 import { selectRetained, type RetentionLimits } from '../records/retention-rules.ts';
 import { removeDeadStaging } from '../sync/staging.ts';
@@ -55,7 +56,7 @@ export async function recoverReleases(deps: RecoveryDependencies, signal: AbortS
   await reconcile(deps);
   for (const release of offered(deps)) {
     const findings = await check.look(release, signal);
-    await check.record(release, findings, { bytes: false, finder: 'boot' });
+    await recordFindings(deps, release, findings);
     if (isSound(findings)) continue;
     logger.error(
       { channel: release.channel, release_id: release.release_id },
@@ -63,7 +64,22 @@ export async function recoverReleases(deps: RecoveryDependencies, signal: AbortS
     );
   }
   await attestor.issue('boot');
-  queueVerification(deps);
+  // The schedule of the channel verifies the releases later.
+  tryToStore(() => queueVerification(deps), 'the verification after the start', logger);
+}
+
+/** A full data folder only refuses to store damage: without it, a sound release stays attested as the database has it. */
+async function recordFindings(
+  { check, logger }: RecoveryDependencies,
+  release: ReleaseRow,
+  findings: ReleaseFindings,
+): Promise<void> {
+  try {
+    await check.record(release, findings, { bytes: false, finder: 'boot' });
+  } catch (error) {
+    if (!isSound(findings) || storageFailureOf(error) === null) throw error;
+    logger.error(`the check of ${release.release_id} could not be stored: ${describeStorageError(error)}`);
+  }
 }
 
 /**

@@ -1,12 +1,10 @@
 import type { SigningKey } from '../../../attestation/keys.ts';
-import { decodeBase64 } from '../../../attestation/dsse.ts';
 import { trustedKeysOf } from '../../../attestation/keys.ts';
 import { verifyEnvelope } from '../../../attestation/verify.ts';
-import { parseEnvelope, parseStatement } from '../../../contract/formats/attestation-format.ts';
-import type { AttestationStatement } from '../../../domain/verdict/attestation.ts';
 import { readCurrentAttestation } from '../../../snapshot/volume/attestation-files.ts';
 import { checkStore } from '../../../snapshot/volume/snapshot-store.ts';
 import { createAttestationRepository } from '../records/attestation-repository.ts';
+import { statementOfEnvelope } from '../records/statement-of-envelope.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 
 /** The store belongs to a daemon with other keys. */
@@ -37,7 +35,7 @@ export async function refuseForeignStore({
   if (format === null || envelope === null) return;
   const verified = verifyEnvelope(envelope, trustedKeysOf(signingKeys));
   if (verified.ok) return;
-  const statement = readUnverified(envelope);
+  const statement = statementOfEnvelope(envelope);
   // A damaged envelope says nothing about its signer. The recovery replaces it.
   if (statement === null) return;
   const own = createAttestationRepository(database).get(format.store_id);
@@ -45,11 +43,4 @@ export async function refuseForeignStore({
   throw new ForeignStoreError(
     `the store ${statement.store_id} was attested by a daemon with other keys (${verified.error.message}); check snapshot.root and attestation.signingKeyFiles, or start once with --adopt-store to take the store over`,
   );
-}
-
-function readUnverified(bytes: Buffer): AttestationStatement | null {
-  const envelope = parseEnvelope(bytes);
-  const payload = envelope.ok ? decodeBase64(envelope.value.payload) : null;
-  const statement = payload === null ? null : parseStatement(payload);
-  return statement?.ok === true ? statement.value : null;
 }

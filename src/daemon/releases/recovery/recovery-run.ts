@@ -1,4 +1,5 @@
 import type { Clock } from '../../../platform/process/clock.ts';
+import { pause } from '../../../platform/process/pause.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { Job } from '../../tasks/job.ts';
 
@@ -38,17 +39,16 @@ export function createRecoveryRun(deps: {
     return true;
   };
 
-  const goOn = async (onDone: () => void): Promise<void> => {
+  const retryUntilDone = async (onDone: () => void): Promise<void> => {
     while (!stopping.signal.aborted) {
-      // Only the stop rejects this sleep, and it ends the loop.
-      await clock.sleep(RETRY_MS, stopping.signal).catch(() => undefined);
+      await pause(clock, RETRY_MS, stopping.signal);
       if (stopping.signal.aborted || (await attempt(onDone))) return;
     }
   };
 
   return {
     start: async (onDone) => {
-      if (!(await attempt(onDone))) background = goOn(onDone);
+      if (!(await attempt(onDone))) background = retryUntilDone(onDone);
     },
     done: async (signal) => {
       signal.throwIfAborted();

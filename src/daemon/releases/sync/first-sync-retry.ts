@@ -1,6 +1,7 @@
 import type { Logger } from '../../../platform/logging/logging.ts';
 import { backoffMs } from '../../../platform/process/backoff.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
+import { pause } from '../../../platform/process/pause.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { Task } from '../../tasks/task.ts';
 import { callOf } from '../../tasks/job.ts';
@@ -20,6 +21,8 @@ export interface FirstSyncRetryOptions {
 export interface FirstSyncRetry {
   /** When the next sync is queued, Unix seconds; `null` when none is planned. */
   plannedAt(): number | null;
+  /** Plans the retry again that an earlier process had planned. Call it once the releases are known. */
+  start(): void;
   stop(): void;
 }
 
@@ -51,8 +54,7 @@ export function createFirstSyncRetry(options: FirstSyncRetryOptions): FirstSyncR
       },
       `there is no release yet, and sync failed: ${failed.failure_reason ?? ''}; trying again`,
     );
-    // Only `cancel` rejects this sleep.
-    await clock.sleep(waitMs, signal).catch(() => undefined);
+    await pause(clock, waitMs, signal);
     if (signal.aborted) return;
     plannedAt = null;
     try {
@@ -67,5 +69,14 @@ export function createFirstSyncRetry(options: FirstSyncRetryOptions): FirstSyncR
     cancel();
     if (task.status === 'failed' && options.isNeeded()) void plan(task);
   });
-  return { plannedAt: () => plannedAt, stop: cancel };
+  return {
+    plannedAt: () => plannedAt,
+    start: () => {
+      const { last, nextRunAt } = engine.historyOf(SYNC_JOB.kind);
+      if (last?.status === 'failed' && nextRunAt === null && plannedAt === null && options.isNeeded()) {
+        void plan(last);
+      }
+    },
+    stop: cancel,
+  };
 }

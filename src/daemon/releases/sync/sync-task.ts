@@ -252,7 +252,7 @@ function resultOf(done: {
           message: `release ${previous.release_id} was damaged; ${
             release.release_id === previous.release_id
               ? 'its damaged files were fetched again'
-              : 'it is replaced; run repair to restore it as well'
+              : `it is replaced; run repair with args=release_id=${previous.release_id} to restore it as well`
           }`,
         }
       : {}),

@@ -1,5 +1,6 @@
 import { constants, type BigIntStats } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
+import { errorCode } from '../../../platform/files/error-code.ts';
 import { failureOfFile } from './directory-walk.ts';
 import { quoteText } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamBody, type UpstreamEntry } from '../upstream.ts';
@@ -26,7 +27,7 @@ export async function openDirectoryEntry(
     // Non-blocking, so that a file that was replaced by a pipe cannot hang the open.
     handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    throw failureOfFile(error, path);
+    throw errorCode(error) === 'ENOENT' ? missing(path, error) : failureOfFile(error, path);
   }
   try {
     const stats = await handle.stat({ bigint: true });
@@ -44,6 +45,15 @@ export async function openDirectoryEntry(
     await handle.close();
     throw failureOfFile(error, path);
   }
+}
+
+/** Upstream lists a file that is not there. */
+function missing(path: string, cause: unknown): UpstreamError {
+  return new UpstreamError(
+    'catalog_changed',
+    `${quoteText(path)} is not there; put the file back, or run sync if upstream has another release`,
+    { retryable: true, cause },
+  );
 }
 
 interface OpenFile {

@@ -74,7 +74,12 @@ export function createManifestAdapter(
       }
       const hash = createBlake3();
       const label = redactUrl(documentUrl);
-      const bytes = boundDocument(answer.chunks(), label, configuration.maxCatalogBytes, [hash]);
+      const bytes = boundDocument(
+        answer.chunks(),
+        label,
+        { maxBytes: configuration.maxCatalogBytes, setting: 'maxCatalogBytes' },
+        [hash],
+      );
       const members = readCatalogMembers(bytes, label, ['entries']);
       try {
         return await readCatalog(

@@ -93,7 +93,7 @@ export function createServerInfoAdapter(
           const hash = createBlake3();
           hash.update(Buffer.from(`${root.url}\n${additional.join('\n')}\n`));
           hash.update(serverInfo);
-          const source = { client, root: root.url, maxBytes: configuration.maxCatalogBytes, hash };
+          const source = { client, root: root.url, limits: configuration, hash };
           let count = 0;
           let listed = 0;
           for await (const entry of readLocatedCatalogs(source, located, entriesSignal)) {

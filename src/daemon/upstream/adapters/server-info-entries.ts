@@ -1,8 +1,9 @@
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
-import { boundDocument, type ByteSink } from '../catalog-readers/catalog-document.ts';
+import { boundDocument, type ByteSink, type DocumentBound } from '../catalog-readers/catalog-document.ts';
 import { parseEntryDestination } from '../entry-rules.ts';
 import type { UpstreamHttpClient } from '../http/http-client.ts';
 import { comparisonValidator, type LocatedCatalogs, type LocatedDocument } from './server-info-catalogs.ts';
+import type { UpstreamConfiguration } from '../upstream-config.ts';
 import { encodePath, redactUrl } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamEntry } from '../upstream.ts';
 
@@ -10,7 +11,7 @@ import { UpstreamError, type UpstreamEntry } from '../upstream.ts';
 export interface CatalogSource {
   readonly client: UpstreamHttpClient;
   readonly root: string;
-  readonly maxBytes: number;
+  readonly limits: Pick<UpstreamConfiguration, DocumentBound['setting']>;
   readonly hash: ByteSink;
 }
 
@@ -24,7 +25,8 @@ export interface LocatedEntry {
  * Reads the catalogs one after the other. Each catalog and each file beside one becomes an entry as well, with the size and
  * BLAKE3 of the very bytes that were read: the release holds the catalog that describes it, or none.
  *
- * @throws UpstreamError `catalog_changed` (retryable) when a catalog is not the one that was located
+ * @throws UpstreamError `catalog_changed` (retryable) when a catalog is not the one that was located;
+ *   `catalog_too_large` when a catalog or a file beside one is larger than its limit
  */
 export async function* readLocatedCatalogs(
   source: CatalogSource,
@@ -32,7 +34,7 @@ export async function* readLocatedCatalogs(
   signal: AbortSignal,
 ): AsyncGenerator<LocatedEntry, void> {
   for (const catalog of located.catalogs) {
-    const opened = await openDocument(source, catalog, source.maxBytes, signal);
+    const opened = await openDocument(source, catalog, 'maxCatalogBytes', signal);
     for await (const file of catalog.reader.read(opened)) {
       signal.throwIfAborted();
       yield { entry: { ...file, locator: urlOf(source.root, file.destination) }, listed: true };
@@ -40,7 +42,7 @@ export async function* readLocatedCatalogs(
     yield { entry: opened.entry(), listed: false };
   }
   for (const companion of located.companions) {
-    const opened = await openDocument(source, companion, source.maxBytes, signal);
+    const opened = await openDocument(source, companion, 'maxFileBytes', signal);
     for await (const chunk of opened.chunks) void chunk; // read for its digest alone
     yield { entry: opened.entry(), listed: false };
   }
@@ -57,12 +59,13 @@ interface OpenedDocument {
 async function openDocument(
   source: CatalogSource,
   document: LocatedDocument,
-  maxBytes: number,
+  setting: DocumentBound['setting'],
   signal: AbortSignal,
 ): Promise<OpenedDocument> {
   const { path } = document;
   const url = urlOf(source.root, path);
   const label = redactUrl(url);
+  const bound: DocumentBound = { maxBytes: source.limits[setting], setting };
   const answer = await source.client.send({ method: 'GET', url, accept: [200] }, signal);
   if (document.validator !== null && comparisonValidator(answer) !== document.validator) {
     answer.discard();
@@ -80,7 +83,7 @@ async function openDocument(
   return {
     path,
     label,
-    chunks: boundDocument(answer.chunks(), label, maxBytes, [source.hash, own, counter]),
+    chunks: boundDocument(answer.chunks(), label, bound, [source.hash, own, counter]),
     entry: () => ({
       destination: parseEntryDestination(path, label),
       size,

@@ -1,9 +1,8 @@
 import { bundleDownloadInfoReader, bundleDownloadInfoChoice } from './bundle-download-info.ts';
 import type { CatalogReader } from './catalog-reader.ts';
 import { dropRepeats } from './drop-repeats.ts';
-import { readJsonCatalog } from './json-catalog.ts';
-import { readMemoryPackCatalog } from './memory-pack-catalog.ts';
 import type { ObjectLayout } from './memory-pack-layout.ts';
+import { readPackedOrJsonCatalog } from './packed-or-json-catalog.ts';
 
 const BUNDLE_FILE: ObjectLayout = {
   name: 'BundleFile',
@@ -62,15 +61,14 @@ export const bundlePackingInfoReader: CatalogReader = {
   read: (document) => {
     if (document.path.endsWith('/bundleDownloadInfo.json')) return bundleDownloadInfoReader.read(document);
     const folder = document.path.slice(0, document.path.lastIndexOf('/') + 1);
-    const record = { fields: { path: 'PackName', size: 'PackSize', crc: 'Crc' }, folder };
     return dropRepeats(
-      document.path.endsWith('.bytes')
-        ? readMemoryPackCatalog(document, BUNDLE_PACKING_INFO, record)
-        : readJsonCatalog(document, {
-            ...record,
-            containers: ['FullPatchPacks', 'UpdatePacks'],
-            bare: false,
-          }),
+      readPackedOrJsonCatalog(document, {
+        fields: { path: 'PackName', size: 'PackSize', crc: 'Crc' },
+        folder,
+        packed: BUNDLE_PACKING_INFO,
+        containers: ['FullPatchPacks', 'UpdatePacks'],
+        bare: false,
+      }),
     );
   },
 };

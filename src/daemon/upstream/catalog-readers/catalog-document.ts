@@ -10,6 +10,13 @@ export interface ByteSink {
   update(bytes: Uint8Array): unknown;
 }
 
+/** The largest document that is read. */
+export interface DocumentBound {
+  readonly maxBytes: number;
+  /** The setting of `upstream` that decides it, for the error. */
+  readonly setting: 'maxCatalogBytes' | 'maxFileBytes';
+}
+
 /**
  * Passes the bytes of a document through, hashing them and bounding their number.
  *
@@ -19,7 +26,7 @@ export interface ByteSink {
 export async function* boundDocument(
   chunks: AsyncIterable<Uint8Array>,
   label: string,
-  maxBytes: number,
+  { maxBytes, setting }: DocumentBound,
   sinks: readonly ByteSink[],
 ): AsyncGenerator<Uint8Array, void> {
   let received = 0;
@@ -28,7 +35,7 @@ export async function* boundDocument(
     if (received > maxBytes) {
       throw new UpstreamError(
         'catalog_too_large',
-        `${label} is larger than ${maxBytes} bytes (upstream.maxCatalogBytes)`,
+        `${label} is larger than ${maxBytes} bytes (upstream.${setting})`,
         { retryable: false },
       );
     }

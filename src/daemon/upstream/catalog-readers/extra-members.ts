@@ -60,7 +60,7 @@ async function tryExtras(bytes: Buffer, root: ObjectLayout, extras: ExtraMembers
     for (let read = 1; ; read += 1) {
       const next = elements.next();
       if (next.done === true) return { error: null, end: next.value };
-      if (read % ELEMENTS_PER_TURN === 0) await nextTurn();
+      if (next.value === null || read % ELEMENTS_PER_TURN === 0) await nextTurn();
     }
   } catch (error) {
     if (!(error instanceof MemoryPackError)) throw error;

@@ -1,7 +1,6 @@
 import type { CatalogReader } from './catalog-reader.ts';
-import { readJsonCatalog } from './json-catalog.ts';
-import { readMemoryPackCatalog } from './memory-pack-catalog.ts';
 import type { ObjectLayout } from './memory-pack-layout.ts';
+import { readPackedOrJsonCatalog } from './packed-or-json-catalog.ts';
 
 const MEDIA: ObjectLayout = {
   name: 'Media',
@@ -38,10 +37,13 @@ export const mediaCatalogReader: CatalogReader = {
     })),
   read: (document) => {
     const [folder = ''] = document.path.split('/');
-    const record = { fields: { path: 'Path', size: 'Bytes', crc: 'Crc' }, folder: `${folder}/` };
-    return document.path.endsWith('.bytes')
-      ? readMemoryPackCatalog(document, MEDIA_CATALOG, record)
-      : readJsonCatalog(document, { ...record, containers: ['Table'], bare: true });
+    return readPackedOrJsonCatalog(document, {
+      fields: { path: 'Path', size: 'Bytes', crc: 'Crc' },
+      folder: `${folder}/`,
+      packed: MEDIA_CATALOG,
+      containers: ['Table'],
+      bare: true,
+    });
   },
 };
 

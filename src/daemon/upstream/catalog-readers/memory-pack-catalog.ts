@@ -31,6 +31,10 @@ export async function* readMemoryPackCatalog(
     const extras = await findExtraMembers(bytes, root);
     let listed = 0;
     for (const element of readMemoryPack(bytes, root, extras)) {
+      if (element === null) {
+        await nextTurn();
+        continue;
+      }
       const where = `${label}: ${element.container}, record at byte ${element.offset}`;
       yield parseCatalogRecord(element.values, layout, where);
       listed += 1;

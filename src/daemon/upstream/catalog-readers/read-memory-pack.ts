@@ -10,6 +10,8 @@ import type {
 /** Fewest bytes of an object, of a string, and of a string with an object. */
 const OBJECT_BYTES = 1;
 const STRING_BYTES = 4;
+/** Elements of nested collections that are read between two pauses. */
+const NESTED_PER_PAUSE = 2000;
 
 /** An object with more members than its layout, and nothing is known about the kinds of the others. */
 export class UnknownMembersError extends MemoryPackError {
@@ -30,6 +32,8 @@ export class UnknownMembersError extends MemoryPackError {
  * than its layout (an older writer). Members of the outermost object behind its layout, and bytes behind the object,
  * are ignored.
  *
+ * It gives `null` where the caller can let other work run: a nested collection can be as large as the document.
+ *
  * @param extras kinds of the members that objects have behind those of their layouts
  * @returns the offset of the first byte that was not read
  * @throws MemoryPackError; UnknownMembersError where `extras` lacks a layout that needs them
@@ -38,13 +42,14 @@ export function* readMemoryPack(
   bytes: Buffer,
   root: ObjectLayout,
   extras: ExtraMembers,
-): Generator<MemoryPackElement, number> {
+): Generator<MemoryPackElement | null, number> {
   const cursor = new MemoryPackCursor(bytes);
+  const reading: Reading = { cursor, extras, nested: 0 };
   const count = cursor.readObjectHeader();
   if (count === null) throw new MemoryPackError(`${root.name} is null`, 0);
   for (const { name, kind } of root.members.slice(0, count)) {
     if (typeof kind === 'string') {
-      readMember(cursor, kind, extras);
+      yield* readMember(reading, kind);
       continue;
     }
     const isMap = 'mapOf' in kind;
@@ -53,7 +58,7 @@ export function* readMemoryPack(
     for (let index = 0; index < length; index += 1) {
       if (isMap) cursor.readString();
       const offset = cursor.offset;
-      const element = readObject(cursor, layout, extras);
+      const element = yield* readObject(reading, layout);
       if (element === null) throw new MemoryPackError(`${name}: ${layout.name} ${index} is null`, offset);
       yield { container: name, ...element };
     }
@@ -61,17 +66,22 @@ export function* readMemoryPack(
   return cursor.offset;
 }
 
-function readObject(
-  cursor: MemoryPackCursor,
-  layout: ObjectLayout,
-  extras: ExtraMembers,
-): MemoryPackObject | null {
+/** The state of reading one document. */
+interface Reading {
+  readonly cursor: MemoryPackCursor;
+  readonly extras: ExtraMembers;
+  /** Elements of nested collections read since the last pause. */
+  nested: number;
+}
+
+function* readObject(reading: Reading, layout: ObjectLayout): Generator<null, MemoryPackObject | null> {
+  const { cursor, extras } = reading;
   const { offset } = cursor;
   const count = cursor.readObjectHeader();
   if (count === null) return null;
   const values: Record<string, string | number | null> = {};
   for (const { name, kind } of layout.members.slice(0, count)) {
-    const value = readMember(cursor, kind, extras);
+    const value = yield* readMember(reading, kind);
     if (value !== undefined) values[name] = value;
   }
   if (count > layout.members.length) {
@@ -79,34 +89,40 @@ function readObject(
     if (kinds.length !== count - layout.members.length) {
       throw new UnknownMembersError(layout, count, offset);
     }
-    for (const kind of kinds) readMember(cursor, kind, extras);
+    for (const kind of kinds) yield* readMember(reading, kind);
   }
   return { offset, values };
 }
 
 /** Returns texts and numbers; everything else is checked and dropped. */
-function readMember(
-  cursor: MemoryPackCursor,
+function* readMember(
+  reading: Reading,
   kind: MemberKind,
-  extras: ExtraMembers,
-): string | number | null | undefined {
+): Generator<null, string | number | null | undefined> {
+  const { cursor } = reading;
   if (kind === 'string') return cursor.readString();
   if (kind === 'int64') return cursor.readInt64();
   if (kind === 'int32') return cursor.readInt32();
   if (kind === 'boolean') cursor.readBoolean();
-  else if (kind === 'strings') skipElements(cursor, STRING_BYTES, () => cursor.readString());
-  else if ('listOf' in kind) {
-    skipElements(cursor, OBJECT_BYTES, () => readObject(cursor, kind.listOf, extras));
-  } else {
-    skipElements(cursor, STRING_BYTES + OBJECT_BYTES, () => {
-      cursor.readString();
-      readObject(cursor, kind.mapOf, extras);
-    });
-  }
+  else yield* skipElements(reading, kind);
   return undefined;
 }
 
-function skipElements(cursor: MemoryPackCursor, smallest: number, skip: () => unknown): void {
+function* skipElements(
+  reading: Reading,
+  kind: Exclude<MemberKind, 'string' | 'int64' | 'int32' | 'boolean'>,
+): Generator<null, void> {
+  const { cursor } = reading;
+  const hasTexts = kind === 'strings' || 'mapOf' in kind;
+  const layout = kind === 'strings' ? null : 'mapOf' in kind ? kind.mapOf : kind.listOf;
+  const smallest = (hasTexts ? STRING_BYTES : 0) + (layout === null ? 0 : OBJECT_BYTES);
   const length = cursor.readCollectionHeader(smallest) ?? 0;
-  for (let index = 0; index < length; index += 1) skip();
+  for (let index = 0; index < length; index += 1) {
+    if (hasTexts) cursor.readString();
+    if (layout !== null) yield* readObject(reading, layout);
+    reading.nested += 1;
+    if (reading.nested < NESTED_PER_PAUSE) continue;
+    reading.nested = 0;
+    yield null;
+  }
 }

@@ -1,8 +1,7 @@
 import type { CatalogReader } from './catalog-reader.ts';
 import { dropRepeats } from './drop-repeats.ts';
-import { readJsonCatalog } from './json-catalog.ts';
-import { readMemoryPackCatalog } from './memory-pack-catalog.ts';
 import type { ObjectLayout } from './memory-pack-layout.ts';
+import { readPackedOrJsonCatalog, type PackedOrJsonLayout } from './packed-or-json-catalog.ts';
 
 const TABLE_BUNDLE: ObjectLayout = {
   name: 'TableBundle',
@@ -34,7 +33,13 @@ const TABLE_CATALOG: ObjectLayout = {
     { name: 'TablePack', kind: { mapOf: TABLE_PATCH_PACK } },
   ],
 };
-const RECORD = { fields: { path: 'Name', size: 'Size', crc: 'Crc' }, folder: 'TableBundles/' };
+const LAYOUT: PackedOrJsonLayout = {
+  fields: { path: 'Name', size: 'Size', crc: 'Crc' },
+  folder: 'TableBundles/',
+  packed: TABLE_CATALOG,
+  containers: ['Table', 'TablePack'],
+  bare: false,
+};
 
 /**
  * Reads `TableBundles/TableCatalog.bytes` (MemoryPack) or, before that, `.json`: table archives and packs of them. A
@@ -48,10 +53,5 @@ export const tableCatalogReader: CatalogReader = {
       beside: ['TableBundles/TableCatalog.json'],
     },
   ],
-  read: (document) =>
-    dropRepeats(
-      document.path.endsWith('.bytes')
-        ? readMemoryPackCatalog(document, TABLE_CATALOG, RECORD)
-        : readJsonCatalog(document, { ...RECORD, containers: ['Table', 'TablePack'], bare: false }),
-    ),
+  read: (document) => dropRepeats(readPackedOrJsonCatalog(document, LAYOUT)),
 };

@@ -1,7 +1,7 @@
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
-import { isPrivateAddress } from '../private-addresses.ts';
+import { createPrivateAddressCheck } from '../private-addresses.ts';
 import { UpstreamError } from '../upstream.ts';
 
 type Connector = ReturnType<typeof buildConnector>;
@@ -34,7 +34,7 @@ export interface GuardedConnectorOptions {
 export function createGuardedConnector(options: GuardedConnectorOptions): Connector {
   const { origin, resolve = lookup } = options;
   const timeout = options.timeoutMs;
-  const isRefused = (address: string): boolean => isPrivateAddress(address, options.allowedRanges);
+  const isRefused = createPrivateAddressCheck(options.allowedRanges);
   const guardedLookup: LookupFunction = (hostname, lookupOptions, callback) => {
     resolve(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
       const usable = error === null ? addresses.filter(({ address }) => !isRefused(address)) : [];

@@ -54,8 +54,9 @@ export interface UpstreamHttpClient {
 /** Options of the client. */
 export interface UpstreamHttpOptions {
   readonly configuration: UpstreamConfiguration;
-  /** Credentials go to this origin alone. */
+  /** Credentials go to this origin alone, and it alone may have any address. */
   readonly location: UpstreamLocation;
+  /** Whether redirects may lead to another origin. */
   readonly allowOtherOrigins: boolean;
   readonly clock: Clock;
 }
@@ -72,13 +73,11 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
     pipelining: 1,
     headersTimeout: configuration.headersTimeoutMs,
     bodyTimeout: 0,
-    connect: options.allowOtherOrigins
-      ? createGuardedConnector({
-          timeoutMs: configuration.connectTimeoutMs,
-          origin: location.origin,
-          allowedRanges: configuration.allowedPrivateRanges,
-        })
-      : { timeout: configuration.connectTimeoutMs },
+    connect: createGuardedConnector({
+      timeoutMs: configuration.connectTimeoutMs,
+      origin: location.origin,
+      allowedRanges: configuration.allowedPrivateRanges,
+    }),
     keepAliveTimeout: 30_000,
     maxHeaderSize: MAX_HEADER_BYTES,
   });

@@ -5,7 +5,9 @@ import type { Clock } from '../../../platform/process/clock.ts';
 import { jsonHeaders, NO_STORE, type Answer } from '../../http/answer.ts';
 import type { AdminMetrics } from '../admin-metrics.ts';
 import { backendUnavailable, reportBodyOf } from '../daemon-answers.ts';
+import type { DaemonPresence } from '../../daemon-client/daemon-presence.ts';
 import type { ReportForwarder } from './report-forwarder.ts';
+import type { AddServerChecks } from './server-checks.ts';
 import { shareReads } from './shared-reads.ts';
 
 /** Longest `Via` field of a client to which this server appends; a longer one is dropped. */
@@ -13,6 +15,8 @@ const MAX_VIA_LENGTH = 512;
 
 export interface ReportRouteOptions {
   readonly forwarder: ReportForwarder;
+  readonly presence: DaemonPresence;
+  readonly addServerChecks: AddServerChecks;
   readonly metrics: Pick<AdminMetrics, 'forwarded'>;
   readonly clock: Clock;
 }
@@ -33,6 +37,8 @@ export interface ReportRead {
 /** Makes the function that answers admin reads with reports of the daemon; it throws ServiceError. */
 export function createReportRoute({
   forwarder,
+  presence,
+  addServerChecks,
   metrics,
   clock,
 }: ReportRouteOptions): (read: ReportRead) => Promise<Answer> {
@@ -42,19 +48,16 @@ export function createReportRoute({
     const begun = clock.monotonic();
     const seconds = (): number => (clock.monotonic() - begun) / 1000;
     try {
-      const answer = await forward({
-        report,
-        query: renderQuery(query),
-        requestId,
-        via: viaOf(httpVersion, via),
-        signal,
-      });
-      const body = reportBodyOf(report, answer);
+      const read = { report, query: renderQuery(query), requestId, via: viaOf(httpVersion, via), signal };
+      const answer = await presence.observe(async () => await forward(read));
+      const reported = reportBodyOf(report, answer);
+      const body = report === 'daemon.doctor' ? await addServerChecks(reported) : reported;
       metrics.forwarded(report, 'ok', seconds());
       return { status: 200, headers: jsonHeaders(NO_STORE), body: [body] };
     } catch (error) {
       if (signal.aborted) throw error;
-      const failure = error instanceof ServiceError ? error : backendUnavailable(report, error);
+      const failure =
+        error instanceof ServiceError ? error : backendUnavailable(report, error, presence.state());
       const isUnavailable = failure.code === 'backend_unavailable';
       metrics.forwarded(report, isUnavailable ? 'unavailable' : 'refused', seconds());
       throw failure;

@@ -190,7 +190,13 @@ export class ActionDialog extends Component {
             { class: 'note bad', role: 'alert', tabIndex: -1 },
             h('p', null, failureText(app, failure)),
             isLost(failure)
-              ? h('p', null, 'The action may have started. You can send it again; it will run only once.')
+              ? h(
+                  'p',
+                  null,
+                  // The service says itself whether the action may have started.
+                  failure.isOffline ? 'The action may have started. ' : null,
+                  'You can send it again; it will run only once.',
+                )
               : null,
             general.map((message) => h('p', { key: message }, message)),
           ),

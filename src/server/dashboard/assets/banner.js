@@ -45,7 +45,12 @@ export function verdictState(app) {
  */
 export function currentVerdict(app) {
   const { value, failure } = verdictState(app);
-  return summarizeVerdict({ verdict: value, failure, reasons: app.contract.reasons });
+  return summarizeVerdict({
+    verdict: value,
+    failure,
+    reasons: app.contract.reasons,
+    releases: app.pool.state('release.status').value,
+  });
 }
 
 /**
@@ -73,7 +78,7 @@ export function banner(app, { brief }) {
           until === null ? null : [time(app, until), tone === 'good' ? ' and renewed before that' : null],
         ],
         [
-          'Last answer',
+          'The server answered',
           loadedAt === null || isBrief ? null : time(app, app.now() - (Date.now() - loadedAt) / 1000),
         ],
         [

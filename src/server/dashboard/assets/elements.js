@@ -7,6 +7,7 @@ import { h } from './preact.js';
 /** @import { ApiFailure } from './api-client.js' */
 /** @import { FeedState } from './live-feed.js' */
 /** @import { App } from './app.js' */
+/** @import { Verdict } from './verdict-summary.js' */
 
 /** @typedef {'good' | 'warn' | 'bad' | 'busy' | 'quiet' | 'unknown'} Tone */
 
@@ -136,17 +137,30 @@ export function panel(app, { title, feed, tools }, render) {
 function failureNote(app, { failure, loadedAt, nextAt }) {
   if (failure === null) return null;
   const wait = nextAt === null ? null : Math.max(0, Math.ceil((nextAt - Date.now()) / 1000));
+  const age = [
+    loadedAt === null ? null : `Data from ${duration((Date.now() - loadedAt) / 1000)} ago. `,
+    wait === null ? 'Retrying …' : `Retrying in ${wait} s.`,
+  ];
+  // The banner tells the cause; one box is enough.
+  if (isAbsentDaemon(app, failure)) return h('p', { class: 'faint' }, 'No news from the daemon. ', age);
   return h(
     'div',
     { class: 'note bad' },
     h('p', null, failureText(app, failure)),
-    h(
-      'p',
-      { class: 'faint' },
-      loadedAt === null ? null : `Data from ${duration((Date.now() - loadedAt) / 1000)} ago. `,
-      wait === null ? 'Retrying …' : `Retrying in ${wait} s.`,
-    ),
+    h('p', { class: 'faint' }, age),
   );
+}
+
+/**
+ * Whether the banner already tells the cause of a failure: the daemon does not answer.
+ *
+ * @param {App} app
+ * @param {ApiFailure} failure
+ */
+function isAbsentDaemon(app, { problem }) {
+  /** @type {FeedState<Verdict>} */
+  const { value } = app.pool.state('verdict');
+  return problem.code === 'backend_unavailable' && value?.health.daemon?.answers === false;
 }
 
 /**

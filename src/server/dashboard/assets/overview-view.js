@@ -2,6 +2,7 @@ import { servedBadge, verdictState } from './banner.js';
 import { badge, code, empty, facts, panel, time } from './elements.js';
 import { count, words } from './format.js';
 import { h } from './preact.js';
+import { DAMAGE_REASONS } from './verdict-summary.js';
 import { actionButton, reportFeed } from './view.js';
 import { isActive, progress, taskBadge, taskLink } from './task-parts.js';
 import { cancelButton, taskListFeed } from './tasks-view.js';
@@ -19,8 +20,6 @@ const RELATIONS = {
   no_localized: 'No localized release is published.',
   none: null,
 };
-/** Reasons of a verdict for a release that is not complete and sound on the volume. */
-const DAMAGE_REASONS = new Set(['SnapshotMissing', 'ManifestDamaged', 'EntryMissing', 'EntryDamaged']);
 /** Schedules that the overview shows. */
 const NEXT_RUNS = 4;
 

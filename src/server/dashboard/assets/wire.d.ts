@@ -4,7 +4,7 @@ import type { ProblemSchema } from '../../../contract/problems/problem-schema.ts
 import type { ReleaseStatusRead } from '../../../contract/reports/report-releases.ts';
 import type { REPORTS, ReportName } from '../../../contract/reports/reports.ts';
 import type { AcceptedAnswer, AdminIndexAnswer } from '../../../contract/schemas/answers/admin.ts';
-import type { HealthAnswer } from '../../../contract/schemas/answers/health.ts';
+import type { ReadHealth } from '../../../contract/schemas/answers/health.ts';
 import type { ReadinessAnswer } from '../../../contract/schemas/answers/verdict.ts';
 
 export type { ReportName };
@@ -14,7 +14,7 @@ export type Report<N extends ReportName> = N extends 'release.status'
   ? z.infer<typeof ReleaseStatusRead>
   : z.infer<(typeof REPORTS)[N]['answer']['schema']>;
 
-export type Health = z.infer<typeof HealthAnswer.schema>;
+export type Health = ReadHealth;
 export type Readiness = z.infer<typeof ReadinessAnswer.schema> & { readonly shutting_down?: boolean };
 export type AdminIndex = z.infer<typeof AdminIndexAnswer.schema>;
 export type Accepted = z.infer<typeof AcceptedAnswer.schema>;

@@ -3,11 +3,14 @@ import type { Clock } from '../../../platform/process/clock.ts';
 import { jsonAnswer, NO_STORE, type Answer } from '../../http/answer.ts';
 import { renderHealth, renderHealthBrief } from '../release/release-body.ts';
 import type { ServingControl } from '../../serving/serving.ts';
+import type { DaemonState } from '../../daemon-client/daemon-presence.ts';
 import type { RefreshDiagnostics } from '../../serving/attestation-poller.ts';
 
 export interface HealthRoutesOptions {
   readonly serving: Pick<ServingControl, 'verdict' | 'attestation'>;
   readonly refresh: () => RefreshDiagnostics;
+  /** Whether the daemon answers. */
+  readonly daemon: () => DaemonState;
   readonly isShuttingDown: () => boolean;
   readonly clock: Clock;
   readonly version: string;
@@ -29,10 +32,14 @@ export function createHealthRoutes(options: HealthRoutesOptions): HealthRoutes {
   return {
     healthz: () => {
       const refresh = options.refresh();
+      const daemon = options.daemon();
       const attestation = serving.attestation();
       const verdicts = { official: serving.verdict('official'), localized: serving.verdict('localized') };
       const isDegraded =
-        options.isShuttingDown() || refresh.consecutiveFailures > 0 || !verdicts.official.distributable;
+        options.isShuttingDown() ||
+        !daemon.answers ||
+        refresh.consecutiveFailures > 0 ||
+        !verdicts.official.distributable;
       const nowSeconds = Math.floor(clock.now() / 1000);
       return jsonAnswer(
         {
@@ -45,6 +52,7 @@ export function createHealthRoutes(options: HealthRoutesOptions): HealthRoutes {
             consecutive_failures: refresh.consecutiveFailures,
             last_error_code: refresh.lastErrorCode,
           },
+          daemon,
           attestation:
             attestation === null
               ? null

@@ -25,8 +25,8 @@ interface Edit {
 }
 
 /**
- * Replaces every `AddressablesCatalogUrlRoot` text at any depth and leaves every other byte as it was: unknown fields,
- * order, white space and the digits of numbers.
+ * Replaces every value of `AddressablesCatalogUrlRoot` at any depth, whatever its type, except `null`, and leaves every
+ * other byte as it was: unknown fields, order, white space and the digits of numbers.
  *
  * @param text the document; a byte order mark is kept
  * @returns the new text, or one sentence that says why the document cannot be rewritten
@@ -56,6 +56,8 @@ interface Frame {
   /** Whether it is an override group, and whether its root stays as it is. */
   readonly isOverride: boolean;
   isKept: boolean;
+  /** Where it begins if it is the value of a root member, otherwise `null`. */
+  readonly rootStart: number | null;
   /** Number of edits before it. */
   readonly editsBefore: number;
 }
@@ -65,25 +67,28 @@ function findRoots(json: string, keep: ReadonlySet<string>): Result<readonly Edi
   const edits: Edit[] = [];
   const open: Frame[] = [];
   let errorAt: number | null = null;
-  const begin = (isArray: boolean): void => {
+  const begin = (isArray: boolean, offset: number): void => {
     const outer = open.at(-1);
     const member = outer?.member ?? null;
     const isOverride = !isArray && outer?.isArray === true && member === OVERRIDES_MEMBER;
     const held = isArray && outer?.isArray === false ? member : null;
-    open.push({ member: held, isArray, isOverride, isKept: false, editsBefore: edits.length });
+    const rootStart = outer?.isArray === false && member === ROOT_MEMBER ? offset : null;
+    open.push({ member: held, isArray, isOverride, isKept: false, rootStart, editsBefore: edits.length });
   };
-  const end = (): void => {
+  const end = (offset: number, length: number): void => {
     const closed = open.pop();
-    if (closed?.isKept === true) edits.length = closed.editsBefore;
+    if (closed === undefined) return;
+    if (closed.isKept || closed.rootStart !== null) edits.length = closed.editsBefore;
+    if (closed.rootStart !== null) edits.push({ start: closed.rootStart, end: offset + length });
   };
   visit(
     json,
     {
-      onObjectBegin: () => {
-        begin(false);
+      onObjectBegin: (offset) => {
+        begin(false, offset);
       },
-      onArrayBegin: () => {
-        begin(true);
+      onArrayBegin: (offset) => {
+        begin(true, offset);
       },
       onObjectEnd: end,
       onArrayEnd: end,
@@ -94,7 +99,7 @@ function findRoots(json: string, keep: ReadonlySet<string>): Result<readonly Edi
       onLiteralValue: (value, offset, length) => {
         const frame = open.at(-1);
         if (frame === undefined || frame.isArray) return;
-        if (frame.member === ROOT_MEMBER && typeof value === 'string')
+        if (frame.member === ROOT_MEMBER && value !== null)
           edits.push({ start: offset, end: offset + length });
         if (frame.isOverride && frame.member === 'Name' && keep.has(String(value))) frame.isKept = true;
       },

@@ -1,4 +1,5 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -41,7 +42,23 @@ describe('the main database', () => {
     });
     expect(await readFile(rebuilt?.keptAt ?? '', 'utf8')).toBe(damage);
     expect(database.schemaVersion).toBe(MAIN_MIGRATIONS.length);
-    expect([...database.checkStructure()]).toEqual([null]);
+    expect(await database.checkStructure()).toBeNull();
+  });
+
+  it.each([
+    ['a folder', (path: string) => mkdir(join(path, 'x'), { recursive: true })],
+    ['a named pipe', (path: string) => Promise.resolve(execFileSync('mkfifo', [path]))],
+    ['a link to nothing', (path: string) => symlink('/not/there', path)],
+  ])('takes the place of %s, which is kept aside', async (_what, make) => {
+    const path = await file();
+    await make(path);
+    const { database, rebuilt } = open(path);
+    expect(rebuilt).toEqual({
+      keptAt: `${path}.damaged-2026-01-01T00-00-00.000Z`,
+      finding: 'not a regular file',
+    });
+    await lstat(rebuilt?.keptAt ?? '');
+    expect(await database.checkStructure()).toBeNull();
   });
 
   it('keeps the newest three damaged files', async () => {

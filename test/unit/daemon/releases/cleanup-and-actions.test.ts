@@ -7,8 +7,9 @@ import { askReport } from '../../../support/reports.ts';
 import { createWorld, DAY, type World } from './release-world.ts';
 
 /** A world with releases 1.0 to `count`.0, a day apart. */
-async function withReleases(count: number): Promise<World> {
+async function withReleases(count: number, change: Parameters<typeof createWorld>[0] = {}): Promise<World> {
   const world = await createWorld({
+    ...change,
     retention: { retained: 2, maxAgeSeconds: 0, keep: 2, graceSeconds: 86_400 },
   });
   for (let number = 1; number <= count; number += 1) {
@@ -115,6 +116,25 @@ describe('release-cleanup', () => {
     expect(await readdir(join(world.root, 'manifests'))).toHaveLength(4);
     expect((await world.onVolume())?.retained.map((release) => release.release_id)).toEqual(['3.0', '2.0']);
     world.script.broken.clear();
+    expect((await world.act('release-cleanup')).status).toBe('succeeded');
+    expect(await readdir(join(world.root, 'releases/official'))).toEqual(['3.0.json', '4.0.json']);
+  });
+});
+
+describe('release-cleanup after a restart', () => {
+  test('deletes nothing that servers may serve by the attestation of the earlier process', async () => {
+    const world = await withReleases(4, { maxVerifyAgeSeconds: 300 });
+    await world.clock.advance(301_000);
+    await world.restart();
+    expect(world.releases.attestation.current()).toBeNull();
+    expect((await world.onVolume())?.retained.map((release) => release.release_id)).toEqual(['3.0', '2.0']);
+    expect(await world.act('release-cleanup', { count: 1n, force: true })).toMatchObject({
+      failure_code: 'not_attestable',
+    });
+    expect(await readdir(join(world.root, 'releases/official'))).toHaveLength(4);
+    expect(await readdir(join(world.root, 'manifests'))).toHaveLength(4);
+    // No server serves by it any longer.
+    await world.clock.advance(600_000);
     expect((await world.act('release-cleanup')).status).toBe('succeeded');
     expect(await readdir(join(world.root, 'releases/official'))).toEqual(['3.0.json', '4.0.json']);
   });

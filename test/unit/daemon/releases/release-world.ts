@@ -173,10 +173,12 @@ export async function createWorld(
       signingKeys: () => signingKeys,
       configuration: () => ({ ...CONFIGURATION, ...configuration }),
       plannedSyncAt: () => script.plannedSyncAt,
+      crashLoop: () => null,
       failpoints,
       bootId: `boot-${boot}`,
       version: '0.1.0-test',
       otherWriter: false,
+      onRecovered: () => undefined,
     });
     // No automatic retries: the tests retry themselves.
     engine.jobs.register(...releases.jobs.map((job) => ({ ...job, maxAttempts: 1 })));

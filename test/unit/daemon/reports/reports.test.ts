@@ -6,10 +6,12 @@ import {
   clockCheck,
   databaseCheck,
   laneCheck,
+  crashLoopOf,
   processCheck,
   dataChecks,
   storeChecks,
 } from '../../../../src/daemon/reports/doctor-checks.ts';
+import { releaseChecks } from '../../../../src/daemon/reports/release-checks.ts';
 import {
   createDoctor,
   createDoctorReport,
@@ -145,6 +147,33 @@ describe('the doctor', () => {
     ]);
   });
 
+  it('looks at the whole store when it is asked, and every quarter of an hour otherwise', async () => {
+    const clock = new FakeClock();
+    const ages: number[] = [];
+    const findings = [
+      { id: 'upstream', status: 'ok', message: 'reachable' },
+      { id: 'verification', status: 'ok', message: 'sound' },
+    ] as const;
+    const checks = releaseChecks({
+      diagnostics: () => findings,
+      lookAtStore: async (_withinMs, maxAgeMs) => {
+        ages.push(maxAgeMs);
+        await Promise.resolve();
+      },
+    });
+    const doctor = doctorOf(checks, clock);
+    doctor.start();
+    onTestFinished(async () => await doctor.stop());
+    await clock.advance(120_000);
+    await settle();
+    expect(ages).toEqual([900_000, 900_000]);
+    expect(await createDoctorReport(doctor, null)({}, never)).toMatchObject({
+      status: 'ok',
+      checks: findings,
+    });
+    expect(ages).toEqual([900_000, 900_000, 15_000]);
+  });
+
   it('finds crashes of the last hour, and a crash loop', async () => {
     const clock = new FakeClock();
     const now = Math.floor(clock.now() / 1000);
@@ -164,6 +193,11 @@ describe('the doctor', () => {
       message: expect.stringContaining('exit code 1') as string,
       since: now - 50,
     });
+    const crashLoop = (...ago: number[]) =>
+      crashLoopOf({ restarts: ago.length, ends: ago.map((seconds) => end(seconds, 1)) }, clock);
+    expect(crashLoopOf(null, clock)).toBeNull();
+    expect(crashLoop(700, 40, 30, 20, 10)).toBeNull();
+    expect(crashLoop(50, 40, 30, 20, 10)).toMatch(/^crash loop: .* 5 times .* exit code 1 at /);
     const report = createDoctorReport(doctorOf([], clock), { restarts: 1, ends: [end(60)] });
     expect(await report({}, never)).toMatchObject({
       process: { supervised: true, restarts: 1, last_exit: { signal: 'SIGKILL', lived_seconds: 12 } },
@@ -233,7 +267,7 @@ describe('the doctor', () => {
     await rm(stagingRoot(root), { recursive: true });
     await rm(join(root, 'FORMAT'));
     await mkdir(join(root, 'elsewhere'));
-    expect(await look()).toEqual(['threw', 'threw', 'ok']);
+    expect(await look()).toEqual(['failing', 'threw', 'ok']);
   });
 
   it('checks the folder of the databases', async () => {
@@ -251,6 +285,32 @@ describe('the doctor', () => {
     expect(await readdir(directory)).toEqual([]);
     const [writable] = dataChecks(join(directory, 'gone'), 'boot');
     await expect(writable?.run(never)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('reports a damaged database after the hourly check, and does not wait for that check', async () => {
+    const clock = new FakeClock();
+    const check = Promise.withResolvers<string | null>();
+    let checks = 0;
+    const database = {
+      path: '/data/main.db',
+      schemaVersion: 9,
+      checkStructure: async () => {
+        checks += 1;
+        return await check.promise;
+      },
+    };
+    const doctorCheck = databaseCheck('database.main', database, clock);
+    expect([await doctorCheck.run(never), checks]).toEqual([{ status: 'ok', message: 'sound, schema 9' }, 0]);
+    await clock.advance(3_600_000);
+    for (let look = 0; look < 2; look += 1)
+      expect(await doctorCheck.run(never)).toMatchObject({ status: 'ok' });
+    expect(checks).toBe(1);
+    check.resolve('Tree 3 page 7: malformed');
+    await settle();
+    expect(await doctorCheck.run(never)).toMatchObject({
+      status: 'failing',
+      message: expect.stringContaining('damaged: Tree 3 page 7') as unknown,
+    });
   });
 
   it('checks database, lanes and clock', async () => {

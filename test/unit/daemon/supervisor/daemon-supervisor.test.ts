@@ -122,7 +122,7 @@ describe('the supervisor of the daemon', () => {
     const { clock, supervisor, latest } = fixture();
     void supervisor.run();
     await clock.advance(60_000);
-    expect(latest().received).toEqual([]);
+    expect(latest().received).not.toContain('SIGKILL');
     latest().say('slipway:listening');
     for (let turn = 0; turn < 20; turn += 1) {
       await clock.advance(5000);
@@ -131,6 +131,26 @@ describe('the supervisor of the daemon', () => {
     expect(latest().received).not.toContain('SIGKILL');
     for (let turn = 0; turn < 7; turn += 1) await clock.advance(5000);
     expect(latest().received).toContain('SIGKILL');
+  });
+
+  it('kills a daemon that hangs before it has started, after five minutes, and starts it again', async () => {
+    const { clock, supervisor, latest, processes } = fixture();
+    void supervisor.run();
+    const pass = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += 5000) await clock.advance(5000);
+    };
+    for (let turn = 0; turn < 100; turn += 1) {
+      await clock.advance(5000);
+      latest().say('slipway:pong');
+    }
+    await pass(295_000);
+    expect(latest().received).not.toContain('SIGKILL');
+    await pass(10_000);
+    expect(latest().received.at(-1)).toBe('SIGKILL');
+    await latest().end({ signal: 'SIGKILL' });
+    await clock.advance(100);
+    await settle();
+    expect(processes).toHaveLength(2);
   });
 
   it('passes a stop on and waits for it; a daemon that does not end is killed', async () => {

@@ -13,7 +13,7 @@ import {
   type FoundDamage,
 } from '../../../../src/domain/verdict/evidence.ts';
 import type { EvidenceEvent } from '../../../../src/domain/verdict/evidence-event.ts';
-import { authorizedReleases, wantedSnapshots } from '../../../../src/domain/verdict/hold-over.ts';
+import { authorizedReleases, wantedSnapshots } from '../../../../src/domain/verdict/effective-attestation.ts';
 import { reduce } from '../../../../src/domain/verdict/reduce.ts';
 import {
   attestedRelease,
@@ -391,7 +391,7 @@ describe('damage', () => {
   });
 });
 
-describe('a hold-over', () => {
+describe('a switch of releases', () => {
   const next = (changes: Parameters<typeof verifiedAttestation>[0] = {}): Happening =>
     envelopeOffered(
       verifiedAttestation({ version: 8, official: attestedRelease('o2'), localized: null, ...changes }),

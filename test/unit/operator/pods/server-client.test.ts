@@ -38,6 +38,14 @@ describe('a call of the operator to a server', () => {
     ]);
   });
 
+  it('understands a server of the previous version', async () => {
+    const fake = await startFakeSlipway();
+    fake.daemonState = undefined;
+    const health = await client.health(`http://127.0.0.1:${fake.port}`);
+    expect(health.verdicts.official.distributable).toBe(true);
+    expect(health.daemon).toBeUndefined();
+  });
+
   it('is done once, however often it is sent under one key', async () => {
     const fake = await startFakeSlipway();
     const origin = `http://127.0.0.1:${fake.port}`;

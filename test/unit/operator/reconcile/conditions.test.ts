@@ -43,6 +43,7 @@ function conditions(
       draining: [],
       stalled: null,
       waiting: null,
+      crashLoop: null,
       ...findings,
     },
     3,
@@ -168,6 +169,32 @@ describe('the conditions', () => {
     });
     const changing = { reason: 'ReleaseChanging', message: 'm' } as const;
     expect(brief(conditions({ waiting: changing }))).toMatchObject({ Ready: 'False ReleaseChanging' });
+  });
+
+  it('name the crash loop of a daemon, until a daemon answers that it is over', () => {
+    const crashLoop = { reason: 'DaemonCrashLoop', message: 'pod a: crash loop' } as const;
+    const silentDaemon = { reason: 'AdminUnavailable', message: 'm' } as const;
+    const looping = conditions({ crashLoop });
+    expect(brief(looping)).toMatchObject({
+      Ready: 'True Distributable',
+      Reconciling: 'True DaemonCrashLoop',
+      Stalled: 'False NotStalled',
+      Serving: 'True Serving',
+    });
+    // Between two of its lives the daemon does not answer.
+    const between = conditions({ waiting: silentDaemon }, looping);
+    expect(between.find(({ type }) => type === 'Reconciling')).toEqual(
+      looping.find(({ type }) => type === 'Reconciling'),
+    );
+    expect(brief(conditions({ waiting: silentDaemon, crashLoop }))).toMatchObject({
+      Reconciling: 'True DaemonCrashLoop',
+    });
+    expect(brief(conditions({}, between))).toMatchObject({ Reconciling: 'False UpToDate' });
+    const changing = { reason: 'ReleaseChanging', message: 'm' } as const;
+    expect(brief(conditions({ waiting: changing, crashLoop }, looping))).toMatchObject({
+      Ready: 'False ReleaseChanging',
+      Reconciling: 'True ReleaseChanging',
+    });
   });
 
   it('keep their time exactly while their status stays', () => {

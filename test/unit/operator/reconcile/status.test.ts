@@ -41,6 +41,7 @@ function status(
       draining: [],
       stalled: null,
       waiting: null,
+      crashLoop: null,
     },
     daemons: [DAEMON],
     history: null,

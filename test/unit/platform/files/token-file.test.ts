@@ -66,9 +66,10 @@ it('finds short tokens and files that every user can read, without quoting a tok
   ]);
 });
 
-it('names the file that it cannot create', async () => {
+it('names the file that it cannot create and says what to do', async () => {
   const path = join(await temporaryDirectory(), 'no-folder', 'token');
   await expect(createTokenFile(path)).rejects.toThrow(`token file cannot be created: ${path}: ENOENT`);
+  await expect(createTokenFile(path)).rejects.toThrow('; create its folder, or choose another path');
 });
 
 it('refuses a file that does not exist', async () => {

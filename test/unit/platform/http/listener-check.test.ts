@@ -2,9 +2,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { Connections } from '../../../../src/platform/http/connections.ts';
 import {
   CHECK_ADDRESS,
   createListenerCheck,
+  isListenerCheck,
   ListenerCheckError,
 } from '../../../../src/platform/http/listener-check.ts';
 
@@ -38,6 +40,24 @@ describe('a check of the own listener', () => {
     expect(body).toMatch(/^\/readyz from /);
     if (CHECK_ADDRESS !== null && host !== '::1') expect(body).toContain(CHECK_ADDRESS);
   });
+
+  it.each(['127.0.0.1', '0.0.0.0', '::', '::1'])(
+    'needs no place among the connections of a listener on %s, but every other client does',
+    async (host) => {
+      const limits = { connections: 0, connectionsPerAddress: 1, trustedProxies: [] };
+      const connections = new Connections({ limits, isCheck: isListenerCheck });
+      const server = createServer((_request, response) => {
+        response.end('yes');
+      });
+      server.prependListener('connection', (socket: Socket) => connections.admit(socket));
+      const url = await start(server, host);
+      const check = createListenerCheck({ url: () => url, reuseMs: 0, deadlineMs: 5_000 });
+      for (let round = 0; round < 20; round += 1) expect((await check('/healthz')).body).toBe('yes');
+      const client = url.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]');
+      await expect(fetch(client)).rejects.toThrow('fetch failed');
+      expect(connections.limited.full).toBe(1);
+    },
+  );
 
   it.each<[string, () => Promise<string | null>]>([
     ['has not begun to listen', async () => null],

@@ -80,6 +80,25 @@ describe('the credentials of the admin surface', () => {
     expect(server.log.filter((line) => line.includes('token file cannot be read'))).toHaveLength(1);
   });
 
+  it.each<[string, Record<string, string>, readonly string[] | null, RegExp]>([
+    [
+      'a wrong token',
+      { authorization: 'Bearer wrong' },
+      null,
+      /^The token is not an admin token of this server/,
+    ],
+    ['no token', {}, null, /^An admin token is required: send exactly one/],
+    ['a server without tokens', GOOD, [], /^No admin token is configured on this server.*admin\.tokenFiles/],
+  ])('are refused with the reason: %s', async (_what, headers, tokenFiles, detail) => {
+    const config = tokenFiles === null ? {} : { config: { admin: { tokenFiles, exposeControl: true } } };
+    const server = await startAdminServer(config);
+    const response = await fetch(`${server.url}/admin/tasks`, { headers });
+    expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([
+      401,
+      expect.stringMatching(detail),
+    ]);
+  });
+
   it('are decided on control in the order of the interface', async () => {
     const unconfigured = await startAdminServer({
       config: { admin: { tokenFiles: [], exposeControl: true } },

@@ -270,7 +270,12 @@ describe("the daemon's answer to an action", () => {
 
   it('is 502 daemon_unreachable without a listener', async () => {
     const server = await startAdminServer({ daemonUrl: 'http://127.0.0.1:1' });
-    expect(await refusal(await server.control('sync', '{}'))).toEqual([502, 'daemon_unreachable']);
+    const response = await server.control('sync', '{}');
+    const { code, detail } = ProblemSchema.parse(await response.json());
+    expect([response.status, code]).toEqual([502, 'daemon_unreachable']);
+    expect(detail).toMatch(
+      /^The daemon could not be reached for sync; the action was not sent\. The daemon has been unreachable since /,
+    );
   });
 });
 

@@ -1,3 +1,4 @@
+import { chmod } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { CONTROL_ACTIONS } from '../../../../src/contract/actions/actions.ts';
 import { ProblemSchema } from '../../../../src/contract/problems/problem-schema.ts';
@@ -57,6 +58,27 @@ describe('admin reads', () => {
     expect(await answer({ 'content-type': 'text/html' })).toBe(503);
     expect(await answer({}, 500)).toBe(503);
     expect(await answer({})).toBe(200);
+  });
+
+  it('add the weak tokens of this server to the doctor, with every digit of the daemon', async () => {
+    const server = await startAdminServer();
+    const body = '{"status":"ok","checks":[{"id":"a","status":"ok"}],"n":9007199254740993}';
+    server.daemon.setAnswer('/v1/reports/daemon.doctor', { status: 200, body });
+    expect(await (await server.ask('/admin/diagnostics')).text()).toBe(body);
+    await chmod(server.tokenFile, 0o644);
+    const text = await (await server.ask('/admin/diagnostics')).text();
+    expect(text).toContain('9007199254740993');
+    expect(JSON.parse(text)).toMatchObject({
+      status: 'degraded',
+      checks: [
+        { id: 'a' },
+        {
+          id: 'server.secrets',
+          status: 'degraded',
+          message: `${server.tokenFile}: every user of this machine can read the token; run chmod 600 on it`,
+        },
+      ],
+    });
   });
 
   it('forward only validated parameters, int64 to the last digit', async () => {

@@ -1,7 +1,11 @@
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { DEFAULT_CDN_LIMITS } from '../../../../src/server/bytes/cdn-limits.ts';
-import { createDrainWatch, type WatchedResponse } from '../../../../src/server/bytes/drain-watch.ts';
+import {
+  createDrainWatch,
+  type StalledSide,
+  type WatchedResponse,
+} from '../../../../src/server/bytes/drain-watch.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 
 const { minimumBytesPerSecond, drainWindowMs: windowMs } = DEFAULT_CDN_LIMITS;
@@ -17,6 +21,8 @@ function start(initial: { readonly headersSent?: boolean } = {}): {
   /** Sets the bytes that the system holds; `null` if it does not tell. */
   readonly setQueue: (bytes: number | null) => void;
   readonly cutAt: () => number | null;
+  /** The side that was found to stall. */
+  readonly stalled: () => StalledSide | null;
   readonly close: () => void;
 } {
   const clock = new FakeClock();
@@ -33,6 +39,7 @@ function start(initial: { readonly headersSent?: boolean } = {}): {
     once: (_event, listener) => closeListeners.push(listener),
   };
   let cutAt: number | null = null;
+  let side: StalledSide | null = null;
   let queue: number | null = 0;
   const watch = createDrainWatch({
     clock,
@@ -40,7 +47,8 @@ function start(initial: { readonly headersSent?: boolean } = {}): {
     windowMs,
     readQueues: () => () => queue,
   });
-  watch.watch(response, () => {
+  watch.watch(response, (stalled) => {
+    side = stalled;
     cutAt = clock.monotonic();
   });
   return {
@@ -59,6 +67,7 @@ function start(initial: { readonly headersSent?: boolean } = {}): {
       queue = bytes;
     },
     cutAt: () => cutAt,
+    stalled: () => side,
     close: () => {
       for (const listener of closeListeners) listener();
     },
@@ -123,7 +132,7 @@ test('where the system does not tell what a client acknowledges, it has four win
   expect(cutAt()).not.toBeNull();
 });
 
-test('a client is not cut while nothing is offered to it, however long the volume takes, and then has a window', async () => {
+test('a client is not cut while nothing is offered to it, even if the volume takes two minutes, and then has a window', async () => {
   const { clock, setPending, cutAt } = start();
   await clock.advance(20_000);
   setPending(0);
@@ -151,6 +160,21 @@ test('the wait for the first bytes of the volume is bounded and is not part of t
   expect(slow.cutAt()).toBeNull();
   await slow.clock.advance(3_000);
   expect(slow.cutAt()).not.toBeNull();
+});
+
+test('a volume that stops in the middle of a response is found in about two minutes, and any byte is progress', async () => {
+  const { clock, setPending, take, cutAt, stalled } = start();
+  await clock.advance(10_000);
+  setPending(0);
+  for (let step = 0; step < 5; step += 1) {
+    await clock.advance(110_000);
+    take(1);
+  }
+  expect(cutAt()).toBeNull();
+  await clock.advance(118_000);
+  expect(cutAt()).toBeNull();
+  await clock.advance(4000);
+  expect(stalled()).toBe('volume');
 });
 
 test('a response that is closed is watched no more', async () => {

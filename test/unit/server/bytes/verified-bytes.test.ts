@@ -20,6 +20,7 @@ import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
 import { createObjectSource, type ObjectSource } from '../../../../src/server/bytes/object-source.ts';
 import { ObjectFault } from '../../../../src/snapshot/objects/object-fault.ts';
 import { blockListPath, objectPath } from '../../../../src/snapshot/volume/layout.ts';
+import { createBlockHashPool } from '../../../fakes/block-hash-pool.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { fakeRelease } from '../../../fakes/fake-serving.ts';
 import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';
@@ -507,6 +508,44 @@ describe('clients that disconnect or stall', () => {
       await clock.advance(1000);
     }
     expect(received).toBeGreaterThan(huge.length);
+  });
+
+  test('a volume that never answers in the middle of a body: the connection is cut in two minutes, and the log says so', async () => {
+    const clock = new FakeClock();
+    const lines: string[] = [];
+    const pool = createBlockHashPool();
+    const hang = Promise.withResolvers<never>();
+    const cdn = await startWithFiles({
+      clock,
+      onLog: (line) => lines.push(line),
+      pool: {
+        hashBlock: async (fd, start, end) =>
+          start < MIB ? await pool.hashBlock(fd, start, end) : await hang.promise,
+      },
+    });
+    const socket = await openSocket(cdn.port);
+    const ended = once(socket, 'close');
+    const received: Buffer[] = [];
+    socket.on('error', () => undefined).on('data', (bytes: Buffer) => received.push(bytes));
+    socket.write('GET /cdn.example/large.bin HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(() => Buffer.concat(received).length > MIB);
+    for (let second = 0; second < 119; second += 1) await clock.advance(1000);
+    expect(socket.closed).toBe(false);
+    for (let second = 0; second < 5; second += 1) await clock.advance(1000);
+    await ended;
+    const body = Buffer.concat(received);
+    expect(body.subarray(body.indexOf('\r\n\r\n') + 4).equals(large.subarray(0, MIB))).toBe(true);
+    expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+      expect.objectContaining({
+        level: 'error',
+        destination: 'large.bin',
+        msg: expect.stringContaining('volume stopped answering during a response') as unknown,
+      }),
+    );
+    expect(await cdn.metric('slipway_cdn_stalled_clients_total')).toBe(0);
+    expect(cdn.handler.parts.drainWatch.watched).toBe(0);
+    hang.reject(new ObjectFault('unreadable', cdn.large.blake3, 'the mount is gone', 'ESTALE'));
+    await until(() => cdn.handler.parts.budget.used === 0);
   });
 
   test('a volume that does not answer gives 503 in time', async () => {

@@ -122,6 +122,28 @@ describe('the damage sender', () => {
     expect(bench.requests.slice(failed)).toEqual([['a', 'b']]);
   });
 
+  it('keeps its wait after a failure however many changes arrive', async () => {
+    const bench = start();
+    bench.isDaemonAway = true;
+    bench.serving.reportDamage(reportOf('a'));
+    await bench.clock.advance(50);
+    expect(bench.requests).toHaveLength(1);
+    for (let change = 0; change < 9; change += 1) {
+      bench.serving.reportDamage(reportOf(`b${change}`));
+      await bench.clock.advance(100);
+    }
+    expect(bench.requests).toHaveLength(1);
+    await bench.clock.advance(200);
+    expect(bench.requests).toHaveLength(2);
+    for (let change = 0; change < 19; change += 1) {
+      bench.serving.reportDamage(reportOf(`c${change}`));
+      await bench.clock.advance(100);
+    }
+    expect(bench.requests).toHaveLength(2);
+    await bench.clock.advance(200);
+    expect(bench.requests).toHaveLength(3);
+  });
+
   it('does not send damage that was repaired while the daemon was away', async () => {
     const bench = start();
     bench.isDaemonAway = true;

@@ -20,6 +20,8 @@ class Bench {
   trouble = false;
   volumeChanged = false;
   volume: VolumeState = { ok: true, storeId: 'store' };
+  envelopeOnVolume: Buffer | null = null;
+  volumeReads = 0;
   readonly #script: Step[];
 
   constructor(...script: Step[]) {
@@ -48,6 +50,10 @@ class Bench {
     this.refresher = createRefresher({
       client: { fetchAttestation: async (request) => this.#fetch(request) },
       serving: serving as ServingControl,
+      readVolumeEnvelope: async () => {
+        this.volumeReads += 1;
+        return this.envelopeOnVolume;
+      },
       volume: { look: async () => this.volume },
       trustedKeys: { current: () => [], refresh: async () => false },
       clock: this.clock,
@@ -95,6 +101,37 @@ describe('polling the daemon', () => {
     await bench.run(120_000);
     const waits = bench.polls.slice(1).map(({ at }, i) => at - (bench.polls[i]?.at ?? 0));
     expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000, 2000, 500]);
+    await bench.refresher.stop();
+  });
+
+  it('reads the envelope from the volume while the daemon is a standby, and asks the daemon again', async () => {
+    const standby: AttestationAnswer = { kind: 'standby' };
+    const bench = new Bench(standby, standby, envelope('"7"'));
+    bench.envelopeOnVolume = Buffer.from('{}');
+    await bench.run(4000);
+    expect(bench.outcomes).toEqual(['accepted', 'accepted', 'accepted']);
+    expect(bench.polls).toEqual([
+      { at: 0, etag: null },
+      { at: 2000, etag: null },
+      { at: 4000, etag: null },
+      { at: 4000, etag: '"7"' },
+    ]);
+    expect(bench.volumeReads).toBe(2);
+    await bench.refresher.stop();
+  });
+
+  it('has no attestation while the daemon is a standby of an empty volume', async () => {
+    const bench = new Bench({ kind: 'standby' });
+    await bench.run(1000);
+    expect(bench.outcomes).toEqual(['none']);
+    await bench.refresher.stop();
+  });
+
+  it('does not read the volume while the daemon is away or has no attestation', async () => {
+    const bench = new Bench(down, { kind: 'none' }, envelope('"1"'));
+    bench.envelopeOnVolume = Buffer.from('{}');
+    await bench.run(5000);
+    expect(bench.volumeReads).toBe(0);
     await bench.refresher.stop();
   });
 

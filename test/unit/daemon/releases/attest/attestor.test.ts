@@ -29,6 +29,27 @@ describe('renewal', () => {
     expect(world.attested().previous_payload_sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 
+  test.each([
+    ['back', -3600],
+    ['forward', 3600],
+  ])('happens immediately when the wall clock is set %s', async (_, seconds) => {
+    const world = await synced();
+    for (let round = 0; round < 2; round += 1) {
+      const before = world.attested();
+      world.clock.jumpTo(world.clock.now() + seconds * 1000);
+      await world.clock.advance(2000);
+      await until(() => world.attested().version > before.version);
+      const { issued_at, expires_at } = world.attested();
+      expect(expires_at - issued_at).toBe(600);
+      expect(Math.abs(issued_at - world.clock.now() / 1000)).toBeLessThan(3);
+    }
+    const { version } = world.attested();
+    await world.clock.advance(190_000);
+    expect(world.attested().version).toBe(version);
+    await world.clock.advance(10_000);
+    await until(() => world.attested().version === version + 1);
+  });
+
   test('does not need the volume: the envelope on it lags, and the doctor says why', async () => {
     const world = await synced();
     const before = world.attested();

@@ -34,7 +34,7 @@ import { objectPath } from '../../../../../src/snapshot/volume/layout.ts';
 import { FakeClock } from '../../../../fakes/fake-clock.ts';
 import { until } from '../../../../support/until.ts';
 import { createWorld, type World } from '../release-world.ts';
-import { StoreLeaseLostError } from '../../../../../src/snapshot/volume/store-lease.ts';
+import { StoreLeaseLostError } from '../../../../../src/snapshot/volume/lease-errors.ts';
 
 async function synced(): Promise<World> {
   const world = await createWorld();

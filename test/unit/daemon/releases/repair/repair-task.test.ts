@@ -166,3 +166,21 @@ test('refresh finds missing objects immediately and queues what only a verificat
   const doctor = world.releases.diagnostics();
   expect(doctor.find((check) => check.id === 'verification')).toMatchObject({ status: 'failing' });
 });
+
+test('a sync that replaces a damaged release names the action that restores it', async () => {
+  const world = await synced();
+  await world.damage('two', null);
+  await world.act('verify');
+  world.upstream.releaseId = '2.0';
+  world.upstream.files = new Map([['a', 'other']]);
+  expect((await world.act('sync')).result).toMatchObject({
+    release_id: '2.0',
+    message:
+      'release 1.0 was damaged; it is replaced; run repair with args=release_id=1.0 to restore it as well',
+  });
+  world.upstream.files.set('b', 'two');
+  expect(await world.act('repair', { args: ['release_id=1.0'] })).toMatchObject({
+    status: 'succeeded',
+    result: { releases: [{ release_id: '1.0', repaired: 1 }] },
+  });
+});

@@ -51,11 +51,22 @@ test('release.status says how the last sync ended, counts failures in a row, and
 test('a first sync that cannot reach upstream is retried without end, with bounded waits, and says so', async () => {
   const world = await createWorld();
   world.upstream.files.set('a', 'a');
-  world.upstream.failure = new UpstreamError('upstream_unreachable', 'refused', { retryable: true });
+  world.upstream.failure = new UpstreamError('upstream_unreachable', `${world.upstream.label} refused`, {
+    retryable: true,
+  });
   const finished: string[] = [];
-  world.engine.onFinished(({ kind, status }) => finished.push(`${kind} ${status}`));
+  world.engine.onFinished(({ kind, status }) => {
+    if (kind === 'sync') finished.push(status);
+  });
   const doctor = () => world.releases.diagnostics().find(({ id }) => id === 'sync');
   expect(doctor()).toMatchObject({ status: 'ok' });
+  await world.act('refresh');
+  const upstream = world.releases.diagnostics().find(({ id }) => id === 'upstream');
+  expect(upstream?.message.split(world.upstream.label)).toHaveLength(2);
+  expect(doctor()).toMatchObject({
+    status: 'degraded',
+    message: expect.stringMatching(/^the first sync does not get through: .*refused/) as string,
+  });
   await world.act('sync');
   const waits: number[] = [];
   for (let round = 1; round <= 12; round += 1) {
@@ -86,6 +97,28 @@ test('a first sync that cannot reach upstream is retried without end, with bound
   await world.act('sync');
   expect(world.releases.syncState()).toMatchObject({ next_at: null, consecutive_failures: 1 });
   expect(doctor()).toMatchObject({ status: 'degraded' });
+});
+
+test('the retry of a failed first sync survives a restart', async () => {
+  const world = await createWorld();
+  world.upstream.files.set('a', 'a');
+  world.upstream.failure = new UpstreamError('upstream_unreachable', 'refused', { retryable: true });
+  await world.act('sync');
+  await world.restart();
+  expect(world.releases.syncState()).toMatchObject({
+    next_at: Math.ceil(world.clock.now() / 1000) + 5,
+    consecutive_failures: 1,
+  });
+  world.upstream.failure = null;
+  await world.clock.advance(5000);
+  await until(() => Promise.resolve(world.releases.syncState().last?.status === 'succeeded' ? true : null));
+  expect(world.releases.syncState()).toMatchObject({ next_at: null, consecutive_failures: 0 });
+
+  // With a release, a restart plans nothing.
+  world.upstream.failure = new UpstreamError('upstream_timeout', 'slow', { retryable: true });
+  await world.act('sync');
+  await world.restart();
+  expect(world.releases.syncState()).toMatchObject({ next_at: null, consecutive_failures: 1 });
 });
 
 test('a sync that waits for its next attempt is the next one; a cancelled one does not count as a failure', async () => {

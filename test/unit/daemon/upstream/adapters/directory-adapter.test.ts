@@ -190,6 +190,11 @@ describe('directory upstream', () => {
     await put(root, 'b', 'y', 1_700_000_005);
     expect((await upstreamErrorOf(readBody(adapter, b!))).code).toBe('catalog_changed');
     await rm(join(root, 'c'));
+    const missing = await upstreamErrorOf(readBody(adapter, c!));
+    expect([missing.code, missing.message]).toEqual([
+      'catalog_changed',
+      expect.stringMatching(/\/c" is not there; put the file back, or run sync/),
+    ]);
     await symlink('/etc/hostname', join(root, 'c'));
     expect((await upstreamErrorOf(readBody(adapter, c!))).code).toBe('catalog_changed');
   });

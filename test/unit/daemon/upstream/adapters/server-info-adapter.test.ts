@@ -355,6 +355,20 @@ describe('server-info upstream with catalogs in MemoryPack', () => {
   });
 });
 
+describe('a file beside a catalog', () => {
+  test('is bounded like every file whose size no catalog states', async () => {
+    const server = await serveRelease();
+    server.files.set(`${ROOT}/TableBundles/TableCatalog.hash`, Buffer.alloc(1025));
+    const error = await upstreamErrorOf(readAll(adapterFor({ ...section(server), maxFileBytes: 1024 })));
+    expect(error).toMatchObject({ code: 'catalog_too_large', retryable: false });
+    expect(error.message).toContain('TableCatalog.hash is larger than 1024 bytes (upstream.maxFileBytes)');
+    const { entries } = await readAll(adapterFor({ ...section(server), maxFileBytes: 1025 }));
+    expect(entries.find(({ destination }) => destination === 'TableBundles/TableCatalog.hash')?.size).toBe(
+      1025,
+    );
+  });
+});
+
 describe('chooseCatalogRoot', () => {
   const override = (Name: string, root: string): object => ({ Name, AddressablesCatalogUrlRoot: root });
   const document = {

@@ -57,6 +57,21 @@ const MEDIA: readonly StatedFile[] = [
 ];
 
 describe('catalogs in MemoryPack', () => {
+  test('let other work run while a large collection inside one record is read', async () => {
+    const inside = Array.from({ length: 60_000 }, (_none, index) => `bundle-${index}`);
+    const bytes = bundlePackingInfo([{ name: 'Pack_000.zip', size: 10, crc: 11, inside }], []);
+    let turns = 0;
+    let isDone = false;
+    const turn = (): void => {
+      turns += 1;
+      if (!isDone) setImmediate(turn);
+    };
+    setImmediate(turn);
+    expect(await pathsOf('packs', bytes)).toEqual(['iOS_PatchPack/Pack_000.zip']);
+    isDone = true;
+    expect(turns).toBeGreaterThan(20);
+  });
+
   test('list tables and packs; the files inside a pack are not files of the release', async () => {
     expect(await read('table', tableCatalog(TABLES, PACKS))).toEqual([
       { destination: 'TableBundles/Excel.zip', size: 4211, digests: { crc32: '4294967295' } },

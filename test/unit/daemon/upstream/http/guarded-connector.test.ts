@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { Agent, request } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createGuardedConnector } from '../../../../../src/daemon/upstream/http/guarded-connector.ts';
-import { isPrivateAddress } from '../../../../../src/daemon/upstream/private-addresses.ts';
+import { createPrivateAddressCheck } from '../../../../../src/daemon/upstream/private-addresses.ts';
 import type { UpstreamEntry } from '../../../../../src/daemon/upstream/upstream.ts';
 import { parseEntryDestination } from '../../../../../src/daemon/upstream/entry-rules.ts';
 import { serverInfoDocument } from '../../../../support/generate-release.ts';
@@ -50,6 +50,11 @@ describe('private addresses', () => {
     ['8.8.8.8', false],
     ['::', true],
     ['::1', true],
+    ['::127.0.0.1', true],
+    ['::808:808', true],
+    ['::ffff:0:127.0.0.1', true],
+    ['2001::1', true],
+    ['2001:0:7f00:1::', true],
     ['fd12::1', true],
     ['fe80::1', true],
     ['fe80::1%eth0', true],
@@ -63,13 +68,14 @@ describe('private addresses', () => {
     ['2002:a01:203::1', true],
     ['2001:4860:4860::8888', false],
   ])('%s: %s', (address, expected) => {
-    expect(isPrivateAddress(address, [])).toBe(expected);
+    expect(createPrivateAddressCheck([])(address)).toBe(expected);
   });
 
   test('are allowed by the ranges of the operator alone', () => {
-    expect(isPrivateAddress('10.1.2.3', ['10.1.0.0/16', 'fd00::/8'])).toBe(false);
-    expect(isPrivateAddress('10.2.2.3', ['10.1.0.0/16', 'fd00::/8'])).toBe(true);
-    expect(isPrivateAddress('fd00::7', ['10.1.0.0/16', 'fd00::/8'])).toBe(false);
+    const isPrivateAddress = createPrivateAddressCheck(['10.1.0.0/16', 'fd00::/8']);
+    expect(isPrivateAddress('10.1.2.3')).toBe(false);
+    expect(isPrivateAddress('10.2.2.3')).toBe(true);
+    expect(isPrivateAddress('fd00::7')).toBe(false);
   });
 
   test.each(['10.0.0.0', '10.0.0.0/33', 'example.org/8', '10.0.0.0/-1', 'fd00::/129', ''])(
@@ -81,7 +87,7 @@ describe('private addresses', () => {
   );
 });
 
-describe('an upstream that may send the daemon to other origins', () => {
+describe('an upstream that sends the daemon to other origins', () => {
   test('cannot send it to a private address with a redirect', async () => {
     const { upstream, neighbour } = await serveTwo();
     const targets = [
@@ -109,16 +115,36 @@ describe('an upstream that may send the daemon to other origins', () => {
     expect(neighbour.requests).toEqual([]);
   });
 
-  test('cannot send it to a private address with the root in a server-info document', async () => {
+  test.each([{}, { allowOtherOrigins: false }, { allowOtherOrigins: true }])(
+    'cannot send it to a private address with the root in a server-info document: %j',
+    async (settings) => {
+      const { upstream, neighbour } = await serveTwo();
+      const { port } = new URL(neighbour.url);
+      for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '0.0.0.0']) {
+        upstream.files.set('info.json', Buffer.from(serverInfoDocument(`http://${host}:${port}/r90_x`)));
+        const adapter = adapterFor({
+          kind: 'server-info',
+          serverInfo: { url: `${upstream.url}/info.json`, ...settings },
+        });
+        const error = await upstreamErrorOf(adapter.fetchCatalog(null, freeSignal()));
+        expect(error).toMatchObject({ code: 'upstream_address_refused', retryable: false });
+        expect(error.message).toContain('upstream.allowedPrivateRanges');
+      }
+      expect(neighbour.requests).toEqual([]);
+    },
+  );
+
+  test('may name a root at a private address that the operator lists', async () => {
     const { upstream, neighbour } = await serveTwo();
     upstream.files.set('info.json', Buffer.from(serverInfoDocument(`${neighbour.url}/r90_x`)));
     const adapter = adapterFor({
       kind: 'server-info',
-      serverInfo: { url: `${upstream.url}/info.json`, allowOtherOrigins: true },
+      allowedPrivateRanges: ['127.0.0.1/32'],
+      serverInfo: { url: `${upstream.url}/info.json` },
     });
     const error = await upstreamErrorOf(adapter.fetchCatalog(null, freeSignal()));
-    expect(error.code).toBe('upstream_address_refused');
-    expect(neighbour.requests).toEqual([]);
+    expect(error.code).toBe('upstream_not_found');
+    expect(neighbour.requests).not.toEqual([]);
   });
 
   test('may send it to a private address that the operator lists', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { REASONS } from '../../../../../src/domain/verdict/reasons.ts';
 import { HealthAnswer } from '../../../../../src/contract/schemas/answers/health.ts';
+import { ReleaseStatusReport } from '../../../../../src/contract/reports/report-releases.ts';
 import { VERDICT_EXAMPLE } from '../../../../../src/contract/schemas/answers/verdict.ts';
 import { ApiFailure } from '../../../../../src/server/dashboard/assets/api-client.js';
 import {
@@ -19,10 +20,11 @@ function summary(
   readiness: object,
   refresh: object = {},
   failure: ApiFailure | null = null,
+  daemon: typeof HEALTH.daemon | null = HEALTH.daemon,
 ): ReturnType<typeof summarizeVerdict> {
   const verdict = {
     readiness: { ...VERDICT_EXAMPLE, ...readiness },
-    health: { ...HEALTH, refresh: { ...HEALTH.refresh, ...refresh } },
+    health: { ...HEALTH, refresh: { ...HEALTH.refresh, ...refresh }, daemon: daemon ?? undefined },
   };
   return summarizeVerdict({ verdict, failure, reasons: REASONS });
 }
@@ -53,6 +55,54 @@ describe('the banner', () => {
     const silent = summary({}, { consecutive_failures: 3, last_error_code: 'unreachable' });
     expect(silent).toMatchObject({ tone: 'warn', until: VERDICT_EXAMPLE.attestation?.expires_at });
     expect(silent.why).toContain('3 polls');
+  });
+
+  it('repeats what the server says about a daemon that does not answer', () => {
+    const message = 'The daemon has been unreachable since 10:00:00 UTC. Start it; files are served until x.';
+    const away = { answers: false, failure: 'unreachable', since: 5, message } as const;
+    expect(summary({}, {}, null, away)).toMatchObject({ tone: 'warn', why: message, todo: null, since: 5 });
+    const damaged = { distributable: false, reason: 'EntryDamaged', message: '1 entry is damaged' };
+    expect(summary(damaged, {}, null, away)).toMatchObject({
+      why: `1 entry is damaged (EntryDamaged). ${message}`,
+      todo: 'The daemon is not running, so nothing repairs this: start it.',
+    });
+    expect(summary(damaged, {}, null, { ...away, failure: 'timeout' }).todo).toContain('does not answer');
+  });
+
+  it('understands a server of the previous version, which says nothing of the daemon', () => {
+    expect(summary({}, {}, null, null).tone).toBe('good');
+    const damaged = { distributable: false, reason: 'EntryDamaged', message: '1 entry is damaged' };
+    expect(summary(damaged, {}, null, null)).toMatchObject({
+      why: '1 entry is damaged (EntryDamaged)',
+      todo: REASONS.EntryDamaged,
+    });
+  });
+
+  it('says why there is no release yet, and when the next try is', () => {
+    const { sync, ...report } = ReleaseStatusReport.schema.parse(ReleaseStatusReport.example);
+    const known = {
+      verdict: {
+        readiness: { ...VERDICT_EXAMPLE, distributable: false, reason: 'ReleaseNotAuthorized' as const },
+        health: HEALTH,
+      },
+      failure: null,
+      reasons: REASONS,
+    };
+    const releases = { ...report, official: null, sync };
+    expect(summarizeVerdict({ ...known, releases })).toMatchObject({
+      title: 'No release yet',
+      why: `The last sync failed: ${sync.last?.message}.`,
+      todo: expect.stringMatching(
+        /^Correct the cause, then run sync, or wait for the next try at .*\d\d:\d\d/,
+      ),
+    });
+    // A release that was withdrawn is another case, and so is a sync that has not ended.
+    expect(summarizeVerdict({ ...known, releases: { ...report, sync } }).todo).toBe(
+      REASONS.ReleaseNotAuthorized,
+    );
+    expect(
+      summarizeVerdict({ ...known, releases: { ...releases, sync: { ...sync, last: null } } }).todo,
+    ).toBe(REASONS.ReleaseNotAuthorized);
   });
 
   it('claims nothing while the server does not answer', () => {

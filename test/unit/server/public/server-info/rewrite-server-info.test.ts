@@ -52,7 +52,22 @@ describe('rewriteServerInfo', () => {
     );
   });
 
-  it('keeps values that are not text, and text that only resembles the member', () => {
+  it.each([
+    '{"a":"https://leak.example/1"}',
+    '["https://leak.example/1",["x"]]',
+    '{"x":[{"AddressablesCatalogUrlRoot":"https://leak.example/1"}]}',
+    '{ }',
+    '[]',
+    '7',
+    'true',
+  ])('replaces a value that is not text, which may contain the address of upstream: %s', (value) => {
+    const text = `{"x": {"AddressablesCatalogUrlRoot": ${value} , "y":1},"AddressablesCatalogUrlRoot":"z"}`;
+    expect(rewrite(text)).toBe(
+      `{"x": {"AddressablesCatalogUrlRoot": "${ROOT}" , "y":1},"AddressablesCatalogUrlRoot":"${ROOT}"}`,
+    );
+  });
+
+  it('keeps null, and text that only resembles the member', () => {
     const text =
       '{"AddressablesCatalogUrlRoot":null,"x":"AddressablesCatalogUrlRoot","y":["AddressablesCatalogUrlRoot"]}';
     expect(rewrite(text)).toBe(text);
@@ -78,7 +93,7 @@ describe('rewriteServerInfo', () => {
       return Object.fromEntries(
         Object.entries(value).map(([key, inner]) => [
           key,
-          key === 'AddressablesCatalogUrlRoot' && typeof inner === 'string' ? ROOT : replaceRoots(inner),
+          key === 'AddressablesCatalogUrlRoot' && inner !== null ? ROOT : replaceRoots(inner),
         ]),
       );
     };

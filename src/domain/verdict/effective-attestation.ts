@@ -4,7 +4,7 @@ import type { AttestationStatement, AttestedRelease, VerifiedAttestation } from 
 import type { Evidence } from './evidence.ts';
 
 /** The two attestations of {@link Evidence} between which a switch of releases happens. */
-type Attestations = Pick<Evidence, 'effective' | 'newest' | 'unbroken'>;
+type Attestations = Pick<Evidence, 'effective' | 'newest' | 'isContiguous'>;
 
 /**
  * The attestation that answers for a channel now. It is the effective one, which may be older than the newest while the
@@ -16,13 +16,13 @@ export function attestationFor(evidence: Attestations, channel: Channel): Verifi
 
 /** Whether the newest attestation takes a channel's release away that the effective one authorizes. */
 function isWithdrawn(evidence: Attestations, channel: Channel): boolean {
-  const { effective, newest, unbroken } = evidence;
+  const { effective, newest, isContiguous } = evidence;
   if (effective === null || newest === null || effective === newest) return false;
   const before = effective.statement[channel];
   const after = newest.statement[channel];
   if (after === null || after.result !== 'PASSED') return true;
   if (channel === 'localized' && isWithdrawn(evidence, 'official')) return true;
-  return before !== null && !unbroken && !isNamed(newest.statement, before);
+  return before !== null && !isContiguous && !isNamed(newest.statement, before);
 }
 
 /** Whether a statement authorizes this release, as current or retained. */

@@ -9,7 +9,7 @@ import {
   type SnapshotEvidence,
   type SnapshotTrouble,
 } from './evidence.ts';
-import { attestationFor, isNamed } from './hold-over.ts';
+import { attestationFor, isNamed } from './effective-attestation.ts';
 import { documentOf } from './release-document.ts';
 
 /** The release to judge: the current one of a channel, or exactly this one, current or retained. */
@@ -19,7 +19,7 @@ export interface Subject {
 }
 
 /** The part of the evidence that concerns one release; the checks read it. */
-export interface ReleaseCase {
+export interface ReleaseEvidence {
   readonly evidence: Evidence;
   readonly subject: Subject;
   /** The attestation that answers for the release. */
@@ -35,7 +35,7 @@ export interface ReleaseCase {
 }
 
 /** Selects the evidence on one release. */
-export function releaseCase(evidence: Evidence, subject: Subject): ReleaseCase {
+export function releaseEvidence(evidence: Evidence, subject: Subject): ReleaseEvidence {
   const { statement, named } = findRelease(evidence, subject);
   const authorized = named?.result === 'PASSED' ? named : null;
   const snapshot =
@@ -55,7 +55,7 @@ export function releaseCase(evidence: Evidence, subject: Subject): ReleaseCase {
 function findRelease(
   evidence: Evidence,
   { channel, release }: Subject,
-): Pick<ReleaseCase, 'statement' | 'named'> {
+): Pick<ReleaseEvidence, 'statement' | 'named'> {
   const { effective, newest } = evidence;
   const isMeant = (named: AttestedRelease | null): boolean =>
     named?.release_id === release?.release_id && named?.snapshot_id === release?.snapshot_id;

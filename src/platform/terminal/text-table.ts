@@ -1,0 +1,84 @@
+/** Characters that a terminal would execute instead of showing: C0 and C1 controls, and the marks that change the direction of text. */
+// oxlint-disable-next-line no-control-regex
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Makes text of the service safe to show on a terminal: what it would act upon becomes an escape such as `\x1b`. */
+export function printable(text: string): string {
+  return text.replaceAll(UNPRINTABLE, (character) => {
+    const code = character.charCodeAt(0).toString(16);
+    return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, '0')}`;
+  });
+}
+
+/**
+ * Renders rows in columns as wide as their widest cell, the last one as it is.
+ *
+ * @param header column titles
+ * @param rows cells; they are made printable
+ */
+export function textTable(header: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
+  const lines = [header, ...rows.map((row) => row.map(printable))];
+  const widths = header.map((_title, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => (column === line.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** Renders `name: value` lines, the values aligned. */
+export function textFields(fields: ReadonlyArray<readonly [string, string]>): string {
+  const width = Math.max(...fields.map(([name]) => name.length));
+  return fields
+    .map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${printable(value)}`.trimEnd() + '\n')
+    .join('');
+}
+
+/**
+ * Renders a moment and how far it is from now, such as `2026-01-02 03:04:05Z (5m ago)`.
+ *
+ * @param seconds Unix seconds; `null` gives `-`
+ * @param nowSeconds Unix seconds
+ */
+export function textTime(seconds: number | bigint | null, nowSeconds: number): string {
+  if (seconds === null) return '-';
+  const date = new Date(Number(seconds) * 1000);
+  if (Number.isNaN(date.getTime())) return String(seconds);
+  const distance = Number(seconds) - nowSeconds;
+  const length = textDuration(Math.abs(distance));
+  return `${textClock(seconds)} (${distance > 0 ? `in ${length}` : `${length} ago`})`;
+}
+
+/** Renders a moment, such as `2026-01-02 03:04:05Z`. */
+export function textClock(seconds: number | bigint): string {
+  const date = new Date(Number(seconds) * 1000);
+  return Number.isNaN(date.getTime())
+    ? String(seconds)
+    : date
+        .toISOString()
+        .replace('T', ' ')
+        .replace(/\.\d+Z$/, 'Z');
+}
+
+const UNITS = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'm'],
+] as const;
+
+/** Renders a length of time in its largest unit, such as `5m`. */
+export function textDuration(seconds: number): string {
+  const [size, unit] = UNITS.find(([size]) => seconds >= size) ?? [1, 's'];
+  return `${Math.floor(seconds / size)}${unit}`;
+}
+
+/** Renders a number of bytes, such as `6.4 GB`. */
+export function textBytes(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
+  return `${power === 0 ? bytes : (bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
+}

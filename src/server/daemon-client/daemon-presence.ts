@@ -1,0 +1,94 @@
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { DaemonUnavailable } from './daemon-unavailable.ts';
+
+/** Whether the daemon answers, as `/healthz` shows it. */
+export interface DaemonState {
+  readonly answers: boolean;
+  /** Why not: nothing accepts the connection, or no answer comes in time. `null` while it answers. */
+  readonly failure: 'unreachable' | 'timeout' | null;
+  /** Since when it does not; Unix seconds. `null` while it answers. */
+  readonly since: number | null;
+  /** The same for people, with what to do; `null` while it answers. */
+  readonly message: string | null;
+}
+
+/** Knows from all calls to the daemon whether it answers. */
+export interface DaemonPresence {
+  /**
+   * Makes a call and remembers whether the daemon answered.
+   *
+   * @throws the error of the call
+   */
+  observe<T>(call: () => Promise<T>): Promise<T>;
+  state(): DaemonState;
+}
+
+export interface DaemonPresenceOptions {
+  readonly clock: Clock;
+  /** Until when the official release is served without the daemon, Unix seconds; `null` when it is not served. */
+  readonly servedUntil: () => number | null;
+}
+
+interface Absence {
+  readonly kind: 'unreachable' | 'timeout';
+  /** Unix seconds. */
+  readonly since: number;
+}
+
+/** Makes a presence that assumes that the daemon answers. */
+export function createDaemonPresence({ clock, servedUntil }: DaemonPresenceOptions): DaemonPresence {
+  let absence: Absence | null = null;
+  let answeredAt = -Infinity;
+
+  const noteAnswer = (): void => {
+    answeredAt = clock.monotonic();
+    absence = null;
+  };
+
+  const noteFailure = (error: unknown, begunAt: number): void => {
+    if (!(error instanceof DaemonUnavailable)) return;
+    const { code } = error;
+    if (code === 'answer_refused') noteAnswer();
+    if (code !== 'unreachable' && code !== 'timeout') return;
+    // One slow answer does not count while others arrive.
+    if (answeredAt >= begunAt) return;
+    absence = { kind: code, since: absence?.since ?? unixSeconds(clock) };
+  };
+
+  return {
+    observe: async (call) => {
+      const begunAt = clock.monotonic();
+      try {
+        const answer = await call();
+        noteAnswer();
+        return answer;
+      } catch (error) {
+        noteFailure(error, begunAt);
+        throw error;
+      }
+    },
+    state: () =>
+      absence === null
+        ? { answers: true, failure: null, since: null, message: null }
+        : {
+            answers: false,
+            failure: absence.kind,
+            since: absence.since,
+            message: describeAbsence(absence, servedUntil()),
+          },
+  };
+}
+
+/** The one text about a daemon that does not answer. */
+function describeAbsence({ kind, since }: Absence, servedUntil: number | null): string {
+  const what = kind === 'unreachable' ? 'has been unreachable' : 'has not answered';
+  const remedy = kind === 'unreachable' ? 'Start it' : 'Restart it if it hangs';
+  const served =
+    servedUntil === null ? 'no official release is served' : `files are served until ${timeOf(servedUntil)}`;
+  return `The daemon ${what} since ${timeOf(since)}. ${remedy}; ${served}.`;
+}
+
+/** Such as `21:08:12 UTC`. */
+function timeOf(seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(11, 19)} UTC`;
+}

@@ -1,0 +1,98 @@
+import { messageOf } from '../../platform/errors.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import {
+  holderNameOf,
+  StaleLeaseListingError,
+  type LeaseFiles,
+  type LeaseHolder,
+  type StoredLease,
+} from './lease-files.ts';
+
+/** Milliseconds between two looks of a standby. */
+const LOOK_MS = 1000;
+/** Milliseconds for which a lease must not change before another daemon takes it: longer than the holder may write. */
+export const LEASE_TAKEOVER_MS = 15_000;
+
+/** A lease that this daemon may hold from now on. */
+export interface LeaseClaim {
+  readonly epoch: number;
+  readonly counter: number;
+  /** False when the file could not be created, because the volume cannot be written. */
+  readonly isCreated: boolean;
+  readonly otherWriter: boolean;
+}
+
+/** Settings and collaborators of a claim. */
+export interface LeaseClaimOptions {
+  readonly holder: LeaseHolder;
+  readonly clock: Clock;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+  /** Called with each new reason to wait. */
+  readonly onWait: (reason: string) => void;
+}
+
+/**
+ * Looks until the lease can be claimed.
+ *
+ * @throws the signal's reason; the error of a volume that cannot be read
+ */
+export async function claimLease(files: LeaseFiles, options: LeaseClaimOptions): Promise<LeaseClaim> {
+  const { holder, clock, signal, onWait } = options;
+  let observed: { readonly lease: StoredLease; readonly since: number } | null = null;
+  let reason = '';
+  const wait = async (next: string): Promise<void> => {
+    if (next !== reason) onWait(next);
+    reason = next;
+    await clock.sleep(LOOK_MS, signal);
+  };
+  for (;;) {
+    signal.throwIfAborted();
+    let lease: StoredLease | null;
+    try {
+      lease = await files.newest();
+    } catch (error) {
+      if (!(error instanceof StaleLeaseListingError)) throw error;
+      await wait(error.message);
+      continue;
+    }
+    if (lease === null) {
+      const isCreated = await files.create(1, holder, false).catch(() => null);
+      if (isCreated === false) continue;
+      return { epoch: 1, counter: 0, isCreated: isCreated === true, otherWriter: false };
+    }
+    if (lease.content?.holder_id === holder.id) {
+      const { counter, other_writer: otherWriter } = lease.content;
+      return { epoch: lease.epoch, counter, isCreated: true, otherWriter };
+    }
+    if (observed === null || !isSame(observed.lease, lease)) observed = { lease, since: clock.monotonic() };
+    if (clock.monotonic() - observed.since < unchangedMsOf(lease)) {
+      await wait(`${holderNameOf(lease)} has the lease of the snapshot volume`);
+      continue;
+    }
+    try {
+      if (!(await files.create(lease.epoch + 1, holder, true))) continue;
+    } catch (error) {
+      await wait(
+        `the lease of ${holderNameOf(lease)} has ended, but the snapshot volume cannot be written: ${messageOf(error)}`,
+      );
+      continue;
+    }
+    // The holder may have renewed, or taken its released lease again, between the last look and the claim. From now on
+    // its renewals fail.
+    const before = await files.read(lease.epoch);
+    if (before === null || !isSame(before, lease)) await clock.sleep(LEASE_TAKEOVER_MS, signal);
+    return { epoch: lease.epoch + 1, counter: 0, isCreated: true, otherWriter: true };
+  }
+}
+
+/** Milliseconds for which a lease must not change before it can be claimed. */
+function unchangedMsOf({ bytes, content }: StoredLease): number {
+  if (content?.released === true) return 0;
+  // Nobody holds an empty file, but its creator may be about to write it.
+  return bytes.length === 0 ? LOOK_MS : LEASE_TAKEOVER_MS;
+}
+
+function isSame(left: StoredLease, right: StoredLease): boolean {
+  return left.epoch === right.epoch && left.bytes.equals(right.bytes);
+}

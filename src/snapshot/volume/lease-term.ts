@@ -1,0 +1,170 @@
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { LeaseClaim } from './lease-claim.ts';
+import { StoreLeaseExpiredError, StoreLeaseLostError } from './lease-errors.ts';
+import {
+  holderNameOf,
+  type LeaseFiles,
+  type LeaseHolder,
+  type LeaseState,
+  type StoredLease,
+} from './lease-files.ts';
+
+/** Milliseconds for which the holder writes after the start of its last successful renewal. */
+export const LEASE_VALID_MS = 10_000;
+
+/** The state of a lease, for the doctor report. */
+export interface StoreLeaseStatus {
+  readonly state: 'held' | 'unconfirmed' | 'lost';
+  readonly message: string;
+}
+
+/** Settings and collaborators of a term. */
+export interface LeaseTermOptions {
+  readonly holder: LeaseHolder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Throws when the root holds no store, for example because the volume was unmounted. */
+  readonly checkRoot: () => Promise<void>;
+  /** Called once when another daemon has taken the lease. */
+  readonly onLost: (error: StoreLeaseLostError) => void;
+}
+
+/** The time for which this daemon holds one lease. */
+export class LeaseTerm {
+  readonly #files: LeaseFiles;
+  readonly #epoch: number;
+  readonly #options: LeaseTermOptions;
+  #counter: number;
+  #isCreated: boolean;
+  #renewing: Promise<void> | null = null;
+  #confirmed: { readonly monotonic: number; readonly wall: number } | null = null;
+  #failure: unknown = null;
+  #lost: StoreLeaseLostError | null = null;
+  #otherWriter: boolean;
+
+  constructor(
+    files: LeaseFiles,
+    { epoch, counter, isCreated, otherWriter }: LeaseClaim,
+    options: LeaseTermOptions,
+  ) {
+    this.#files = files;
+    this.#epoch = epoch;
+    this.#counter = counter;
+    this.#isCreated = isCreated;
+    this.#otherWriter = otherWriter;
+    this.#options = options;
+  }
+
+  /** See `StoreLease`. */
+  noteRecovered(): void {
+    this.#otherWriter = false;
+  }
+
+  isValid(): boolean {
+    if (this.#lost !== null || this.#confirmed === null) return false;
+    const { clock } = this.#options;
+    const monotonic = clock.monotonic() - this.#confirmed.monotonic;
+    // The monotonic clock stands still while the machine sleeps. A wall clock that jumps forward only causes a renewal.
+    return Math.max(monotonic, clock.now() - this.#confirmed.wall) < LEASE_VALID_MS;
+  }
+
+  check(): void {
+    if (this.#lost !== null) throw this.#lost;
+    if (!this.isValid()) throw new StoreLeaseExpiredError(this.#failure);
+  }
+
+  /** Renews the lease; several calls at a time share one renewal. */
+  async renew(): Promise<void> {
+    if (this.#lost !== null) throw this.#lost;
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = null;
+    });
+    await this.#renewing;
+  }
+
+  /**
+   * Changes the file, then looks for a newer one. The order matters: a daemon that creates a newer file reads this one
+   * afterwards, so that one of the two always sees the other.
+   */
+  async #renew(): Promise<void> {
+    const { clock, logger } = this.#options;
+    const started = { monotonic: clock.monotonic(), wall: clock.now() };
+    try {
+      await this.#write();
+      await this.#refuseNewer();
+    } catch (error) {
+      // A volume that cannot be written can still tell who has the lease.
+      await this.#refuseNewer();
+      if (this.#failure === null) {
+        logger.error({ err: error }, 'the lease of the snapshot volume cannot be renewed; retrying');
+      }
+      this.#failure = error;
+      throw error;
+    }
+    if (this.#failure !== null) logger.info('the lease of the snapshot volume is renewed again');
+    if (this.#confirmed === null) await this.#files.removeOlder(this.#epoch);
+    this.#confirmed = started;
+    this.#failure = null;
+  }
+
+  async #write(): Promise<void> {
+    const { holder } = this.#options;
+    this.#counter += 1;
+    if (this.#isCreated) {
+      if (await this.#files.write(this.#epoch, holder, this.#state(false))) return;
+      // A newer holder removed the file, or somebody removed the folder.
+      await this.#refuseNewer();
+      await this.#options.checkRoot();
+    }
+    this.#isCreated = await this.#files.create(this.#epoch, holder, this.#otherWriter);
+    if (!this.#isCreated) this.#lose(await this.#files.newest());
+  }
+
+  #state(released: boolean): LeaseState {
+    return { counter: this.#counter, released, other_writer: this.#otherWriter };
+  }
+
+  async #refuseNewer(): Promise<void> {
+    if (this.#lost !== null) throw this.#lost;
+    const newest = await this.#files.newest();
+    if (newest !== null && newest.epoch > this.#epoch) this.#lose(newest);
+  }
+
+  #lose(newest: StoredLease | null): never {
+    if (this.#lost !== null) throw this.#lost;
+    this.#lost = new StoreLeaseLostError(
+      `was lost to ${newest === null ? 'an unknown daemon' : holderNameOf(newest)}`,
+    );
+    this.#options.onLost(this.#lost);
+    throw this.#lost;
+  }
+
+  status(): StoreLeaseStatus {
+    if (this.#lost !== null) return { state: 'lost', message: this.#lost.message };
+    if (this.isValid()) return { state: 'held', message: 'this daemon is the only writer of the volume' };
+    return {
+      state: 'unconfirmed',
+      message: `${new StoreLeaseExpiredError(this.#failure).message}; nothing is written until it is renewed`,
+    };
+  }
+
+  /** Ends the term first, so that nothing is written after another daemon may have taken the lease. */
+  async release(): Promise<void> {
+    const wasValid = this.isValid();
+    this.#lost ??= new StoreLeaseLostError('was released');
+    // A renewal in progress would make the lease look held again.
+    await this.#renewing?.catch(() => undefined);
+    if (!wasValid) return;
+    const { holder, logger } = this.#options;
+    try {
+      this.#counter += 1;
+      await this.#files.write(this.#epoch, holder, this.#state(true));
+    } catch (error) {
+      logger.warn(
+        { err: error },
+        'the lease of the snapshot volume could not be released; it expires by itself',
+      );
+    }
+  }
+}
