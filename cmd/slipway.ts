@@ -5,6 +5,7 @@ import { runCtl } from '../src/cli/ctl/ctl.ts';
 import { runDev } from '../src/cli/dev/dev.ts';
 import { runKeygen } from '../src/cli/keygen/keygen.ts';
 import { runVerify } from '../src/cli/verify/verify.ts';
+import { runParse } from '../src/daemon/parse/offline/run-parse.ts';
 import { systemClock } from '../src/platform/process/clock.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 
@@ -13,6 +14,7 @@ const USAGE = `Usage: slipway COMMAND [OPTIONS]
   ctl      operates a running service: status, releases, tasks, logs, actions
   dev      starts the daemon and the server on a demo release
   keygen   creates a signing key
+  parse    shows the text units of a file or a release folder offline
   verify   checks a snapshot volume offline
 
 Run slipway COMMAND --help for details.
@@ -32,6 +34,8 @@ async function main(): Promise<number> {
     }
     case 'keygen':
       return await runKeygen(args, io);
+    case 'parse':
+      return await runParse(args, processCtlIo(signal));
     case 'verify':
       return await runVerify(args, { ...io, signal });
     case 'help':

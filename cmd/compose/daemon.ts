@@ -25,6 +25,7 @@ async function start(
   loadSettings: SettingsLoader,
   supervision: ReturnType<typeof supervisionOf>,
 ): Promise<void> {
+  const reportStarted = answerSupervisor(process);
   const settings = await loadSettings();
   if (!settings.ok) throw new ConfigurationProblems(settings.error);
   const { configuration, signingKeys, warnings } = settings.value;
@@ -53,7 +54,7 @@ async function start(
   try {
     const { url, metricsUrl } = await daemon.start();
     logger.info({ url, metrics_url: metricsUrl }, 'daemon listening');
-    answerSupervisor(process);
+    reportStarted();
   } catch (error) {
     // A shutdown that began meanwhile ends the start with whatever it was at.
     if (lifecycle.signal.aborted) return;

@@ -15,6 +15,7 @@ import {
   storeChecks,
 } from './reports/doctor-checks.ts';
 import { createDoctor, createDoctorReport, type Doctor, type DoctorCheck } from './reports/doctor-report.ts';
+import { releaseChecks } from './reports/release-checks.ts';
 import { tokenFileOf } from './settings/config.ts';
 import { findWeakSecrets } from './settings/weak-secrets.ts';
 import { createLogReport } from './reports/log-report.ts';
@@ -22,8 +23,6 @@ import { createTaskReports } from './reports/task-reports.ts';
 import type { SettingsHolder } from './settings/daemon-settings.ts';
 
 const DOCTOR_TIMEOUT_MS = 3000;
-/** Maximum wait of the doctor for a look at the store; then it reports the known facts. */
-const STORE_LOOK_MS = 1500;
 
 /** The routes behind the API: few while the daemon is a standby, all of them after that. */
 export type ApiSurface = Pick<DaemonApiOptions, 'reports' | 'actions' | 'attestation' | 'damage'>;
@@ -99,7 +98,7 @@ export function daemonSurface(
   },
 ): ApiSurface {
   const { options, settings } = base;
-  const { engine, releases, schedules, reload } = parts;
+  const { engine, releases, schedules, parse, reload } = parts;
   const daemonActions = createDaemonActions({
     engine,
     reload,
@@ -111,6 +110,7 @@ export function daemonSurface(
       ...createTaskReports(engine),
       ...releases.reports,
       ...schedules.reports,
+      ...parse.reports,
       defineReport('daemon.doctor', createDoctorReport(doctor, options.supervision)),
       defineReport('daemon.logs', createLogReport(options.logRing)),
     ]),
@@ -131,7 +131,7 @@ function doctorOf({ clock, logger }: DaemonOptions, checks: readonly DoctorCheck
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules, keyWatch }: DaemonParts,
+  { engine, releases, schedules, parse, keyWatch }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
@@ -139,22 +139,12 @@ function doctorChecks(
     ...dataChecks(configuration.data.dir, bootId),
     leaseCheck(lease),
     ...storeChecks(configuration.snapshot.root, writer, bootId),
-    ...releases.diagnostics().map(({ id }): DoctorCheck => ({
-      id,
-      run: async () => {
-        if (id === 'verification') await releases.lookAtStore(STORE_LOOK_MS);
-        return (
-          releases.diagnostics().find((found) => found.id === id) ?? {
-            status: 'failing',
-            message: 'it has no status',
-          }
-        );
-      },
-    })),
+    ...releaseChecks(releases),
     keyWatch.check,
     processCheck(options.supervision, clock),
     laneCheck(engine),
     schedules.check,
+    parse.check,
     secretsCheck(async () => await findWeakSecrets(settings.current().configuration)),
     clockCheck(clock),
   ];

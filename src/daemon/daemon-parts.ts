@@ -14,8 +14,12 @@ import type { RebuiltDatabase } from './database/main-database.ts';
 import type { Database } from './database/sqlite-database.ts';
 import { createReleaseEvents, type ReleaseEvents } from './events/release-events.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
+import { crashLoopOf } from './reports/doctor-checks.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
+import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
+import type { ReleaseSource } from './parse/parse-task.ts';
+import type { ParseConfiguration } from './parse/rules/parse-config.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
 import { createSigningKeyWatch, type SigningKeyWatch } from './settings/signing-key-watch.ts';
@@ -70,6 +74,7 @@ export interface DaemonParts {
   readonly events: ReleaseEvents;
   readonly releases: Releases;
   readonly schedules: Schedules;
+  readonly parse: Parse;
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
 }
@@ -95,7 +100,9 @@ export function createDaemonParts({
   });
   closers.add('upstream', async () => await upstream.close());
   const engine = createTaskEngine({ ...options, database, createId });
-  const events = createReleaseEvents({ ...options, database, engine, subscribers: [] });
+  const parseSettings = (): ParseConfiguration => settings.current().configuration.parse;
+  const subscribers = [parseSubscriber(parseSettings)];
+  const events = createReleaseEvents({ ...options, database, engine, subscribers });
   const schedules = createSchedules({ ...options, database, engine, createId });
   const releases = createReleases({
     ...options,
@@ -103,6 +110,9 @@ export function createDaemonParts({
     root: configuration.snapshot.root,
     writer,
     otherWriter: lease.otherWriter,
+    onRecovered: () => {
+      lease.noteRecovered();
+    },
     pool,
     upstream,
     engine,
@@ -110,8 +120,17 @@ export function createDaemonParts({
     signingKeys: () => settings.current().signingKeys,
     configuration: () => releasesConfiguration(settings.current().configuration),
     plannedSyncAt: () => schedules.nextRunOf(SYNC_JOB.kind),
+    crashLoop: () => crashLoopOf(options.supervision, options.clock),
   });
-  engine.jobs.register(...releases.jobs);
+  const parse = createParse({
+    ...options,
+    dataDirectory: configuration.data.dir,
+    engine,
+    releases: releaseSource(configuration.snapshot.root, releases),
+    configuration: parseSettings,
+  });
+  closers.add('parse index', async () => await parse.close());
+  engine.jobs.register(...releases.jobs, ...parse.jobs);
   const { attestor } = releases;
   const reload = createReload({
     load: options.loadSettings,
@@ -121,11 +140,25 @@ export function createDaemonParts({
     attestor,
     configureSchedules: (configuration) => {
       schedules.configure(scheduleIntervals(configuration));
+      void parse.catchUp();
     },
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, reload, keyWatch };
+  return { engine, events, releases, schedules, parse, reload, keyWatch };
+}
+
+/** The releases whose text is indexed. */
+function releaseSource(root: string, { repository }: Releases): ReleaseSource {
+  return {
+    root,
+    current: () => {
+      const current = repository.current('official');
+      if (current === null || current.snapshot_id === null) return null;
+      return { releaseId: current.release_id, snapshotId: current.snapshot_id };
+    },
+    kept: () => repository.kept().map(({ release_id }) => release_id),
+  };
 }
 
 /** The intervals of the schedules that a configuration asks for. */

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { fenceSteps, fenceWriter } from '../snapshot/fenced-writer.ts';
-import { openSnapshotWriter, type SnapshotWriter } from '../snapshot/snapshot-writer.ts';
-import { checkStore } from '../snapshot/volume/snapshot-store.ts';
+import { openFencedWriter } from '../snapshot/fenced-writer.ts';
+import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
+import { checkStore, restoreFormat } from '../snapshot/volume/snapshot-store.ts';
+import { StoreLeaseLostError } from '../snapshot/volume/lease-errors.ts';
 import { acquireStoreLease, type StoreLease } from '../snapshot/volume/store-lease.ts';
 import type { DaemonApi, DaemonReadiness } from './api/api-server.ts';
 import { makePrivateFolder } from '../platform/files/private-files.ts';
@@ -21,9 +22,12 @@ import { createDaemonMetrics } from './metrics.ts';
 import type { Doctor } from './reports/doctor-report.ts';
 import { readDataIdentity } from './database/data-identity.ts';
 import { waitForDataLock } from './database/data-lock.ts';
+import { storeWhenPossible, tryToStore } from './database/store-when-possible.ts';
+import { describeStorageError, storageFailureOf, unusableDataFolder } from './database/storage-failure.ts';
 import { openMainDatabase, type MainDatabase } from './database/main-database.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { refuseForeignStore } from './releases/recovery/foreign-store.ts';
+import { findLostStore, FORMAT_RESTORED } from './releases/recovery/lost-format.ts';
 import { createSettingsHolder } from './settings/daemon-settings.ts';
 import { callOf } from './tasks/job.ts';
 
@@ -34,7 +38,7 @@ export interface Daemon {
    * everything, recovers from an earlier process, attests the releases found, and starts to work.
    *
    * @returns the address of the API, which answers 503 until recovery is done, and that of the metrics
-   * @throws DatabaseError, StoreFormatError, ForeignStoreError, ListenError; `stop` then closes the parts that were opened
+   * @throws DatabaseError, TokenFileError, StoreFormatError, ForeignStoreError, ListenError; `stop` then closes the parts that were opened
    */
   start(): Promise<{ readonly url: string; readonly metricsUrl: string | null }>;
   /** Stops cleanly, in this order: the API, running tasks, the attestor, threads, the database. */
@@ -43,8 +47,19 @@ export interface Daemon {
 
 /** Time that running tasks have to stop. */
 const TASK_GRACE_MS = 20_000;
+/** Milliseconds between two attempts to open a volume that is full or read-only. */
+const VOLUME_RETRY_MS = 3000;
 /** Exit code of a daemon that another one has replaced: a supervisor starts it again, as a standby. */
 const EXIT_LEASE_LOST = 1;
+
+/** Creates the data folder if it is missing. @throws DatabaseError */
+function prepareDataFolder(directory: string): void {
+  try {
+    makePrivateFolder(directory);
+  } catch (error) {
+    throw unusableDataFolder(directory, error);
+  }
+}
 
 /** Creates the token file if it is missing. A token that cannot be read is reported by the check of each request. */
 async function prepareToken(file: string, { logger, secrets }: DaemonOptions): Promise<void> {
@@ -75,8 +90,10 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     readiness = { ready: false, message: `this daemon is a standby: ${waitingFor}`, waitingFor };
   };
 
-  const recover = async ({ engine, events, releases, schedules, keyWatch }: DaemonParts): Promise<void> => {
-    engine.recover();
+  const recover = async (parts: DaemonParts): Promise<void> => {
+    const { engine, events, releases, schedules, keyWatch } = parts;
+    // On a full data folder nothing can be stored, and attestations are renewed nevertheless.
+    tryToStore(() => engine.recover(), 'the tasks of the earlier process', logger);
     closers.add('release events', () => events.stop());
     events.start();
     const recovery = releases.start();
@@ -90,21 +107,21 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     closers.add('signing keys', async () => await keyWatch.stop());
     keyWatch.start();
     closers.add('tasks', async () => await engine.stop(graceMs));
-    engine.start();
     closers.add('schedules', async () => await schedules.stop());
-    schedules.configure(scheduleIntervals(settings.current().configuration));
-    schedules.start();
+    const step = (): void => {
+      startWork(parts, settings.current().configuration, bootId);
+    };
+    const what = 'the schedules of the configuration';
+    closers.add('start of tasks', storeWhenPossible({ step, what, clock: options.clock, logger }));
     readiness = { ready: true, message: 'ready' };
-    if (configuration.sync.onStart && configuration.upstream.kind !== 'none') {
-      engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true, correlationId: `boot-${bootId}` });
-    }
+    void parts.parse.catchUp();
   };
 
   return {
     start: async () => {
       const { socketPath, host, port } = configuration.listen;
       const tokenFile = tokenFileOf(configuration);
-      makePrivateFolder(configuration.data.dir);
+      prepareDataFolder(configuration.data.dir);
       // Before the wait, so that a standby can be asked, too.
       if (tokenFile !== null) await prepareToken(tokenFile, options);
       api = composeApi(options, settings, { readiness: () => readiness, surface: () => surface });
@@ -115,7 +132,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
       const lease = await becomeWriter(shared, data.database, waiting);
       stopping.signal.throwIfAborted();
       readiness = { ready: false, message: 'recovery is not complete' };
-      const base = { ...shared, ...data, lease, writer: await openVolume(shared, lease) };
+      const base = { ...shared, ...data, lease, writer: await openVolume(shared, lease, waiting) };
       stopping.signal.throwIfAborted();
       const parts = createDaemonParts(base);
       const doctor = composeDoctor(base, parts);
@@ -137,6 +154,21 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
   };
 }
 
+/** Starts tasks and schedules. When the database refuses a write, nothing has started and it can be called again. */
+function startWork(
+  { engine, schedules }: DaemonParts,
+  configuration: DaemonConfiguration,
+  bootId: string,
+): void {
+  engine.recover();
+  schedules.configure(scheduleIntervals(configuration));
+  if (configuration.sync.onStart && configuration.upstream.kind !== 'none') {
+    engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true, correlationId: `boot-${bootId}` });
+  }
+  schedules.start();
+  engine.start();
+}
+
 type SharedParts = Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>;
 
 type Waiting = Parameters<typeof waitForDataLock>[1];
@@ -149,6 +181,9 @@ async function openDataFolder(
   const { dir } = configuration.data;
   const lock = await waitForDataLock(dir, waiting);
   closers.add('data lock', () => lock.release());
+  if (lock.keptAt !== null) {
+    options.logger.error({ kept_at: lock.keptAt }, 'the lock of the data folder was damaged and is replaced');
+  }
   waiting.signal.throwIfAborted();
   const { database, rebuilt } = openMainDatabase(join(dir, 'main.db'), new Date(options.clock.now()));
   closers.add('database', () => database.close());
@@ -168,16 +203,18 @@ async function becomeWriter(
   waiting: Waiting,
 ): Promise<StoreLease> {
   const { data, snapshot } = configuration;
+  const store = { database, root: snapshot.root, signingKeys: options.signingKeys };
   const refuse = async (): Promise<void> => {
+    if ((await findLostStore(store)) !== null) return;
     if (snapshot.adopt) await checkStore(snapshot.root);
-    else await refuseForeignStore({ database, root: snapshot.root, signingKeys: options.signingKeys });
+    else await refuseForeignStore(store);
   };
   // Before the lease, so that a daemon with a wrong root changes nothing in the store of another.
   await refuse();
   const lease = await acquireStoreLease({
     ...waiting,
     root: snapshot.root,
-    holder: await readDataIdentity(data.dir),
+    holder: await readDataIdentity(data.dir, options.logger, new Date(options.clock.now())),
     logger: options.logger,
     onLost: (error) => {
       options.logger.fatal({ err: error }, error.message);
@@ -185,28 +222,45 @@ async function becomeWriter(
     },
   });
   closers.add('store lease', async () => await lease.release());
+  const lost = await findLostStore(store);
+  if (lost !== null) {
+    await lease.confirm();
+    await restoreFormat(snapshot.root, lost);
+    options.logger.error({ store_id: lost }, FORMAT_RESTORED);
+  }
   // The store may have changed during the wait.
   await refuse();
   return lease;
 }
 
-/** Opens the snapshot volume. */
+/** Opens the snapshot volume, as soon as it can be written where a new store is made. */
 async function openVolume(
   { configuration, options }: SharedParts,
   lease: StoreLease,
+  { signal, onWait }: Waiting,
 ): Promise<SnapshotWriter> {
-  const writer = await openSnapshotWriter({
-    clock: options.clock,
-    failpoints: fenceSteps(options.failpoints, lease),
-    root: configuration.snapshot.root,
-  });
-  return fenceWriter(writer, lease);
+  const { clock, failpoints } = options;
+  const { root } = configuration.snapshot;
+  const open = async (): Promise<SnapshotWriter> =>
+    await openFencedWriter({ clock, failpoints, root }, lease);
+  let reason = '';
+  for (let attempt = open; ; attempt = async () => await lease.confirm().then(open)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (storageFailureOf(error) === null || error instanceof StoreLeaseLostError) throw error;
+      const next = `the snapshot volume ${root} cannot be used: ${describeStorageError(error)}`;
+      if (next !== reason) onWait(next);
+      reason = next;
+      await clock.sleep(VOLUME_RETRY_MS, signal);
+    }
+  }
 }
 
 /** @returns the address of the metrics, or `null` without a port for them */
 async function serveMetrics(
   { configuration, options, closers }: DaemonBase,
-  { engine, releases }: DaemonParts,
+  { engine, releases, parse }: DaemonParts,
   doctor: Doctor,
 ): Promise<string | null> {
   if (configuration.metrics === undefined) return null;
@@ -215,6 +269,7 @@ async function serveMetrics(
     syncHistory: () => engine.historyOf(SYNC_JOB.kind),
     nextSyncAt: () => releases.syncState().next_at,
     doctor,
+    parse,
   });
   const listening = await createMetricsServer({ ...options, ...configuration.metrics, registry });
   closers.add('metrics', async (signal) => await listening.close(signal));

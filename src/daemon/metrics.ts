@@ -1,5 +1,9 @@
 import { Gauge } from 'prom-client';
+import { PARSE_ERROR_CODES } from '../contract/reports/parse-error-codes.ts';
+import { PARSE_STATUSES } from '../contract/schemas/vocabulary.ts';
 import { createRegistry, type Registry } from '../platform/metrics/metrics.ts';
+import { SKIP_REASONS } from './parse/container/parsed-container.ts';
+import type { Parse } from './parse/parse.ts';
 import { severityOf, type Doctor } from './reports/doctor-report.ts';
 import type { Supervision } from './supervisor/supervision.ts';
 import type { KindHistory } from './tasks/task-reads.ts';
@@ -12,22 +16,14 @@ export interface DaemonMetricsOptions {
   /** When the next sync is planned, Unix seconds, or `null`. */
   readonly nextSyncAt: () => number | null;
   readonly doctor: Pick<Doctor, 'latest'>;
+  readonly parse: Pick<Parse, 'latestStatus'>;
 }
 
 /** Creates the registry of the daemon. A time that is not known has no sample. */
 export function createDaemonMetrics(options: DaemonMetricsOptions): Registry {
   const registry = createRegistry({ name: 'slipway-daemon', version: options.version });
   const gauge = (name: string, help: string, read: () => number | null): void => {
-    const created: Gauge = new Gauge({
-      name: `slipway_daemon_${name}`,
-      help,
-      registers: [registry],
-      collect: () => {
-        const value = read();
-        if (value === null) created.remove();
-        else created.set(value);
-      },
-    });
+    addGauge(registry, { name, help }, read);
   };
   const { syncHistory, supervision } = options;
   gauge('sync_last_end_timestamp_seconds', 'When the last sync ended.', () => {
@@ -52,5 +48,82 @@ export function createDaemonMetrics(options: DaemonMetricsOptions): Registry {
       for (const { id, status } of options.doctor.latest()) checks.set({ check: id }, severityOf(status));
     },
   });
+  addParseMetrics(registry, options.parse);
   return registry;
+}
+
+/** Adds a gauge that is read on every collection, and has no sample while its value is `null`. */
+function addGauge(
+  registry: Registry,
+  { name, help }: Readonly<Record<'name' | 'help', string>>,
+  read: () => number | null,
+): void {
+  const created: Gauge = new Gauge({
+    name: `slipway_daemon_${name}`,
+    help,
+    registers: [registry],
+    collect: () => {
+      const value = read();
+      if (value === null) created.remove();
+      else created.set(value);
+    },
+  });
+}
+
+/** The index that reports show. A label that the contract names has a sample from the start, so that its growth is seen. */
+function addParseMetrics(registry: Registry, { latestStatus }: Pick<Parse, 'latestStatus'>): void {
+  type Status = NonNullable<ReturnType<typeof latestStatus>>;
+  const total = (name: string, help: string, read: (status: Status) => number | null): void => {
+    addGauge(registry, { name: `parse_${name}`, help }, () => {
+      const status = latestStatus();
+      return status === null ? null : read(status);
+    });
+  };
+  const counts = (
+    { name, label, help }: Readonly<Record<'name' | 'label' | 'help', string>>,
+    known: readonly string[],
+    read: (status: Status) => Readonly<Record<string, number>>,
+  ): void => {
+    const created: Gauge = new Gauge({
+      name: `slipway_daemon_parse_${name}`,
+      help,
+      labelNames: [label],
+      registers: [registry],
+      collect: () => {
+        const status = latestStatus();
+        created.reset();
+        for (const value of known) created.set({ [label]: value }, 0);
+        for (const [value, count] of Object.entries(status === null ? {} : read(status))) {
+          created.set({ [label]: value }, count);
+        }
+      },
+    });
+  };
+  total('units', 'Text units of the indexed release.', ({ units }) => units);
+  counts(
+    { name: 'containers', label: 'status', help: 'Containers of the indexed release, by parse status.' },
+    PARSE_STATUSES,
+    (status) => status.by_parse_status,
+  );
+  counts(
+    { name: 'errors', label: 'code', help: 'Errors in the indexed release, by code.' },
+    Object.keys(PARSE_ERROR_CODES),
+    (status) => status.errors_by_code,
+  );
+  counts(
+    {
+      name: 'skipped',
+      label: 'reason',
+      help: 'Skipped strings and files of the indexed release, by reason.',
+    },
+    Object.keys(SKIP_REASONS),
+    (status) => status.skipped,
+  );
+  total('seconds', 'Time that parsing the indexed release took, in sum.', ({ seconds }) => seconds);
+  total('bytes', 'Size of the containers of the indexed release.', ({ bytes }) => bytes);
+  total(
+    'last_success_timestamp_seconds',
+    'When the indexed release was completely indexed.',
+    (status) => status.indexed_at,
+  );
 }

@@ -38,6 +38,8 @@ export const CHANNEL_REASONS = {
     'A pod has not given a usable answer for too long, so its state is unknown. Check the pod and the network.',
   PodsDiffer: 'The pods serve different releases. This is normal for a moment during a release switch.',
   AdminUnavailable: 'A daemon could not be reached; the operator retries. Serving continues.',
+  DaemonCrashLoop:
+    'A daemon crashes repeatedly. Serving continues. Check the log of its container and the doctor check `process`.',
   TaskFailed:
     'The task that should make spec.release current failed. Check its log; change the spec to retry.',
   ReleaseChanging: 'The daemon is still making spec.release current.',

@@ -25,6 +25,12 @@ export const DAEMON_PROBLEMS = {
     title: 'No attestation',
     description: 'The daemon has not issued an attestation for this store yet. Sync a release.',
   },
+  standby: {
+    status: 503,
+    title: 'Standby',
+    description:
+      'The daemon waits for another one that has the snapshot volume. The attestation of that one is on the volume.',
+  },
   unknown_record: {
     status: 404,
     title: 'Unknown record',

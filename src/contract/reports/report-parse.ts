@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { int64 } from '../schemas/int64.ts';
-import { PARSE_STATUSES } from '../schemas/vocabulary.ts';
+import { CARRY_TIERS, PARSE_STATUSES } from '../schemas/vocabulary.ts';
 import {
   Blake3Schema,
   Count,
@@ -31,18 +31,42 @@ const LOCATION_EXAMPLE = {
   format: 'json',
 } as const;
 
+/** The release that a list shows. An export begins again when one of these changes between two pages. */
+const INDEX = {
+  release_id: ReleaseIdSchema.nullable().describe(
+    'The release that was indexed last; null before the first.',
+  ),
+  generation: Count.describe('Grows when reports change to another release, or to new rules.'),
+} as const;
+
+const INDEX_EXAMPLE = { release_id: EXAMPLE.releaseId, generation: EXAMPLE.at } as const;
+
 /** `parse.status`. */
 export const ParseStatusReport = report(
   'parse.status',
   {
-    release_id: ReleaseIdSchema.nullable().describe(
-      'The release that is indexed; null before the first run.',
-    ),
+    ...INDEX,
+    indexed_at: UnixSeconds.nullable(),
     containers: Count,
     by_parse_status: Counts,
     by_format: Counts,
     units: Count,
     errors: Count,
+    errors_by_code: Counts,
+    seconds: z.number().min(0).describe('Time that parsing the containers took, in sum.'),
+    bytes: Count.describe('Size of the containers.'),
+    carry_over: z
+      .object({
+        previous_release_id: ReleaseIdSchema,
+        same: Count.describe('Units with an equal id and text.'),
+        moved: Count.describe('Units whose text and both neighbours are equal.'),
+        unique: Count.describe('Units whose text occurs once in the container on both sides.'),
+        changed: Count.describe('Units with an equal id and another text.'),
+        new: Count.describe('Units that follow no unit of the previous release.'),
+        removed: Count.describe('Units of the previous release that no unit follows.'),
+      })
+      .nullable()
+      .describe('How the units follow those of the previous release; null for the first one.'),
     skipped: Counts.describe('Strings that are not text units, by reason.'),
     last_run: z
       .object({
@@ -52,16 +76,29 @@ export const ParseStatusReport = report(
         finished_at: UnixSeconds.nullable(),
       })
       .nullable(),
-    parser_version: z.string(),
-    rules_digest: Blake3Schema.describe('Digest of the rules that choose translatable text.'),
+    parser_version: z.string().nullable().describe('The parser that the index was made with.'),
+    rules_digest: Blake3Schema.nullable().describe('Digest of the rules that the index was made with.'),
   },
   {
-    release_id: EXAMPLE.releaseId,
+    ...INDEX_EXAMPLE,
+    indexed_at: EXAMPLE.at,
     containers: 12,
     by_parse_status: { parsed: 11, unsupported: 1 },
     by_format: { json: 11 },
     units: 40_213,
     errors: 1,
+    errors_by_code: { zip_encrypted: 1 },
+    seconds: 3.2,
+    bytes: 48_120_332,
+    carry_over: {
+      previous_release_id: '1.65.401992',
+      same: 39_800,
+      moved: 120,
+      unique: 9,
+      changed: 84,
+      new: 200,
+      removed: 31,
+    },
     skipped: { no_source_script: 1021 },
     last_run: {
       task_id: EXAMPLE.taskId,
@@ -78,32 +115,49 @@ export const ParseStatusReport = report(
 export const TextUnitsReport = report(
   'parse.text_units',
   {
+    ...INDEX,
     ...PAGE,
     items: z.array(
       z.object({
         unit_id: z.string().describe('Identifies the position of the text across releases.'),
         ...LOCATION,
+        key_path: z.string().describe('The stable path of the text within its container.'),
         source_text: z.string(),
         source_digest: z.string(),
         ordinal: Count,
         placeholders: z.array(z.string()),
         translatable: z.boolean(),
         reason: z.string().nullable().describe('Why it is not translatable.'),
+        speaker: z.string().nullable(),
+        scene: z.string().nullable(),
+        previous_unit_id: z.string().nullable().describe('The unit before it in the same object or text.'),
+        next_unit_id: z.string().nullable().describe('The unit after it in the same object or text.'),
+        carried_by: z
+          .object({ tier: z.enum(CARRY_TIERS), unit_id: z.string().describe('In the previous release.') })
+          .nullable()
+          .describe('The unit of the previous release that it follows; null when it is new.'),
       }),
     ),
   },
   {
+    ...INDEX_EXAMPLE,
     ...PAGE_EXAMPLE,
     items: [
       {
-        unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojq',
+        unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojqga',
         ...LOCATION_EXAMPLE,
+        key_path: 'ScenarioScript.json/rows/[Id=1001]/TextJp',
         source_text: 'おはよう、{name}先生',
         source_digest: EXAMPLE.blake3,
         ordinal: 0,
         placeholders: ['{name}'],
         translatable: true,
         reason: null,
+        speaker: 'アロナ',
+        scene: null,
+        previous_unit_id: null,
+        next_unit_id: 'tu1_nbswy3dpeb3w64tmmqqhgzlyha',
+        carried_by: { tier: 'same', unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojqga' },
       },
     ],
   },
@@ -113,6 +167,7 @@ export const TextUnitsReport = report(
 export const ParseErrorsReport = report(
   'parse.errors',
   {
+    ...INDEX,
     ...PAGE,
     items: z.array(
       z.object({
@@ -126,6 +181,7 @@ export const ParseErrorsReport = report(
     ),
   },
   {
+    ...INDEX_EXAMPLE,
     ...PAGE_EXAMPLE,
     items: [
       {

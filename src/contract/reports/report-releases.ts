@@ -60,6 +60,10 @@ export const ReleaseStatusReport = report(
       })
       .nullable(),
     sync: SyncSchema,
+    crash_loop: z
+      .string()
+      .nullable()
+      .describe('The message of the doctor check `process` while the daemon is in a crash loop, else null.'),
   },
   {
     official: {
@@ -91,14 +95,15 @@ export const ReleaseStatusReport = report(
       next_at: EXAMPLE.at + 240,
       consecutive_failures: 1,
     },
+    crash_loop: null,
   },
 );
 
 /**
  * `release.status` as its readers parse it. During an upgrade a reader also meets a daemon of the previous version, which
- * does not report `sync`; then nothing is known about its syncs.
+ * does not report `sync` and `crash_loop`; then nothing is known about its syncs and crashes.
  */
-export const ReleaseStatusRead = ReleaseStatusReport.schema.partial({ sync: true });
+export const ReleaseStatusRead = ReleaseStatusReport.schema.partial({ sync: true, crash_loop: true });
 
 /** `release.list`. */
 export const ReleaseListReport = report(

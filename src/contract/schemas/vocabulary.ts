@@ -25,6 +25,9 @@ export const TASK_LANES = ['release', 'verify', 'repair', 'parse', 'i18n', 'admi
 /** Outcomes of parsing a container. */
 export const PARSE_STATUSES = ['pending', 'parsed', 'partial', 'unsupported', 'failed', 'stale'] as const;
 
+/** How a text unit follows one of the previous release, the strongest evidence first. */
+export const CARRY_TIERS = ['same', 'moved', 'unique', 'changed'] as const;
+
 /** States of a translation task. */
 export const TRANSLATION_STATUSES = [
   'pending',

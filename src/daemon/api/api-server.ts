@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
+import { messageProblem } from '../../platform/http/message-rules.ts';
 import { listen, type ListenAddress, type Listening } from '../../platform/http/listen.ts';
 import { renderProblem, sendProblem, type RenderedProblem } from '../../platform/http/problem.ts';
 import { requestId as requestIdOf } from '../../platform/process/ids.ts';
@@ -154,7 +155,10 @@ function createAdmission(
   room: ConnectionRoom,
 ): (route: ApiRoute | null, request: IncomingMessage) => Promise<ApiRoute> {
   const isAuthorized = createTokenCheck(options.tokenFile, options.logger, options.secrets);
-  return async (route, { method, headers, socket }) => {
+  return async (route, request) => {
+    const { method, headers, socket } = request;
+    const problem = messageProblem(request);
+    if (problem !== null) throw new ServiceError('invalid_request', problem);
     refuseBrowserPages(headers, options.allowedHosts());
     const open = route?.kind === 'health' || route?.kind === 'readiness';
     if (!open) {
@@ -173,6 +177,11 @@ function createAdmission(
     const readiness = options.readiness();
     const explains =
       route.kind === 'report' && EARLY_REPORTS.has(route.name) && options.reports.has(route.name);
+    if (route.kind === 'attestation' && readiness.waitingFor !== undefined) {
+      throw new ServiceError('standby', `${readiness.message}; its attestation is on the snapshot volume`, {
+        retryAfter: 1,
+      });
+    }
     if (!open && !explains && !readiness.ready) {
       throw new ServiceError('backend_unavailable', `the daemon is not ready: ${readiness.message}`, {
         retryAfter: 1,

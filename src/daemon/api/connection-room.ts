@@ -16,21 +16,21 @@ export interface ConnectionRoom {
 export function limitConnections(server: Server, max: number): ConnectionRoom {
   const kept = new Set<Socket>();
   // In the order of their arrival.
-  const strangers = new Set<Socket>();
+  const unauthenticated = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
-    strangers.add(socket);
+    unauthenticated.add(socket);
     socket.once('close', () => {
       kept.delete(socket);
-      strangers.delete(socket);
+      unauthenticated.delete(socket);
     });
-    if (kept.size + strangers.size <= max) return;
-    const [oldest = socket] = strangers;
-    strangers.delete(oldest);
+    if (kept.size + unauthenticated.size <= max) return;
+    const [oldest = socket] = unauthenticated;
+    unauthenticated.delete(oldest);
     oldest.destroy();
   });
   return {
     keep: (socket) => {
-      if (strangers.delete(socket)) kept.add(socket);
+      if (unauthenticated.delete(socket)) kept.add(socket);
     },
   };
 }

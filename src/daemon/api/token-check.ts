@@ -1,10 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import { followTokenFile, tokenDigest } from '../../platform/files/token-file.ts';
+import { bearerTokenOf, isBearerToken } from '../../platform/http/bearer-token.ts';
 import { createFailedLoginDelay } from '../../platform/http/failed-login-delay.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SecretMask } from '../../platform/logging/secret-mask.ts';
-
-const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
 /**
  * Creates the check of the shared token. The file is read again when it changes, so that the token can be rotated.
@@ -42,7 +41,8 @@ export function createTokenCheck(
     if (file === null) return true;
     if (file !== path) follow(file);
     const expected = await readDigest();
-    const presented = BEARER.exec(authorization ?? '')?.[1] ?? '';
+    const sent = bearerTokenOf(authorization ?? '') ?? '';
+    const presented = isBearerToken(sent) ? sent : '';
     if (expected !== null && timingSafeEqual(expected, tokenDigest(presented))) return true;
     if (presented !== '') await delayFailedLogin();
     return false;

@@ -5,7 +5,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { ScheduleRepository } from './schedule-repository.ts';
-import type { Schedule } from './schedule.ts';
+import { NEVER_RUN, type Schedule } from './schedule.ts';
 
 /** The intervals of the configuration, in seconds; `null` for no schedule. */
 export interface ScheduleIntervals {
@@ -22,6 +22,9 @@ export interface ConfiguredSchedulesOptions {
   readonly random: () => number;
   readonly logger: Logger;
 }
+
+/** The part that all configured schedules have in common. */
+const COMMON = { group: 'res', origin: 'configured', max_runs: null } as const satisfies Partial<Schedule>;
 
 /** The part of a schedule that the configuration decides. */
 type Wanted = Pick<Schedule, 'id' | 'action' | 'args'> & { readonly every_seconds: number };
@@ -40,9 +43,9 @@ export function settingOf(id: string): string {
 
 /**
  * Makes the configured schedules equal to the configuration: adds, changes and removes. A schedule whose interval stays
- * the same keeps its next run, and stays disabled if it was disabled by hand. A new interval enables it, and first runs at a random time in its second half: the daemons
- * of several pods then do not contact upstream together, and the work that a start does itself is not repeated soon.
- * Other schedules stay as they are.
+ * the same keeps its next run, and stays disabled if it was disabled by hand. A new interval enables it, and first runs
+ * at a random time in its second half: the daemons of several pods then do not contact upstream together, and the work
+ * that a start does itself is not repeated soon. Other schedules stay as they are.
  *
  * @throws DatabaseError; then nothing was changed
  */
@@ -62,7 +65,13 @@ export function applyConfiguredSchedules(
       const found = repository.get(schedule.id);
       const next = firstRun(schedule.every_seconds);
       if (found === null) {
-        repository.insert({ ...EMPTY, ...schedule, next_run_unix_seconds: next });
+        repository.insert({
+          ...NEVER_RUN,
+          ...COMMON,
+          ...schedule,
+          enabled: true,
+          next_run_unix_seconds: next,
+        });
         return true;
       }
       const after = followed(found, schedule, next);
@@ -78,11 +87,9 @@ function followed(found: Schedule, wanted: Wanted, next: number): Schedule {
   const sameInterval = found.every_seconds === wanted.every_seconds && found.next_run_unix_seconds !== null;
   return {
     ...found,
+    ...COMMON,
     ...wanted,
-    origin: 'configured',
-    group: EMPTY.group,
     enabled: sameInterval ? found.enabled : true,
-    max_runs: null,
     exhausted: false,
     next_run_unix_seconds: sameInterval ? found.next_run_unix_seconds : next,
   };
@@ -106,16 +113,3 @@ function schedulesOf({ syncSeconds, verifySeconds, cleanupSeconds }: ScheduleInt
     ...row('cleanup', 'release-cleanup', cleanupSeconds),
   ];
 }
-
-const EMPTY = {
-  group: 'res',
-  origin: 'configured',
-  enabled: true,
-  max_runs: null,
-  run_count: 0,
-  last_run_unix_seconds: null,
-  last_task_id: null,
-  last_status: null,
-  skipped_overlap: 0,
-  exhausted: false,
-} as const satisfies Partial<Schedule>;

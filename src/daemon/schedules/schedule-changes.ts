@@ -5,7 +5,7 @@ import {
 } from '../../contract/schemas/schedule-ids.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { nextSlot, runsLeft } from './next-run.ts';
-import type { Schedule } from './schedule.ts';
+import { NEVER_RUN, type Schedule } from './schedule.ts';
 
 /** The end of the year 9999. */
 const LAST_SECOND = 253_402_300_799;
@@ -34,6 +34,7 @@ export function newSchedule(body: BodyOf<'schedule-add'>, id: string, now: numbe
   }
   const every = bounded(body, 'every_seconds', LONGEST_SECONDS);
   return {
+    ...NEVER_RUN,
     id: body.id ?? id,
     group: body.group,
     origin: body.id?.startsWith(CONTROLLER_SCHEDULE_PREFIX) === true ? 'controller' : 'manual',
@@ -43,12 +44,6 @@ export function newSchedule(body: BodyOf<'schedule-add'>, id: string, now: numbe
     next_run_unix_seconds: timeOf(body, now) ?? now + (every ?? 0),
     every_seconds: every,
     max_runs: bounded(body, 'max_runs', Number.MAX_SAFE_INTEGER),
-    run_count: 0,
-    last_run_unix_seconds: null,
-    last_task_id: null,
-    last_status: null,
-    skipped_overlap: 0,
-    exhausted: false,
   };
 }
 

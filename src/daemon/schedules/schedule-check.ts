@@ -11,8 +11,8 @@ const SHORT_SECONDS = 10;
 const NAMES_MAX = 5;
 
 /**
- * Finds schedules that are late, run too often, or could not be run, and configured ones that do not run: disabled by
- * hand, or replaced by a disabled schedule for longer than their own interval.
+ * Finds schedules that are late, run too often, or could not be run, and configured ones that were disabled by hand. It
+ * names those that a ReleaseChannel holds on purpose, which is not a finding.
  */
 export function scheduleCheck(
   repository: Pick<ScheduleRepository, 'get' | 'list' | 'replacementOf'>,
@@ -41,11 +41,11 @@ export function scheduleCheck(
           ),
           'disabled by hand; enable with `slipway ctl run schedule-update id=ID enabled=true`',
         ),
-        ...replaced.filter(({ schedule, by }) => isHeld(schedule, by, now)).map(heldText),
       ].filter((text) => text !== null);
       if (trouble.length > 0) return { status: 'degraded', message: trouble.join('; ') };
       const counts = replaced.length === 0 ? '' : `, ${replaced.length} replaced`;
-      return { status: 'ok', message: `${running.length} enabled${counts}` };
+      const held = replaced.filter(({ by }) => !by.enabled).map(heldText);
+      return { status: 'ok', message: [`${running.length} enabled${counts}`, ...held].join('; ') };
     },
   };
 }
@@ -68,20 +68,12 @@ function runTrouble(enabled: readonly Schedule[], now: number): ReadonlyArray<st
   ];
 }
 
-/**
- * Whether a disabled schedule has replaced a configured one for longer than the interval of the configured one. A disabled
- * schedule keeps the slot that it had when it was disabled, so the time since that slot is part of the time since then.
- */
-function isHeld({ every_seconds: every }: Schedule, by: Schedule, now: number): boolean {
-  const slot = by.next_run_unix_seconds;
-  return !by.enabled && slot !== null && slot < now - (every ?? 0);
-}
-
+/** Says that a ReleaseChannel holds a configured schedule, as its owner decided. */
 function heldText({ schedule, by }: { readonly schedule: Schedule; readonly by: Schedule }): string {
   const [namespace = '', name = ''] = by.id.slice(CONTROLLER_SCHEDULE_PREFIX.length).split(':');
   return (
-    `${schedule.id}: does not run, because the disabled schedule ${by.id} replaces it; if the ReleaseChannel ` +
-    `${namespace}/${name} was deleted, remove it with \`slipway ctl run schedule-remove id=${by.id}\``
+    `${schedule.id}: held by the ReleaseChannel ${namespace}/${name}, which is suspended or pinned; if it was ` +
+    `deleted, remove its schedule with \`slipway ctl run schedule-remove id=${by.id}\``
   );
 }
 

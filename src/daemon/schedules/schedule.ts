@@ -25,6 +25,16 @@ export interface Schedule {
   readonly exhausted: boolean;
 }
 
+/** The history of a schedule that has not run yet. */
+export const NEVER_RUN = {
+  run_count: 0,
+  last_run_unix_seconds: null,
+  last_task_id: null,
+  last_status: null,
+  skipped_overlap: 0,
+  exhausted: false,
+} as const satisfies Partial<Schedule>;
+
 /** A schedule as reports and actions answer with it. */
 export interface ReportedSchedule extends Schedule {
   /** The schedule of a ReleaseChannel that replaces this configured one, or `null`. */

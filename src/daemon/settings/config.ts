@@ -4,6 +4,7 @@ import { RETAINED_MAX_RELEASES } from '../../contract/formats/attestation-format
 import { CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
+import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
 import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
 
 const DAY_SECONDS = 86_400;
@@ -214,6 +215,9 @@ export const daemonConfigurationSchema = z
       })
       .prefault({})
       .describe('Repair of damaged files.'),
+    parse: parseConfigurationSchema
+      .prefault({})
+      .describe('Text units of releases: which strings are translatable text, and how they are found.'),
     hashing: z
       .strictObject({
         threads: z.int().min(1).max(64).default(2).describe('Threads that hash.'),

@@ -19,6 +19,17 @@ export const HealthAnswer = answer(
       consecutive_failures: Count,
       last_error_code: z.string().nullable(),
     }),
+    daemon: z
+      .object({
+        answers: z.boolean().describe('Whether the daemon answered the last call of this server.'),
+        failure: z
+          .enum(['unreachable', 'timeout'])
+          .nullable()
+          .describe('Nothing accepts its connections, or no answer comes in time.'),
+        since: UnixSeconds.nullable().describe('Since when it does not answer; Unix seconds.'),
+        message: z.string().nullable().describe('Since when it does not answer, and what to do.'),
+      })
+      .describe('The daemon, as this server sees it.'),
     attestation: z
       .object({
         version: z.int().min(1),
@@ -40,6 +51,7 @@ export const HealthAnswer = answer(
       consecutive_failures: 0,
       last_error_code: null,
     },
+    daemon: { answers: true, failure: null, since: null, message: null },
     attestation: { version: 1042, issued_at: EXAMPLE.at, expires_at: EXAMPLE.at + 600, age_seconds: 12 },
     verdicts: {
       official: {
@@ -59,6 +71,15 @@ export const HealthAnswer = answer(
     },
   },
 );
+
+/**
+ * The body of `/healthz` as its readers parse it. During an upgrade a reader also meets a server of the previous version,
+ * which does not report `daemon`.
+ */
+export const HealthRead = HealthAnswer.schema.partial({ daemon: true });
+
+/** The body of `/healthz` of a server of this version or the previous one. */
+export type ReadHealth = z.infer<typeof HealthRead>;
 
 /** The body of `/healthz`. */
 export type Health = z.infer<typeof HealthAnswer.schema>;

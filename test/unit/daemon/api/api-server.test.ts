@@ -268,6 +268,17 @@ describe('the token', () => {
 });
 
 describe('an invalid request', () => {
+  it.each([
+    ['two hosts', 'POST /v1/control/sync HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil'],
+    ['the same host twice', 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nhost: 127.0.0.1'],
+    ['no host', 'GET /healthz HTTP/1.1'],
+    ['a host with a space', 'GET /healthz HTTP/1.1\r\nHost: local host'],
+  ])('is refused with %s', async (_, head) => {
+    const api = await startTestApi();
+    const answer = await raw(api, `${head}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
   it('gets a problem body and the end of the connection', async () => {
     const api = await startTestApi();
     expect(await raw(api, 'NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid_request"/s);

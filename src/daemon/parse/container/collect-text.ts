@@ -1,0 +1,56 @@
+import { readCsv } from '../../formats/csv/read-csv.ts';
+import { readJson } from '../../formats/json/read-json.ts';
+import type { DecodedText } from '../../formats/text/decode-text.ts';
+import { readLines } from '../../formats/text/read-lines.ts';
+import type { ReadTarget } from '../../formats/text/report-text.ts';
+import type { ReadLimits, ReportPartError } from '../../formats/value-visitor.ts';
+import type { CompiledRule } from '../rules/compile-rules.ts';
+import { DOTTED_SYNTAX, POINTER_SYNTAX, type PathSyntax } from './path-syntax.ts';
+import { TextCollector, type Collected } from './text-collector.ts';
+
+/** The formats of text files. */
+export const TEXT_FORMATS = ['json', 'csv', 'tsv', 'text'] as const;
+
+/** One of {@link TEXT_FORMATS}. */
+export type TextFormat = (typeof TEXT_FORMATS)[number];
+
+/** Whether a format is that of a text file. */
+export function isTextFormat(format: string): format is TextFormat {
+  return (TEXT_FORMATS as readonly string[]).includes(format);
+}
+
+/** The encoding that a rule demands; `undefined` where a byte order mark decides, and UTF-8 is the default. */
+export function encodingOf({ encoding }: Pick<CompiledRule, 'encoding'>): 'cp932' | 'utf-16' | undefined {
+  return encoding === 'utf-8' ? undefined : encoding;
+}
+
+/** Creates the collector that a rule asks for. */
+export function createCollector(rule: CompiledRule, syntax: PathSyntax): TextCollector {
+  return new TextCollector({
+    syntax,
+    rowKeys: rule.rowKeys,
+    speakerFields: rule.speakerFields,
+    sceneFields: rule.sceneFields,
+    isCandidate: rule.hasSourceScript,
+    mayNest: (fieldName) => rule.nestedFormat(fieldName) !== undefined,
+  });
+}
+
+/**
+ * Collects the strings of a text file.
+ *
+ * @throws FormatError when the file as a whole cannot be read
+ */
+export function collectText(
+  decoded: DecodedText,
+  format: TextFormat,
+  rule: CompiledRule,
+  { limits, reportPartError }: { readonly limits: ReadLimits; readonly reportPartError: ReportPartError },
+): Collected {
+  const visitor = createCollector(rule, format === 'json' ? POINTER_SYNTAX : DOTTED_SYNTAX);
+  const target: ReadTarget = { visitor, limits, reportPartError };
+  if (format === 'json') readJson(decoded, target);
+  else if (format === 'text') readLines(decoded, target);
+  else readCsv(decoded, { delimiter: format === 'csv' ? ',' : '\t', header: rule.header }, target);
+  return visitor.finish();
+}

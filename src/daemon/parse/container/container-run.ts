@@ -1,0 +1,129 @@
+import { PARSE_ERROR_CODES } from '../../../contract/reports/parse-error-codes.ts';
+import { FormatError } from '../../formats/format-error.ts';
+import type { ByteSource } from '../../formats/byte-source.ts';
+import type { ReadLimits } from '../../formats/value-visitor.ts';
+import type { CompiledRule, CompiledRules, RuleFormat } from '../rules/compile-rules.ts';
+import type { ContainerOutcome, ParseIssue, PartLocation, SkipReason } from './parsed-container.ts';
+import type { UnitEmitter } from './unit-emitter.ts';
+
+/** Most errors that one container reports; further ones are only counted. */
+const MAX_ISSUES = 1000;
+
+/** UTF-16 code units of each string of a reported error; names in the container can be longer. */
+const MAX_ISSUE_STRING = 1024;
+
+/** A file: the container itself, an entry of an archive, or a file inside of a field. */
+export interface Part {
+  readonly source: ByteSource;
+  /** The destination, or the name of the entry; its extension helps to tell the format. */
+  readonly name: string;
+  /** The way through archives, `!/` between levels; `null` for the container itself. */
+  readonly entry: string | null;
+  /** The same way with stable names; empty for the container itself. */
+  readonly entryKey: string;
+  /** Files around this file. */
+  readonly depth: number;
+  /** The rule and the format for a file inside of a field; otherwise the rules and the bytes decide. */
+  readonly given?: { readonly rule: CompiledRule; readonly format: RuleFormat };
+}
+
+/** Most files around a file: the usual way is archive, bundle, text asset, JSON. */
+export const MAX_DEPTH = 4;
+
+/** The error for a file that has more than {@link MAX_DEPTH} files around it. */
+export function tooDeep(): FormatError {
+  return new FormatError('nesting_too_deep', `files are nested in more than ${MAX_DEPTH} files`);
+}
+
+/** The state of parsing one container. */
+export interface ContainerRun {
+  readonly destination: string;
+  readonly rules: CompiledRules;
+  readonly limits: ReadLimits;
+  /** A folder for files that a reader needs on disk; removed afterwards. */
+  readonly scratchDirectory: string;
+  readonly emitter: UnitEmitter;
+  /** Records an error that costs one part of the container. */
+  report(location: PartLocation, error: FormatError, fieldPath?: string | null): void;
+  /** Counts a string or a file that is not text. */
+  skip(reason: SkipReason, count?: number): void;
+  /** Parses a file inside of this container. */
+  parsePart(part: Part): Promise<void>;
+}
+
+/** Collects what a container ends with. */
+export interface OutcomeCollector extends Pick<ContainerRun, 'report' | 'skip'> {
+  /** @param format the format of the container itself; `null` when it has no text */
+  outcome(format: string | null): ContainerOutcome;
+  /** The outcome when an error of the container itself is among those reported. */
+  failure(format: string): ContainerOutcome;
+}
+
+/** Creates the collector of one container. */
+export function createOutcomeCollector(): OutcomeCollector {
+  const issues: ParseIssue[] = [];
+  const skipped: Partial<Record<SkipReason, number>> = {};
+  let isPartial = false;
+  const count = (reason: SkipReason, by: number): void => {
+    if (by > 0) skipped[reason] = (skipped[reason] ?? 0) + by;
+  };
+  return {
+    report: (location, { code, message }, fieldPath = null) => {
+      if (PARSE_ERROR_CODES[code].severity === 'error') isPartial = true;
+      if (issues.length < MAX_ISSUES) {
+        issues.push({
+          ...location,
+          archiveEntry: shortened(location.archiveEntry),
+          fieldPath: shortened(fieldPath),
+          code,
+          message: shortened(message),
+        });
+      } else {
+        count('errors_not_listed', 1);
+      }
+    },
+    skip: (reason, by = 1) => {
+      count(reason, by);
+    },
+    outcome: (format) => {
+      const status = format === null ? 'unsupported' : isPartial ? 'partial' : 'parsed';
+      return { status, format: format ?? 'unknown', issues, skipped };
+    },
+    failure: (format) => ({ status: 'failed', format, issues, skipped }),
+  };
+}
+
+/** The names of a file inside of another one: the exact one and the stable one. */
+export function nestedName(
+  { entry, entryKey }: Pick<Part, 'entry' | 'entryKey'>,
+  name: string,
+  key: string,
+): Pick<Part, 'entry' | 'entryKey'> {
+  if (entry === null) return { entry: name, entryKey: key };
+  return { entry: `${entry}!/${name}`, entryKey: `${entryKey}!/${key}` };
+}
+
+/**
+ * The bytes of a file whose reader needs all of them in memory.
+ *
+ * @throws FormatError `container_limit_exceeded` before anything is read
+ */
+export function readWhole(
+  { limits }: Pick<ContainerRun, 'limits'>,
+  { source }: Pick<Part, 'source'>,
+): Buffer {
+  if (source.size <= limits.entryBytes) return source.read(0, source.size);
+  const message = `the file has ${source.size} bytes, and its format allows ${limits.entryBytes}`;
+  throw new FormatError('container_limit_exceeded', message);
+}
+
+/** The location of a file as a whole. */
+export function locationOf({ entry }: Pick<Part, 'entry'>, format: string): PartLocation {
+  return { archiveEntry: entry, pathId: null, classId: null, format };
+}
+
+/** The beginning of a long string. */
+function shortened<T extends string | null>(text: T): T | string {
+  if (text === null || text.length <= MAX_ISSUE_STRING) return text;
+  return `${text.slice(0, MAX_ISSUE_STRING - 1).toWellFormed()}…`;
+}

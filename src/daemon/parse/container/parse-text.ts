@@ -1,0 +1,28 @@
+import { decodeText } from '../../formats/text/decode-text.ts';
+import type { CompiledRule } from '../rules/compile-rules.ts';
+import { collectText, encodingOf, type TextFormat } from './collect-text.ts';
+import { locationOf, readWhole, type ContainerRun, type Part } from './container-run.ts';
+import { emitTexts } from './emit-texts.ts';
+
+/**
+ * Parses a text file.
+ *
+ * @throws FormatError when the file as a whole cannot be read
+ */
+export async function parseTextFile(
+  run: ContainerRun,
+  part: Part,
+  rule: CompiledRule,
+  format: TextFormat,
+): Promise<void> {
+  const { entryKey } = part;
+  const decoded = decodeText(readWhole(run, part), encodingOf(rule));
+  const location = locationOf(part, format);
+  const collected = collectText(decoded, format, rule, {
+    limits: run.limits,
+    reportPartError: (error, path) => {
+      run.report(location, error, path);
+    },
+  });
+  await emitTexts({ run, part, rule, location, keyPrefix: `${entryKey}\0\0`, fieldPrefix: '' }, collected);
+}

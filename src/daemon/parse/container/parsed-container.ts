@@ -1,0 +1,62 @@
+import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes.ts';
+
+/** Where a text or an error is inside of a container. */
+export interface PartLocation {
+  /** The way through archives, `!/` between levels; `null` outside of archives. */
+  readonly archiveEntry: string | null;
+  /** Unity object id, signed 64 bits. */
+  readonly pathId: bigint | null;
+  readonly classId: number | null;
+  readonly format: string;
+}
+
+/** One text unit of a container. */
+export interface ParsedUnit extends PartLocation {
+  readonly fieldPath: string;
+  /** The path inside the container with stable names in place of hashes, object ids and indexes. */
+  readonly keyPath: string;
+  /** 16 bytes: BLAKE3 of the container's stable name and the key path. */
+  readonly unitId: Uint8Array;
+  /** 32 bytes: BLAKE3 of the source text. */
+  readonly sourceDigest: Uint8Array;
+  readonly sourceText: string;
+  readonly speaker: string | null;
+  readonly scene: string | null;
+}
+
+/** One error inside of a container. */
+export interface ParseIssue extends PartLocation {
+  readonly fieldPath: string | null;
+  readonly code: ParseErrorCode;
+  readonly message: string;
+}
+
+/** Why a string or a file is not a text unit, and what that means. */
+export const SKIP_REASONS = {
+  no_source_script: 'The string has no character of the source script (`parse.sourceScript`).',
+  field_not_selected: 'The `include` and `exclude` globs of the rule do not select the field of the string.',
+  binary: 'The file or the field holds pictures, sound, programs or other bytes without text.',
+  not_a_table: 'The object of a SQLite database is a view, a virtual table or internal.',
+  unknown_format: 'Neither the first bytes nor the name of the file show a format that Slipway reads.',
+  skipped_by_rule: 'A rule has the format `skip` for the file or the field.',
+  errors_not_listed: 'The container has more errors than the report lists of one container.',
+} as const satisfies Record<string, string>;
+
+/** One of {@link SKIP_REASONS}. */
+export type SkipReason = keyof typeof SKIP_REASONS;
+
+/** The outcome of a container, after all of its units were handed over. */
+export interface ContainerOutcome {
+  readonly status: 'parsed' | 'partial' | 'unsupported' | 'failed';
+  /** The format of the container itself. */
+  readonly format: string;
+  readonly issues: readonly ParseIssue[];
+  /** Skipped strings and files, by {@link SkipReason}. */
+  readonly skipped: Readonly<Partial<Record<SkipReason, number>>>;
+}
+
+/** The outcome of a container of which nothing could be read. */
+export function failedContainer(code: ParseErrorCode, message: string, format = 'unknown'): ContainerOutcome {
+  const location = { archiveEntry: null, pathId: null, classId: null, format, fieldPath: null };
+  return { status: 'failed', format, issues: [{ ...location, code, message }], skipped: {} };
+}

@@ -1,0 +1,53 @@
+import { implementJob, type Job } from '../tasks/job.ts';
+import { parseTaskError } from './parse-failure.ts';
+import { PARSE_FULL_JOB, PARSE_JOB, TEXT_DIFFERENCES_JOB } from './parse-jobs.ts';
+import { runParseTask, type ParseTaskDependencies } from './parse-task.ts';
+
+export interface ParseJobDependencies extends ParseTaskDependencies {
+  /** Called after every run that succeeded. */
+  readonly onIndexed: () => Promise<void>;
+}
+
+/** The jobs of the parse index. */
+export interface ParseJobs {
+  readonly jobs: readonly Job[];
+  /** Whether a run is in progress. */
+  readonly isRunning: () => boolean;
+}
+
+/** Creates the jobs of the parse index. */
+export function createParseJobs(dependencies: ParseJobDependencies): ParseJobs {
+  let running = 0;
+  const parsing = (job: typeof PARSE_JOB | typeof PARSE_FULL_JOB): Job =>
+    implementJob(job, async (context) => {
+      running += 1;
+      try {
+        const isFull = job === PARSE_FULL_JOB;
+        const result = await withTaskErrors(() => runParseTask(dependencies, context, isFull));
+        await dependencies.onIndexed();
+        return result;
+      } finally {
+        running -= 1;
+      }
+    });
+  const differences = implementJob(
+    TEXT_DIFFERENCES_JOB,
+    async ({ args: { from, to, offset, limit }, signal }) => {
+      const query = { fromRelease: from, toRelease: to, offset, limit };
+      const found = await withTaskErrors(() => dependencies.thread.call('differences', query, { signal }));
+      return { from, to, available: found !== null, total: found?.total ?? 0, items: found?.items ?? [] };
+    },
+  );
+  return {
+    jobs: [parsing(PARSE_JOB), parsing(PARSE_FULL_JOB), differences],
+    isRunning: () => running > 0,
+  };
+}
+
+async function withTaskErrors<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw parseTaskError(error);
+  }
+}

@@ -1,0 +1,99 @@
+import type { SQLOutputValue } from 'node:sqlite';
+import type { Database } from '../../database/sqlite-database.ts';
+import type { ContentReader } from './content-reader.ts';
+import type { ContentWriter } from './content-writer.ts';
+import type { ParsedUnit } from '../container/parsed-container.ts';
+import type { ContentOutcome } from './index-rows.ts';
+
+/**
+ * The id of a unit.
+ *
+ * @param destinationKey of its file
+ * @param keyPath of the unit within the file
+ * @returns 16 bytes
+ */
+export type UnitIdOf = (destinationKey: string, keyPath: string) => Uint8Array;
+
+export interface ContentCopierDependencies {
+  readonly database: Database;
+  readonly reader: ContentReader;
+  readonly writer: ContentWriter;
+  readonly unitIdOf: UnitIdOf;
+}
+
+/** Rows of one step. */
+const STEP_ROWS = 1000;
+
+/**
+ * Makes the content of a file from that of another file with the same bytes: only the ids of the units differ.
+ *
+ * @returns false when no such content is known; the file is to be parsed then. Pauses after each batch.
+ */
+export function* copyContent(
+  { database, reader, writer, unitIdOf }: ContentCopierDependencies,
+  indexId: number,
+  position: number,
+): Generator<void, boolean> {
+  const source = database
+    .prepare(
+      `SELECT content.*, container.destination_key AS new_key
+      FROM container JOIN release_index USING (index_id) JOIN content ON content.blake3 = container.blake3
+        AND content.parser_version = release_index.parser_version AND content.rules_digest = container.rules_digest
+        AND content.state = 'complete' AND content.is_reusable = 1
+      WHERE index_id = ? AND position = ? LIMIT 1`,
+    )
+    .get(indexId, position);
+  if (source === undefined) return false;
+  const [from, units, errors] = [source['content_id'], source['units'], source['errors']].map(Number) as [
+    number,
+    number,
+    number,
+  ];
+  const newKey = String(source['new_key']);
+  const contentId = writer.start(indexId, position);
+  for (let first = 0; first < units; first += STEP_ROWS) {
+    writer.append(contentId, readUnits(reader, from, first, newKey, unitIdOf));
+    yield;
+  }
+  for (let first = 0; first < errors; first += STEP_ROWS) {
+    writer.append(contentId, [], reader.errors(from, first, STEP_ROWS));
+    yield;
+  }
+  writer.finish(contentId, outcomeOf(source));
+  return true;
+}
+
+function readUnits(
+  reader: ContentReader,
+  contentId: number,
+  first: number,
+  destinationKey: string,
+  unitIdOf: UnitIdOf,
+): ParsedUnit[] {
+  const last = first + STEP_ROWS - 1;
+  const units = reader.units(contentId, first, last);
+  return reader.leaves(contentId, first, last).flatMap((leaf) => {
+    const { archiveEntry, pathId, classId, format, firstOrdinal } = leaf;
+    return units
+      .slice(Math.max(0, firstOrdinal - first), Math.max(0, firstOrdinal + leaf.units - first))
+      .map((unit) => ({
+        ...unit,
+        archiveEntry,
+        pathId,
+        classId,
+        format,
+        unitId: unitIdOf(destinationKey, unit.keyPath),
+      }));
+  });
+}
+
+function outcomeOf(row: Record<string, SQLOutputValue>): ContentOutcome {
+  return {
+    parseStatus: row['parse_status'] as ContentOutcome['parseStatus'],
+    format: row['format'] as string | null,
+    skipped: JSON.parse(String(row['skipped'])) as Record<string, number>,
+    seconds: 0,
+    bytes: Number(row['bytes']),
+    isReusable: true,
+  };
+}

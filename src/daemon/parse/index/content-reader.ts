@@ -1,0 +1,107 @@
+import type { SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { Database } from '../../database/sqlite-database.ts';
+import type { PartLocation } from '../container/parsed-container.ts';
+import type { FoundError } from './index-rows.ts';
+
+/** A row as node:sqlite gives it. */
+type Row = Record<string, SQLOutputValue>;
+
+/** A run of units with one location. */
+export interface StoredLeaf extends PartLocation {
+  readonly firstOrdinal: number;
+  readonly units: number;
+}
+
+/** A stored unit, without its location. */
+export interface StoredUnit {
+  readonly ordinal: number;
+  readonly unitId: Uint8Array;
+  readonly sourceDigest: Uint8Array;
+  readonly fieldPath: string;
+  readonly keyPath: string;
+  readonly sourceText: string;
+  readonly speaker: string | null;
+  readonly scene: string | null;
+}
+
+/** Reads the stored text of single contents. Ranges of ordinals include both ends. */
+export interface ContentReader {
+  units(contentId: number, first: number, last: number): StoredUnit[];
+  /** The leaves that hold units of a range, in order. */
+  leaves(contentId: number, first: number, last: number): StoredLeaf[];
+  /** Ordinals of the units of a range that have a field path. */
+  ordinalsOf(contentId: number, first: number, last: number, fieldPath: string): Iterable<number>;
+  /** Errors from a number on, at most `limit`. */
+  errors(contentId: number, first: number, limit: number): FoundError[];
+}
+
+/** Columns of a location. SQLite has integers of 64 bits; as text they come out exactly. */
+export const LOCATION_COLUMNS = 'archive_entry, CAST(path_id AS TEXT) AS path_id, class_id';
+
+export function createContentReader(database: Database): ContentReader {
+  const units = database.prepare('SELECT * FROM unit WHERE content_id = ? AND ordinal BETWEEN ? AND ?');
+  const leaves = database.prepare(`SELECT first_ordinal, units, ${LOCATION_COLUMNS}, format FROM leaf
+    WHERE content_id = ?1 AND first_ordinal <= ?3 AND first_ordinal >= coalesce(
+      (SELECT max(first_ordinal) FROM leaf WHERE content_id = ?1 AND first_ordinal <= ?2), 0)
+    ORDER BY first_ordinal`);
+  const ordinals = database.prepare(
+    'SELECT ordinal FROM unit WHERE content_id = ? AND ordinal BETWEEN ? AND ? AND field_path = ? ORDER BY ordinal',
+  );
+  const errors = database.prepare(`SELECT ${LOCATION_COLUMNS}, format, field_path, code, message, severity
+    FROM parse_error WHERE content_id = ? AND number >= ? ORDER BY number LIMIT ?`);
+  return {
+    units: (contentId, first, last) => all(units, unitOf, contentId, first, last),
+    leaves: (contentId, first, last) => all(leaves, leafOf, contentId, first, last),
+    ordinalsOf: (contentId, first, last, fieldPath) =>
+      all(ordinals, (row) => Number(row['ordinal']), contentId, first, last, fieldPath),
+    errors: (contentId, first, limit) => all(errors, errorOf, contentId, first, limit),
+  };
+}
+
+function all<T>(statement: StatementSync, toValue: (row: Row) => T, ...values: (number | string)[]): T[] {
+  return statement.all(...values).map((row) => toValue(row));
+}
+
+function unitOf(row: Row): StoredUnit {
+  return {
+    ordinal: Number(row['ordinal']),
+    unitId: row['unit_id'] as Uint8Array,
+    sourceDigest: row['source_digest'] as Uint8Array,
+    fieldPath: String(row['field_path']),
+    keyPath: String(row['key_path']),
+    sourceText: String(row['source_text']),
+    speaker: textOf(row['speaker']),
+    scene: textOf(row['scene']),
+  };
+}
+
+function leafOf(row: Row): StoredLeaf {
+  return { ...locationOf(row), firstOrdinal: Number(row['first_ordinal']), units: Number(row['units']) };
+}
+
+function errorOf(row: Row): FoundError {
+  return {
+    ...locationOf(row),
+    fieldPath: textOf(row['field_path']),
+    code: String(row['code']),
+    message: String(row['message']),
+    severity: row['severity'] === 'warning' ? 'warning' : 'error',
+  };
+}
+
+/** The location in a row that has {@link LOCATION_COLUMNS} and a format. */
+export function locationOf(row: Row): PartLocation {
+  const pathId = textOf(row['path_id']);
+  const classId = row['class_id'];
+  return {
+    archiveEntry: textOf(row['archive_entry']),
+    pathId: pathId === null ? null : BigInt(pathId),
+    classId: typeof classId === 'number' ? classId : null,
+    format: String(row['format']),
+  };
+}
+
+/** A text column that may be null. */
+export function textOf(value: SQLOutputValue | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,61 @@
+import type { PartLocation } from '../container/parsed-container.ts';
+import type { PARSE_STATUSES } from '../../../contract/schemas/vocabulary.ts';
+import type { ParseErrorSeverity } from '../../../contract/reports/parse-error-codes.ts';
+
+/** A file of a release, and what decides whether its text is known already. */
+export interface IndexedFile {
+  readonly destination: string;
+  /**
+   * The destination with its hash-like parts replaced; the exact destination where two files of the release would have the
+   * same one.
+   */
+  readonly destinationKey: string;
+  /** 32 bytes. */
+  readonly blake3: Uint8Array;
+  /**
+   * Digest of all that decides which units these bytes give, beside the parser: the rules that apply to this file. Files with
+   * equal bytes and an equal digest share their units.
+   */
+  readonly rulesDigest: Uint8Array;
+}
+
+/** The release that is to be indexed. */
+export interface ReleaseFiles {
+  readonly releaseId: string;
+  readonly parserVersion: string;
+  /** Digest of all rules, for `parse.status`. */
+  readonly rulesDigest: Uint8Array;
+  /** In the order of `compareDestinations`. */
+  readonly files: readonly IndexedFile[];
+}
+
+/** The files that have no content in the index yet, by their position in {@link ReleaseFiles.files}. */
+export interface MissingContents {
+  readonly indexId: number;
+  /** To be parsed. */
+  readonly toParse: readonly number[];
+  /** Another file has the same bytes: to be copied after the files of `toParse`, or parsed when there is nothing to copy. */
+  readonly toCopy: readonly number[];
+}
+
+/** An error that a parser found. */
+export interface FoundError extends PartLocation {
+  readonly fieldPath: string | null;
+  readonly code: string;
+  readonly message: string;
+  readonly severity: ParseErrorSeverity;
+}
+
+/** The end of parsing a container. */
+export interface ContentOutcome {
+  readonly parseStatus: (typeof PARSE_STATUSES)[number];
+  /** Of the container; `null` when it was not recognized. */
+  readonly format: string | null;
+  /** Strings that are not units, by reason. */
+  readonly skipped: Readonly<Record<string, number>>;
+  readonly seconds: number;
+  /** Size of the container. */
+  readonly bytes: number;
+  /** False after a failure that has nothing to do with the bytes: the next indexing parses them again. */
+  readonly isReusable: boolean;
+}

@@ -1,0 +1,154 @@
+import type { Database } from '../../database/sqlite-database.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
+import { carryOver } from './carry-over.ts';
+import { readReportedIndex, type IndexTotals, type ReportedIndex } from './reported-index.ts';
+
+/** Files of one step. */
+const STEP_FILES = 1000;
+
+/**
+ * Completes the indexing of a release: carries units over from the release that reports show, then makes reports show this
+ * one. Pauses after bounded work; after a crash it is called again.
+ *
+ * @throws RangeError when the release is not being indexed or a file has no content yet
+ */
+export function* completeRelease(
+  database: Database,
+  clock: Clock,
+  indexId: number,
+): Generator<void, ReportedIndex> {
+  const releaseId = checkComplete(database, indexId);
+  const previous = choosePrevious(database, indexId, releaseId);
+  yield* describeFiles(database, indexId, previous?.indexId ?? null);
+  const counts =
+    previous === null ? null : yield* carryOver(database, { indexId, previousIndexId: previous.indexId });
+  const totals: IndexTotals = {
+    ...readTotals(database, indexId),
+    carryOver:
+      counts === null || previous === null ? null : { previousReleaseId: previous.releaseId, ...counts },
+  };
+  return database.transaction(() => {
+    checkComplete(database, indexId);
+    const last = Number(
+      database.prepare('SELECT max(generation) AS last FROM release_index').get()?.['last'],
+    );
+    const now = unixSeconds(clock);
+    // Beginning at the time makes the generations of an index that was built again larger than those of the lost one.
+    database
+      .prepare(
+        `UPDATE release_index SET state = 'complete', generation = ?, indexed_at = ?, totals = ? WHERE index_id = ?`,
+      )
+      .run(Math.max(last + 1, now), now, JSON.stringify(totals), indexId);
+    database
+      .prepare(
+        `UPDATE release_index SET state = 'dropped' WHERE state = 'complete' AND release_id = ? AND index_id <> ?`,
+      )
+      .run(releaseId, indexId);
+    const reported = readReportedIndex(database);
+    if (reported === null) throw new Error(`the index ${indexId} is not there after it was completed`);
+    return reported;
+  });
+}
+
+/** The id of the release. */
+function checkComplete(database: Database, indexId: number): string {
+  const row = database
+    .prepare(
+      `SELECT release_id, (SELECT count(*) FROM container WHERE index_id = ?1 AND content_id IS NULL) AS missing
+      FROM release_index WHERE index_id = ?1 AND state = 'indexing'`,
+    )
+    .get(indexId);
+  if (row === undefined) throw new RangeError(`index ${indexId} is not being built`);
+  if (row['missing'] !== 0) {
+    throw new RangeError(
+      `${String(row['missing'])} files of release ${String(row['release_id'])} are not parsed yet`,
+    );
+  }
+  return String(row['release_id']);
+}
+
+/** Stores for each file how many units the files before it have, and whether its content is that of the previous release. */
+function* describeFiles(
+  database: Database,
+  indexId: number,
+  previousIndexId: number | null,
+): Generator<void, void> {
+  const previous = new Map(
+    database
+      .prepare('SELECT destination_key, content_id FROM container WHERE index_id = ?')
+      .all(previousIndexId)
+      .map((row) => [row['destination_key'], row['content_id']]),
+  );
+  const page = database.prepare(`SELECT position, container.destination_key, content_id, units
+    FROM container JOIN content USING (content_id)
+    WHERE index_id = ? AND position BETWEEN ? AND ? ORDER BY position`);
+  const update = database.prepare(
+    'UPDATE container SET units_before = ?, is_unchanged = ? WHERE index_id = ? AND position = ?',
+  );
+  let before = 0;
+  for (let first = 0, isMore = true; isMore; first += STEP_FILES) {
+    const rows = page.all(indexId, first, first + STEP_FILES - 1);
+    database.transaction(() => {
+      for (const row of rows) {
+        const isUnchanged = Number(previous.get(row['destination_key'] ?? null) === row['content_id']);
+        update.run(before, isUnchanged, indexId, Number(row['position']));
+        before += Number(row['units']);
+      }
+    });
+    isMore = rows.length === STEP_FILES;
+    yield;
+  }
+}
+
+/** The release that units are carried over from: the reported one, or its previous one when this release is indexed again. */
+function choosePrevious(
+  database: Database,
+  indexId: number,
+  releaseId: string,
+): { readonly indexId: number; readonly releaseId: string } | null {
+  const reported = readReportedIndex(database);
+  if (reported === null) return null;
+  const previousId = reported.releaseId === releaseId ? reported.previousIndexId : reported.indexId;
+  const row =
+    previousId === null
+      ? undefined
+      : database
+          .prepare(`SELECT release_id FROM release_index WHERE index_id = ? AND state = 'complete'`)
+          .get(previousId);
+  if (row === undefined || previousId === null) return null;
+  // The row keeps the previous release from being dropped meanwhile.
+  database
+    .prepare('UPDATE release_index SET previous_index_id = ? WHERE index_id = ?')
+    .run(previousId, indexId);
+  return { indexId: previousId, releaseId: String(row['release_id']) };
+}
+
+function readTotals(database: Database, indexId: number): Omit<IndexTotals, 'carryOver'> {
+  const files = 'container JOIN content USING (content_id)';
+  const counts = (key: string, value: string, from: string): Record<string, number> =>
+    Object.fromEntries(
+      database
+        .prepare(
+          `SELECT ${key} AS key, ${value} AS value FROM ${from} WHERE index_id = ? AND key IS NOT NULL GROUP BY 1 ORDER BY 1`,
+        )
+        .all(indexId)
+        .map(({ key, value }) => [String(key), Number(value)]),
+    );
+  const sums = database
+    .prepare(
+      `SELECT count(*) AS containers, total(units) AS units, total(errors) AS errors, total(seconds) AS seconds,
+        total(bytes) AS bytes FROM ${files} WHERE index_id = ?`,
+    )
+    .get(indexId);
+  return {
+    containers: Number(sums?.['containers']),
+    byParseStatus: counts('parse_status', 'count(*)', files),
+    byFormat: counts('content.format', 'count(*)', files),
+    units: Number(sums?.['units']),
+    errors: Number(sums?.['errors']),
+    errorsByCode: counts('code', 'count(*)', `${files} JOIN parse_error USING (content_id)`),
+    skipped: counts('each.key', 'sum(each.value)', `${files}, json_each(content.skipped) AS each`),
+    seconds: Number(sums?.['seconds']),
+    bytes: Number(sums?.['bytes']),
+  };
+}

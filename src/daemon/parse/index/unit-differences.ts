@@ -1,0 +1,131 @@
+import type { SQLOutputValue } from 'node:sqlite';
+import type { Database } from '../../database/sqlite-database.ts';
+import type { ContentReader } from './content-reader.ts';
+import { readIndexOf } from './reported-index.ts';
+import { locationFields, unitFields, type TextUnitsBody } from './text-units.ts';
+
+/** The difference between a unit in two releases. */
+type Change = 'new' | 'changed' | 'moved' | 'unique' | 'removed';
+
+/** One side of a difference: the fields of a unit in reports. */
+type DifferenceSide = Pick<
+  TextUnitsBody['items'][number],
+  | 'destination'
+  | 'archive_entry'
+  | 'path_id'
+  | 'class_id'
+  | 'format'
+  | 'unit_id'
+  | 'field_path'
+  | 'key_path'
+  | 'source_text'
+  | 'source_digest'
+  | 'ordinal'
+  | 'speaker'
+  | 'scene'
+>;
+
+/** A unit that is not the same in two releases. */
+export interface UnitDifference {
+  readonly change: Change;
+  /** `null` for a removed unit. */
+  readonly unit: DifferenceSide | null;
+  /** `null` for a new unit. */
+  readonly previous: DifferenceSide | null;
+}
+
+/** A page of differences: those of the newer release in its order, then the removed units. */
+export interface UnitDifferences {
+  readonly total: number;
+  readonly items: readonly UnitDifference[];
+}
+
+export interface DifferencesQuery {
+  readonly fromRelease: string;
+  readonly toRelease: string;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/**
+ * The differences between a release and the one it was carried over from.
+ *
+ * @returns `null` when one of them is not in the index, or `toRelease` was carried over from another release
+ */
+export function readDifferences(
+  database: Database,
+  reader: ContentReader,
+  { fromRelease, toRelease, offset, limit }: DifferencesQuery,
+): UnitDifferences | null {
+  const from = readIndexOf(database, fromRelease);
+  const to = readIndexOf(database, toRelease);
+  if (from === null || to === null || to.previousIndexId !== from.indexId) return null;
+  const runs = database.prepare(
+    `SELECT * FROM pair WHERE index_id = ? AND tier <> 'same' ORDER BY side, position, first_ordinal`,
+  );
+  const readSide = createSideReader(database, reader);
+  const items: UnitDifference[] = [];
+  let total = 0;
+  for (const row of runs.iterate(to.indexId)) {
+    const run = runOf(row);
+    const start = Math.max(0, offset - total);
+    const end = Math.min(run.units, offset + limit - total);
+    for (let index = start; index < end; index += 1) {
+      const place = run.isRemoved ? null : { position: run.position, ordinal: run.first + index };
+      const old = run.isRemoved
+        ? { position: run.position, ordinal: run.first + index }
+        : run.old === null
+          ? null
+          : { position: run.old.position, ordinal: run.old.first + index };
+      items.push({
+        change: run.change,
+        unit: place === null ? null : readSide(to.indexId, place),
+        previous: old === null ? null : readSide(from.indexId, old),
+      });
+    }
+    total += run.units;
+  }
+  return { total, items };
+}
+
+interface Run {
+  readonly change: Change;
+  readonly isRemoved: boolean;
+  readonly position: number;
+  readonly first: number;
+  readonly units: number;
+  readonly old: { readonly position: number; readonly first: number } | null;
+}
+
+function runOf(row: Record<string, SQLOutputValue>): Run {
+  const [oldPosition, oldFirst] = [row['old_position'], row['old_first_ordinal']];
+  return {
+    change: row['tier'] as Change,
+    isRemoved: row['tier'] === 'removed',
+    position: Number(row['position']),
+    first: Number(row['first_ordinal']),
+    units: Number(row['units']),
+    old:
+      typeof oldPosition === 'number' && typeof oldFirst === 'number'
+        ? { position: oldPosition, first: oldFirst }
+        : null,
+  };
+}
+
+/** Reads one unit of a release by its place. */
+function createSideReader(
+  database: Database,
+  reader: ContentReader,
+): (indexId: number, place: { position: number; ordinal: number }) => DifferenceSide | null {
+  const file = database.prepare(
+    'SELECT destination, content_id FROM container WHERE index_id = ? AND position = ?',
+  );
+  return (indexId, { position, ordinal }) => {
+    const row = file.get(indexId, position);
+    const contentId = Number(row?.['content_id']);
+    const [unit] = reader.units(contentId, ordinal, ordinal);
+    const [leaf] = reader.leaves(contentId, ordinal, ordinal);
+    if (unit === undefined || leaf === undefined) return null;
+    return { destination: String(row?.['destination']), ...locationFields(leaf), ...unitFields(unit) };
+  };
+}

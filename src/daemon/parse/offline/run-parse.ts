@@ -1,0 +1,147 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../../platform/process/clock.ts';
+import { destinationKeys } from '../container/destination-keys.ts';
+import { createParseWorker } from '../process/parse-worker.ts';
+import { jsonPrinter } from './json-printer.ts';
+import { parseFiles, type ContainerSink } from './parse-files.ts';
+import { PARSE_EXITS, PARSE_USAGE, parseParseOptions, type ParseOptions } from './parse-options.ts';
+import type { ParsePrinter } from './parse-printer.ts';
+import { addOutcome, emptyTotals, type ParseTotals } from './parse-totals.ts';
+import { listReleaseFiles, type ReleaseFile } from './release-files.ts';
+import { readRulesFile, type RulesFile } from './read-rules-file.ts';
+import { textPrinter } from './text-printer.ts';
+
+/** Takes text, and calls back when it is written. */
+interface ParseOutput {
+  write(text: string, done?: (error?: Error | null) => void): unknown;
+}
+
+/** The environment of `slipway parse`. */
+export interface ParseIo {
+  readonly stdout: ParseOutput;
+  readonly stderr: ParseOutput;
+  readonly clock: Clock;
+  /** Ends the run. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs `slipway parse`: shows the text units of a file or of a release folder, without a daemon.
+ *
+ * @param argv the command line after `parse`
+ * @returns one of {@link PARSE_EXITS}
+ */
+export async function runParse(argv: readonly string[], io: ParseIo): Promise<number> {
+  const parsed = parseParseOptions(argv);
+  if (!parsed.ok) return usageError(io, [parsed.error], PARSE_USAGE);
+  if (parsed.value === 'help') {
+    io.stdout.write(PARSE_USAGE);
+    return PARSE_EXITS.ok;
+  }
+  const options = parsed.value;
+  const rules = await readRulesFile(options.rules);
+  if (!rules.ok) return usageError(io, rules.error);
+  try {
+    const files = await listReleaseFiles(options.path, options.destination, io.signal);
+    if (!files.ok) return usageError(io, [files.error]);
+    const totals = await printUnits(files.value, rules.value, options, io);
+    return totals.errors > 0 ? PARSE_EXITS.unreadable : PARSE_EXITS.ok;
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    io.stderr.write('slipway parse: interrupted\n');
+    return PARSE_EXITS.interrupted;
+  }
+}
+
+async function printUnits(
+  files: readonly ReleaseFile[],
+  { configuration, rules }: RulesFile,
+  { json, limit }: ParseOptions,
+  { stdout, clock, signal }: ParseIo,
+): Promise<ParseTotals> {
+  const startedAt = clock.monotonic();
+  const printer = json ? jsonPrinter : textPrinter;
+  const totals = emptyTotals();
+  const print = async (text: string): Promise<void> => {
+    if (text !== '') await written(stdout, text, signal);
+  };
+  const scratchDirectory = await mkdtemp(join(tmpdir(), 'slipway-parse-'));
+  const workers = Array.from({ length: Math.min(configuration.processes, Math.max(1, files.length)) }, () =>
+    createParseWorker({
+      rules,
+      memoryBytes: configuration.memoryMebibytes * 1024 * 1024,
+      timeoutMs: configuration.timeoutSeconds * 1000,
+      scratchDirectory,
+      clock,
+    }),
+  );
+  try {
+    const keys = destinationKeys(
+      files.map(({ destination }) => destination),
+      configuration.stableNames,
+    );
+    const sink = createSink(printer, totals, limit ?? Infinity, print);
+    await parseFiles({ files, keys, workers }, sink, signal);
+  } finally {
+    for (const worker of workers) worker.close();
+    await rm(scratchDirectory, { recursive: true, force: true });
+  }
+  await print(printer.summary(totals, (clock.monotonic() - startedAt) / 1000));
+  return totals;
+}
+
+/** Prints units up to the limit, and counts everything. */
+function createSink(
+  printer: ParsePrinter,
+  totals: ParseTotals,
+  limit: number,
+  print: (text: string) => Promise<void>,
+): ContainerSink {
+  let left = limit;
+  let units = 0;
+  let isFirst = true;
+  return {
+    units: async (destination, found) => {
+      units += found.length;
+      const shown = found.slice(0, left);
+      left -= shown.length;
+      totals.hidden += found.length - shown.length;
+      if (shown.length === 0) return;
+      const text = printer.units(destination, shown, isFirst);
+      isFirst = false;
+      await print(text);
+    },
+    outcome: async (destination, outcome) => {
+      addOutcome(totals, outcome, units);
+      const text = printer.outcome(destination, outcome, units, isFirst);
+      units = 0;
+      isFirst = true;
+      await print(text);
+    },
+  };
+}
+
+/** Resolves when the output took the text, so that a slow reader does not fill the memory. */
+async function written(output: ParseOutput, text: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  output.write(text, (error) => {
+    if (error === null || error === undefined) resolve();
+    else reject(error);
+  });
+  try {
+    await promise;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function usageError(io: ParseIo, problems: readonly string[], usage = ''): number {
+  for (const problem of problems) io.stderr.write(`slipway parse: ${problem.replaceAll(/[\r\n]+/g, ' ')}\n`);
+  if (usage !== '') io.stderr.write(`\n${usage}`);
+  return PARSE_EXITS.usage;
+}

@@ -1,0 +1,85 @@
+import { PARSE_ERROR_CODES } from '../../../contract/reports/parse-error-codes.ts';
+import { printable, textTable } from '../../../platform/terminal/text-table.ts';
+import { SKIP_REASONS, type ParsedUnit, type ParseIssue } from '../container/parsed-container.ts';
+import type { ParsePrinter } from './parse-printer.ts';
+
+/** Most characters of a cell. */
+const CELL_CHARACTERS = 80;
+/** Most characters of a message. */
+const MESSAGE_CHARACTERS = 1000;
+
+const COLUMNS: readonly (readonly [string, (unit: ParsedUnit) => string])[] = [
+  ['ENTRY', ({ archiveEntry }) => archiveEntry ?? ''],
+  ['OBJECT', ({ pathId }) => (pathId === null ? '' : String(pathId))],
+  ['FIELD', ({ fieldPath }) => fieldPath],
+  ['FORMAT', ({ format }) => format],
+  ['SPEAKER', ({ speaker }) => speaker ?? ''],
+  ['TEXT', ({ sourceText }) => sourceText],
+];
+
+/** Prints containers with a table of their units for people; columns without a value are left out, long texts shortened. */
+export const textPrinter: ParsePrinter = {
+  units: (destination, units, isFirst) => heading(destination, isFirst) + indented(unitTable(units)),
+  outcome: (destination, { status, format, issues, skipped }, units, isFirst) => {
+    const counts = Object.entries(skipped).map(([reason, count]) => `${count} ${reason}`);
+    const found = status === 'failed' ? 'no units are kept' : plural(units, 'unit');
+    const line = [
+      `${status}, format ${format}, ${found}`,
+      ...(counts.length > 0 ? [`skipped: ${counts.join(', ')}`] : []),
+    ];
+    return heading(destination, isFirst) + indented([...issues.map(issueText), line.join('; ')].join('\n'));
+  },
+  summary: ({ containers, byStatus, units, hidden, errors, warnings, skipped }, seconds) => {
+    const statuses = Object.entries(byStatus)
+      .filter(([, count]) => count > 0)
+      .map(([status, count]) => `${count} ${status}`);
+    const notes = Object.entries(SKIP_REASONS)
+      .filter(([reason]) => (skipped[reason] ?? 0) > 0)
+      .map(([reason, meaning]) => `skipped ${reason} (${skipped[reason]}): ${meaning}\n`);
+    const line = [
+      plural(containers, 'container') + (statuses.length > 0 ? ` (${statuses.join(', ')})` : ''),
+      plural(units, 'unit') + (hidden > 0 ? ` (${hidden} not shown)` : ''),
+      plural(errors, 'error'),
+      ...(warnings > 0 ? [plural(warnings, 'warning')] : []),
+      `${seconds.toFixed(1)} s`,
+    ];
+    return `\n${notes.join('')}${line.join(', ')}\n`;
+  },
+};
+
+function heading(destination: string, isFirst: boolean): string {
+  return isFirst ? `${printable(destination)}\n` : '';
+}
+
+function unitTable(units: readonly ParsedUnit[]): string {
+  const columns = COLUMNS.filter(([, cell]) => units.some((unit) => cell(unit) !== ''));
+  return textTable(
+    columns.map(([title]) => title),
+    units.map((unit) => columns.map(([, cell]) => shortened(cell(unit), CELL_CHARACTERS))),
+  );
+}
+
+function issueText({ code, message, archiveEntry, pathId, fieldPath }: ParseIssue): string {
+  const { severity, meaning, nextStep } = PARSE_ERROR_CODES[code];
+  const where = [
+    archiveEntry === null ? [] : `entry ${archiveEntry}`,
+    pathId === null ? [] : `object ${pathId}`,
+    fieldPath === null ? [] : `field ${fieldPath}`,
+  ].flat();
+  const place = where.length === 0 ? '' : ` in ${where.join(', ')}`;
+  return `${printable(shortened(`${severity} ${code}${place}: ${message}`, MESSAGE_CHARACTERS))}\n  ${meaning} ${nextStep}`;
+}
+
+function shortened(text: string, most: number): string {
+  // Every character has at most two code units.
+  const characters = Array.from(text.slice(0, 2 * most + 2));
+  return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : text;
+}
+
+function indented(text: string): string {
+  return text.trimEnd().replaceAll(/^/gm, '  ') + '\n';
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

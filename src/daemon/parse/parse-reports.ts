@@ -1,0 +1,44 @@
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
+import type { Thread } from '../../platform/threads/thread.ts';
+import { defineReport, type DefinedReport } from '../api/define-report.ts';
+import type { Task } from '../tasks/task.ts';
+import { parseReportError } from './parse-failure.ts';
+import type { ParseCalls } from './run/parse-thread.ts';
+
+export interface ParseReportDependencies {
+  readonly thread: Pick<Thread<ParseCalls>, 'call'>;
+  /** The run that ended or began last. */
+  readonly lastRun: () => Task | null;
+}
+
+/** The reports `parse.status`, `parse.text_units` and `parse.errors`: what the index says about the last release. */
+export function createParseReports({ thread, lastRun }: ParseReportDependencies): readonly DefinedReport[] {
+  const guarded = async <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> => {
+    try {
+      return await answer;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw parseReportError(error);
+    }
+  };
+  return [
+    defineReport('parse.status', async (_query, signal) => {
+      const { rebuilt: _rebuilt, ...status } = await guarded(thread.call('status', null, { signal }), signal);
+      return { ...status, last_run: runOf(lastRun()) };
+    }),
+    defineReport(
+      'parse.text_units',
+      async (query, signal) => await guarded(thread.call('textUnits', query, { signal }), signal),
+    ),
+    defineReport(
+      'parse.errors',
+      async (query, signal) => await guarded(thread.call('errors', query, { signal }), signal),
+    ),
+  ];
+}
+
+function runOf(task: Task | null): ReportBodyOf<'parse.status'>['last_run'] {
+  if (task === null || task.started_at === null) return null;
+  const { task_id, status, started_at, finished_at } = task;
+  return { task_id, status, started_at, finished_at };
+}

@@ -1,0 +1,165 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { SnapshotId } from '../../../domain/release/digest.ts';
+import { systemClock } from '../../../platform/process/clock.ts';
+import type { CallContext } from '../../../platform/threads/thread-protocol.ts';
+import { loadManifest } from '../../../snapshot/manifest/manifest-loader.ts';
+import { SnapshotFault } from '../../../snapshot/volume/snapshot-fault.ts';
+import { objectPath } from '../../../snapshot/volume/layout.ts';
+import type { ParseIndex } from '../index/parse-index.ts';
+import type { IndexStatus } from '../index/index-status.ts';
+import type { ParseErrorsBody } from '../index/parse-errors.ts';
+import type { TextUnitsBody } from '../index/text-units.ts';
+import type { DifferencesQuery, UnitDifferences } from '../index/unit-differences.ts';
+import type { UnitQuery } from '../index/unit-filter.ts';
+import { createParseWorker } from '../process/parse-worker.ts';
+import { compileRules } from '../rules/compile-rules.ts';
+import { rulesDigest, type LoadedRules } from '../rules/load-rules.ts';
+import type { ParseConfiguration } from '../rules/parse-config.ts';
+import { indexRelease, type IndexedRelease, type IndexProgress, type ReleaseFile } from './index-release.ts';
+import { createIndexHolder } from './index-holder.ts';
+import { createSpaceCheck } from './space-check.ts';
+import { takeSteps } from './take-steps.ts';
+
+/** A release to index. */
+export interface IndexJob {
+  /** Root of the snapshot volume. */
+  readonly root: string;
+  readonly releaseId: string;
+  readonly snapshotId: SnapshotId;
+  readonly configuration: ParseConfiguration;
+  readonly rules: LoadedRules;
+  /** Whether containers whose text is known are parsed again. */
+  readonly full: boolean;
+  /** Releases whose index stays, besides this one. */
+  readonly keptReleases: readonly string[];
+}
+
+/** The functions of the thread that owns the parse index. Errors of storage have the code of their failure. */
+export interface ParseCalls {
+  /** Indexes a release. A damaged index is made again from nothing. */
+  index(job: IndexJob, context: CallContext): Promise<IndexedRelease>;
+  /** How far the running `index` is; `null` when none runs. */
+  progress(argument: null): IndexProgress | null;
+  status(argument: null): IndexStatus & { readonly rebuilt: string | null };
+  textUnits(query: UnitQuery): TextUnitsBody;
+  errors(query: UnitQuery): ParseErrorsBody;
+  differences(query: DifferencesQuery): UnitDifferences | null;
+  /** Deletes the index of releases that are not listed; the one that reports show stays. */
+  drop(keptReleases: readonly string[], context: CallContext): Promise<void>;
+  /** Ends the processes and closes the index. */
+  close(argument: null): void;
+}
+
+/** The files of the thread. */
+export interface ParseThreadData {
+  readonly indexPath: string;
+  /** For temporary files; emptied when the thread starts. */
+  readonly scratchDirectory: string;
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+/** Creates the functions of the thread. */
+export function createCalls({ indexPath, scratchDirectory }: ParseThreadData): ParseCalls {
+  rmSync(scratchDirectory, { recursive: true, force: true });
+  mkdirSync(scratchDirectory, { recursive: true, mode: 0o700 });
+  const stopping = new AbortController();
+  const opened = createIndexHolder(indexPath);
+  const checkSpace = createSpaceCheck(dirname(indexPath));
+  let progress: IndexProgress | null = null;
+  return {
+    index: async (job, context) => {
+      const signal = AbortSignal.any([context.signal, stopping.signal]);
+      progress = { containers: 0, total: 0, units: 0, phase: 'parsing' };
+      const current = progress;
+      try {
+        const files = await readFiles(job, signal);
+        return await opened.retryWhenDamaged((index) =>
+          runJob({ job, files, index, scratchDirectory, checkSpace, progress: current }, signal),
+        );
+      } finally {
+        progress = null;
+      }
+    },
+    progress: () => progress,
+    status: () => opened.read((index) => ({ ...index.status(), rebuilt: index.rebuilt })),
+    textUnits: (query) => opened.read((index) => index.textUnits(query)),
+    errors: (query) => opened.read((index) => index.errors(query)),
+    differences: (query) => opened.read((index) => index.differences(query)),
+    drop: async (keptReleases, context) => {
+      const signal = AbortSignal.any([context.signal, stopping.signal]);
+      await takeSteps(
+        opened.read((index) => dropReleases(index, keptReleases)),
+        signal,
+      );
+    },
+    close: () => {
+      stopping.abort(new Error('the daemon is stopping'));
+      opened.close();
+    },
+  };
+}
+
+interface Run {
+  readonly job: IndexJob;
+  readonly files: readonly ReleaseFile[];
+  readonly index: ParseIndex;
+  readonly scratchDirectory: string;
+  readonly checkSpace: () => void;
+  readonly progress: IndexProgress;
+}
+
+async function runJob(
+  { job, files, index, scratchDirectory, checkSpace, progress }: Run,
+  signal: AbortSignal,
+): Promise<IndexedRelease> {
+  const { processes, memoryMebibytes, timeoutSeconds, stableNames } = job.configuration;
+  const limits = {
+    rules: job.rules,
+    scratchDirectory,
+    memoryBytes: memoryMebibytes * MEBIBYTE,
+    timeoutMs: timeoutSeconds * 1000,
+    clock: systemClock,
+  };
+  const workers = Array.from({ length: processes }, () => createParseWorker(limits));
+  try {
+    const release = {
+      ...job,
+      files,
+      stableNames,
+      rules: compileRules(job.rules),
+      rulesDigest: rulesDigest(job.rules),
+    };
+    const dependencies = { index, workers, clock: systemClock, checkSpace };
+    const done = await indexRelease(dependencies, release, progress, signal);
+    await takeSteps(dropReleases(index, [job.releaseId, ...job.keptReleases]), signal);
+    return done;
+  } finally {
+    for (const worker of workers) worker.close();
+  }
+}
+
+async function readFiles(
+  { root, snapshotId }: IndexJob,
+  signal: AbortSignal,
+): Promise<readonly ReleaseFile[]> {
+  const manifest = await loadManifest({ root, snapshotId, checkObjects: false, signal }).catch(
+    (error: unknown) => {
+      if (!(error instanceof SnapshotFault)) throw error;
+      const message = `${error.message}; the manifest of the release cannot be read, so verify or repair it`;
+      throw Object.assign(new Error(message), { code: 'manifest_unreadable' });
+    },
+  );
+  return manifest.index.entries(0, manifest.index.length).map(({ destination, blake3, size }) => ({
+    destination,
+    blake3,
+    size,
+    path: objectPath(root, blake3),
+  }));
+}
+
+function* dropReleases(index: ParseIndex, keptReleases: readonly string[]): Generator<void, void> {
+  index.drop(keptReleases);
+  while (index.step()) yield;
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { PARSE_ERROR_CODES } from '../../../src/contract/reports/parse-error-codes.ts';
+import { PARSE_STATUSES } from '../../../src/contract/schemas/vocabulary.ts';
+import { createDaemonMetrics } from '../../../src/daemon/metrics.ts';
+import { SKIP_REASONS } from '../../../src/daemon/parse/container/parsed-container.ts';
+import type { IndexStatus } from '../../../src/daemon/parse/index/index-status.ts';
+
+const INDEXED: IndexStatus = {
+  release_id: 'r1',
+  generation: 1,
+  indexed_at: 1_700_000_000,
+  containers: 12,
+  by_parse_status: { parsed: 11, failed: 1 },
+  by_format: { json: 12 },
+  units: 40_213,
+  errors: 3,
+  errors_by_code: { json_invalid: 3 },
+  skipped: { no_source_script: 1021 },
+  seconds: 3.25,
+  bytes: 48_120_332,
+  parser_version: '1',
+  rules_digest: null,
+  carry_over: null,
+};
+
+/** The samples of the parse index at each collection. */
+function collector() {
+  let status: IndexStatus | null = null;
+  const registry = createDaemonMetrics({
+    version: '1.2.3',
+    supervision: null,
+    syncHistory: () => ({ last: null, succeededAt: null, consecutiveFailures: 0 }),
+    nextSyncAt: () => null,
+    doctor: { latest: () => [] },
+    parse: { latestStatus: () => status },
+  });
+  return async (next: IndexStatus | null): Promise<string[]> => {
+    status = next;
+    return (await registry.metrics()).split('\n').filter((line) => line.startsWith('slipway_daemon_parse_'));
+  };
+}
+
+describe('the metrics of the parse index', () => {
+  it('have every label of the contract at 0 before the first release is indexed', async () => {
+    const labels = [
+      ...PARSE_STATUSES.map((status) => `slipway_daemon_parse_containers{status="${status}"} 0`),
+      ...Object.keys(PARSE_ERROR_CODES).map((code) => `slipway_daemon_parse_errors{code="${code}"} 0`),
+      ...Object.keys(SKIP_REASONS).map((reason) => `slipway_daemon_parse_skipped{reason="${reason}"} 0`),
+    ];
+    expect(new Set(await collector()(null))).toEqual(new Set(labels));
+  });
+
+  it('show the index that reports show', async () => {
+    const lines = await collector()(INDEXED);
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'slipway_daemon_parse_units 40213',
+        'slipway_daemon_parse_bytes 48120332',
+        'slipway_daemon_parse_seconds 3.25',
+        'slipway_daemon_parse_last_success_timestamp_seconds 1700000000',
+        'slipway_daemon_parse_containers{status="parsed"} 11',
+        'slipway_daemon_parse_containers{status="failed"} 1',
+        'slipway_daemon_parse_errors{code="json_invalid"} 3',
+        'slipway_daemon_parse_errors{code="zip_invalid"} 0',
+        'slipway_daemon_parse_skipped{reason="no_source_script"} 1021',
+      ]),
+    );
+  });
+
+  it('return to 0 when the next release has no such error', async () => {
+    const collect = collector();
+    await collect(INDEXED);
+    const lines = await collect({ ...INDEXED, errors: 0, errors_by_code: {}, skipped: {} });
+    expect(lines).toContain('slipway_daemon_parse_errors{code="json_invalid"} 0');
+    expect(lines).toContain('slipway_daemon_parse_skipped{reason="no_source_script"} 0');
+  });
+
+  it('have no time before the first release is indexed', async () => {
+    const lines = await collector()({ ...INDEXED, indexed_at: null, release_id: null });
+    expect(lines.join('\n')).not.toContain('last_success');
+  });
+});

@@ -1,0 +1,279 @@
+import { describe, expect, it } from 'vitest';
+import { TEXT_ASSET_TYPE } from '../../../../../src/cli/dev/demo/unity/unity-type.ts';
+import { stringTable } from '../../../../../src/cli/dev/demo/unity/string-table.ts';
+import { writeBundle } from '../../../../../src/cli/dev/demo/unity/write-bundle.ts';
+import {
+  writeSerializedFile,
+  type UnityObject,
+} from '../../../../../src/cli/dev/demo/unity/write-serialized-file.ts';
+import { bytesSource } from '../../../../../src/daemon/formats/byte-source.ts';
+import { parseContainer } from '../../../../../src/daemon/parse/container/parse-container.ts';
+import type {
+  ContainerOutcome,
+  ParsedUnit,
+} from '../../../../../src/daemon/parse/container/parsed-container.ts';
+import { compileRules } from '../../../../../src/daemon/parse/rules/compile-rules.ts';
+import { parseConfigurationSchema } from '../../../../../src/daemon/parse/rules/parse-config.ts';
+import { zipOf } from '../../../../support/zip-of.ts';
+
+interface Parsed {
+  readonly units: readonly ParsedUnit[];
+  readonly outcome: ContainerOutcome;
+  /** Largest number of units of one batch. */
+  readonly largestBatch: number;
+}
+
+async function parse(
+  destination: string,
+  content: string | Uint8Array,
+  configuration: object = {},
+): Promise<Parsed> {
+  const units: ParsedUnit[] = [];
+  let largestBatch = 0;
+  const { rules, sourceScript } = parseConfigurationSchema.parse(configuration);
+  const outcome = await parseContainer(
+    {
+      source: bytesSource(Buffer.from(content)),
+      destination,
+      destinationKey: destination,
+      scratchDirectory: '/nowhere',
+    },
+    compileRules({ configuration: { rules, sourceScript }, secrets: new Map(), files: new Map() }),
+    async (batch) => {
+      largestBatch = Math.max(largestBatch, batch.length);
+      units.push(...batch);
+    },
+  );
+  return { units, outcome, largestBatch };
+}
+
+const textAsset = (pathId: bigint, name: string, script: string | Uint8Array): UnityObject => ({
+  pathId,
+  classId: 49,
+  type: TEXT_ASSET_TYPE,
+  value: { m_Name: name, m_Script: script },
+});
+
+const bundle = (...objects: readonly UnityObject[]): Buffer =>
+  writeBundle([
+    { name: 'CAB-0f3cab12e9d84c7b95a1e0d2c3b4a596', bytes: writeSerializedFile({ version: 22, objects }) },
+  ]);
+
+const shown = ({ units }: Parsed): string[] =>
+  units.map(({ archiveEntry, pathId, fieldPath, format, sourceText }) =>
+    [archiveEntry ?? '-', pathId ?? '-', fieldPath, format, sourceText].join(' | '),
+  );
+
+describe('parsing a container', () => {
+  it('finds the text of JSON, with speaker and keys', async () => {
+    const rows = [
+      { Id: '9007199254740993', Speaker: 'ホシノ', TextJp: 'おはよう', Code: 'ab' },
+      { Id: '2', Speaker: 'x', TextJp: 'こんにちは' },
+    ];
+    const parsed = await parse('Scenario/Scene.json', JSON.stringify({ DataList: rows }));
+    expect(parsed.outcome).toEqual({
+      status: 'parsed',
+      format: 'json',
+      issues: [],
+      skipped: { no_source_script: 4 },
+    });
+    expect(shown(parsed)).toEqual([
+      '- | - | /DataList/0/Speaker | json | ホシノ',
+      '- | - | /DataList/0/TextJp | json | おはよう',
+      '- | - | /DataList/1/TextJp | json | こんにちは',
+    ]);
+    expect(parsed.units.map(({ speaker }) => speaker)).toEqual(['ホシノ', 'ホシノ', 'x']);
+    expect(parsed.units[2]?.keyPath).toBe('\0\0/DataList/Id=2/TextJp');
+    expect(parsed.units[0]?.unitId).toHaveLength(16);
+    expect(parsed.units[0]?.sourceDigest).toHaveLength(32);
+  });
+
+  it('finds the text of CSV, TSV and plain text', async () => {
+    expect(shown(await parse('a.csv', 'Key,Text\r\n1,"はい、""そう"""\r\n2,no\r\n'))).toEqual([
+      '- | - | row[0].Text | csv | はい、"そう"',
+    ]);
+    expect(shown(await parse('a.tsv', 'Key\tText\n1\tはい\n'))).toEqual(['- | - | row[0].Text | tsv | はい']);
+    expect(shown(await parse('a.txt', 'x\nはい\n'))).toEqual(['- | - | line[1] | text | はい']);
+  });
+
+  it('finds the text of bundles, and of tables and JSON inside of text assets', async () => {
+    const parsed = await parse(
+      'a.bundle',
+      bundle(
+        textAsset(-9_180_874_206_900_030_759n, 'plain', 'むかしむかし'),
+        stringTable('Table', 'ja', 7n, [
+          { id: 9_007_199_254_740_993n, text: 'はい' },
+          { id: 9_007_199_254_740_995n, text: 'yes' },
+        ]),
+        textAsset(9n, 'json', JSON.stringify([{ id: 1, t: 'い' }])),
+        textAsset(11n, 'table', 'Id,Text\n5,う\n'),
+      ),
+    );
+    expect(parsed.outcome).toMatchObject({ status: 'parsed', format: 'unity', issues: [] });
+    expect(shown(parsed)).toEqual([
+      '- | -9180874206900030759 | m_Script | unity.textasset | むかしむかし',
+      '- | 7 | m_TableData[0].m_Localized | unity.monobehaviour | はい',
+      '- | 9 | m_Script#/0/t | unity.textasset+json | い',
+      '- | 11 | m_Script#row[0].Text | unity.textasset+csv | う',
+    ]);
+    expect(parsed.units.map(({ keyPath }) => keyPath.split('\0').slice(1))).toEqual([
+      ['49:plain', 'm_Script'],
+      [expect.stringMatching(/:Table$/), 'm_TableData[m_Id=9007199254740993].m_Localized'],
+      ['49:json', 'm_Script#/id=1/t'],
+      ['49:table', 'm_Script#row[Id=5].Text'],
+    ]);
+  });
+
+  it('keeps the identity of a unit when hashes, object ids and rows before it change', async () => {
+    const before = await parse(
+      'a.zip',
+      await zipOf({ 'x_0f3cab12e9d84c7b.bundle': bundle(textAsset(5n, 'n', '[{"id":1,"t":"あ"}]')) }),
+    );
+    const after = await parse(
+      'a.zip',
+      await zipOf({
+        'x_1f3cab12e9d84c7b.bundle': bundle(
+          textAsset(2n, 'm', 'い'),
+          textAsset(9n, 'n', '[{"id":0,"t":"い"},{"id":1,"t":"あ"}]'),
+        ),
+      }),
+    );
+    const idOf = ({ units }: Parsed): string | undefined =>
+      units.find(({ sourceText }) => sourceText === 'あ')?.unitId.toString();
+    expect(idOf(before)).toBeDefined();
+    expect(idOf(after)).toBe(idOf(before));
+    expect(before.units[0]?.archiveEntry).toBe('x_0f3cab12e9d84c7b.bundle');
+  });
+
+  it('numbers objects that share class and name', async () => {
+    const { units } = await parse('a', bundle(textAsset(3n, 'n', 'あ'), textAsset(4n, 'n', 'い')));
+    expect(units.map(({ keyPath }) => keyPath)).toEqual(['\u{0}49:n\0m_Script', '\u{0}49:n#2\0m_Script']);
+  });
+
+  it('walks archives in archives, in the order of names', async () => {
+    const inner = await zipOf({ 'b.json': '["い"]', 'a.json': '["あ"]' });
+    const parsed = await parse('a.zip', await zipOf({ 'z.txt': 'う', 'inner.zip': inner }));
+    expect(shown(parsed)).toEqual([
+      'inner.zip!/a.json | - | /0 | json | あ',
+      'inner.zip!/b.json | - | /0 | json | い',
+      'z.txt | - | line[0] | text | う',
+    ]);
+  });
+
+  it('stops at the fifth level', async () => {
+    let content: Uint8Array = Buffer.from('["あ"]');
+    for (let level = 0; level < 5; level += 1)
+      content = await zipOf({ [`l${level}.${level === 0 ? 'json' : 'zip'}`]: content });
+    const { units, outcome } = await parse('a.zip', content);
+    expect(units).toEqual([]);
+    expect(outcome.status).toBe('partial');
+    expect(outcome.issues.map(({ code }) => code)).toEqual(['nesting_too_deep']);
+  });
+
+  it('reports what it cannot read, and keeps the rest', async () => {
+    const damaged = bundle(textAsset(1n, 'n', 'あ'));
+    const parsed = await parse(
+      'a.zip',
+      await zipOf({
+        'bad.bundle': damaged.subarray(0, damaged.length - 9),
+        'bad.json': '{"a":',
+        'good.txt': 'い',
+      }),
+    );
+    expect(shown(parsed)).toEqual(['good.txt | - | line[0] | text | い']);
+    expect(parsed.outcome.status).toBe('partial');
+    expect(parsed.outcome.issues.map(({ archiveEntry, code }) => [archiveEntry, code])).toEqual([
+      ['bad.bundle', 'bundle_invalid'],
+      ['bad.json', 'json_invalid'],
+    ]);
+  });
+
+  it('fails as a whole when the container itself cannot be read', async () => {
+    const { units, outcome } = await parse('a.json', '{"a":"あ"');
+    expect(units).toEqual([]);
+    expect(outcome).toMatchObject({ status: 'failed', format: 'json' });
+    expect(outcome.issues.map(({ code }) => code)).toEqual(['json_invalid']);
+  });
+
+  it('counts what has no text', async () => {
+    const parsed = await parse(
+      'a.zip',
+      await zipOf({
+        'a.png': Buffer.from('\u0089PNG\r\n\u001A\n', 'latin1'),
+        'b.bin': Buffer.of(0, 1, 2),
+        'c.txt': 'x',
+      }),
+    );
+    expect(parsed.outcome).toEqual({
+      status: 'parsed',
+      format: 'zip',
+      issues: [],
+      skipped: { binary: 1, unknown_format: 1, no_source_script: 1 },
+    });
+    expect((await parse('a.bin', Buffer.of(0, 1))).outcome).toEqual({
+      status: 'unsupported',
+      format: 'unknown',
+      issues: [],
+      skipped: { unknown_format: 1 },
+    });
+  });
+
+  it('obeys the rules: formats, fields, skipped files and nested formats', async () => {
+    const content = JSON.stringify({ a: 'あ', b: 'い', c: '[{"id":1,"t":"う"}]' });
+    const rules = [
+      { destination: ['skip.*'], format: 'skip' },
+      { destination: ['*.dat'], format: 'json', exclude: ['/b'], nested: { c: 'json' } },
+    ];
+    expect(shown(await parse('x.dat', content, { rules }))).toEqual([
+      '- | - | /a | json | あ',
+      '- | - | /c#/0/t | json+json | う',
+    ]);
+    const skipped = await parse('skip.json', content, { rules });
+    expect(skipped.outcome).toMatchObject({ status: 'unsupported', skipped: { skipped_by_rule: 1 } });
+  });
+
+  it('reads text in CP932 by rule, also inside of a text asset', async () => {
+    const cp932 = Buffer.from([0x82, 0xa0]); // あ
+    const rules = [{ destination: ['**'], encoding: 'cp932', nested: { m_Script: 'text' } }];
+    expect(shown(await parse('a.txt', cp932, { rules }))).toEqual(['- | - | line[0] | text | あ']);
+    expect(shown(await parse('a.bundle', bundle(textAsset(1n, 'n', cp932)), { rules }))).toEqual([
+      '- | 1 | m_Script#line[0] | unity.textasset+text | あ',
+    ]);
+    const { outcome } = await parse('a.txt', cp932);
+    expect(outcome.issues.map(({ code }) => code)).toEqual(['encoding_invalid']);
+  });
+
+  it('demands a byte order mark where a rule says UTF-16', async () => {
+    const rules = [{ destination: ['**'], encoding: 'utf-16' }];
+    const text = Buffer.from('\uFEFFあ', 'utf16le');
+    expect(shown(await parse('a.txt', text, { rules }))).toEqual(['- | - | line[0] | text | あ']);
+    const { outcome } = await parse('a.txt', 'あ', { rules });
+    expect(outcome.issues.map(({ code }) => code)).toEqual(['encoding_invalid']);
+  });
+
+  it('reads a table of more than a mebibyte in a text asset, but not a text of that size', async () => {
+    const rows = Array.from({ length: 40_000 }, (_, id) => ({ id, t: `あいうえお${id}` }));
+    const parsed = await parse(
+      'a.bundle',
+      bundle(textAsset(1n, 'json', JSON.stringify(rows)), textAsset(2n, 'text', 'あ'.repeat(400_000))),
+    );
+    expect(parsed.units).toHaveLength(40_000);
+    expect(parsed.outcome.issues.map(({ pathId, code }) => [pathId, code])).toEqual([
+      [2n, 'field_too_large'],
+    ]);
+  });
+
+  it('parses a container inside of a field as an entry', async () => {
+    const inner = await zipOf({ 'a.json': '["あ"]' });
+    expect(shown(await parse('a.bundle', bundle(textAsset(3n, 'n', inner))))).toEqual([
+      '3/m_Script!/a.json | - | /0 | json | あ',
+    ]);
+  });
+
+  it('hands over units in bounded batches', async () => {
+    const rows = Array.from({ length: 1700 }, (_, id) => ({ id, text: `あ${id}` }));
+    const { units, largestBatch } = await parse('a.json', JSON.stringify(rows));
+    expect(units).toHaveLength(1700);
+    expect(largestBatch).toBeLessThanOrEqual(500);
+  });
+});
