@@ -22,8 +22,12 @@ help: ## Lists the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: run
-run: ## Starts daemon and server with a demo release: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL]
+run: ## Starts daemon and server with demo releases: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL]
 	@$(run_tools) && exec env $(node_options) node cmd/slipway.ts dev --port "$(PORT)" --data "$(DATA)" $(if $(UPSTREAM),--upstream "$(UPSTREAM)")
+
+.PHONY: run-next
+run-next: ## Plays the next demo release on the system that runs: make run-next [DATA=.slipway]
+	@$(run_tools) && exec env $(node_options) node cmd/slipway.ts dev next --data "$(DATA)"
 
 .PHONY: test
 test: ## Runs every check: format, lint, prose, types, dead code, unit, arch, integration, cluster, e2e

@@ -1,18 +1,29 @@
 import type { CtlCommand } from './ctl-context.ts';
 import { CTL_EXIT_TEXTS, CTL_EXITS } from './ctl-exits.ts';
 import { COMMON_OPTION_TEXTS } from './ctl-options.ts';
+import { JOB_COMMANDS } from './job-commands.ts';
 import { LOGS_COMMAND } from './log-commands.ts';
 import { READ_COMMANDS } from './read-commands.ts';
 import { RUN_COMMANDS } from './run-commands.ts';
 
 /** Every command of `slipway ctl`. */
-export const CTL_COMMANDS: readonly CtlCommand[] = [...READ_COMMANDS, LOGS_COMMAND, ...RUN_COMMANDS];
+export const CTL_COMMANDS: readonly CtlCommand[] = [
+  ...READ_COMMANDS,
+  LOGS_COMMAND,
+  ...JOB_COMMANDS,
+  ...RUN_COMMANDS,
+];
 
 /** Finds the command at the start of the words; the longest name wins. */
 export function findCtlCommand(words: readonly string[]): CtlCommand | null {
   const named = (count: number): CtlCommand | undefined =>
     CTL_COMMANDS.find(({ name }) => name === words.slice(0, count).join(' '));
   return named(2) ?? named(1) ?? null;
+}
+
+/** The names of all commands, in one line for each. */
+export function renderCtlCommands(): string {
+  return CTL_COMMANDS.map(({ name }) => `  ${name}`).join('\n');
 }
 
 /** The help of `slipway ctl`, or of one command. */

@@ -61,14 +61,19 @@ export function failureOfProblem({ status, code, detail, errors, daemon, instanc
 }
 
 /**
- * Turns a 401 into a failure that says which token is missing or wrong. The detail of the service is for authors of requests.
+ * Turns a 401 into a failure that says which token is missing or wrong. Without a
+ * token, the detail of the service is for authors of requests.
  */
-export function deniedFailure(base: string, hasToken: boolean, { status, code }: Problem): CtlFailure {
+export function deniedFailure(
+  base: string,
+  hasToken: boolean,
+  { status, code, detail }: Problem,
+): CtlFailure {
   const sources = '--token-file FILE, --token-secret NAME/KEY, SLIPWAY_CTL_TOKEN_FILE or SLIPWAY_CTL_TOKEN';
   const message = hasToken
     ? `${base} rejects the admin token; check that it is the one of this service, from ${sources}`
     : `${base} needs an admin token, and none is set; give one with ${sources}`;
-  return new CtlFailure(CTL_EXITS.denied, `${message} (${status} ${code})`);
+  return new CtlFailure(CTL_EXITS.denied, `${message} (${status} ${code})${hasToken ? `: ${detail}` : ''}`);
 }
 
 function exitOfProblem(status: number, code: string): CtlExit {

@@ -31,6 +31,7 @@ const SPECIAL = {
   limit: { type: 'string' },
   group: { type: 'string' },
   reason: { type: 'string' },
+  full: { type: 'boolean' },
 } as const satisfies ParseArgsOptionsConfig;
 
 /** An option of a single command. */

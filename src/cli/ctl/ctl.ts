@@ -1,7 +1,7 @@
 import { createAdminApi } from './admin-api.ts';
 import type { ClusterAccess } from './cluster/cluster-access.ts';
 import type { PortForward } from './cluster/port-forward.ts';
-import { findCtlCommand, renderCtlHelp } from './ctl-commands.ts';
+import { findCtlCommand, renderCtlCommands, renderCtlHelp } from './ctl-commands.ts';
 import type { CtlCommand, CtlIo } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import {
@@ -59,7 +59,7 @@ async function run(argv: readonly string[], io: CtlIo, program: CtlProgram): Pro
   if (command === null) {
     const what =
       args.words.length === 0 ? 'a command is missing' : `there is no command "${args.words.join(' ')}"`;
-    throw new CtlFailure(CTL_EXITS.usage, `${what}\n\n${renderCtlHelp(program.name, null)}`);
+    throw new CtlFailure(CTL_EXITS.usage, `${what}; the commands are:\n${renderCtlCommands()}`);
   }
   const words = wordsOf(command, args);
   const json = isJson(args);

@@ -10,7 +10,7 @@ import { renderLogLine } from './report-views.ts';
 import { exitOfTask, hasEnded, isTransient, readTask } from './task-watch.ts';
 
 /** Maximum number of lines that daemon.logs returns. Two consecutive answers must overlap, or lines would be lost. */
-const MOST_LINES = 2000;
+const MAX_LINES = 2000;
 const DEFAULT_LINES = 200;
 const FOLLOW_EVERY_MS = 1000;
 
@@ -39,7 +39,7 @@ export const LOGS_COMMAND: CtlCommand = {
       throw new CtlFailure(CTL_EXITS.usage, '-f cannot be used with -o json; leave one of them out');
     }
     const taskId = textOption(args, 'task');
-    const tail = numberOption(args, 'tail', { min: 1, max: MOST_LINES, fallback: DEFAULT_LINES });
+    const tail = numberOption(args, 'tail', { min: 1, max: MAX_LINES, fallback: DEFAULT_LINES });
     if (taskId !== undefined) return await showTaskLog(context, taskId, tail, follow);
     if (follow) return await followDaemonLog(context, tail);
     const answer = await context.api.get(reportPath('daemon.logs'), { tail: String(tail) });
@@ -68,7 +68,7 @@ export function newLines<T>(previous: readonly T[], next: readonly T[]): readonl
 
 async function followDaemonLog(context: CtlContext, tail: number): Promise<CtlExit> {
   const readLines = async (): Promise<DaemonLines> =>
-    daemonLines(await context.api.get(reportPath('daemon.logs'), { tail: String(MOST_LINES) }));
+    daemonLines(await context.api.get(reportPath('daemon.logs'), { tail: String(MAX_LINES) }));
   let seen: DaemonLines | null = null;
   for (;;) {
     const lines: DaemonLines | null = await askAgain(context, readLines, seen !== null);

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+import { HealthRead } from '../../contract/schemas/answers/health.ts';
 import { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
 import { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import { ScheduleListRead } from '../../contract/reports/report-schedules.ts';
@@ -16,10 +18,14 @@ import {
   renderStatus,
   renderTask,
   renderTasks,
+  type TaskView,
 } from './report-views.ts';
 
 /** Maximum number of tasks that task.list returns. */
-const MOST_TASKS = 500;
+const MAX_TASKS = 500;
+
+/** Kinds of the tasks that write damaged files again. */
+const REPAIRS: ReadonlySet<string> = new Set(['repair', 'damage-repair']);
 
 /** The commands that only read, except `logs`. */
 export const READ_COMMANDS: readonly CtlCommand[] = [
@@ -33,7 +39,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     optionTexts: [],
     run: async (context) => {
       const readiness = await context.api.get('/readyz', { verbose: 'true' }, [503]);
-      const releases = await releaseStatusOf(context);
+      const releases = await whileAvailable(async () => await context.api.get(reportPath('release.status')));
       const now = unixSeconds(context.clock);
       const parsed = ReadinessAnswer.schema.safeParse(readiness.value);
       if (!parsed.success) {
@@ -42,7 +48,9 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
       if (context.json) printRaw(context, joinStatus(readiness, releases));
       else {
         const report = ReleaseStatusRead.safeParse(releases?.value);
-        context.stdout.write(renderStatus(parsed.data, report.success ? report.data : null, now));
+        const view = { releases: report.success ? report.data : null, daemon: await daemonOf(context) };
+        const repairs = await repairsOf(context, view.releases);
+        context.stdout.write(renderStatus(parsed.data, { ...view, repairs }, now));
       }
       return parsed.data.distributable ? CTL_EXITS.ok : CTL_EXITS.failed;
     },
@@ -83,7 +91,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
           '-o json prints the whole report: leave --status and --limit out',
         );
       }
-      const limit = numberOption(args, 'limit', { min: 1, max: MOST_TASKS, fallback: 30 });
+      const limit = numberOption(args, 'limit', { min: 1, max: MAX_TASKS, fallback: 30 });
       await show(context, 'task.list', {}, ({ items }, now) =>
         renderTasks(
           items.filter((task) => status === undefined || task.status === status).slice(0, limit),
@@ -169,10 +177,34 @@ async function show<N extends ReportName>(
   ) as Report | null;
 }
 
-/** The release report of the daemon; `null` while the daemon is unavailable. */
-async function releaseStatusOf({ api }: CtlContext): Promise<AdminAnswer | null> {
+/** Why the daemon does not answer, in the words of the server; `null` when it answers. */
+async function daemonOf({ api }: CtlContext): Promise<string | null> {
+  const health = HealthRead.safeParse((await api.get('/healthz')).value);
+  // A server of the previous version does not say it.
+  return health.success ? (health.data.daemon?.message ?? null) : null;
+}
+
+/** The active tasks that repair, if the current releases are damaged. */
+async function repairsOf(
+  { api }: CtlContext,
+  releases: z.output<typeof ReleaseStatusRead> | null,
+): Promise<readonly TaskView[] | null> {
+  const isDamaged = [releases?.official, releases?.localized].some(
+    (current) => (current?.damaged_count ?? 0) > 0,
+  );
+  if (!isDamaged) return null;
+  const answer = await whileAvailable(async () => await api.get(reportPath('task.list')));
+  const report = REPORTS['task.list'].answer.schema.safeParse(answer?.value);
+  if (!report.success) return null;
+  return report.data.items.filter(
+    ({ kind, status }) => REPAIRS.has(kind) && ['queued', 'running', 'cancelling'].includes(status),
+  );
+}
+
+/** @returns `null` while the daemon is unavailable */
+async function whileAvailable(read: () => Promise<AdminAnswer>): Promise<AdminAnswer | null> {
   try {
-    return await api.get(reportPath('release.status'));
+    return await read();
   } catch (error) {
     if (error instanceof CtlFailure && error.exit === CTL_EXITS.unavailable) return null;
     throw error;

@@ -4,7 +4,14 @@ import type { REPORTS } from '../../contract/reports/reports.ts';
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
 import type { Readiness } from '../../contract/schemas/answers/verdict.ts';
 import { renderProgress } from '../output/progress-line.ts';
-import { printable, textBytes, textClock, textFields, textTable, textTime } from '../output/text-table.ts';
+import {
+  printable,
+  textBytes,
+  textClock,
+  textFields,
+  textTable,
+  textTime,
+} from '../../platform/terminal/text-table.ts';
 
 /** Longest value in the details of a task, characters. */
 const DETAIL_VALUE_MAX = 60;
@@ -15,10 +22,23 @@ type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['ans
 /** A task as task.status and task.list give it. */
 export type TaskView = ReportOf<'task.status'>['task'];
 
+/** The parts of the status that the daemon tells, or that are about it. */
+export interface DaemonView {
+  /** `null` while the daemon is unavailable. */
+  readonly releases: z.output<typeof ReleaseStatusRead> | null;
+  /** Why the daemon does not answer, from the server; `null` when it answers. */
+  readonly daemon: string | null;
+  /** The active tasks that repair; `null` when nothing is damaged or they are unknown. */
+  readonly repairs: readonly TaskView[] | null;
+}
+
+/** Maximum number of damaged files that the status names. */
+const DAMAGED_MAX = 5;
+
 /** Renders the verdict and the state of the current releases. */
 export function renderStatus(
   readiness: Readiness,
-  releases: z.output<typeof ReleaseStatusRead> | null,
+  { releases, daemon, repairs }: DaemonView,
   now: number,
 ): string {
   const checks = readiness.checks ?? [];
@@ -27,7 +47,7 @@ export function renderStatus(
   const { attestation } = readiness;
   const fields: Array<[string, string]> = [
     ['distributable', readiness.distributable ? 'yes' : `no: ${readiness.reason}`],
-    ['because', readiness.message],
+    ['because', noReleaseYet(readiness, releases, now) ?? readiness.message],
     ['since', textTime(readiness.since, now)],
     ['release', readiness.release_id ?? '-'],
     [
@@ -42,7 +62,8 @@ export function renderStatus(
     ]),
     ...(open.length === 0 ? [] : [['not evaluated', open.join(', ')] satisfies [string, string]]),
   ];
-  if (releases === null) return textFields([...fields, ['daemon', 'the release report is not available']]);
+  fields.push(['daemon', daemon ?? (releases === null ? 'the release report is not available' : 'answers')]);
+  if (releases === null) return textFields(fields);
   for (const channel of ['official', 'localized'] as const) {
     const current = releases[channel];
     const state =
@@ -50,14 +71,43 @@ export function renderStatus(
         ? '-'
         : `${current.release_id}, ${current.state}, ${current.integrity}, verified ${textTime(current.verified_at, now)}`;
     fields.push([channel, state]);
-    for (const destination of current?.damaged ?? []) fields.push(['damaged', destination]);
+    if (current !== null) fields.push(...damagedFields(current));
   }
   const { relation, sync } = releases;
+  if (repairs !== null) fields.push(['repair', repairText(repairs)]);
   return textFields([
     ...fields,
     ['relation', relation],
     ['sync', sync === undefined ? 'not reported by this daemon' : syncText(sync, now)],
   ]);
+}
+
+function damagedFields({
+  damaged,
+  damaged_count: count,
+}: NonNullable<z.output<typeof ReleaseStatusRead>['official']>): Array<[string, string]> {
+  const shown = damaged.slice(0, DAMAGED_MAX);
+  const more = count - shown.length;
+  return [
+    ...shown.map((destination): [string, string] => ['damaged', destination]),
+    ...(more > 0 ? [['damaged', `and ${more} more`] satisfies [string, string]] : []),
+  ];
+}
+
+function repairText(repairs: readonly TaskView[]): string {
+  if (repairs.length === 0) return 'none is queued or running';
+  return repairs
+    .map((task) => [`${task.status} (${task.task_id})`, outcomeOf(task)].filter(Boolean).join(', '))
+    .join('; ');
+}
+
+/** Why there is no release yet: the last sync failed. `null` when that is not the cause. */
+function noReleaseYet({ reason }: Readiness, releases: DaemonView['releases'], now: number): string | null {
+  const sync = releases?.sync;
+  if (reason !== 'ReleaseNotAuthorized' || releases?.official !== null) return null;
+  if (sync?.last?.status !== 'failed') return null;
+  const next = sync.next_at === null ? '' : `; next try ${textTime(sync.next_at, now)}`;
+  return `No release yet: ${sync.last.message ?? sync.last.code ?? 'the sync failed'}${next}`;
 }
 
 function syncText({ last, next_at: nextAt }: ReportOf<'release.status'>['sync'], now: number): string {
@@ -70,7 +120,7 @@ function syncText({ last, next_at: nextAt }: ReportOf<'release.status'>['sync'],
 /** Renders the history of releases. */
 export function renderReleases({ releases }: ReportOf<'release.list'>, now: number): string {
   return textTable(
-    ['CHANNEL', 'RELEASE', 'STATE', 'ENTRIES', 'SIZE', 'PUBLISHED', 'VERIFIED', 'DAMAGED'],
+    ['CHANNEL', 'RELEASE', 'STATE', 'ENTRIES', 'SIZE', 'PUBLISHED', 'CHECKED', 'DAMAGED'],
     releases.map(({ channel, release_id, state, manifest, published_at, artifact_integrity }) => [
       channel,
       release_id,

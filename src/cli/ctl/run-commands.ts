@@ -12,14 +12,14 @@ import { renderActionBody, type BodyWords } from './action-body.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { collectBounded } from '../../platform/memory/collect-bounded.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
-import { numberOption, textOption } from './ctl-options.ts';
+import { textOption } from './ctl-options.ts';
 import { printAnswer, printRaw } from './print-answer.ts';
 import { renderAccepted, renderTask } from './report-views.ts';
 import { exitOfTask, watchTask } from './task-watch.ts';
+import { waitTimeoutMs } from './wait-timeout.ts';
 
 /** Largest body that the service takes. */
 const BODY_MAX_BYTES = 1024 * 1024;
-const LONGEST_WAIT_SECONDS = 7 * 86_400;
 
 const WAIT_OPTIONS = ['wait', 'wait-timeout', 'idempotency-key'] as const;
 const WAIT_TEXTS: ReadonlyArray<readonly [string, string]> = [
@@ -92,9 +92,7 @@ async function start(context: CtlContext, action: ControlAction, body: string | 
 }
 
 async function waitFor(context: CtlContext, taskId: string): Promise<CtlExit> {
-  const bounds = { min: 0, max: LONGEST_WAIT_SECONDS, fallback: -1 };
-  const seconds = numberOption(context.args, 'wait-timeout', bounds);
-  const { task, answer } = await watchTask(context, taskId, seconds < 0 ? null : seconds * 1000);
+  const { task, answer } = await watchTask(context, taskId, waitTimeoutMs(context.args));
   if (context.json) printRaw(context, answer.body);
   else context.stdout.write(renderTask(task, unixSeconds(context.clock)));
   return exitOfTask(task);

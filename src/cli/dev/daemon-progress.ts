@@ -6,8 +6,8 @@ const POLL_MS = 250;
 const ANSWER_TIMEOUT_MS = 5_000;
 const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 
-/** The release that is served first. */
-export interface FirstRelease {
+/** The release that is served. */
+export interface ServedRelease {
   readonly releaseId: string;
 }
 
@@ -16,8 +16,8 @@ interface ReadyBody {
   readonly release_id?: string | null;
 }
 
-/** The events before the first release is served. */
-export interface FirstReleaseEvents {
+/** The events before the release is served. */
+export interface ReleaseEvents {
   /** Called a few times a second while a sync runs. */
   onProgress(progress: Progress): void;
   /** Called once for every sync that failed, with its code and reason. */
@@ -36,20 +36,21 @@ interface TaskItem {
 /**
  * Waits until the server is ready, however many syncs fail before, and reports what the daemon's sync does until then.
  *
+ * @param server `releaseId` is the release to wait for; without it, any
  * @throws the signal's reason
  */
-export async function waitForFirstRelease(
-  server: { readonly url: string; readonly adminToken: string },
+export async function waitForRelease(
+  server: { readonly serverUrl: string; readonly adminToken: string; readonly releaseId?: string },
   dependencies: { readonly clock: Clock; readonly signal: AbortSignal },
-  events: FirstReleaseEvents,
-): Promise<FirstRelease> {
+  events: ReleaseEvents = { onProgress: () => undefined, onFailure: () => undefined },
+): Promise<ServedRelease> {
   const { clock, signal } = dependencies;
   const client = createHttpClient({ connections: 1, keepAlive: false });
   /** @returns `null` while the service is not up or busy */
   const getJson = async <T>(path: string): Promise<T | null> => {
     try {
       const answer = await client.send({
-        url: `${server.url}${path}`,
+        url: `${server.serverUrl}${path}`,
         token: server.adminToken,
         timeoutMs: ANSWER_TIMEOUT_MS,
         maxBytes: ANSWER_MAX_BYTES,
@@ -64,8 +65,10 @@ export async function waitForFirstRelease(
   let reported: string | null = null;
   for (;;) {
     const ready = await getJson<ReadyBody>('/readyz');
-    if (ready?.distributable === true && typeof ready.release_id === 'string')
-      return { releaseId: ready.release_id };
+    if (ready?.distributable === true && typeof ready.release_id === 'string') {
+      const { release_id: releaseId } = ready;
+      if (releaseId === (server.releaseId ?? releaseId)) return { releaseId };
+    }
     const tasks = await getJson<{ items?: TaskItem[] }>('/admin/tasks');
     const sync = tasks?.items?.find((task) => task.kind === 'sync');
     if (sync?.status === 'failed') {

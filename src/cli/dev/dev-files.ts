@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
+import { demoParseSection } from './demo/demo-parse-section.ts';
+import { demoUpstreamPath } from './demo-upstream.ts';
 import type { DevUpstream } from './dev-options.ts';
 
 /** Where `slipway dev` keeps what it makes. */
@@ -10,7 +12,10 @@ export interface DevLayout {
   readonly adminToken: string;
   /** The token that server and daemon share; the daemon creates it. */
   readonly daemonToken: string;
+  /** The trees of the demo releases. */
   readonly upstream: string;
+  /** The schema of the FlatBuffers table in the demo releases. */
+  readonly demoSchema: string;
   readonly snapshot: string;
   readonly database: string;
   readonly daemonConfiguration: string;
@@ -25,6 +30,7 @@ export function devLayout(data: string): DevLayout {
     adminToken: join(data, 'admin.token'),
     daemonToken: join(data, 'daemon.token'),
     upstream: join(data, 'upstream'),
+    demoSchema: join(data, 'demo-dialog.bfbs'),
     snapshot: join(data, 'snapshot'),
     database: join(data, 'daemon'),
     daemonConfiguration: join(data, 'daemon.yaml'),
@@ -42,11 +48,17 @@ export async function prepareDevFiles(layout: DevLayout): Promise<void> {
   });
 }
 
-/** Writes the daemon's configuration file. It listens on a free loopback port. */
-export async function writeDaemonConfiguration(layout: DevLayout, upstream: DevUpstream): Promise<void> {
+/** Writes the daemon's configuration file. The port stays the same when the daemon is started again. */
+export async function writeDaemonConfiguration(
+  layout: DevLayout,
+  { port, upstream }: { readonly port: number; readonly upstream: DevUpstream },
+): Promise<void> {
   const sections: Record<DevUpstream['kind'], object> = {
-    demo: { kind: 'directory', directory: { path: layout.upstream } },
-    directory: { kind: 'directory', directory: { path: upstream.kind === 'directory' ? upstream.path : '' } },
+    demo: { kind: 'directory', directory: { path: demoUpstreamPath(layout.upstream) } },
+    directory: {
+      kind: 'directory',
+      directory: { path: upstream.kind === 'directory' ? resolve(upstream.path) : '' },
+    },
     manifest: { kind: 'manifest', manifest: { url: upstream.kind === 'manifest' ? upstream.url : '' } },
     'server-info': {
       kind: 'server-info',
@@ -56,12 +68,13 @@ export async function writeDaemonConfiguration(layout: DevLayout, upstream: DevU
   await writeFile(
     layout.daemonConfiguration,
     stringify({
-      listen: { host: '127.0.0.1', port: 0 },
+      listen: { host: '127.0.0.1', port },
       tokenFile: layout.daemonToken,
       snapshot: { root: layout.snapshot },
       data: { dir: layout.database },
       attestation: { signingKeyFiles: [join(layout.keys, 'signing.key')] },
       upstream: sections[upstream.kind],
+      ...(upstream.kind === 'demo' ? { parse: demoParseSection(layout.demoSchema) } : {}),
     }),
   );
 }
@@ -84,8 +97,8 @@ export async function writeServerConfiguration(
       admin: { tokenFiles: [layout.adminToken], exposeControl: true },
       // Nobody routes traffic here, so there is no propagation to wait for.
       shutdown: { propagationDelaySeconds: 0 },
-      // The command polls readiness; its own lines would drown the others.
-      log: { access: 'control' },
+      // The command and the dashboard poll; a line for each request would drown the others.
+      log: { access: 'none' },
     }),
   );
 }

@@ -17,15 +17,21 @@ export type DevUpstream =
   | { readonly kind: 'directory'; readonly path: string }
   | { readonly kind: 'manifest' | 'server-info'; readonly url: string };
 
+/** The folder for everything, unless `--data` names another one. */
+export const DEFAULT_DATA = '.slipway';
+
 /** The text of `slipway dev --help`. */
-export const DEV_USAGE = `Usage: slipway dev [--port 8080] [--data .slipway] [--upstream DIR|URL]
+export const DEV_USAGE = `Usage: slipway dev [--port 8080] [--data ${DEFAULT_DATA}] [--upstream DIR|URL]
+       slipway dev next [--data ${DEFAULT_DATA}]
 
 Starts the daemon and the distribution server on one folder.
 
   --port N        port of the server on 127.0.0.1; 0 picks a free one
   --data DIR      folder for keys, tokens, configuration, databases and the snapshot
   --upstream X    a folder; a URL of a server-info document (ends in .json); any other URL is
-                  the root of a manifest upstream (its release.json). Without it: a demo release.
+                  the root of a manifest upstream (its release.json). Without it: two demo releases.
+
+next plays the next demo release on the one that runs.
 `;
 
 /**
@@ -50,7 +56,7 @@ export function parseDevOptions(args: readonly string[]): Result<DevOptions, rea
   const upstream = parseUpstream(values.upstream ?? '');
   if (!upstream.ok) problems.push(upstream.error);
   if (problems.length > 0 || !upstream.ok) return failure(problems);
-  return success({ port: Number(port), data: values.data ?? '.slipway', upstream: upstream.value });
+  return success({ port: Number(port), data: values.data ?? DEFAULT_DATA, upstream: upstream.value });
 }
 
 function parseUpstream(text: string): Result<DevUpstream, string> {

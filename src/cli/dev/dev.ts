@@ -1,11 +1,12 @@
-import { mkdir, readFile, stat, writeFile, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import type { Writable } from 'node:stream';
-import type { Clock } from '../../platform/process/clock.ts';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import process from 'node:process';
+import { dirname, join, resolve } from 'node:path';
 import { runKeygen } from '../keygen/keygen.ts';
 import { startChild, type Child } from './child.ts';
-import { waitForFirstRelease } from './daemon-progress.ts';
-import { writeDemoRelease } from './demo-release.ts';
+import { waitForRelease } from './daemon-progress.ts';
+import { DEMO_RELEASE_IDS } from './demo/demo-story.ts';
+import { flatBuffersTableSchema } from './demo/flatbuffers-table.ts';
+import { createDemoUpstream, type DemoUpstream } from './demo-upstream.ts';
 import {
   devLayout,
   prepareDevFiles,
@@ -13,9 +14,13 @@ import {
   writeServerConfiguration,
 } from './dev-files.ts';
 import type { DevLayout } from './dev-files.ts';
-import { DEV_USAGE, parseDevOptions, type DevOptions } from './dev-options.ts';
+import type { DevIo } from './dev-io.ts';
+import { DEV_USAGE, parseDevOptions, type DevOptions, type DevUpstream } from './dev-options.ts';
+import { findRunningDev, writeDevSummary, type DevSummary } from './dev-summary.ts';
 import { findFreePorts } from './free-port.ts';
-import { renderFailedSync, renderWelcome } from './welcome.ts';
+import { playRelease, waitForIndex, type IndexedRelease, type RunningService } from './play-release.ts';
+import { runNext } from './run-next.ts';
+import { renderAddresses, renderFailedSync, renderWelcome } from './welcome.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { renderReadableLine } from '../output/readable-log.ts';
 import { messageOf } from '../../platform/errors.ts';
@@ -23,39 +28,40 @@ import { messageOf } from '../../platform/errors.ts';
 const CDN_HOST = 'prod-clientpatch.bluearchiveyostar.com';
 const STOP_GRACE_MS = 40_000;
 
-/** The environment of `slipway dev`. */
-export interface DevIo {
-  readonly stdout: Writable & { readonly isTTY?: boolean };
-  readonly stderr: Writable;
-  readonly clock: Clock;
-  /** The folder that holds `cmd/` and `bin/`. */
-  readonly programDirectory: string;
-  /** Aborted by Ctrl-C or SIGTERM. */
-  readonly signal: AbortSignal;
-}
-
 /**
  * Runs the whole system on one machine: creates missing files (demo upstream, keys, tokens, configuration), starts the
- * daemon and the server as separate processes, and prints their addresses when the first release is served. A sync that
- * fails does not end it: it prints the reason and waits for the next one.
+ * daemon under its supervisor and the server as separate processes, and prints their addresses. Neither a sync that fails
+ * nor a daemon that dies ends it: it prints the reason, and the next sync or the supervisor mends it. `dev next` plays the
+ * next demo release on it.
  *
  * @param args the command line after `dev`
- * @returns the exit code: 0 after Ctrl-C, 1 when a part ended by itself, 2 for wrong arguments
+ * @returns the exit code: 0 after Ctrl-C, 1 when it already runs on the folder or a part ended by itself, 2 for wrong
+ *   arguments
  */
 export async function runDev(args: readonly string[], io: DevIo): Promise<number> {
+  if (args[0] === 'next') return await runNext(args.slice(1), io);
   if (args.includes('--help')) {
     io.stdout.write(DEV_USAGE);
     return 0;
   }
   const options = parseDevOptions(args);
-  if (!options.ok) {
-    for (const problem of options.error) io.stderr.write(`slipway dev: ${problem}\n`);
+  const problems = options.ok ? await problemsOf(options.value.upstream) : options.error;
+  if (!options.ok || problems.length > 0) {
+    for (const problem of problems) io.stderr.write(`slipway dev: ${problem}\n`);
     io.stderr.write(DEV_USAGE);
     return 2;
   }
+  const layout = devLayout(resolve(options.value.data));
+  const running = await findRunningDev(layout.summary, io.clock.now());
+  if (running !== null) {
+    io.stderr.write(
+      `slipway dev: already running at ${running.server_url}, pid ${running.pid}; stop it, or use another folder (make run DATA=DIR, or --data DIR)\n`,
+    );
+    return 1;
+  }
   const children: Child[] = [];
   try {
-    await serve(options.value, io, children);
+    await serve(options.value, layout, io, children);
     return 0;
   } catch (error) {
     if (io.signal.aborted) return 0;
@@ -65,85 +71,137 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
     if (children.length > 0) io.stdout.write('stopping\n');
     // The server first: it drains its downloads while the daemon still answers.
     for (const child of children.toReversed()) await child.stop(STOP_GRACE_MS);
+    await rm(layout.summary, { force: true });
   }
 }
 
-async function serve(options: DevOptions, io: DevIo, children: Child[]): Promise<void> {
-  const data = resolve(options.data);
-  await mkdir(data, { recursive: true, mode: 0o700 });
-  const layout = devLayout(data);
-  await prepareDevFiles(layout);
-  await prepareKeys(layout, io);
-  await rm(layout.summary, { force: true });
-  if (options.upstream.kind === 'demo') {
-    io.stdout.write('preparing the demo upstream\n');
-    await writeDemoRelease(layout.upstream);
-  }
-  const upstream =
-    options.upstream.kind === 'directory'
-      ? { ...options.upstream, path: resolve(options.upstream.path) }
-      : options.upstream;
-  const [freePort = 0, metricsPort = 0] = await findFreePorts(2);
+/** The problems of an upstream that only a look at this machine shows. */
+async function problemsOf(upstream: DevUpstream): Promise<string[]> {
+  if (upstream.kind !== 'directory') return [];
+  const isFolder = await stat(upstream.path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isFolder
+    ? []
+    : [
+        `--upstream ${upstream.path}: there is no folder ${resolve(upstream.path)}; use a folder or an http(s) URL`,
+      ];
+}
+
+async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children: Child[]): Promise<void> {
+  await mkdir(resolve(options.data), { recursive: true, mode: 0o700 });
+  const [freePort = 0, metricsPort = 0, daemonPort = 0] = await findFreePorts(3);
   const port = options.port === 0 ? freePort : options.port;
-  const start = (name: string, configuration: string): Child => {
-    const child = startChild(name, join(io.programDirectory, 'cmd', `${name}.ts`), configuration, (line) =>
+  const summary: DevSummary = {
+    pid: process.pid,
+    server_url: `http://127.0.0.1:${port}`,
+    daemon_url: `http://127.0.0.1:${daemonPort}`,
+    metrics_url: `http://127.0.0.1:${metricsPort}/metrics`,
+    admin_token_file: layout.adminToken,
+    daemon_token_file: layout.daemonToken,
+    cdn_host: CDN_HOST,
+    upstream: options.upstream.kind,
+    release_id: null,
+  };
+  await writeDevSummary(layout.summary, summary);
+  const demo = await prepare(options, layout, io);
+  await writeDaemonConfiguration(layout, { port: daemonPort, upstream: options.upstream });
+  await writeServerConfiguration(layout, { port, metricsPort, daemonUrl: summary.daemon_url });
+
+  const stopped = rejectWhenAborted(io.signal);
+  const start = async (name: string, program: string, configuration: string): Promise<void> => {
+    const child = startChild(name, join(io.programDirectory, 'cmd', `${program}.ts`), configuration, (line) =>
       io.stdout.write(`${renderReadableLine(name, line)}\n`),
     );
     children.push(child);
-    return child;
+    await Promise.race([child.listening, stopped]);
   };
+  // As in the chart: a daemon that dies is started again while the server serves.
+  await start('daemon', 'daemon-supervisor', layout.daemonConfiguration);
+  await start('server', 'server', layout.serverConfiguration);
+  await Promise.race([announce({ summary, layout, demo }, io), rejectWhenEnded(children), stopped]);
+}
 
-  await writeDaemonConfiguration(layout, upstream);
-  const daemon = start('daemon', layout.daemonConfiguration);
-  const daemonUrl = await daemon.listening;
-  await writeServerConfiguration(layout, { port, metricsPort, daemonUrl });
-  const server = start('server', layout.serverConfiguration);
-  const serverUrl = await server.listening;
+/**
+ * Creates the missing parts of the data folder: folders, tokens, keys and the demo upstream.
+ *
+ * @returns the demo upstream; `null` with another one
+ */
+async function prepare({ upstream }: DevOptions, layout: DevLayout, io: DevIo): Promise<DemoUpstream | null> {
+  await prepareDevFiles(layout);
+  await prepareKeys(layout, io);
+  if (upstream.kind !== 'demo') return null;
+  io.stdout.write('preparing the demo upstream\n');
+  await writeFile(layout.demoSchema, flatBuffersTableSchema());
+  const demo = createDemoUpstream(layout.upstream);
+  await demo.offer((await demo.offered()) ?? DEMO_RELEASE_IDS[0]);
+  return demo;
+}
 
-  const ended = Promise.race(children.map(async (child) => ({ child, ...(await child.exited) }))).then(
-    (end) => {
-      throw new Error(`the ${end.child.name} exited unexpectedly (${end.signal ?? `exit code ${end.code}`})`);
-    },
-  );
-  const addresses = {
-    serverUrl,
+interface StartedSystem {
+  readonly summary: DevSummary;
+  readonly layout: DevLayout;
+  readonly demo: DemoUpstream | null;
+}
+
+/** Prints the addresses, then what happens until a release is served, then how to use it; never settles by itself. */
+async function announce({ summary, layout, demo }: StartedSystem, io: DevIo): Promise<never> {
+  io.stdout.write(renderAddresses(summary));
+  const service = {
+    serverUrl: summary.server_url,
     tokenFile: layout.adminToken,
+    adminToken: (await readFile(layout.adminToken, 'utf8')).trim(),
     programDirectory: io.programDirectory,
   };
-  const adminToken = (await readFile(layout.adminToken, 'utf8')).trim();
-  const { releaseId } = await Promise.race([
-    waitForFirstRelease({ url: serverUrl, adminToken }, io, {
-      onProgress: progressWriter(io),
-      onFailure: (failure) => io.stdout.write(renderFailedSync(failure, addresses)),
-    }),
-    ended,
-  ]);
-  await writeFile(
-    layout.summary,
-    `${JSON.stringify(
-      {
-        server_url: serverUrl,
-        daemon_url: daemonUrl,
-        metrics_url: `http://127.0.0.1:${metricsPort}/metrics`,
-        admin_token_file: layout.adminToken,
-        daemon_token_file: layout.daemonToken,
-        cdn_host: CDN_HOST,
-        release_id: releaseId,
-      },
-      null,
-      2,
-    )}\n`,
-  );
+  const first = await waitForRelease(service, io, {
+    onProgress: progressWriter(io),
+    onFailure: (failure) => io.stdout.write(renderFailedSync(failure, service)),
+  });
+  const { releaseId, carryOver } =
+    demo === null ? { ...first, carryOver: null } : await playSecond(demo, first.releaseId, service, io);
+  await writeDevSummary(layout.summary, { ...summary, release_id: releaseId });
   io.stdout.write(
     await renderWelcome({
-      ...addresses,
+      ...service,
       releaseId,
       cdnHost: CDN_HOST,
       snapshotRoot: layout.snapshot,
       publicKeyFile: join(layout.keys, 'signing.pub'),
+      demo:
+        demo === null
+          ? null
+          : {
+              dataDirectory: dirname(layout.summary),
+              previousReleaseId: carryOver?.previous_release_id ?? null,
+              nextReleaseId: await demo.following(),
+            },
     }),
   );
-  await Promise.race([ended, aborted(io.signal)]);
+  return await new Promise<never>(() => undefined);
+}
+
+/**
+ * Plays the second demo release when the first one is on offer, so that there are two whose text can be compared.
+ *
+ * @returns the release that is served; without a comparison when its text cannot be indexed
+ */
+async function playSecond(
+  demo: DemoUpstream,
+  served: string,
+  service: RunningService,
+  io: DevIo,
+): Promise<IndexedRelease> {
+  const [first, second] = DEMO_RELEASE_IDS;
+  try {
+    if ((await demo.offered()) !== first) return await waitForIndex(service, served, io);
+    io.stdout.write(`\nSlipway serves release ${served}. Playing ${second}, the next demo release.\n`);
+    return await playRelease(demo, second, service, io);
+  } catch (error) {
+    io.signal.throwIfAborted();
+    io.stdout.write(`${messageOf(error)}\n`);
+    return { ...(await waitForRelease(service, io)), carryOver: null };
+  }
 }
 
 async function prepareKeys(layout: DevLayout, io: DevIo): Promise<void> {
@@ -170,9 +228,19 @@ function progressWriter(io: DevIo): (progress: Parameters<typeof renderProgress>
   };
 }
 
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
+/** @throws Error when the first of the processes has ended */
+async function rejectWhenEnded(children: readonly Child[]): Promise<never> {
+  const end = await Promise.race(children.map(async ({ name, exited }) => ({ name, ...(await exited) })));
+  throw new Error(`the ${end.name} ended (${end.signal ?? `exit code ${end.code}`}); see the lines above`);
+}
+
+/** @throws the signal's reason once it is aborted */
+async function rejectWhenAborted(signal: AbortSignal): Promise<never> {
+  return await new Promise<never>((_resolve, reject) => {
+    const stop = (): void => {
+      reject(signal.reason as Error);
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
   });
 }

@@ -1,6 +1,8 @@
 import { join, relative } from 'node:path';
 import process from 'node:process';
 import { createHttpClient, parseJsonAnswer } from '../../platform/http/http-client.ts';
+import { DEFAULT_DATA } from './dev-options.ts';
+import type { DevSummary } from './dev-summary.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const ANSWER_MAX_BYTES = 64 * 1024;
@@ -18,6 +20,17 @@ export interface WelcomeOptions {
   readonly publicKeyFile: string;
   /** The folder that holds `bin/`. */
   readonly programDirectory: string;
+  /** `null` for a system that does not run on the demo releases. */
+  readonly demo: WelcomeDemo | null;
+}
+
+/** The demo releases around the one that is served. */
+export interface WelcomeDemo {
+  readonly dataDirectory: string;
+  /** The release that the served one was compared with, if any. */
+  readonly previousReleaseId: string | null;
+  /** The release to play next, if any. */
+  readonly nextReleaseId: string | null;
 }
 
 /**
@@ -41,6 +54,9 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
     `${ctl} status`,
     `${ctl} tasks`,
     `${ctl} run sync --wait`,
+    `${ctl} report parse.status`,
+    `${ctl} report parse.text_units limit=2`,
+    ...(options.demo === null ? [] : demoLines(options, options.demo, ctl)),
     `${slipway} verify ${shellWord(shortPath(options.snapshotRoot))} --keys ${shellWord(shortPath(options.publicKeyFile))}`,
   ];
   return `
@@ -50,8 +66,41 @@ Dashboard: ${serverUrl}/admin/dashboard/ (the token is in ${tokenFile})
 
 Try:
 ${lines.map((line) => `  ${line}`).join('\n')}
-
+${options.demo === null ? '' : nextLine(options.demo)}
 Press Ctrl-C to stop.
+`;
+}
+
+/** Command lines that show text of the demo release, and how it differs from that of the previous release. */
+function demoLines(
+  { serverUrl, cdnHost, releaseId }: WelcomeOptions,
+  { previousReleaseId }: WelcomeDemo,
+  ctl: string,
+): string[] {
+  return [
+    `curl -s '${serverUrl}/${cdnHost}/${releaseId}/TableBundles/Localize000.csv' | grep ruby`,
+    ...(previousReleaseId === null ? [] : [`${ctl} texts diff ${previousReleaseId} ${releaseId}`]),
+  ];
+}
+
+function nextLine({ dataDirectory, nextReleaseId }: WelcomeDemo): string {
+  if (nextReleaseId === null) return '';
+  const data = shortPath(dataDirectory);
+  const words = data === DEFAULT_DATA ? 'make run-next' : `make run-next DATA=${shellWord(data)}`;
+  return `\nTo play ${nextReleaseId}, in a second terminal: ${words}\n`;
+}
+
+/** Tells the user the addresses, which stay the same whatever happens to a sync. */
+export function renderAddresses(
+  addresses: Pick<DevSummary, 'server_url' | 'daemon_url' | 'metrics_url' | 'admin_token_file'>,
+): string {
+  const { server_url, daemon_url, metrics_url, admin_token_file } = addresses;
+  return `
+Server:    ${server_url}
+Dashboard: ${server_url}/admin/dashboard/ (the token is in ${shortPath(admin_token_file)})
+Metrics:   ${metrics_url}
+Daemon:    ${daemon_url}
+
 `;
 }
 
@@ -74,7 +123,7 @@ Nothing is served yet; the daemon tries again. Slipway stays up at ${options.ser
 }
 
 /** The words of a shell that call `slipway ctl` for this system. */
-function ctlCommand({
+export function ctlCommand({
   serverUrl,
   tokenFile,
   programDirectory,

@@ -49,7 +49,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 
 /** How many pods of a selector are looked at. */
-const MOST_PODS = 100;
+const MAX_PODS = 100;
 
 /**
  * Finds a pod of a target, and the port in it, as `kubectl port-forward` does: a ready pod if there is one, else one that
@@ -84,7 +84,7 @@ export async function resolveTarget(
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
   if (labelSelector === '') throw unreachable(`${target} selects no pods, so nothing can be forwarded`);
-  const pods = await apis.core.listNamespacedPod({ namespace, labelSelector, limit: MOST_PODS }, call);
+  const pods = await apis.core.listNamespacedPod({ namespace, labelSelector, limit: MAX_PODS }, call);
   const running = pods.items.filter(isRunning);
   const pod = running.find(isReady) ?? running[0];
   if (pod === undefined) {

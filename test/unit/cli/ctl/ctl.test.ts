@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listen } from '../../../../src/platform/http/listen.ts';
 import { REPORTS, type ReportName } from '../../../../src/contract/reports/reports.ts';
+import { ReleaseStatusRead } from '../../../../src/contract/reports/report-releases.ts';
+import { VERDICT_EXAMPLE } from '../../../../src/contract/schemas/answers/verdict.ts';
+import { renderStatus } from '../../../../src/cli/ctl/report-views.ts';
 import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
 import { ADMIN_TOKEN, startAdminServer, type AdminServer } from '../../../support/admin-client.ts';
 import { ctl, type CtlRun, type CtlRunOptions } from '../../../support/ctl.ts';
@@ -113,6 +116,69 @@ describe('reads', () => {
     const previous = { ...schedule, origin: undefined, replaced_by: undefined };
     daemon.setReport('schedule.list', { ...example('schedule.list'), items: [previous] });
     expect((await run(['schedules'])).out).toMatch(/^ID .*\nnightly-verify /u);
+  });
+
+  it('status names a few damaged files, counts the others, and says whether a repair runs', async () => {
+    const { run, daemon } = await service();
+    const { official, ...report } = example('release.status');
+    const damaged = Array.from({ length: 100 }, (_, index) => `Windows/${index}.bundle`);
+    daemon.setReport('release.status', {
+      ...report,
+      official: { ...(official as object), integrity: 'damaged', damaged, damaged_count: 319 },
+    });
+    daemon.setReport('task.list', { ...example('task.list'), items: [] });
+    const { out } = await run(['status']);
+    expect(out.match(/^damaged: +(.*)$/gmu)).toHaveLength(6);
+    expect(out).toMatch(/^damaged: +and 314 more$/mu);
+    expect(out).toMatch(/^repair: +none is queued or running$/mu);
+    expect(out).toMatch(/^daemon: +answers$/mu);
+    const [task] = (example('task.list') as { items: object[] }).items;
+    const items = [{ ...task, kind: 'damage-repair', status: 'running', task_id: 'T9', progress: null }];
+    daemon.setReport('task.list', { ...example('task.list'), items });
+    expect((await run(['status'])).out).toMatch(/^repair: +running \(T9\)$/mu);
+  });
+
+  it('status says why there is no release yet, and when the next try is', () => {
+    const releases = ReleaseStatusRead.parse({ ...example('release.status'), official: null });
+    const readiness = {
+      ...VERDICT_EXAMPLE,
+      distributable: false,
+      reason: 'ReleaseNotAuthorized' as const,
+      message: 'the attestation authorizes no official release',
+    };
+    const view = { daemon: null, repairs: null };
+    expect(renderStatus(readiness, { ...view, releases }, 1_763_683_200)).toMatch(
+      /^because: +No release yet: upstream refused the connection; check upstream\.url; next try 2025-/mu,
+    );
+    const unknown = renderStatus(readiness, { ...view, releases: null }, 1_763_683_200);
+    expect(unknown).toMatch(/^because: +the attestation authorizes no official release$/mu);
+  });
+
+  it.each([
+    ['cannot be reached', { daemonUrl: 'http://127.0.0.1:1' }, 'has been unreachable'],
+    ['hangs', {}, 'has not answered'],
+  ])('status, doctor and health say the same of a daemon that %s', async (_what, options, text) => {
+    const server = await startAdminServer(options);
+    const run = async (command: string): Promise<CtlRun> =>
+      await ctl(['--url', server.url, '--token-file', server.tokenFile, command]);
+    server.daemon.setFault('hang');
+    const doctor = await run('doctor');
+    const [sentence = ''] = /The daemon ha[^.]*\. [^.]*\./.exec(doctor.err) ?? [];
+    expect([doctor.code, sentence]).toEqual([5, expect.stringContaining(text)]);
+    expect((await run('status')).out).toMatch(new RegExp(`^daemon: +${sentence}$`, 'mu'));
+    const health = (await (await fetch(`${server.url}/healthz`)).json()) as object;
+    expect(health).toMatchObject({ status: 'degraded', daemon: { answers: false, message: sentence } });
+  });
+
+  it('status says that the daemon answers once it answers again', async () => {
+    const server = await startAdminServer();
+    const run = async (): Promise<CtlRun> =>
+      await ctl(['--url', server.url, '--token-file', server.tokenFile, 'status']);
+    server.daemon.setFault('hang');
+    expect((await run()).out).toMatch(/^daemon: +The daemon has not answered since /mu);
+    server.daemon.setFault(null);
+    server.daemon.setReport('release.status', example('release.status'));
+    expect((await run()).out).toMatch(/^daemon: +answers$/mu);
   });
 
   it('status ends with 1 and names the failed checks, also when the daemon is silent', async () => {
@@ -253,7 +319,7 @@ describe('failures before an answer', () => {
     [['tasks', '--token', 'secret-word'], 'can be read by every user'],
     [['tasks', '--token=secret-word'], 'can be read by every user'],
     [[], 'a command is missing'],
-    [['taks'], 'there is no command "taks"'],
+    [['taks'], 'there is no command "taks"; the commands are:\n  status\n'],
     [['tasks', 'extra'], 'usage: tasks'],
     [['tasks', '--follow'], 'tasks has no option --follow'],
     [['tasks', '--limit', '0'], '--limit 0: must be a whole number'],

@@ -36,7 +36,7 @@ describe('the demo release', () => {
     onTestFinished(async () => await rm(directory, { recursive: true }));
     const fingerprints: string[] = [];
     for (const name of ['a', 'b']) {
-      await writeDemoRelease(join(directory, name));
+      await writeDemoRelease(join(directory, name), '1.67.412528-r90_demo');
       fingerprints.push(await fingerprint(join(directory, name)));
     }
     expect(fingerprints[0]).toBe(fingerprints[1]);

@@ -1,0 +1,85 @@
+import { resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { messageOf } from '../../platform/errors.ts';
+import type { DevIo } from './dev-io.ts';
+import { DEFAULT_DATA } from './dev-options.ts';
+import { createDemoUpstream } from './demo-upstream.ts';
+import { devLayout } from './dev-files.ts';
+import { findRunningDev } from './dev-summary.ts';
+import { playRelease, type RunningService } from './play-release.ts';
+import { renderChanges } from './render-changes.ts';
+import { ctlCommand } from './welcome.ts';
+
+/** The text of `slipway dev next --help`. */
+const NEXT_USAGE = `Usage: slipway dev next [--data ${DEFAULT_DATA}]
+
+Plays the next demo release on a running "slipway dev": offers it to the daemon, syncs it and prints what changed.
+
+  --data DIR      the folder of the running one
+`;
+
+/** Keeps the process alive while it waits between two requests. */
+const LONG_MS = 2 ** 30;
+
+/**
+ * Runs `slipway dev next`.
+ *
+ * @param args the command line after `dev next`
+ * @returns the exit code: 0 when the release is served, 1 when it cannot be played, 2 for wrong arguments
+ */
+export async function runNext(args: readonly string[], io: DevIo): Promise<number> {
+  if (args.includes('--help')) {
+    io.stdout.write(NEXT_USAGE);
+    return 0;
+  }
+  let data: string;
+  try {
+    ({ data = DEFAULT_DATA } = parseArgs({ args: [...args], options: { data: { type: 'string' } } }).values);
+  } catch (error) {
+    io.stderr.write(`slipway dev next: ${messageOf(error)}\n${NEXT_USAGE}`);
+    return 2;
+  }
+  const alive = setInterval(() => undefined, LONG_MS);
+  try {
+    await playNext(data, io);
+    return 0;
+  } catch (error) {
+    if (!io.signal.aborted) io.stderr.write(`slipway dev next: ${messageOf(error)}\n`);
+    return 1;
+  } finally {
+    clearInterval(alive);
+  }
+}
+
+async function playNext(data: string, io: DevIo): Promise<void> {
+  const layout = devLayout(resolve(data));
+  const running = await findRunningDev(layout.summary, io.clock.now());
+  if (running === null) {
+    throw new Error(
+      `nothing runs on the folder ${data}; start it in another terminal: make run (--data DIR)`,
+    );
+  }
+  if (running.release_id === null) {
+    throw new Error('the release before is not served yet; wait until "slipway dev" prints its commands');
+  }
+  const service: RunningService = {
+    serverUrl: running.server_url,
+    tokenFile: layout.adminToken,
+    adminToken: (await readFile(layout.adminToken, 'utf8')).trim(),
+  };
+  if (running.upstream !== 'demo') {
+    throw new Error('"slipway dev" does not run on the demo releases; run it without an upstream');
+  }
+  const upstream = createDemoUpstream(layout.upstream);
+  const [before, after] = [await upstream.offered(), await upstream.following()];
+  if (before === null || after === null) {
+    throw new Error(
+      `${before ?? 'no release'} is the last demo release; to see them again, use another folder (make run DATA=DIR)`,
+    );
+  }
+  io.stdout.write(`playing the demo release ${after} after ${before}\n`);
+  const played = await playRelease(upstream, after, service, io);
+  const ctl = ctlCommand({ ...service, programDirectory: io.programDirectory });
+  io.stdout.write(renderChanges({ ...played, before, after, ctl }));
+}
