@@ -12,6 +12,8 @@ import { renderConfigurationPage } from './reference/configuration.ts';
 import { renderCtlPage } from './reference/ctl.ts';
 import { renderDependencies } from './reference/dependencies.ts';
 import { renderOperationStatuses } from './reference/operation-statuses.ts';
+import { renderParseErrors } from './reference/parse-errors.ts';
+import { renderParseRules } from './reference/parse-rules.ts';
 import { renderProtocol } from './reference/protocol.ts';
 import { renderReleaseChannelPage } from './reference/release-channel.ts';
 import { renderSchemas } from './reference/schemas.ts';
@@ -35,6 +37,8 @@ function renderAll(): Map<string, string> {
     ['actions.md', renderActions()],
     ['ctl.md', renderCtlPage()],
     ['configuration.md', renderConfigurationPage()],
+    ['parse-rules.md', renderParseRules()],
+    ['parse-errors.md', renderParseErrors()],
     ['dependencies.md', renderDependencies(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))],
     ['daemon-protocol.md', renderProtocol(protocol)],
     ['releasechannel.md', renderReleaseChannelPage()],

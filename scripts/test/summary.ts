@@ -7,7 +7,7 @@ export interface Row extends Outcome {
 }
 
 /** How many failures are printed again at the end. */
-const MOST_FAILURES = 10;
+const MAX_FAILURES = 10;
 /** How many of the slowest test files are listed. */
 const SLOWEST = 10;
 
@@ -63,9 +63,9 @@ function slowestOf(rows: readonly Row[]): string[] {
 
 function failuresOf(rows: readonly Row[]): string[] {
   const failures = rows.flatMap((row) => (row.failures ?? []).map((each) => `in ${row.name}: ${each}`));
-  const more = failures.length - MOST_FAILURES;
+  const more = failures.length - MAX_FAILURES;
   return [
-    ...failures.slice(0, MOST_FAILURES).flatMap((failure) => ['', `FAILED ${failure}`]),
+    ...failures.slice(0, MAX_FAILURES).flatMap((failure) => ['', `FAILED ${failure}`]),
     ...(more > 0 ? ['', `and ${more} more, see above`] : []),
   ];
 }

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PARSE_ERROR_CODES } from '../../src/contract/reports/parse-error-codes.ts';
 import { brokenRows, missingTitles, titledRows } from '../support/titled-rows.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -26,5 +27,13 @@ describe('the page that says what is tested', () => {
     const named = new Set(titledRows(PAGE).map(({ file }) => file));
     const files = globSync('{integration,cluster,e2e}/**/*.test.ts', { cwd: join(ROOT, 'test') });
     expect(files.filter((file) => !named.has(file))).toEqual([]);
+  });
+
+  it('has a row for every error code of the parser', () => {
+    const names = titledRows(PAGE).map(({ name }) => name);
+    const missing = Object.keys(PARSE_ERROR_CODES).filter(
+      (code) => !names.some((name) => name.startsWith(`\`${code}\`, `)),
+    );
+    expect(missing).toEqual([]);
   });
 });

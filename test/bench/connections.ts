@@ -27,11 +27,11 @@ const STALLED_DOWNLOADS = 500;
 const WARM_CONNECTIONS = 10;
 const HALF_HEADS = 20;
 /** Processes start with different amounts of memory, so each process is a round. */
-const MOST_PROCESSES = 3;
+const MAX_PROCESSES = 3;
 /** Memory counts as settled when it changes by less than this in a step; MiB and milliseconds. */
 const SETTLED_MIB = 1;
 const SETTLE_STEP_MS = 500;
-const MOST_SETTLE_STEPS = 30;
+const MAX_SETTLE_STEPS = 30;
 
 /** How many connections of each kind are held. */
 export interface HeldCounts {
@@ -151,7 +151,7 @@ async function inFreshServers(
   measure: (server: SlipwayServer) => Promise<number>,
 ): Promise<number[]> {
   const measured: number[] = [];
-  for (let round = 0; round < Math.min(rounds, MOST_PROCESSES); round += 1) {
+  for (let round = 0; round < Math.min(rounds, MAX_PROCESSES); round += 1) {
     const server = await site.startServer('fresh', config);
     try {
       measured.push(await measure(server));
@@ -164,7 +164,7 @@ async function inFreshServers(
 
 async function settledBytes({ pid }: SlipwayServer): Promise<number> {
   let before = residentBytes([pid]);
-  for (let step = 0; step < MOST_SETTLE_STEPS; step += 1) {
+  for (let step = 0; step < MAX_SETTLE_STEPS; step += 1) {
     await delay(SETTLE_STEP_MS);
     const now = residentBytes([pid]);
     if (Math.abs(now - before) < SETTLED_MIB * MEBIBYTE) return now;

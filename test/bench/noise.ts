@@ -3,8 +3,8 @@ import process from 'node:process';
 import { machineTime, ownProcessorSeconds } from './processor-time.ts';
 
 /** Above this a round is noisy; shares of the capacity of all processors. */
-const MOST_STEAL = 0.12;
-const MOST_FOREIGN = 0.2;
+const MAX_STEAL = 0.12;
+const MAX_FOREIGN = 0.2;
 
 /** Watches how much of the machine other programs used during a bench. */
 export interface NoiseWatch {
@@ -49,7 +49,7 @@ export function beginRound(): { end(): Noise } {
 
 /** Whether a round is unreliable because others used the machine. */
 export function isNoisy({ steal, foreign }: Noise): boolean {
-  return steal > MOST_STEAL || foreign > MOST_FOREIGN;
+  return steal > MAX_STEAL || foreign > MAX_FOREIGN;
 }
 
 function percent(share: number): string {

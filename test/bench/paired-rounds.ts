@@ -4,7 +4,7 @@ import { median } from './statistics.ts';
 /** With fewer clean rounds than this there is no verdict. */
 const FEWEST_CLEAN = 5;
 /** Noisy rounds are repeated at most this often per case, so that a run ends. */
-const MOST_REPEATS = 3;
+const MAX_REPEATS = 3;
 
 /** One round: both sides measured one after the other. */
 export interface Pair<T> {
@@ -43,7 +43,7 @@ export async function runPairedRounds<T>(options: PairedRoundsOptions<T>): Promi
     await options.theirs();
     await options.ours();
   }
-  const most = rounds + (quick ? 0 : MOST_REPEATS);
+  const most = rounds + (quick ? 0 : MAX_REPEATS);
   for (let round = 0; clean.length < rounds && round < most; round += 1) {
     const noise = beginRound();
     const pair = await measurePair(options, round % 2 === 0);

@@ -18,6 +18,11 @@ export function processorSeconds(pids: readonly number[]): number {
   return ticks / TICKS_A_SECOND;
 }
 
+/** Seconds of processor time that a running process has used, without its children. */
+export function ownSeconds(pid: number): number {
+  return sum(familyOf([pid]).get(pid) ?? [], USER_AND_SYSTEM) / TICKS_A_SECOND;
+}
+
 /** Seconds of processor time of this process and of all its children, including ended ones. */
 export function ownProcessorSeconds(): number {
   const family = familyOf([process.pid]);

@@ -375,6 +375,36 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await world().untilCondition(namespace, 'official', 'Reconciling', 'False', 'UpToDate');
   });
 
+  it('stays Ready while a daemon is in a crash loop, and names it, also between its lives', async () => {
+    const { namespace, fakes } = await scene(2);
+    const second = fakes[1]!;
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Reconciling', 'False', 'UpToDate');
+    second.crashLoop = 'crash loop: the daemon ended unexpectedly 5 times';
+    const looping = await world().untilCondition(
+      namespace,
+      'official',
+      'Reconciling',
+      'True',
+      'DaemonCrashLoop',
+    );
+    const named = {
+      type: 'Reconciling',
+      reason: 'DaemonCrashLoop',
+      message: `pod slipway-pod-1: ${second.crashLoop}`,
+    };
+    expect(looping.conditions).toContainEqual(expect.objectContaining(named));
+    expect(looping.conditions[0]).toMatchObject({ type: 'Ready', status: 'True' });
+    second.refuse({ status: 503, code: 'backend_unavailable' });
+    const asked = second.requests.length;
+    await until(() => second.requests.length > asked + 8, PATIENCE_MS);
+    const between = (await world().get(namespace, 'official'))?.status;
+    expect(between?.conditions).toContainEqual(expect.objectContaining(named));
+    second.crashLoop = null;
+    second.refuse(null);
+    await world().untilCondition(namespace, 'official', 'Reconciling', 'False', 'UpToDate');
+  });
+
   it('keeps its schedules equal to the spec, despite changes by others, and leaves other schedules alone', async () => {
     const { namespace, first } = await scene();
     await world().apply(namespace, 'official', {

@@ -69,7 +69,9 @@ describe('the admin surface in front of a real daemon', () => {
       return ['queued', 'running'].includes(report.task.status) ? null : report.task;
     }, 60_000);
     expect(task).toMatchObject({ task_id, status: 'succeeded' });
-    expect(await read(system, 'listTasks')).toMatchObject({ items: [{ task_id, kind: 'sync' }] });
+    expect(await read(system, 'listTasks')).toMatchObject({
+      items: expect.arrayContaining([expect.objectContaining({ task_id, kind: 'sync' })]) as unknown,
+    });
     await read(system, 'getTaskLogs', `?task_id=${task_id}`);
     const { distributable } = await system.untilReady(true);
     expect(distributable).toBe(true);
@@ -86,7 +88,7 @@ describe('the admin surface in front of a real daemon', () => {
         await fetch(`${system.serverUrl}${path}`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } }),
       );
     expect(await ask('/admin/tasks/status?task_id=01JUNKNOWN')).toEqual([400, 'unknown_task']);
-    expect(await ask('/admin/parse/status')).toEqual([503, 'backend_unavailable']);
+    expect(await ask('/admin/translation/status')).toEqual([503, 'backend_unavailable']);
     expect(await refused(await post(system, 'translation-worker-run', { provider: 'none' }))).toEqual([
       501,
       'not_implemented',

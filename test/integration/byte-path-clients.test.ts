@@ -22,7 +22,7 @@ const MIB = 1024 * 1024;
 /** Two paths through the server, three routes to it, five clients: 240 cuts in all. */
 const CUTS_EACH = 8;
 const SEED = Number(process.env['SLIPWAY_FUZZ_SEED'] ?? '210');
-const MOST_ATTEMPTS = 3 * CUTS_EACH;
+const MAX_ATTEMPTS = 3 * CUTS_EACH;
 const ROUTES = [
   ['directly', null],
   ['through nginx that caches whole answers', 'whole'],
@@ -79,7 +79,7 @@ async function downloadAll(
   { near, far }: Route,
   target: { readonly url: string; readonly file: string; readonly size: number },
 ): Promise<void> {
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const killed = new AbortController();
     const onCut = ({ kind }: Cut): void => {
       if (kind === 'silence') killed.abort();
@@ -88,7 +88,7 @@ async function downloadAll(
     if (far !== null) far.onCut = onCut;
     if (await client.attempt({ ...target, killed: killed.signal })) return;
   }
-  throw new Error(`${client.name} is not done after ${MOST_ATTEMPTS} attempts`);
+  throw new Error(`${client.name} is not done after ${MAX_ATTEMPTS} attempts`);
 }
 
 describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {

@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startImpostorDaemon } from '../support/impostor-daemon.ts';
@@ -41,6 +41,21 @@ async function rss(pid: number): Promise<number> {
 /** Answers with 101, which nobody asked for, and keeps the connection open. */
 const upgrade: RequestListener = (_request, response) => {
   response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n');
+};
+
+/** Sends bytes until the connection ends. */
+function repeat(response: ServerResponse, text: string): void {
+  const timer = setInterval(() => response.socket?.write(text), 20);
+  response.on('close', () => clearInterval(timer));
+}
+
+const endlessHead: RequestListener = (_request, response) => {
+  response.socket?.write('HTTP/1.1 200 OK\r\n');
+  repeat(response, 'x: y\r\n');
+};
+
+const endlessInterim: RequestListener = (_request, response) => {
+  repeat(response, 'HTTP/1.1 102 Processing\r\n\r\n');
 };
 
 const NONSENSE: ReadonlyArray<readonly [string, RequestListener]> = [
@@ -114,13 +129,18 @@ describe('a daemon that fails', () => {
   });
 });
 
-describe("an impostor on the daemon's port that upgrades every connection", () => {
+describe.each([
+  ['upgrades every connection', upgrade],
+  ['sends an endless head', endlessHead],
+  ['sends endless interim answers', endlessInterim],
+])("an impostor on the daemon's port that %s", (_what, listener) => {
   it('delays neither a control call nor the end of the server after SIGTERM', async () => {
     const token = 'an-admin-token-of-the-test';
     const admin = { tokenFiles: [await writeTokenFile(token)], exposeControl: true };
-    const system = await servedSystem(600, { server: { admin } });
+    const daemon = { timeoutMs: 1500, waitSeconds: 1 };
+    const system = await servedSystem(600, { server: { admin, daemon } });
     await system.daemon.kill();
-    await startImpostorDaemon(system, upgrade);
+    await startImpostorDaemon(system, listener);
     await until(async () => (await refreshFailures(system)) > 1, 60_000);
     const control = await fetch(`${system.serverUrl}/admin/control/sync`, {
       method: 'POST',

@@ -1,6 +1,12 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import process from 'node:process';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ReleaseStatusReport } from '../../src/contract/reports/report-releases.ts';
+import { acquireDataLock } from '../../src/daemon/database/data-lock.ts';
+import { SUPERVISION_VARIABLE, type Supervision } from '../../src/daemon/supervisor/supervision.ts';
 import { startSlipway, type StartError } from '../support/process.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -112,6 +118,56 @@ describe('a supervised daemon', () => {
     const system = await supervisedSystem();
     await system.daemon.kill();
     await until(async () => ((await bootOf(system)) === null ? true : null), 40_000);
+  });
+
+  it('answers its supervisor while it waits as a standby', { timeout: 60_000 }, async () => {
+    const system = await startSystem({ upstream: { kind: 'none' }, startNothing: true });
+    const lock = acquireDataLock(join(system.directory, 'data'), new Date());
+    onTestFinished(() => lock.release());
+    const standby = fork(
+      join(import.meta.dirname, '../../cmd/daemon.ts'),
+      ['--config', system.daemonConfiguration],
+      { silent: true },
+    );
+    onTestFinished(() => void standby.kill('SIGKILL'));
+    await until(async () => {
+      const health = await fetch(`${system.daemonUrl}/healthz`).catch(() => null);
+      const body = (await health?.json()) as { waiting_for?: string } | undefined;
+      return body?.waiting_for ?? null;
+    }, 30_000);
+    const answered = once(standby, 'message', { signal: AbortSignal.timeout(10_000) });
+    standby.send('slipway:ping');
+    expect(await answered).toEqual(['slipway:pong', undefined]);
+  });
+
+  it('that keeps ending reports the crash loop in release.status, as a failing check and as a metric', async () => {
+    const system = await startSystem({
+      upstream: { kind: 'none' },
+      daemon: { metrics: { host: '127.0.0.1', port: 0 } },
+      startNothing: true,
+    });
+    const at = Math.floor(Date.now() / 1000);
+    const end = { code: null, signal: 'SIGSEGV', at, lived_seconds: 2 };
+    const supervision: Supervision = { restarts: 5, ends: [end, end, end, end, end] };
+    const daemon = await startSlipway('daemon', [`--config=${system.daemonConfiguration}`], {
+      env: { [SUPERVISION_VARIABLE]: JSON.stringify(supervision) },
+    });
+    onTestFinished(async () => await daemon.kill());
+    const report = await until(async () => {
+      const answer = await system.askDaemon('/v1/reports/release.status').catch(() => null);
+      return answer?.ok === true ? ReleaseStatusReport.schema.parse(await answer.json()) : null;
+    }, 30_000);
+    expect(report.crash_loop).toMatch(/^crash loop: the daemon ended unexpectedly 5 times .* SIGSEGV /);
+    const doctor = (await (await system.askDaemon('/v1/reports/daemon.doctor')).json()) as object;
+    expect(doctor).toMatchObject({
+      checks: expect.arrayContaining([
+        expect.objectContaining({ id: 'process', status: 'failing', message: report.crash_loop }),
+      ]) as unknown,
+    });
+    const listening = daemon.lines.find((text) => text.includes('"daemon listening"')) ?? '{}';
+    const { metrics_url: metricsUrl } = JSON.parse(listening) as { metrics_url: string };
+    const metrics = await (await fetch(`${metricsUrl}/metrics`)).text();
+    expect(metrics).toMatch(/^slipway_daemon_check_status\{check="process"\} 2$/m);
   });
 
   it('whose configuration is refused ends the first process with the message', async () => {

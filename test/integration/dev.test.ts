@@ -1,46 +1,52 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import process from 'node:process';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { expectedChanges, type DemoReleaseId } from '../../src/cli/dev/demo/demo-story.ts';
 import { makeCheckout, type Checkout } from '../support/checkout.ts';
 import { generateGameRoot } from '../support/game-catalogs.ts';
 import { serverInfoDocument } from '../support/generate-release.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { startUpstreamServer } from '../support/upstream-server.ts';
+import { startUpstreamServer, type UpstreamServer } from '../support/upstream-server.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 
 interface DevSummary {
+  readonly pid: number;
   readonly server_url: string;
   readonly daemon_url: string;
   readonly metrics_url: string;
   readonly admin_token_file: string;
   readonly daemon_token_file: string;
   readonly cdn_host: string;
-  readonly release_id: string;
+  readonly release_id: string | null;
 }
 
-interface DevRun {
-  readonly summary: DevSummary;
+interface DevProcess {
   readonly output: () => string;
+  readonly exitCode: () => number | null;
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-interface DevProcess extends Omit<DevRun, 'summary'> {
-  readonly exitCode: () => number | null;
+interface DevRun extends DevProcess {
+  readonly summary: DevSummary;
 }
 
 function spawnDev({ directory, env }: Checkout, data: string, args: readonly string[] = []): DevProcess {
   const child = spawn(join(directory, 'bin/slipway'), ['dev', '--port', '0', '--data', data, ...args], {
     cwd: directory,
     env,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
     output += chunk.toString();
   });
   const exited = once(child, 'exit').then(([code]) => code as number | null);
@@ -60,8 +66,11 @@ async function startDev(checkout: Checkout, data: string): Promise<DevRun> {
 
 async function untilServed(dev: DevProcess, data: string): Promise<DevRun> {
   await until(() => dev.output().includes('Press Ctrl-C to stop') || dev.exitCode() !== null, 90_000);
-  const summary = JSON.parse(await readFile(join(data, 'dev.json'), 'utf8')) as DevSummary;
-  return { ...dev, summary };
+  return { ...dev, summary: await readSummary(data) };
+}
+
+async function readSummary(data: string): Promise<DevSummary> {
+  return JSON.parse(await readFile(join(data, 'dev.json'), 'utf8')) as DevSummary;
 }
 
 /** Runs every command line of the output, as a user pastes it. Each must succeed and print something. */
@@ -75,11 +84,38 @@ async function pasteLines({ directory, env }: Checkout, output: string): Promise
   return lines;
 }
 
+/** How the daemon carried the text of the current release over. */
+async function carryOver({ server_url, admin_token_file }: DevSummary): Promise<unknown> {
+  const token = (await readFile(admin_token_file, 'utf8')).trim();
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = await fetch(`${server_url}/admin/parse/status`, { headers });
+  return ((await answer.json()) as { carry_over: unknown }).carry_over;
+}
+
+/** The counts that the generator of the demo states. */
+function countsOf(releaseId: DemoReleaseId): { new: number; changed: number; removed: number } {
+  const changes = expectedChanges(releaseId);
+  if (changes === null) throw new Error(`${releaseId} is the first one`);
+  return { new: changes.inserted, changed: changes.changed, removed: changes.removed };
+}
+
 async function answers(url: string): Promise<boolean> {
   return await fetch(url).then(
     () => true,
     () => false,
   );
+}
+
+/** An upstream of a game whose catalog root is closed. */
+async function closedUpstream(): Promise<UpstreamServer> {
+  const root = generateGameRoot('dev', ['Android', 'iOS']);
+  const upstream = await startUpstreamServer({
+    files: new Map([...root.files].map(([path, bytes]) => [`r90_dev/${path}`, bytes] as const)),
+  });
+  onTestFinished(async () => await upstream.close());
+  upstream.files.set('info.json', Buffer.from(serverInfoDocument(`${upstream.url}/r90_dev`)));
+  upstream.closed.add('r90_dev/');
+  return upstream;
 }
 
 describe('slipway dev', () => {
@@ -101,8 +137,13 @@ describe('slipway dev', () => {
       expect.stringMatching(/^bin\/slipway ctl .* status$/),
       expect.stringMatching(/^bin\/slipway ctl .* tasks$/),
       expect.stringMatching(/^bin\/slipway ctl .* run sync --wait$/),
+      expect.stringMatching(/^bin\/slipway ctl .* report parse.status$/),
+      expect.stringMatching(/^bin\/slipway ctl .* report parse.text_units limit=2$/),
+      expect.stringMatching(/^curl .*\.csv' \| grep ruby$/),
+      expect.stringMatching(/^bin\/slipway ctl .* texts diff \S+-r89_demo \S+-r90_demo$/),
       expect.stringMatching(/^bin\/slipway verify /),
     ]);
+    expect(first.output()).not.toMatch(/INFO {2}request method=/);
     expect(await first.stop('SIGINT')).toBe(0);
     expect(await answers(first.summary.server_url)).toBe(false);
     expect(await answers(first.summary.daemon_url)).toBe(false);
@@ -112,14 +153,50 @@ describe('slipway dev', () => {
     expect(await second.stop('SIGTERM')).toBe(0);
   });
 
+  it('plays the first demo release and then the second, and the third one on demand', async () => {
+    const checkout = await makeCheckout({ prepared: true, sources: 'copied' });
+    const data = join(await temporaryDirectory(), 'data');
+    const next = async (): Promise<{ readonly code: number | null; readonly output: string }> => {
+      const { stdout, stderr, code } = await run(
+        join(checkout.directory, 'bin/slipway'),
+        ['dev', 'next', '--data', data],
+        { cwd: checkout.directory, env: checkout.env },
+      ).then(
+        (done) => ({ ...done, code: 0 }),
+        (error: { stdout: string; stderr: string; code: number }) => error,
+      );
+      return { code, output: stdout + stderr };
+    };
+    expect(await next()).toEqual({ code: 1, output: expect.stringContaining('nothing runs on the folder') });
+    const dev = await startDev(checkout, data);
+    expect(dev.output()).toContain(
+      'Slipway serves release 1.67.412528-r89_demo. Playing 1.67.412528-r90_demo',
+    );
+    expect(dev.output()).toContain(`in a second terminal: make run-next DATA=${data}`);
+    expect(await carryOver(dev.summary)).toMatchObject(countsOf('1.67.412528-r90_demo'));
+
+    const played = await next();
+    expect(played.code).toBe(0);
+    expect(played.output).toContain('Slipway serves release 1.67.412528-r91_demo');
+    expect(played.output).toMatch(
+      /^new +Windows_PatchPack\/scenario-chapter6_assets_all_[0-9a-f]{32}\.bundle$/m,
+    );
+    expect(played.output).toMatch(/^removed +Scenario\/Scene0042\.json$/m);
+    expect(played.output).toMatch(/^renamed +Windows_PatchPack\/scenario-chapter5_assets_all_\*\.bundle$/m);
+    const counts = countsOf('1.67.412528-r91_demo');
+    expect(await carryOver(dev.summary)).toMatchObject(counts);
+    expect(played.output).toContain(
+      `${counts.changed} changed, ${counts.new} new, ${counts.removed} removed`,
+    );
+    expect(await pasteLines(checkout, played.output)).toHaveLength(2);
+    const ready = (await (await fetch(`${dev.summary.server_url}/readyz`)).json()) as { release_id: string };
+    expect(ready.release_id).toBe('1.67.412528-r91_demo');
+
+    expect(await next()).toEqual({ code: 1, output: expect.stringContaining('is the last demo release') });
+  });
+
   it('stays up, unready, while upstream is closed, says why, and serves once a sync succeeds', async () => {
-    const root = generateGameRoot('dev', ['Android', 'iOS']);
-    const upstream = await startUpstreamServer({
-      files: new Map([...root.files].map(([path, bytes]) => [`r90_dev/${path}`, bytes] as const)),
-    });
-    onTestFinished(async () => await upstream.close());
-    upstream.files.set('info.json', Buffer.from(serverInfoDocument(`${upstream.url}/r90_dev`)));
-    upstream.closed.add('r90_dev/');
+    const upstream = await closedUpstream();
     const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
     const data = join(await temporaryDirectory(), 'data');
     const dev = spawnDev(checkout, data, ['--upstream', `${upstream.url}/info.json`]);
@@ -128,12 +205,29 @@ describe('slipway dev', () => {
     expect(dev.exitCode()).toBeNull();
     const [, url = ''] = /stays up at (\S+)\. /.exec(dev.output()) ?? [];
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    const unserved = await readSummary(data);
+    expect(unserved).toMatchObject({ server_url: url, release_id: null });
+    expect(dev.output()).toContain(`Dashboard: ${url}/admin/dashboard/`);
+    expect(dev.output()).toContain(`Metrics:   ${unserved.metrics_url}`);
+    expect(dev.output()).toContain(`Daemon:    ${unserved.daemon_url}`);
     upstream.closed.clear();
     const [, line = ''] = /To sync now:\n {2}(.*)\n/.exec(dev.output()) ?? [];
     await run('sh', ['-c', line], { cwd: checkout.directory, env: checkout.env });
     const { summary } = await untilServed(dev, data);
     expect(summary.release_id).toBe('r90_dev');
     expect(await dev.stop('SIGTERM')).toBe(0);
+  });
+
+  it('fetches the first release by itself once upstream opens', async () => {
+    const upstream = await closedUpstream();
+    const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
+    const data = join(await temporaryDirectory(), 'data');
+    const dev = spawnDev(checkout, data, ['--upstream', `${upstream.url}/info.json`]);
+    await until(() => dev.output().includes('To sync now:') || dev.exitCode() !== null, 90_000);
+    upstream.closed.clear();
+    const { summary } = await untilServed(dev, data);
+    expect(summary.release_id).toBe('r90_dev');
+    expect((await fetch(`${summary.server_url}/readyz`)).status).toBe(200);
   });
 
   it('ends with SIGTERM while upstream cannot be reached', async () => {
@@ -144,6 +238,67 @@ describe('slipway dev', () => {
     expect(dev.exitCode()).toBeNull();
     expect(await dev.stop('SIGTERM')).toBe(0);
   });
+
+  it('starts a daemon that was killed again, while the server serves', async () => {
+    const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
+    const data = join(await temporaryDirectory(), 'data');
+    const dev = await startDev(checkout, data);
+    const bootOf = async (): Promise<string | null> =>
+      await fetch(`${dev.summary.daemon_url}/healthz`).then(
+        async (answer) => ((await answer.json()) as { boot_id: string }).boot_id,
+        () => null,
+      );
+    const boot = await bootOf();
+    const [, pid] = /daemon_pid=(\d+)/.exec(dev.output()) ?? [];
+    process.kill(Number(pid), 'SIGKILL');
+    const next = await until(async () => {
+      const other = await bootOf();
+      return other === boot ? null : other;
+    }, 30_000);
+    expect(next).not.toBeNull();
+    expect(dev.output()).toContain('the daemon died; starting it again');
+    expect(dev.exitCode()).toBeNull();
+    expect((await fetch(`${dev.summary.server_url}/v1/bootstrap`)).status).toBe(200);
+  });
+
+  it('refuses a data folder that it already runs on, and changes nothing there', async () => {
+    const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
+    const data = join(await temporaryDirectory(), 'data');
+    const first = await startDev(checkout, data);
+    const configuration = await readFile(join(data, 'daemon.yaml'), 'utf8');
+    const second = spawnDev(checkout, data, ['--upstream', 'http://127.0.0.1:1/info.json']);
+    await until(() => second.exitCode() !== null, 30_000);
+    expect(second.exitCode()).toBe(1);
+    expect(second.output()).toBe(
+      `slipway dev: already running at ${first.summary.server_url}, pid ${first.summary.pid}; ` +
+        'stop it, or use another folder (make run DATA=DIR, or --data DIR)\n',
+    );
+    expect(await readSummary(data)).toEqual(first.summary);
+    expect(await readFile(join(data, 'daemon.yaml'), 'utf8')).toBe(configuration);
+
+    // The daemon of another folder on the same volume waits as a standby: Ctrl-C ends it.
+    const other = join(await temporaryDirectory(), 'other');
+    await mkdir(other);
+    for (const name of ['snapshot', 'keys']) await symlink(join(data, name), join(other, name));
+    const standby = spawnDev(checkout, other);
+    await until(() => standby.output().includes('this daemon is a standby'), 30_000);
+    expect(await standby.stop('SIGINT')).toBe(0);
+  });
+
+  it.each(['/missing/folder', 'no-folder', 'ftp://example.test/x'])(
+    'refuses the upstream %s before it creates anything',
+    async (upstream) => {
+      const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
+      const directory = await temporaryDirectory();
+      const dev = spawnDev(checkout, join(directory, 'data'), ['--upstream', upstream]);
+      await until(() => dev.exitCode() !== null, 30_000);
+      expect(dev.exitCode()).toBe(2);
+      expect(dev.output()).toMatch(
+        new RegExp(`^slipway dev: --upstream ${upstream}: .*use a folder or an http\\(s\\) URL`),
+      );
+      expect(await readdir(directory)).toEqual([]);
+    },
+  );
 
   it('does not leave its processes behind when it is killed', async () => {
     const dev = await startDev(

@@ -37,6 +37,7 @@ describe('bin/slipway', () => {
       'slipway',
       'kubectl-slipway',
       'slipway-daemon',
+      'slipway-daemon-supervisor',
       'slipway-operator',
       'slipway-server',
     ]) {
@@ -54,6 +55,7 @@ describe('bin/slipway', () => {
     expect(await help('slipway')).toBe('Usage: slipway COMMAND [OPTIONS]');
     expect(await help('kubectl-slipway')).toBe('Usage: kubectl slipway [OPTIONS] COMMAND');
     expect(await help('slipway-daemon')).toContain('daemon');
+    expect(await help('slipway-daemon-supervisor')).toContain('daemon');
     expect(await help('slipway-operator')).toContain('operator');
     expect(await help('slipway-server')).toContain('server');
   });

@@ -1,10 +1,10 @@
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeKeys } from '../support/make-keys.ts';
 import { startSlipway, StartError, type SlipwayProcess } from '../support/process.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { startSystem, type Readyz, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -108,6 +108,13 @@ describe('a second daemon on a snapshot volume', () => {
       expect(after.version).toBeGreaterThan(before.version);
       expect(after.bootId).toBe((await health(second.url)).boot_id);
       expect(await readdir(join(system.snapshotRoot, 'releases/official'))).toEqual(records);
+      // It has recovered from the other writer: the lease says so from its next renewal on.
+      const lease = join(system.snapshotRoot, 'lease/2');
+      const isRecovered = async (): Promise<boolean> => {
+        const content = JSON.parse(await readFile(lease, 'utf8')) as { other_writer?: boolean };
+        return content.other_writer === false;
+      };
+      await until(isRecovered);
     },
   );
 
@@ -155,12 +162,58 @@ describe('a second daemon on a snapshot volume', () => {
     },
   );
 
+  it(
+    'does not keep the server beside it from serving: the attestation of the holder is on the volume',
+    { timeout: TAKEOVER_MS },
+    async () => {
+      const system = await running();
+      const standby = await startWithOwnData(system);
+      await untilStandby(standby);
+      expect(await (await fetch(`${standby.url}/v1/attestation`)).json()).toMatchObject({ code: 'standby' });
+      const server = await startSlipway('server', [
+        `--config=${system.serverConfiguration}`,
+        `--daemon.url=${standby.url}`,
+        '--listen.port=0',
+        '--metrics.port=0',
+      ]);
+      onTestFinished(async () => await server.kill());
+      const attested = async (): Promise<number | null> => {
+        const readiness = await fetch(`${server.url}/readyz`);
+        const body = (await readiness.json()) as Readyz;
+        return readiness.status === 200 ? (body.attestation?.version ?? null) : null;
+      };
+      const { version } = await onVolume(system);
+      await until(async () => (await attested()) === version, TAKEOVER_MS);
+      expect(await system.run('refresh')).toMatchObject({ status: 'succeeded' });
+      const renewed = (await onVolume(system)).version;
+      expect(renewed).toBeGreaterThan(version);
+      await until(async () => (await attested()) === renewed, TAKEOVER_MS);
+    },
+  );
+
   it('stops as a standby when it is asked to', async () => {
     const system = await running();
     const second = await startWithOwnData(system);
     await untilStandby(second);
     expect(await second.stop()).toBe(0);
     expect(await isReady(system.daemonUrl)).toBe(true);
+  });
+});
+
+describe('a store that lost FORMAT', () => {
+  it('gets it back from its own daemon, and is refused by another', { timeout: TAKEOVER_MS }, async () => {
+    const system = await running();
+    const path = join(system.snapshotRoot, 'FORMAT');
+    const format = await readFile(path, 'utf8');
+    expect(await system.daemon.stop()).toBe(0);
+    await rm(path);
+    const error = await startWithOwnData(system).catch((failure: unknown) => failure);
+    expect(error).toBeInstanceOf(StartError);
+    expect((error as StartError).failed.lines.join()).toContain('but not FORMAT: restore FORMAT');
+    await system.startDaemon();
+    await untilReady(system.daemon);
+    expect(await readFile(path, 'utf8')).toBe(format);
+    expect(await system.run('verify')).toMatchObject({ status: 'succeeded' });
   });
 });
 

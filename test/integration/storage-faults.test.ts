@@ -1,37 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import process from 'node:process';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { startSlipway, type StartError } from '../support/process.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type Readyz, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { canMount, fill, mountTmpfs, tmpfs } from '../support/tmpfs.ts';
 import { until } from '../support/until.ts';
-
-/** Mounting needs root and the capability. Elsewhere the tests are skipped, and the reason is printed. */
-function canMount(): boolean {
-  try {
-    execFileSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt'], { stdio: 'ignore' });
-    return true;
-  } catch (error) {
-    if (process.env['CI'] === 'true') throw new Error('CI must be able to mount a tmpfs', { cause: error });
-    console.warn('SKIPPED: disk full and read-only volume need the right to mount a tmpfs');
-    return false;
-  }
-}
-
-async function tmpfs(size: string): Promise<string> {
-  const directory = await temporaryDirectory();
-  mountTmpfs(directory, size);
-  return directory;
-}
-
-function mountTmpfs(directory: string, size: string): void {
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'slipway-test', directory]);
-  onTestFinished(() => {
-    execFileSync('umount', ['-l', directory]);
-  });
-}
 
 /** A system whose volume is a file system of this size, with a first release upstream. */
 async function systemOnTmpfs(
@@ -50,20 +26,6 @@ async function systemOnTmpfs(
   return { system, upstream, files };
 }
 
-/** Uses up every byte of a file system. */
-function fill(directory: string): void {
-  const write = (bytes: number): boolean => {
-    try {
-      writeFileSync(join(directory, 'filler'), Buffer.alloc(bytes), { flag: 'a' });
-      return true;
-    } catch (error) {
-      expect((error as NodeJS.ErrnoException).code).toBe('ENOSPC');
-      return false;
-    }
-  };
-  for (const bytes of [1 << 20, 1 << 12, 1]) while (write(bytes));
-}
-
 interface Doctor {
   readonly checks: ReadonlyArray<{ readonly id: string; readonly status: string; readonly message: string }>;
 }
@@ -71,6 +33,17 @@ interface Doctor {
 async function check(system: TestSystem, id: string): Promise<Doctor['checks'][number] | undefined> {
   const doctor = (await (await system.askDaemon('/v1/reports/daemon.doctor')).json()) as Doctor;
   return doctor.checks.find((each) => each.id === id);
+}
+
+/** The statuses of these checks in the metrics of the daemon. */
+async function checkMetrics(system: TestSystem, ids: readonly string[]): Promise<readonly number[]> {
+  const listening = system.daemon.lines.find((line) => line.includes('"daemon listening"')) ?? '{}';
+  const { metrics_url: metricsUrl } = JSON.parse(listening) as { metrics_url: string };
+  const lines = (await (await fetch(`${metricsUrl}/metrics`)).text()).split('\n');
+  return ids.map((id) => {
+    const beginning = `slipway_daemon_check_status{check="${id}"} `;
+    return Number(lines.find((line) => line.startsWith(beginning))?.slice(beginning.length));
+  });
 }
 
 function versionOnVolume(system: TestSystem): number {
@@ -84,7 +57,7 @@ function versionOnVolume(system: TestSystem): number {
 }
 
 /** The daemon renews every 3.3 s. */
-const SHORT = { attestation: { ttlSeconds: 10 } };
+const SHORT = { attestation: { ttlSeconds: 10 }, metrics: { host: '127.0.0.1', port: 0 } };
 
 /** Waits for longer than an attestation is valid, and expects the server to be ready all the time. */
 async function expectRenewals(system: TestSystem): Promise<number> {
@@ -171,6 +144,7 @@ describe.skipIf(!canMount())('the volume', () => {
         status: 'failing',
         message: expect.stringContaining(code) as unknown,
       });
+      expect(await checkMetrics(system, ['attestation', 'store.writable'])).toEqual([1, 2]);
       // A full volume needs no space for the lease.
       const lease = await check(system, 'store.lease');
       if (state === 'full') expect(lease).toMatchObject({ status: 'ok' });
@@ -187,11 +161,67 @@ describe.skipIf(!canMount())('the volume', () => {
       await expect
         .poll(async () => (await check(system, 'attestation'))?.status, { timeout: 30_000 })
         .toBe('ok');
+      expect(await checkMetrics(system, ['attestation'])).toEqual([0]);
+    },
+  );
+
+  it.each([
+    ['full', 'no_space', 'free space on the volume'],
+    ['without inodes', 'no_space', 'free space on the volume'],
+    ['read-only', 'read_only', 'mount the snapshot volume read-write'],
+  ])(
+    '%s at the first start: the doctor says so, and the daemon continues when it can be written',
+    async (state, code, advice) => {
+      const snapshotRoot = await temporaryDirectory();
+      mountTmpfs(snapshotRoot, state === 'without inodes' ? '8m,nr_inodes=1' : '8m');
+      if (state === 'full') fill(snapshotRoot);
+      else if (state === 'read-only') execFileSync('mount', ['-o', 'remount,ro', snapshotRoot]);
+      const system = await startSystem({ upstream: { kind: 'none' }, snapshotRoot, startNothing: true });
+      await system.startDaemon();
+      const message = (await check(system, 'store.lease'))?.message;
+      expect(message).toContain(`the snapshot volume ${snapshotRoot} cannot be used: ${code} (`);
+      expect(message).toContain(advice);
+      const options = { full: 'size=16m', 'without inodes': 'nr_inodes=10k', 'read-only': 'rw' }[state];
+      execFileSync('mount', ['-o', `remount,${options ?? ''}`, snapshotRoot]);
+      await until(async () => (await check(system, 'store.format'))?.status === 'ok', 30_000);
+    },
+  );
+
+  it.each([
+    ['full', 'data', 'ENOSPC', 'free space'],
+    ['read-only', 'data', 'data_read_only', 'give the daemon write access to data.dir'],
+    ['read-only', 'data/below', 'data_read_only', 'give the daemon write access to data.dir'],
+  ])(
+    '%s data folder at the first start (%s): the daemon names it, says what to do and ends with 1',
+    async (state, folder, what, advice) => {
+      const system = await startSystem({
+        upstream: { kind: 'none' },
+        startNothing: true,
+      });
+      const data = join(system.directory, 'data');
+      mkdirSync(data);
+      mountTmpfs(data, '64k');
+      if (state === 'full') fill(data);
+      else execFileSync('mount', ['-o', 'remount,ro', data]);
+      const failed = await startSlipway('daemon', [
+        `--config=${system.daemonConfiguration}`,
+        `--data.dir=${join(system.directory, folder)}`,
+      ]).then(
+        () => null,
+        (error: unknown) => (error as StartError).failed,
+      );
+      expect(failed?.code).toBe(1);
+      const { msg } = JSON.parse(failed?.lines.find((line) => line.includes('"level":"fatal"')) ?? '{}') as {
+        msg: string;
+      };
+      expect(msg).toContain(data);
+      expect(msg).toContain(what);
+      expect(msg).toContain(advice);
     },
   );
 
   it(
-    'full data folder: attestations are renewed, and everything else says data_full',
+    'full data folder: attestations are renewed, also after a crash, and everything else says data_full',
     { timeout: 120_000 },
     async () => {
       const upstream = await temporaryDirectory();
@@ -224,10 +254,24 @@ describe.skipIf(!canMount())('the volume', () => {
         status: 'failing',
         message: expect.stringContaining('data_full') as unknown,
       });
+      // The daemon dies and starts again on the same data folder, with other schedules.
+      await system.daemon.kill();
+      fill(data);
+      writeFileSync(system.daemonConfiguration, 'verify: { intervalSeconds: 7200 }\n', { flag: 'a' });
+      await system.startDaemon();
+      await expectRenewals(system);
+      expect(await check(system, 'data.writable')).toMatchObject({
+        message: expect.stringContaining('data_full') as unknown,
+      });
       unlinkSync(join(data, 'filler'));
       await expect
         .poll(async () => (await check(system, 'attestation'))?.status, { timeout: 30_000 })
         .toBe('ok');
+      await expect
+        .poll(async () => await (await system.askDaemon('/v1/reports/schedule.list')).text(), {
+          timeout: 30_000,
+        })
+        .toContain('"every_seconds":7200');
       expect(await system.run('verify')).toMatchObject({ status: 'succeeded' });
     },
   );

@@ -11,7 +11,7 @@ import type { ManifestEntry } from '../../src/domain/release/manifest.ts';
 import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import type { HashPool } from '../../src/platform/hashing/digests.ts';
-import { createSilentLogger } from '../../src/platform/logging/logging.ts';
+import { createLogger, createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { createCdnHandler, type CdnHandler } from '../../src/server/bytes/cdn-handler.ts';
 import { DEFAULT_CDN_LIMITS, type CdnLimits } from '../../src/server/bytes/cdn-limits.ts';
 import type { ObjectSource } from '../../src/server/bytes/object-source.ts';
@@ -87,6 +87,8 @@ export async function startCdn(
     readonly clock?: Clock;
     readonly source?: (root: string) => ObjectSource;
     readonly pool?: Pick<HashPool, 'hashBlock'>;
+    /** Receives each line of the log. */
+    readonly onLog?: (line: string) => void;
   } = {},
 ): Promise<CdnFixture> {
   const root = await temporaryDirectory();
@@ -105,7 +107,10 @@ export async function startCdn(
     root,
     cdnHost: CDN_HOST,
     defaultChannel: 'official',
-    logger: createSilentLogger(),
+    logger:
+      options.onLog === undefined
+        ? createSilentLogger()
+        : createLogger({ name: 'test', level: 'info', destination: { write: options.onLog } }),
     registry,
     clock: options.clock ?? systemClock,
     createRequestId: () => 'request-id-of-the-test',

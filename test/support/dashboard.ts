@@ -22,7 +22,7 @@ export async function startDashboardSystem(
   const upstream = await temporaryDirectory(options.atEnd);
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
   const tokenFile = join(await temporaryDirectory(options.atEnd), 'token');
-  await writeFile(tokenFile, `${DASHBOARD_TOKEN}\n`);
+  await writeFile(tokenFile, `${DASHBOARD_TOKEN}\n`, { mode: 0o600 });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     ...options,

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { HealthAnswer, type Health } from '../../src/contract/schemas/answers/health.ts';
+import { HealthAnswer, type Health, type ReadHealth } from '../../src/contract/schemas/answers/health.ts';
 import type { ReleaseRow, ReleaseStatus, ReportedSchedule } from '../../src/operator/pods/server-client.ts';
 import type { Reason } from '../../src/domain/verdict/reasons.ts';
 import type { AtEnd } from './shared-fixture.ts';
@@ -41,6 +41,10 @@ export interface FakeSlipway {
   readonly history: ReleaseRow[];
   /** How its syncs go; `undefined` for a daemon of the previous version. */
   sync: ReleaseStatus['sync'];
+  /** The crash loop that its daemon reports, or `null`; `undefined` for a daemon of the previous version. */
+  crashLoop: ReleaseStatus['crash_loop'];
+  /** Whether its daemon answers; `undefined` for a server of the previous version. */
+  daemonState: ReadHealth['daemon'];
   /** Why a channel is not distributable; `null` when it is. */
   setVerdict(channel: 'official' | 'localized', reason: Reason | null, releaseId?: string): void;
   /** Answers this to every admin request, or to one action; `null` ends the refusal. */
@@ -107,6 +111,7 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
           relation: 'no_localized',
           attestation: null,
           sync: fake.sync,
+          crash_loop: fake.crashLoop,
         };
       case '/admin/releases': {
         const channel = url.searchParams.get('channel');
@@ -159,7 +164,7 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
     requests.push(`${request.method} ${url.pathname}`);
     if (silent) return;
     if (url.pathname === '/healthz') {
-      send(response, 200, health);
+      send(response, 200, { ...health, daemon: fake.daemonState });
       return;
     }
     const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
@@ -200,6 +205,8 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
     current,
     history,
     sync: { last: null, next_at: null, consecutive_failures: 0 },
+    crashLoop: null,
+    daemonState: health.daemon,
     setVerdict,
     refuse: (refusal, action = '') => {
       if (refusal === null) refusals.delete(action);

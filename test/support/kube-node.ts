@@ -57,7 +57,7 @@ export async function startKubeNode(): Promise<KubeNode | null> {
     return null;
   }
   const tools = ['runc', 'iptables', 'conntrack', 'ip', 'openssl', 'busybox', 'bash', 'nsenter', 'flock'];
-  if (!tools.every(hasTool)) return null;
+  if (!tools.every((name) => hasTool(name))) return null;
   const programs = kubeTools(
     'etcd',
     'kube-apiserver',

@@ -100,10 +100,12 @@ const releases = createReleases({
     automaticRepair: false,
   }),
   plannedSyncAt: () => null,
+  crashLoop: () => null,
   failpoints,
   bootId,
   version: '0.1.0',
   otherWriter: false,
+  onRecovered: () => undefined,
 });
 engine.jobs.register(
   ...releases.jobs.map((job) => ({ ...job, maxAttempts: 1 })),

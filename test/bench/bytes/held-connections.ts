@@ -11,7 +11,7 @@ const SPARE_DESCRIPTORS = 1_000;
  * The server may close idle connections after about a minute, and stalled ones after some minutes. Before that they are
  * reopened.
  */
-const MOST_AGE_MS = 45_000;
+const MAX_AGE_MS = 45_000;
 
 /** Connections that are open and idle. */
 export interface HeldConnections {
@@ -88,7 +88,7 @@ export async function keepHeld(
   let openedAt = performance.now();
   return {
     fresh: async () => {
-      if (performance.now() - openedAt > MOST_AGE_MS) {
+      if (performance.now() - openedAt > MAX_AGE_MS) {
         await held.close();
         held = await openAll();
         openedAt = performance.now();

@@ -28,6 +28,8 @@ export interface SlipwaySite {
   readonly daemonPid: number;
   /** Origin of the daemon's API. */
   readonly daemonUrl: string;
+  /** The value of a metric of the daemon, summed over its labels; 0 if it is absent. */
+  daemonMetric(name: string): Promise<number>;
   /** Starts a server with these whole sections in its configuration, and waits until it serves. */
   startServer(name: string, config?: Readonly<Record<string, unknown>>): Promise<SlipwayServer>;
   /** Changes the directory, so that the next sync finds another release, and starts that sync. */
@@ -35,8 +37,16 @@ export interface SlipwaySite {
   stop(): Promise<void>;
 }
 
-/** Starts the daemon of a site whose upstream is a directory of files. */
-export async function startSlipwaySite(directory: string, files: string): Promise<SlipwaySite> {
+/**
+ * Starts the daemon of a site whose upstream is a directory of files.
+ *
+ * @param config whole sections of the configuration of the daemon
+ */
+export async function startSlipwaySite(
+  directory: string,
+  files: string,
+  config: Readonly<Record<string, unknown>> = {},
+): Promise<SlipwaySite> {
   const snapshot = { root: join(directory, 'snapshot') };
   const keys = join(directory, 'keys');
   await mkdir(snapshot.root, { recursive: true });
@@ -51,6 +61,8 @@ export async function startSlipwaySite(directory: string, files: string): Promis
       requireToken: false,
       attestation: { signingKeyFiles: [join(keys, 'signing.key')] },
       upstream: { kind: 'directory', directory: { path: files } },
+      metrics: { host: '127.0.0.1', port: 0 },
+      ...config,
     }),
   );
   const daemon = await startSlipway('daemon', ['--config', daemonFile]);
@@ -59,6 +71,7 @@ export async function startSlipwaySite(directory: string, files: string): Promis
   return {
     daemonPid: daemon.pid,
     daemonUrl: daemon.url,
+    daemonMetric: async (metric) => await readMetric(daemon, metric),
     startServer: async (name, config = {}) => {
       const file = join(directory, `${name.replaceAll(/\W+/g, '-')}.yaml`);
       await writeFile(
@@ -108,13 +121,7 @@ function asServer(name: string, started: SlipwayProcess): SlipwayServer {
     target,
     // Probes are at the root; everything else is a file.
     url: (path) => (path.startsWith('/') ? `${url}${path}` : `${url}${target(path)}`),
-    metric: async (metric) => {
-      const text = await (await fetch(metricsUrl(started))).text();
-      return text
-        .split('\n')
-        .filter((line) => line.startsWith(`${metric} `) || line.startsWith(`${metric}{`))
-        .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
-    },
+    metric: async (metric) => await readMetric(started, metric),
     signal: (signal) => {
       started.signal(signal);
     },
@@ -134,8 +141,16 @@ function asServer(name: string, started: SlipwayProcess): SlipwayServer {
   };
 }
 
+async function readMetric(started: SlipwayProcess, metric: string): Promise<number> {
+  const text = await (await fetch(metricsUrl(started))).text();
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(`${metric} `) || line.startsWith(`${metric}{`))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}
+
 function metricsUrl({ lines }: SlipwayProcess): string {
-  const line = lines.find((text) => text.includes('"server listening"'));
-  if (line === undefined) throw new Error('the server has not said where its metrics are');
+  const line = lines.find((text) => /"(?:server|daemon) listening"/.test(text));
+  if (line === undefined) throw new Error('the process has not said where its metrics are');
   return `${(JSON.parse(line) as { metrics_url: string }).metrics_url}/metrics`;
 }

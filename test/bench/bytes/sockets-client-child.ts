@@ -13,7 +13,7 @@ import type { LoadResult, SocketsLoad } from './load.ts';
 
 const BUFFER_BYTES = 256 * 1024;
 const HEAD_END = Buffer.from('\r\n\r\n');
-const MOST_HEAD_BYTES = 16 * 1024;
+const MAX_HEAD_BYTES = 16 * 1024;
 const FIRST_ANSWER_MS = 30_000;
 
 const load = JSON.parse(process.argv[2] ?? '') as SocketsLoad;
@@ -83,7 +83,7 @@ class Connection {
       const received = this.#head === null ? chunk : Buffer.concat([this.#head, chunk]);
       const end = received.indexOf(HEAD_END);
       if (end === -1) {
-        if (received.length > MOST_HEAD_BYTES) fail('the head of an answer does not end');
+        if (received.length > MAX_HEAD_BYTES) fail('the head of an answer does not end');
         // The shared buffer is overwritten by the next read.
         this.#head = Buffer.from(received);
         return;

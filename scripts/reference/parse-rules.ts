@@ -1,0 +1,79 @@
+import type { z } from 'zod';
+import {
+  DEFAULT_ROW_KEYS,
+  DEFAULT_SCENES,
+  DEFAULT_SPEAKERS,
+} from '../../src/daemon/parse/rules/compile-rules.ts';
+import { parseConfigurationSchema, parseRuleSchema } from '../../src/daemon/parse/rules/parse-config.ts';
+import { describeConfiguration } from '../../src/platform/config/configuration-key.ts';
+import { renderDefault, renderType } from '../../src/platform/config/render-configuration.ts';
+import { codes, table } from './markdown.ts';
+
+/** docs/reference/parse-rules.md. @throws Error that names every key without a description */
+export function renderParseRules(): string {
+  return `# Rules of parsing
+
+Generated from the schema by \`make docs\`; do not edit.
+
+The section \`parse\` of the configuration of the daemon, and of the file of \`slipway parse --rules FILE\`.
+[From release to text](../guides/from-release-to-text.md) explains how to write rules;
+[formats](parse-formats.md) says what is read.
+
+## \`parse\`
+
+${keyTable(parseConfigurationSchema)}
+
+## \`parse.rules[]\`
+
+For each file, and for each entry of an archive, the first rule that matches is used. A file that no rule matches is
+parsed with the defaults below.
+
+${keyTable(parseRuleSchema)}
+
+Where a rule names no fields, these are used:
+
+${table(
+  ['Key', 'Fields'],
+  [
+    ['`rowKey`', codes(DEFAULT_ROW_KEYS)],
+    ['`speaker`', codes(DEFAULT_SPEAKERS)],
+    ['`scene`', codes(DEFAULT_SCENES)],
+  ],
+)}
+
+## Globs
+
+- \`destination\`, \`entry\` and \`stableNames\`: \`*\` stands for any characters of one segment, \`**\` for any segments.
+- \`include\` and \`exclude\` match field paths: \`*\` stands for any characters of one name or index, \`**\` for any
+  characters. Brackets stand for themselves: \`lines[*].text\`, \`/rows/*/Text\`.
+
+## Codecs
+
+A chain of steps joined by \`+\`, from the bytes in the file to the text. A string whose bytes do not come back when it is
+encoded again is a \`codec_mismatch\`.
+
+${table(
+  ['Step', 'Meaning'],
+  [
+    ['`base64`', 'base64 with padding (RFC 4648, section 4)'],
+    ['`xor:SECRET`', 'exclusive or with the bytes of a secret of `parse.secrets`, repeated'],
+    ['`utf8`, `utf16le`', 'the character set; only as the last step, default `utf8`'],
+  ],
+)}
+`;
+}
+
+function keyTable(schema: z.ZodType): string {
+  const { keys } = describeConfiguration(schema);
+  const bare = keys.filter(({ description }) => description === '').map(({ name }) => name);
+  if (bare.length > 0) throw new Error(`give these keys of rules a description: ${bare.join(', ')}`);
+  return table(
+    ['Key', 'Type', 'Default', 'Description'],
+    keys.map((key) => [
+      `\`${key.name}\``,
+      renderType(key),
+      renderDefault(key).replace(/^default /, ''),
+      key.description,
+    ]),
+  );
+}

@@ -1,0 +1,263 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { processFigures } from '../support/process-figures.ts';
+import { writeTextRelease, type TextReleaseCounts } from '../support/text-release.ts';
+import { hasTool } from '../support/tools.ts';
+import { until } from '../support/until.ts';
+import type { BenchOptions, BenchRow } from './bench-row.ts';
+import { requestHead, startSocketsLoad } from './bytes/load.ts';
+import { findPlacement, type Placement } from './bytes/placement.ts';
+import { startSlipwaySite, type SlipwayServer, type SlipwaySite } from './bytes/slipway-site.ts';
+import { ownSeconds, processFamily, processorSeconds } from './processor-time.ts';
+import { largest, median } from './statistics.ts';
+
+const MIB = 2 ** 20;
+const SAMPLE_MS = 100;
+const WINDOW_SECONDS = 2;
+const CONNECTIONS = 16;
+const REQUESTS_PER_SECOND = 1000;
+/** A small file of the release; its bytes are compared by their number. */
+const FILE = 'json/000004.json';
+const LONGEST_RUN_MS = 900_000;
+
+/** The result of one run of a job. */
+interface Run {
+  readonly seconds: number;
+  readonly parsed: number;
+  readonly units: number;
+  /** Processor time of the daemon with its threads, and of the processes that parse. */
+  readonly daemonSeconds: number;
+  readonly parserSeconds: number;
+  /** Largest resident memory of the daemon with its threads, and of a process that parses; bytes. */
+  readonly daemonBytes: number;
+  readonly parserBytes: number;
+  /** The 99th percentile in milliseconds of each window of requests that began during the run. */
+  readonly p99s: readonly number[];
+}
+
+/**
+ * A release of a million units in bundles, archives, JSON and CSV, indexed by a real daemon: rate, memory, stalls of its event
+ * loop, and the latency of a server beside it.
+ */
+export async function run({ quick, rounds, workDirectory }: BenchOptions): Promise<BenchRow[]> {
+  const placement = hasTool('taskset') ? findPlacement() : null;
+  if (placement === null) {
+    console.error('parse-release: left out, it needs taskset and two processors');
+    return [];
+  }
+  const directory = join(workDirectory, 'parse-release');
+  const files = join(directory, 'files');
+  const counts = await writeTextRelease(files, {
+    containers: quick ? 80 : 8000,
+    units: quick ? 10_000 : 1_000_000,
+  });
+  const site = await startSlipwaySite(join(directory, 'slipway'), files, { parse: { automatic: false } });
+  try {
+    const server = await site.startServer('serving');
+    await site.daemonMetric('nodejs_eventloop_lag_max_seconds');
+    const first = await runJob(site, 'parse');
+    const stall = await site.daemonMetric('nodejs_eventloop_lag_max_seconds');
+    check(first, counts);
+    const unchanged: number[] = [];
+    for (let round = 0; round < rounds; round += 1) unchanged.push((await runJob(site, 'parse')).seconds);
+    const bodyBytes = (await (await fetch(server.url(FILE))).bytes()).length;
+    const p99 = async (): Promise<number> => await windowP99(server, placement, bodyBytes);
+    const resting = [await p99(), await p99(), await p99()];
+    const working = await runJob(site, 'parse-full', p99);
+    resting.push(await p99(), await p99(), await p99());
+    return rowsOf({ quick, counts, first, unchanged, stall, resting, working });
+  } finally {
+    await site.stop();
+  }
+}
+
+function rowsOf({
+  quick,
+  counts,
+  first,
+  unchanged,
+  stall,
+  resting,
+  working,
+}: {
+  readonly quick: boolean;
+  readonly counts: TextReleaseCounts;
+  readonly first: Run;
+  readonly unchanged: readonly number[];
+  /** Seconds. */
+  readonly stall: number;
+  readonly resting: readonly number[];
+  readonly working: Run;
+}): BenchRow[] {
+  const size = `${counts.units} units in ${counts.containers} containers`;
+  const row = (
+    name: string,
+    values: readonly number[],
+    unit: string,
+    limit: { readonly atLeast: number } | { readonly atMost: number },
+    note: string,
+  ): BenchRow => {
+    const value = median(values);
+    const isMet = 'atLeast' in limit ? value >= limit.atLeast : value <= limit.atMost;
+    return {
+      case: `parse a release: ${name}`,
+      value,
+      unit,
+      target: 'atLeast' in limit ? `>= ${limit.atLeast}` : `<= ${limit.atMost}`,
+      pass: quick ? null : isMet,
+      rounds: values,
+      note,
+    };
+  };
+  const micros = (seconds: number): string => `${((seconds * 1e6) / counts.units).toFixed(1)} µs`;
+  const runs = [first, working];
+  return [
+    row(
+      'full index, one process',
+      [first.units / first.seconds],
+      'units/s',
+      { atLeast: 60_000 },
+      `${size}; ${first.seconds.toFixed(1)} s; processor time of a unit: ${micros(first.parserSeconds)} in the process that parses, ${micros(first.daemonSeconds)} in the daemon`,
+    ),
+    row(
+      'unchanged release against the first',
+      unchanged.map((seconds) => first.seconds / seconds),
+      'x faster',
+      { atLeast: 20 },
+      `${median(unchanged).toFixed(2)} s`,
+    ),
+    row(
+      'memory of the daemon',
+      [largest(runs.map(({ daemonBytes }) => daemonBytes)) / MIB],
+      'MiB RSS',
+      { atMost: 300 },
+      'largest of a sample every 100 ms, with the thread of the index',
+    ),
+    row(
+      'memory of the process that parses',
+      [largest(runs.map(({ parserBytes }) => parserBytes)) / MIB],
+      'MiB RSS',
+      { atMost: 1024 },
+      'its bound is parse.memoryMebibytes',
+    ),
+    row(
+      "longest stall of the daemon's event loop",
+      [stall * 1000],
+      'ms',
+      { atMost: 50 },
+      'during the first run; the timer that measures it has a resolution of 10 ms',
+    ),
+    row(
+      'p99 of a GET beside it',
+      [median(working.p99s) / median(resting)],
+      'x at rest',
+      { atMost: 1.5 },
+      `sockets client, ${REQUESTS_PER_SECOND} requests/s of 10 KB; ${median(working.p99s).toFixed(2)} ms in ${working.p99s.length} windows against ${median(resting).toFixed(2)} ms; the server, the daemon, the parser and the client share the processors`,
+    ),
+  ];
+}
+
+function check({ parsed, units }: Run, counts: TextReleaseCounts): void {
+  if (parsed !== counts.containers || units !== counts.units) {
+    throw new Error(`the index has ${units} units of ${parsed} containers, not ${JSON.stringify(counts)}`);
+  }
+}
+
+/** Runs a job of the parse index to its end. While it runs, `measure` is called repeatedly. */
+async function runJob(
+  site: SlipwaySite,
+  action: 'parse' | 'parse-full',
+  measure: (() => Promise<number>) | null = null,
+): Promise<Run> {
+  const taskId = await startJob(site, action);
+  const sampling = startSampling(site.daemonPid);
+  const p99s: number[] = [];
+  const ending = new AbortController();
+  const measuring = (async () => {
+    if (measure === null) return;
+    do p99s.push(await measure());
+    while (!ending.signal.aborted);
+  })();
+  const result = await until(async () => {
+    const { task } = (await ask(site, `reports/task.status?task_id=${taskId}`)) as {
+      task: { status: string; result: Pick<Run, 'parsed' | 'seconds' | 'units'> | null };
+    };
+    if (['failed', 'cancelled'].includes(task.status)) throw new Error(`the job ${action} ${task.status}`);
+    return task.result;
+  }, LONGEST_RUN_MS);
+  ending.abort();
+  const samples = await sampling.stop();
+  await measuring;
+  return { ...result, ...samples, p99s };
+}
+
+/** Starts a job without an action of its own: by a schedule that runs only when it is ordered to. */
+async function startJob(site: SlipwaySite, action: string): Promise<string> {
+  const id = `bench-${randomUUID()}`;
+  await ask(site, 'control/schedule-add', { id, group: 'parse', action, max_runs: 1, delay_seconds: 86_400 });
+  const { result } = (await ask(site, 'control/schedule-run', { id })) as { result: { task_ids: string[] } };
+  const [taskId] = result.task_ids;
+  if (taskId === undefined) throw new Error(`the job ${action} was not started`);
+  return taskId;
+}
+
+async function ask({ daemonUrl }: SlipwaySite, path: string, body?: object): Promise<unknown> {
+  const order = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
+  const answer = await fetch(`${daemonUrl}/v1/${path}`, body === undefined ? {} : order);
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return await answer.json();
+}
+
+type Samples = Pick<Run, 'daemonBytes' | 'daemonSeconds' | 'parserBytes' | 'parserSeconds'>;
+
+/** Reads the memory of the daemon and of its children continuously. Processes that parse are its only children. */
+function startSampling(daemonPid: number): { stop(): Promise<Samples> } {
+  let [daemonBytes, parserBytes, parserSeconds] = [0, 0, 0];
+  const before = ownSeconds(daemonPid);
+  const sample = async (): Promise<void> => {
+    for (const pid of processFamily(daemonPid)) {
+      // A process that has ended meanwhile has no figures.
+      const residentBytes = (await processFigures(pid).catch(() => null))?.residentBytes ?? 0;
+      if (pid === daemonPid) daemonBytes = Math.max(daemonBytes, residentBytes);
+      else parserBytes = Math.max(parserBytes, residentBytes);
+    }
+    parserSeconds = Math.max(parserSeconds, processorSeconds([daemonPid]) - ownSeconds(daemonPid));
+  };
+  const stopping = new AbortController();
+  const sampling = (async () => {
+    while (!stopping.signal.aborted) {
+      await sample();
+      await delay(SAMPLE_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  })();
+  return {
+    stop: async () => {
+      stopping.abort();
+      await sampling;
+      return { daemonBytes, parserBytes, parserSeconds, daemonSeconds: ownSeconds(daemonPid) - before };
+    },
+  };
+}
+
+async function windowP99(server: SlipwayServer, placement: Placement, bodyBytes: number): Promise<number> {
+  const load = startSocketsLoad(
+    {
+      port: server.port,
+      connections: CONNECTIONS,
+      seconds: WINDOW_SECONDS,
+      heads: [requestHead('GET', server.url(FILE))],
+      status: 200,
+      bodyBytes,
+      requestsPerSecond: REQUESTS_PER_SECOND,
+    },
+    placement.client('one'),
+  );
+  const { p99Milliseconds } = await load.result;
+  if (p99Milliseconds === undefined) throw new Error('no answer came within the window');
+  return p99Milliseconds;
+}
