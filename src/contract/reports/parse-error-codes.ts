@@ -9,7 +9,7 @@ export interface ParseErrorMeaning {
 }
 
 const SKIP = 'If players never see it, add a rule with `format: skip` to `parse.rules`.';
-const DAMAGED = `Run \`slipway ctl run verify\`: it finds files that differ from upstream. If the file is as upstream has it, report its layout with the offset in the message. ${SKIP}`;
+const DAMAGED = `Run \`slipway ctl run verify\`: it finds damage on the volume and repairs it. If the file is undamaged, report its layout with the offset in the message. ${SKIP}`;
 const UNSUPPORTED = `Slipway cannot read its text. ${SKIP}`;
 
 /** The error codes of the parse index. */
