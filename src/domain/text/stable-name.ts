@@ -26,16 +26,16 @@ export interface StableNames {
  * The stable names of siblings: the destinations of a release, or the entries of an archive. Where two siblings would
  * share a stable name, both keep their exact names. Only names that have an unstable part are kept in memory.
  *
- * @param names exact names; read twice
+ * @param names begins to list the exact names; called twice
  * @param stable gives the stable name of one name
  */
 export function stableNames(
-  names: Iterable<string>,
+  names: () => Iterable<string>,
   stable: (name: string) => string = stableName,
 ): StableNames {
   const keys = new Map<string, string>();
   const byKey = new Map<string, string[]>();
-  for (const name of names) {
+  for (const name of names()) {
     const key = stable(name);
     if (key === name || keys.has(name)) continue;
     keys.set(name, key);
@@ -44,7 +44,7 @@ export function stableNames(
     else siblings.push(name);
   }
   const ambiguous = new Set<string>();
-  for (const name of names) {
+  for (const name of names()) {
     // A name that is its own stable name.
     if (!keys.has(name) && byKey.has(name)) ambiguous.add(name).add(byKey.get(name)?.[0] ?? name);
   }

@@ -20,17 +20,28 @@ const VERSIONS = { first: 17, last: 22, recognized: 23 };
 const LARGE_SINCE = 22;
 const SMALL_HEADER = 20;
 const LARGE_HEADER = 48;
-/** No version of Unity writes a higher one, so a file with a higher number is not a serialized file. */
-const MOST_PLAUSIBLE_VERSION = 64;
+/** Since version 9 the byte order stands in the header. No version of Unity has a higher number than the last one. */
+const PLAUSIBLE_VERSIONS = { first: 9, last: 64 };
 
 /**
- * Whether a file within a bundle is a serialized file of any version, rather than a resource. A resource has no header.
+ * Whether a file begins as a serialized file does: version, byte order and three reserved bytes. Its reader decides which
+ * versions it knows.
+ */
+export function isSerializedHead(head: Buffer): boolean {
+  if (head.length < SMALL_HEADER) return false;
+  const version = head.readUInt32BE(8);
+  const isVersion = version >= PLAUSIBLE_VERSIONS.first && version <= PLAUSIBLE_VERSIONS.last;
+  return isVersion && (head[16] ?? 2) < 2 && head.readUIntBE(17, 3) === 0;
+}
+
+/**
+ * Whether a file within a bundle is a serialized file of any version, rather than a resource. A resource has no header,
+ * but any bytes, so the size in the header decides too.
  */
 export function isSerializedFile(source: ByteSource): boolean {
-  if (source.size < SMALL_HEADER) return false;
   const head = source.read(0, Math.min(source.size, LARGE_HEADER));
+  if (!isSerializedHead(head)) return false;
   const version = head.readUInt32BE(8);
-  if (version === 0 || version > MOST_PLAUSIBLE_VERSION) return false;
   if (version < LARGE_SINCE) return head.readUInt32BE(4) === source.size;
   return head.length === LARGE_HEADER && head.readBigInt64BE(24) === BigInt(source.size);
 }

@@ -17,10 +17,13 @@ export interface DestinationKeys {
  * Names the destinations of a release: by the first glob that a destination matches, else without its hashes. Where two
  * would share a name, both keep their exact one.
  *
- * @param destinations every destination of the release; read twice
+ * @param destinations begins to list every destination of the release; called twice
  * @param globs globs of destinations whose parts under `*` vary from release to release (`parse.stableNames`)
  */
-export function destinationKeys(destinations: Iterable<string>, globs: readonly string[]): DestinationKeys {
+export function destinationKeys(
+  destinations: () => Iterable<string>,
+  globs: readonly string[],
+): DestinationKeys {
   const named = globs.map((glob) => ({
     glob,
     matches: createGlobFilter({ include: [glob], exclude: [] }) ?? (() => true),

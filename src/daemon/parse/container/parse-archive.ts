@@ -17,7 +17,7 @@ export async function parseArchive(run: ContainerRun, part: Part, rule: Compiled
   const entries = archive.entries
     .filter(({ name }) => !name.endsWith('/'))
     .toSorted((left, right) => compareDestinations(left.name, right.name));
-  const stable = stableNames(new Set(entries.map(({ name }) => name)));
+  const stable = stableNames(() => entries.values().map(({ name }) => name));
   for (const entry of entries) {
     const names = nestedName(part, entry.name, stable.keyOf(entry.name));
     // Before its data is read, so that an entry that a rule skips costs nothing.

@@ -1,5 +1,6 @@
 import type { Database } from '../../database/sqlite-database.ts';
-import { SOURCE_DIGEST_BYTES, UNIT_ID_BYTES, type UnitColumns } from './unit-columns.ts';
+import { SOURCE_DIGEST_BYTES, UNIT_ID_BYTES } from '../container/parsed-container.ts';
+import type { UnitColumns } from './unit-columns.ts';
 
 /** Units of one step. */
 const STEP_UNITS = 5000;

@@ -1,8 +1,13 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
-import type { ParsedUnit, PartLocation } from '../container/parsed-container.ts';
+import {
+  isSamePart,
+  SOURCE_DIGEST_BYTES,
+  UNIT_ID_BYTES,
+  type ParsedUnit,
+  type PartLocation,
+} from '../container/parsed-container.ts';
 import type { ContentOutcome, FoundError } from './index-rows.ts';
-import { SOURCE_DIGEST_BYTES, UNIT_ID_BYTES } from './unit-columns.ts';
 
 /** The most units, and the most errors, that are appended in one transaction. */
 export const MAX_BATCH_ROWS = 1000;
@@ -102,7 +107,7 @@ function createAppender(database: Database, clock: Clock) {
   const insertError = database.prepare('INSERT INTO parse_error VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const appendUnits = (contentId: number, content: OpenContent, units: readonly ParsedUnit[]): void => {
     for (const unit of units) {
-      if (content.leaf === null || !isSameLeaf(content.leaf, unit)) {
+      if (content.leaf === null || !isSamePart(content.leaf, unit)) {
         if (content.leaf !== null) storeLeaf(contentId, content, content.leaf);
         const { archiveEntry, pathId, classId, format } = unit;
         content.leaf = { archiveEntry, pathId, classId, format, firstOrdinal: content.units };
@@ -170,15 +175,6 @@ function prepareStatements(database: Database) {
       skipped = ?, seconds = ?, bytes = ?, is_reusable = ? WHERE content_id = ?`),
     assign: database.prepare('UPDATE container SET content_id = ? WHERE index_id = ? AND position = ?'),
   } as const;
-}
-
-function isSameLeaf(left: PartLocation, right: PartLocation): boolean {
-  return (
-    left.archiveEntry === right.archiveEntry &&
-    left.pathId === right.pathId &&
-    left.classId === right.classId &&
-    left.format === right.format
-  );
 }
 
 function checkSizes({ unitId, sourceDigest }: ParsedUnit): void {

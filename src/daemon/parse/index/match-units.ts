@@ -1,12 +1,6 @@
 import { CARRY_TIERS } from '../../../contract/schemas/vocabulary.ts';
-import {
-  contextAt,
-  SOURCE_DIGEST_BYTES,
-  sourceDigestAt,
-  UNIT_ID_BYTES,
-  unitIdAt,
-  type UnitColumns,
-} from './unit-columns.ts';
+import { SOURCE_DIGEST_BYTES, UNIT_ID_BYTES } from '../container/parsed-container.ts';
+import { contextAt, sourceDigestAt, unitIdAt, type UnitColumns } from './unit-columns.ts';
 
 /**
  * How a unit follows one of the previous release: `same` has its id and text, `moved` its text and both neighbours' texts,

@@ -1,7 +1,5 @@
-/** Bytes of a unit id. */
-export const UNIT_ID_BYTES = 16;
-/** Bytes of the digest of a source text. */
-export const SOURCE_DIGEST_BYTES = 32;
+import { SOURCE_DIGEST_BYTES, UNIT_ID_BYTES } from '../container/parsed-container.ts';
+
 /** The first bytes of a neighbour's digest that prove the same surroundings. */
 const NEIGHBOUR_BYTES = 16;
 const NO_NEIGHBOUR = '\0'.repeat(NEIGHBOUR_BYTES);

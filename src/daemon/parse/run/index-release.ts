@@ -107,7 +107,7 @@ export async function indexRelease(
 ): Promise<IndexedRelease> {
   const { index, checkSpace } = dependencies;
   const { files, rules } = release;
-  const keys = destinationKeys({ [Symbol.iterator]: () => destinationsOf(files) }, release.stableNames);
+  const keys = destinationKeys(() => destinationsOf(files), release.stableNames);
   const { indexId, toParse, toCopy } = index.begin({
     releaseId: release.releaseId,
     parserVersion: PARSER_VERSION,

@@ -37,7 +37,7 @@ describe('stableNames', () => {
       'c_3f3cab12e9d84c7b.bundle',
       'd.bundle',
     ];
-    const stable = stableNames(names);
+    const stable = stableNames(() => names);
     expect(names.map((name) => [name, stable.keyOf(name), stable.isAmbiguous(name)])).toEqual([
       ['a_0f3cab12e9d84c7b.bundle', 'a_0f3cab12e9d84c7b.bundle', true],
       ['a_1f3cab12e9d84c7b.bundle', 'a_1f3cab12e9d84c7b.bundle', true],
