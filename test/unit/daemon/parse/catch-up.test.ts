@@ -66,7 +66,7 @@ async function world(): Promise<World> {
     releases: { current: () => RELEASE },
     configuration: () => state.configuration,
     refresh: () => Promise.resolve(state.index),
-    logger: createLogger({ program: 'test', level: 'silent' } as never),
+    logger: createLogger({ name: 'test', level: 'silent' }),
   });
   return Object.assign(state, { catchUp });
 }
@@ -129,7 +129,7 @@ async function openParse(): Promise<{
     engine,
     configuration: () => JAPANESE,
     clock: systemClock,
-    logger: createLogger({ program: 'test', level: 'silent' } as never),
+    logger: createLogger({ name: 'test', level: 'silent' }),
   });
   onTestFinished(async () => {
     await parse.close();
