@@ -68,6 +68,12 @@ export const ParseStatusReport = report(
       .nullable()
       .describe('How the units follow those of the previous release; null for the first one.'),
     skipped: Counts.describe('Strings that are not text units, by reason.'),
+    replaced: z
+      .object({ at: UnixSeconds, reason: z.string() })
+      .nullable()
+      .describe(
+        'When and why another index took the place of this one since the start; null when it did not happen.',
+      ),
     last_run: z
       .object({
         task_id: z.string(),
@@ -100,6 +106,7 @@ export const ParseStatusReport = report(
       removed: 31,
     },
     skipped: { no_source_script: 1021 },
+    replaced: null,
     last_run: {
       task_id: EXAMPLE.taskId,
       status: 'succeeded',

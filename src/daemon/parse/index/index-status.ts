@@ -3,7 +3,7 @@ import type { ParseStatusReport } from '../../../contract/reports/report-parse.t
 import type { ReportedIndex } from './reported-index.ts';
 
 /** The part of `parse.status` that the index knows. */
-export type IndexStatus = Omit<z.output<typeof ParseStatusReport.body>, 'last_run'>;
+export type IndexStatus = Omit<z.output<typeof ParseStatusReport.body>, 'last_run' | 'replaced'>;
 
 const NOTHING_INDEXED: IndexStatus = {
   release_id: null,
@@ -46,7 +46,8 @@ export function statusOf(index: ReportedIndex | null): IndexStatus {
   };
 }
 
-function carryOverFields({
+/** The counts of a carry-over as reports and task results show them. */
+export function carryOverFields({
   previousReleaseId,
   ...counts
 }: NonNullable<ReportedIndex['totals']['carryOver']>): NonNullable<IndexStatus['carry_over']> {

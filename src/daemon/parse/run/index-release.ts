@@ -50,7 +50,7 @@ export interface IndexProgress {
   containers: number;
   total: number;
   units: number;
-  phase: 'parsing' | 'copying' | 'comparing';
+  phase: 'parsing' | 'copying' | 'comparing' | 'done';
 }
 
 /** A container that was not parsed completely. */
@@ -70,6 +70,8 @@ export interface IndexedRelease {
   readonly reused: number;
   /** At most {@link MAX_FAILURES}. */
   readonly failures: readonly ContainerFailure[];
+  /** How far it got: everything. */
+  readonly progress: IndexProgress;
 }
 
 export interface IndexReleaseDependencies {
@@ -144,6 +146,7 @@ export async function indexRelease(
     parsed: positions.length,
     reused: files.length - positions.length,
     failures: run.failures,
+    progress: { ...progress, phase: 'done' },
   };
 }
 
