@@ -58,12 +58,12 @@ function oracle(
   const tiers: readonly (readonly [string, (old: Unit, now: Unit) => boolean])[] = [
     ['same', (old, now) => old.file === now.file && old.key === now.key && old.text === now.text],
     ['moved', (old, now) => old.file === now.file && hasContext(old, now)],
+    ['moved', hasContext],
     [
       'unique',
       (old, now) => old.file === now.file && old.text === now.text && once(olds, old) && once(news, now),
     ],
     ['changed', (old, now) => old.file === now.file && old.key === now.key],
-    ['moved', hasContext],
   ];
   for (const [tier, fits] of tiers) {
     for (const now of news) {
@@ -171,6 +171,28 @@ describe('carry-over between releases', () => {
       ['removed', null, 'a /3 three'],
     ]);
     expect(found?.total).toBe(6);
+  });
+
+  it('prefers the unit that moved to another file to the one with the same id', () => {
+    const index = open();
+    indexRelease(index, 'r1', [
+      file('a', ['1', 'p'], ['2', 'x'], ['3', 'q']),
+      file('b', ['1', 'r'], ['2', 's']),
+    ]);
+    indexRelease(index, 'r2', [
+      file('a', ['1', 'r'], ['2', 's']),
+      file('b', ['1', 'p'], ['2', 'x'], ['3', 'q']),
+    ]);
+    expect(allUnits(index).map(({ carried_by: by }) => [by?.tier, by?.unit_id])).toEqual(
+      [
+        ['b', '1'],
+        ['b', '2'],
+        ['a', '1'],
+        ['a', '2'],
+        ['a', '3'],
+      ].map(([name = '', key = '']) => ['moved', unitIdText(unitIdOf(name, key))]),
+    );
+    expect(index.status().carry_over).toMatchObject({ moved: 5, changed: 0, new: 0, removed: 0 });
   });
 
   it('does not compare releases that do not follow each other', () => {
