@@ -7,6 +7,7 @@ import {
   indexRelease,
   openTestIndex,
   ordered,
+  sha256,
   unitIdOf,
   type ModelFile,
 } from '../../../../support/index-release.ts';
@@ -213,14 +214,23 @@ describe('carry-over between releases', () => {
     expect(total('r0', 'r1')).toBeUndefined();
   });
 
-  it('keeps the way of a unit when the previous release is gone', () => {
+  it('keeps the way of a unit when the previous release was deleted, also with other rules', () => {
     const index = open();
+    const now = [file('a', ['1', 'p'], ['9', 'x'], ['3', 'q'])];
     indexRelease(index, 'r1', [file('a', ['1', 'p'], ['2', 'x'], ['3', 'q'])]);
-    indexRelease(index, 'r2', [file('a', ['1', 'p'], ['9', 'x'], ['3', 'q'])]);
+    indexRelease(index, 'r2', now);
     const before = allUnits(index);
     index.drop(['r2']);
     while (index.step());
     expect(allUnits(index)).toEqual(before);
+    const { carry_over: counts } = index.status();
+    for (const rules of ['other rules', 'and others']) {
+      expect(indexRelease(index, 'r2', now, sha256(rules))).toMatchObject({ parsed: 1 });
+      index.drop(['r2']);
+      while (index.step());
+      expect(allUnits(index)).toEqual(before);
+      expect(index.status().carry_over).toEqual(counts);
+    }
     expect(before.map(({ carried_by: by }) => by?.tier)).toEqual(['same', 'moved', 'same']);
   });
 
