@@ -8,6 +8,8 @@ const BATCH_UNITS = 500;
 const BATCH_CHARACTERS = 256 * 1024;
 /** Most units of one container. */
 const MAX_UNITS = 4_000_000;
+/** Most UTF-16 code units of the texts and paths of one container. Long paths can take far more than the container. */
+const MAX_CHARACTERS = 1024 ** 3;
 const UNIT_ID_BYTES = 16;
 
 /** A unit before it has its digests. */
@@ -38,15 +40,18 @@ export interface UnitEmitter {
  * @param destinationKey the stable name of the container, part of the identity of its units
  * @param send takes a batch; the emitter waits for it
  * @param maxUnits most units of the container
+ * @param maxCharacters most UTF-16 code units of their texts and paths
  */
 export function createUnitEmitter(
   destinationKey: string,
   send: (units: readonly ParsedUnit[]) => Promise<void>,
   maxUnits = MAX_UNITS,
+  maxCharacters = MAX_CHARACTERS,
 ): UnitEmitter {
   let batch: ParsedUnit[] = [];
   let characters = 0;
   let emitted = 0;
+  let emittedCharacters = 0;
 
   const flush = async (): Promise<void> => {
     if (batch.length === 0) return;
@@ -65,13 +70,21 @@ export function createUnitEmitter(
           `the container has more than ${maxUnits} text units`,
         );
       }
+      const length = charactersOf(location, text);
+      emittedCharacters += length;
+      if (emittedCharacters > maxCharacters) {
+        throw new FormatError(
+          'container_limit_exceeded',
+          `the texts of the container and their paths have more than ${maxCharacters} characters`,
+        );
+      }
       batch.push({
         ...location,
         ...text,
         unitId: unitIdOf(destinationKey, text.keyPath),
         sourceDigest: blake3OfText(text.sourceText),
       });
-      characters += charactersOf(location, text);
+      characters += length;
       if (batch.length >= BATCH_UNITS || characters >= BATCH_CHARACTERS) await flush();
     },
     flush,
