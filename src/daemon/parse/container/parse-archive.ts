@@ -17,9 +17,9 @@ export async function parseArchive(run: ContainerRun, part: Part, rule: Compiled
   const entries = archive.entries
     .filter(({ name }) => !name.endsWith('/'))
     .toSorted((left, right) => compareDestinations(left.name, right.name));
-  const { keys } = stableNames(new Set(entries.map(({ name }) => name)));
+  const stable = stableNames(new Set(entries.map(({ name }) => name)));
   for (const entry of entries) {
-    const names = nestedName(part, entry.name, keys.get(entry.name) ?? entry.name);
+    const names = nestedName(part, entry.name, stable.keyOf(entry.name));
     // Before its data is read, so that an entry that a rule skips costs nothing.
     if (run.rules.ruleFor(run.destination, names.entry).format === 'skip') {
       run.skip('skipped_by_rule');

@@ -48,9 +48,9 @@ export async function parseUnity(run: ContainerRun, part: Part, rule: CompiledRu
     .filter(({ source }) => isSerializedFile(source))
     .toSorted((left, right) => compareDestinations(left.name, right.name));
   run.skip('binary', bundle.nodes.length - files.length);
-  const { keys } = stableNames(new Set(files.map(({ name }) => name)));
+  const stable = stableNames(new Set(files.map(({ name }) => name)));
   for (const { name, source } of files) {
-    const inner = files.length === 1 ? {} : nestedName(part, name, keys.get(name) ?? name);
+    const inner = files.length === 1 ? {} : nestedName(part, name, stable.keyOf(name));
     await parseSerializedFile(run, { ...part, ...inner, source }, rule, typeTreeOf);
   }
 }
