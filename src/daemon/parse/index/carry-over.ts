@@ -5,6 +5,7 @@ import { createColumnReader } from './column-reader.ts';
 import { createContextFilter } from './context-filter.ts';
 import { matchLeftovers } from './match-leftovers.ts';
 import { matchWanderers } from './match-wanderers.ts';
+import { createStatementCache } from './statement-cache.ts';
 import { createRowBuffer } from './row-buffer.ts';
 
 /** How many units of a release follow units of the previous one, and how; how many are new, and how many it lost. */
@@ -42,6 +43,7 @@ export function* carryOver(database: Database, indexes: ComparedIndexes): Genera
   const comparison = {
     database,
     indexId: indexes.indexId,
+    prepare: createStatementCache(database),
     rows: createRowBuffer(database),
     readColumns: createColumnReader(database),
     contexts: createContextFilter(),

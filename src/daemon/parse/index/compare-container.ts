@@ -1,4 +1,5 @@
 import type { Database } from '../../database/sqlite-database.ts';
+import type { StatementCache } from './statement-cache.ts';
 import type { CarryOverCounts } from './carry-over.ts';
 import type { ReadColumns } from './column-reader.ts';
 import type { ContextFilter, Side } from './context-filter.ts';
@@ -24,6 +25,8 @@ export interface ContainerSide {
 export interface Comparison {
   readonly database: Database;
   readonly indexId: number;
+  /** A release has many files, and SQLite's memory of a statement is freed with the next garbage collection only. */
+  readonly prepare: StatementCache;
   readonly rows: RowBuffer;
   readonly readColumns: ReadColumns;
   /** The contexts of the units that are left over. */
@@ -81,10 +84,10 @@ interface LeftUnits {
 }
 
 function* storeLeftovers(
-  { database, rows, contexts }: Comparison,
+  { prepare, rows, contexts }: Comparison,
   { side, position, columns, isLeft, isSingle }: LeftUnits,
 ): Generator<void, void> {
-  const insert = database.prepare('INSERT INTO leftover VALUES (?, ?, ?, ?, ?, ?)');
+  const insert = prepare('INSERT INTO leftover VALUES (?, ?, ?, ?, ?, ?)');
   for (let ordinal = 0; ordinal < columns.count; ordinal += 1) {
     if (!isLeft(ordinal)) continue;
     const unitId = Buffer.from(unitIdAt(columns, ordinal), 'latin1');

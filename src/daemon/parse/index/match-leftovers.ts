@@ -1,4 +1,3 @@
-import type { Database } from '../../database/sqlite-database.ts';
 import type { ChangedContainer, Comparison, ContainerSide } from './compare-container.ts';
 import type { Side } from './context-filter.ts';
 import { matchLoosely, noMatches } from './match-units.ts';
@@ -22,8 +21,8 @@ export function* matchLeftovers(
   comparison: Comparison,
   { old, now }: ChangedContainer,
 ): Generator<void, void> {
-  const oldUnits = yield* readLeftovers(comparison.database, 'old', old);
-  const newUnits = yield* readLeftovers(comparison.database, 'new', now);
+  const oldUnits = yield* readLeftovers(comparison, 'old', old);
+  const newUnits = yield* readLeftovers(comparison, 'new', now);
   const matches = noMatches(oldUnits, newUnits);
   yield* matchLoosely(oldUnits, newUnits, { old: oldUnits.isSingle, now: newUnits.isSingle }, matches);
   if (old !== null && now !== null) {
@@ -46,13 +45,13 @@ export function* matchLeftovers(
 }
 
 function* readLeftovers(
-  database: Database,
+  { prepare }: Comparison,
   side: Side,
   container: ContainerSide | null,
 ): Generator<void, LeftColumns> {
   const condition = 'side = ? AND position = ? AND ordinal > ?';
   const position = container?.position ?? -1;
-  const found = database.prepare(`SELECT count(*) AS units FROM leftover WHERE ${condition}`);
+  const found = prepare(`SELECT count(*) AS units FROM leftover WHERE ${condition}`);
   const units = Number(found.get(side, position, -1)?.['units']);
   const columns: LeftColumns = {
     count: 0,
@@ -61,7 +60,7 @@ function* readLeftovers(
     texts: Buffer.alloc(units * TEXT_BYTES),
     isSingle: new Uint8Array(units),
   };
-  const page = database.prepare(
+  const page = prepare(
     `SELECT ordinal, unit_id, single_text FROM leftover WHERE ${condition} ORDER BY ordinal LIMIT ${STEP_ROWS}`,
   );
   while (columns.count < units) {
@@ -82,13 +81,13 @@ function* readLeftovers(
 
 /** Stores the units that are new or were removed, in runs; returns their number. */
 function* storeRuns(
-  { database, rows, indexId }: Comparison,
+  { prepare, rows, indexId }: Comparison,
   side: Side,
   position: number,
   { ordinals, count }: LeftColumns,
   isLeft: (unit: number) => boolean,
 ): Generator<void, number> {
-  const insert = database.prepare(`INSERT INTO pair VALUES (?, ?, ?, ?, ?, ?, NULL, NULL, NULL)`);
+  const insert = prepare(`INSERT INTO pair VALUES (?, ?, ?, ?, ?, ?, NULL, NULL, NULL)`);
   const tier = side === 'new' ? 'new' : 'removed';
   let total = 0;
   for (let first = 0; first < count;) {

@@ -14,13 +14,13 @@ export interface PairSide {
 
 /** Stores pairs: runs of `same` and of `changed`, whose ids are equal, and single rows of the others. Counts them. */
 export function* storePairs(
-  { database, rows, counts, indexId }: Pick<Comparison, 'database' | 'rows' | 'counts' | 'indexId'>,
+  { prepare, rows, counts, indexId }: Comparison,
   old: PairSide,
   now: PairSide,
   matches: UnitMatches,
 ): Generator<void, void> {
   const { oldUnits, tiers } = matches;
-  const insert = database.prepare(`INSERT INTO pair VALUES (?, 'new', ?, ?, ?, ?, ?, ?, ?)`);
+  const insert = prepare(`INSERT INTO pair VALUES (?, 'new', ?, ?, ?, ?, ?, ?, ?)`);
   for (let first = 0; first < oldUnits.length;) {
     const oldFirst = oldUnits[first] ?? -1;
     const tier = CARRY_TIERS[tiers[first] ?? 0] ?? 'same';
