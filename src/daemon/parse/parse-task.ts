@@ -119,6 +119,7 @@ function reportRun(
     reused,
     units: totals.units,
     errors: totals.errors,
+    warnings: totals.warnings,
     carry_over: totals.carryOver === null ? null : carryOverFields(totals.carryOver),
     seconds: Math.round(seconds * 1000) / 1000,
   };

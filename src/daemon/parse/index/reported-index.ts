@@ -10,6 +10,8 @@ export interface IndexTotals {
   readonly byFormat: Readonly<Record<string, number>>;
   readonly units: number;
   readonly errors: number;
+  readonly warnings: number;
+  /** Errors and warnings. */
   readonly errorsByCode: Readonly<Record<string, number>>;
   readonly skipped: Readonly<Record<string, number>>;
   /** Time that parsing took, over all containers. */
