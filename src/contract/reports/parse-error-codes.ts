@@ -71,7 +71,7 @@ export const PARSE_ERROR_CODES = {
     'Ask for a file in which keys are unique.',
   ),
   duplicate_unit_key: warning(
-    'Two names differ only in their hash-like parts, so both are identified by their exact names.',
+    'Two texts have the same row key, or two names differ only in their hash-like parts; both are identified by their exact place.',
     'Name a row key or a more exact rule if these texts must keep their identity.',
   ),
   deadline_exceeded: error('Parsing the container took longer than the limit.', ADD_A_RULE),

@@ -22,6 +22,7 @@ import { emitTexts } from './emit-texts.ts';
 import type { PartLocation } from './parsed-container.ts';
 import { DOTTED_SYNTAX } from './path-syntax.ts';
 import type { Collected } from './text-collector.ts';
+import { repeatedName } from './unique-keys.ts';
 
 /** The classes that hold text, and the name of their format. */
 const TEXT_CLASSES: ReadonlyMap<number, string> = new Map([
@@ -51,8 +52,17 @@ export async function parseUnity(run: ContainerRun, part: Part, rule: CompiledRu
       return openSerializedFile(inner.source, { limits: run.limits, typeTreeOf });
     };
     const file = files.length === 1 ? open() : attemptFile(run, inner, open);
+    if (inner.isAmbiguous) run.report(locationOf(inner, 'unity'), repeatedName(inner.entry ?? ''));
     if (file !== null) await parseObjects(run, inner, rule, file);
   }
+}
+
+/** A serialized file of a bundle. */
+interface BundlePart extends Part {
+  /** Whether another one has its name. */
+  readonly isRepeated: boolean;
+  /** Whether another one has its name without hashes. */
+  readonly isAmbiguous: boolean;
 }
 
 /**
@@ -60,7 +70,7 @@ export async function parseUnity(run: ContainerRun, part: Part, rule: CompiledRu
  *
  * @throws FormatError when the bundle cannot be opened, or when none of its files can be read
  */
-function filesOf(run: ContainerRun, part: Part): readonly (Part & { readonly isRepeated: boolean })[] {
+function filesOf(run: ContainerRun, part: Part): readonly BundlePart[] {
   const bundle = openBundle(part.source, run.limits);
   const files: { readonly name: string; readonly source: ByteSource }[] = [];
   let unreadable = 0;
@@ -75,7 +85,8 @@ function filesOf(run: ContainerRun, part: Part): readonly (Part & { readonly isR
   run.skip('binary', bundle.nodes.length - unreadable - files.length);
   const counts = new Map<string, number>();
   for (const { name } of files) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const { keys } = stableNames(counts.keys());
+  const { keys, ambiguous } = stableNames(counts.keys());
+  const isAmbiguous = new Set(ambiguous);
   return files
     .toSorted((left, right) => compareDestinations(left.name, right.name))
     .map(({ name, source }) => ({
@@ -83,6 +94,7 @@ function filesOf(run: ContainerRun, part: Part): readonly (Part & { readonly isR
       ...(files.length === 1 ? {} : nestedName(part, name, keys.get(name) ?? name)),
       source,
       isRepeated: counts.get(name) !== 1,
+      isAmbiguous: isAmbiguous.has(name),
     }));
 }
 
