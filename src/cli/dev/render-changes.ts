@@ -41,8 +41,9 @@ function renderCarryOver(carryOver: CarryOver): string {
 /** Files that are new, gone, or renamed because the hash in the name changed; `*` stands for the hash. */
 function changedFiles(before: DemoReleaseId, after: DemoReleaseId): string[][] {
   const [old, now] = [before, after].map((releaseId) => {
-    const { keys } = stableNames(demoContainers(releaseId).map(({ destination }) => destination));
-    return new Map(keys.entries().map(([destination, key]) => [key, destination]));
+    const destinations = demoContainers(releaseId).map(({ destination }) => destination);
+    const stable = stableNames(() => destinations);
+    return new Map(destinations.map((destination) => [stable.keyOf(destination), destination]));
   });
   const rows: string[][] = [];
   for (const [key, destination] of now ?? []) {

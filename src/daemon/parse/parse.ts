@@ -43,8 +43,8 @@ export interface Parse {
   close(): Promise<void>;
 }
 
-/** MiB. Rows are outside of this heap; a page of 1,000 large texts and the list of a release's files are in it. */
-const THREAD_LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 512 };
+/** MiB. The rows of the index are outside of this heap; pages and the messages of the parse processes are in it. */
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 };
 
 /** Queues `parse` when an official release becomes current. */
 export function parseSubscriber(configuration: () => ParseConfiguration): EventSubscriber {

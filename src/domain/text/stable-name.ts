@@ -16,33 +16,46 @@ export function stableName(name: string): string {
   return name.replace(HEXADECIMAL_HASH, '*').replace(DECIMAL_HASH, '*');
 }
 
+/** The stable names of siblings. */
+export interface StableNames {
+  /** The stable name of a sibling. */
+  keyOf(name: string): string;
+  /** Whether a sibling keeps its exact name, because another one has the same stable name. */
+  isAmbiguous(name: string): boolean;
+}
+
 /**
  * The stable names of siblings: the destinations of a release, or the entries of an archive. Where two siblings would
- * share a stable name, both keep their exact names. So the stable name of one changes when a second one is added; nothing in
- * the names tells which of them it was.
+ * share a stable name, both keep their exact names; so the stable name of one changes when a second one is added, because
+ * nothing tells which of them it was. Only names that have an unstable part are kept in memory.
  *
- * @param names exact names, each once
+ * @param names begins to list the exact names; called twice
  * @param stable gives the stable name of one name
- * @returns the stable name of each name, and the names that had to keep their exact one
  */
 export function stableNames(
-  names: Iterable<string>,
+  names: () => Iterable<string>,
   stable: (name: string) => string = stableName,
-): { readonly keys: ReadonlyMap<string, string>; readonly ambiguous: readonly string[] } {
+): StableNames {
+  const keys = new Map<string, string>();
   const byKey = new Map<string, string[]>();
-  for (const name of names) {
+  for (const name of names()) {
     const key = stable(name);
+    if (key === name || keys.has(name)) continue;
+    keys.set(name, key);
     const siblings = byKey.get(key);
     if (siblings === undefined) byKey.set(key, [name]);
     else siblings.push(name);
   }
-  const keys = new Map<string, string>();
-  const ambiguous: string[] = [];
-  for (const [key, siblings] of byKey) {
-    for (const name of siblings) {
-      keys.set(name, siblings.length === 1 ? key : name);
-      if (siblings.length > 1) ambiguous.push(name);
-    }
+  const ambiguous = new Set<string>();
+  for (const name of names()) {
+    // A name that is its own stable name.
+    if (!keys.has(name) && byKey.has(name)) ambiguous.add(name).add(byKey.get(name)?.[0] ?? name);
   }
-  return { keys, ambiguous };
+  for (const siblings of byKey.values()) {
+    if (siblings.length > 1) for (const name of siblings) ambiguous.add(name);
+  }
+  return {
+    keyOf: (name) => (ambiguous.has(name) ? name : (keys.get(name) ?? name)),
+    isAmbiguous: (name) => ambiguous.has(name),
+  };
 }

@@ -18,16 +18,15 @@ export async function parseArchive(run: ContainerRun, part: Part, rule: Compiled
   const entries = archive.entries
     .filter(({ name }) => !name.endsWith('/'))
     .toSorted((left, right) => compareDestinations(left.name, right.name));
-  const { keys, ambiguous } = stableNames(new Set(entries.map(({ name }) => name)));
-  const isAmbiguous = new Set(ambiguous);
+  const stable = stableNames(() => entries.values().map(({ name }) => name));
   for (const entry of entries) {
-    const names = nestedName(part, entry.name, keys.get(entry.name) ?? entry.name);
+    const names = nestedName(part, entry.name, stable.keyOf(entry.name));
     // Before its data is read, so that an entry that a rule skips costs nothing.
     if (run.rules.ruleFor(run.destination, names.entry).format === 'skip') {
       run.skip('skipped_by_rule');
       continue;
     }
-    if (isAmbiguous.has(entry.name)) run.report(locationOf(names, 'zip'), repeatedName(entry.name));
+    if (stable.isAmbiguous(entry.name)) run.report(locationOf(names, 'zip'), repeatedName(entry.name));
     const bytes = readEntry(run, names, archive, entry, rule.password(names.entry ?? entry.name));
     if (bytes === null) continue;
     await run.parsePart({ source: bytesSource(bytes), name: entry.name, ...names, depth: part.depth + 1 });

@@ -85,16 +85,15 @@ function filesOf(run: ContainerRun, part: Part): readonly BundlePart[] {
   run.skip('binary', bundle.nodes.length - unreadable - files.length);
   const counts = new Map<string, number>();
   for (const { name } of files) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const { keys, ambiguous } = stableNames(counts.keys());
-  const isAmbiguous = new Set(ambiguous);
+  const stable = stableNames(() => counts.keys());
   return files
     .toSorted((left, right) => compareDestinations(left.name, right.name))
     .map(({ name, source }) => ({
       ...part,
-      ...(files.length === 1 ? {} : nestedName(part, name, keys.get(name) ?? name)),
+      ...(files.length === 1 ? {} : nestedName(part, name, stable.keyOf(name))),
       source,
       isRepeated: counts.get(name) !== 1,
-      isAmbiguous: isAmbiguous.has(name),
+      isAmbiguous: stable.isAmbiguous(name),
     }));
 }
 

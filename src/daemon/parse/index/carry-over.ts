@@ -1,3 +1,4 @@
+import type { SQLOutputValue } from 'node:sqlite';
 import { CARRY_TIERS } from '../../../contract/schemas/vocabulary.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createColumnReader, type ReadColumns } from './column-reader.ts';
@@ -80,31 +81,53 @@ function countUnchanged(database: Database, indexId: number): number {
   return Number(row?.['units']);
 }
 
-/** The files to compare: those of this release in order, then those that it no longer has. */
-function changedContainers(
+/** Rows of one page of files. */
+const PAGE_FILES = 1000;
+
+/**
+ * The files to compare that have text on a side: those of this release in order, then those that it no longer has. The index
+ * must say which files are unchanged.
+ */
+function* changedContainers(
   database: Database,
   { indexId, previousIndexId }: ComparedIndexes,
-): ChangedContainer[] {
-  const statement = database.prepare(`SELECT position, container.destination_key, content_id, units
-    FROM container JOIN content USING (content_id) WHERE index_id = ? ORDER BY position`);
-  const sidesOf = (id: number): [string, ContainerSide][] =>
-    statement.all(id).map((row) => [
-      String(row['destination_key']),
-      {
-        position: Number(row['position']),
-        contentId: Number(row['content_id']),
-        units: Number(row['units']),
-      },
-    ]);
-  const olds = new Map(sidesOf(previousIndexId));
-  const containers: ChangedContainer[] = [];
-  for (const [key, now] of sidesOf(indexId)) {
-    const old = olds.get(key) ?? null;
-    olds.delete(key);
-    if (old?.contentId !== now.contentId) containers.push({ old, now });
+): Generator<ChangedContainer, void> {
+  const side = (name: string): string =>
+    `${name}.position AS ${name}_position, ${name}.content_id AS ${name}_content, ${name}_text.units AS ${name}_units`;
+  const kept = database.prepare(`SELECT ${side('now')}, ${side('old')} FROM container AS now
+    JOIN content AS now_text ON now_text.content_id = now.content_id
+    LEFT JOIN container AS old ON old.index_id = ?2 AND old.destination_key = now.destination_key
+    LEFT JOIN content AS old_text ON old_text.content_id = old.content_id
+    WHERE now.index_id = ?1 AND now.is_unchanged = 0 AND now.position > ?3
+      AND (now_text.units > 0 OR old_text.units > 0)
+    ORDER BY now.position LIMIT ?4`);
+  const removed = database.prepare(`SELECT ${side('old')} FROM container AS old
+    JOIN content AS old_text ON old_text.content_id = old.content_id
+    WHERE old.index_id = ?2 AND old.position > ?3 AND old_text.units > 0 AND NOT EXISTS
+      (SELECT 1 FROM container AS now WHERE now.index_id = ?1 AND now.destination_key = old.destination_key)
+    ORDER BY old.position LIMIT ?4`);
+  for (const [page, order] of [
+    [kept, 'now_position'],
+    [removed, 'old_position'],
+  ] as const) {
+    let last = -1;
+    for (let isMore = true; isMore;) {
+      const rows = page.all(indexId, previousIndexId, last, PAGE_FILES);
+      for (const row of rows) yield { old: sideOf(row, 'old'), now: sideOf(row, 'now') };
+      last = Number(rows.at(-1)?.[order]);
+      isMore = rows.length === PAGE_FILES;
+    }
   }
-  for (const old of olds.values()) containers.push({ old, now: null });
-  return containers.filter(({ old, now }) => (old?.units ?? 0) + (now?.units ?? 0) > 0);
+}
+
+function sideOf(row: Readonly<Record<string, SQLOutputValue>>, side: 'old' | 'now'): ContainerSide | null {
+  const position = row[`${side}_position`] ?? null;
+  if (position === null) return null;
+  return {
+    position: Number(position),
+    contentId: Number(row[`${side}_content`]),
+    units: Number(row[`${side}_units`]),
+  };
 }
 
 interface Comparison {

@@ -25,11 +25,11 @@ export interface ReleaseFiles {
   readonly parserVersion: string;
   /** Digest of all rules, for `parse.status`. */
   readonly rulesDigest: Uint8Array;
-  /** In the order of `compareDestinations`. */
-  readonly files: readonly IndexedFile[];
+  /** In the order of `compareDestinations`, each with another key. Read once, so a large release needs no list. */
+  readonly files: Iterable<IndexedFile>;
 }
 
-/** The files that have no content in the index yet, by their position in {@link ReleaseFiles.files}. */
+/** The files that have no content in the index yet, by their position in {@link ReleaseFiles.files} from 0 on. */
 export interface MissingContents {
   readonly indexId: number;
   /** To be parsed. */

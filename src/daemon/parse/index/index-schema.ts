@@ -97,6 +97,7 @@ CREATE TABLE container (
   PRIMARY KEY (index_id, position)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX container_destination ON container (index_id, destination);
+CREATE UNIQUE INDEX container_key ON container (index_id, destination_key);
 CREATE INDEX container_content ON container (content_id);
 
 CREATE TABLE pair (

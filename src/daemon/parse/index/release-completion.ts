@@ -73,25 +73,20 @@ function* describeFiles(
   indexId: number,
   previousIndexId: number | null,
 ): Generator<void, void> {
-  const previous = new Map(
-    database
-      .prepare('SELECT destination_key, content_id FROM container WHERE index_id = ?')
-      .all(previousIndexId)
-      .map((row) => [row['destination_key'], row['content_id']]),
-  );
-  const page = database.prepare(`SELECT position, container.destination_key, content_id, units
+  const page = database.prepare(`SELECT position, units, EXISTS (SELECT 1 FROM container AS previous
+      WHERE previous.index_id = ?2 AND previous.destination_key = container.destination_key
+        AND previous.content_id = container.content_id) AS is_unchanged
     FROM container JOIN content USING (content_id)
-    WHERE index_id = ? AND position BETWEEN ? AND ? ORDER BY position`);
+    WHERE index_id = ?1 AND position BETWEEN ?3 AND ?4 ORDER BY position`);
   const update = database.prepare(
     'UPDATE container SET units_before = ?, is_unchanged = ? WHERE index_id = ? AND position = ?',
   );
   let before = 0;
   for (let first = 0, isMore = true; isMore; first += STEP_FILES) {
-    const rows = page.all(indexId, first, first + STEP_FILES - 1);
+    const rows = page.all(indexId, previousIndexId, first, first + STEP_FILES - 1);
     database.transaction(() => {
       for (const row of rows) {
-        const isUnchanged = Number(previous.get(row['destination_key'] ?? null) === row['content_id']);
-        update.run(before, isUnchanged, indexId, Number(row['position']));
+        update.run(before, Number(row['is_unchanged']), indexId, Number(row['position']));
         before += Number(row['units']);
       }
     });

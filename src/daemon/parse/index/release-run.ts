@@ -1,16 +1,15 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { compareDestinations } from '../../../domain/release/destination.ts';
 import type { Database } from '../../database/sqlite-database.ts';
-import type { MissingContents, ReleaseFiles } from './index-rows.ts';
+import type { IndexedFile, MissingContents, ReleaseFiles } from './index-rows.ts';
 
 /**
  * Begins to index a release: stores its list of files and finds the contents that are known already. An indexing that was not
  * completed is dropped; what it parsed is found again by its key.
  *
- * @throws RangeError when the files are not in order, or two have the same destination key
+ * @throws RangeError when the files are not in order; SQLite's error of a constraint when two have the same destination key
  */
 export function beginRelease(database: Database, release: ReleaseFiles): MissingContents {
-  checkFiles(release);
   return database.transaction(() => {
     database.prepare(`UPDATE content SET state = 'dropped' WHERE state = 'building'`).run();
     database.prepare(`UPDATE release_index SET state = 'dropped' WHERE state = 'indexing'`).run();
@@ -40,7 +39,9 @@ function storeFiles(
   const toCopy: number[] = [];
   /** The bytes that the files of `toParse` have. */
   const awaited = new Set<string>();
-  for (const [position, { destination, destinationKey, blake3, rulesDigest }] of files.entries()) {
+  let position = -1;
+  for (const { destination, destinationKey, blake3, rulesDigest } of inOrder(files)) {
+    position += 1;
     const found = known.get(blake3, destinationKey, parserVersion, rulesDigest);
     const contentId: SQLInputValue = found === undefined ? null : Number(found['content_id']);
     insert.run(indexId, position, destination, destinationKey, blake3, rulesDigest, contentId);
@@ -56,19 +57,16 @@ function storeFiles(
   return { toParse, toCopy };
 }
 
-function checkFiles({ files }: ReleaseFiles): void {
-  const keys = new Set<string>();
+/** @throws RangeError when the files are not in the order of `compareDestinations` */
+function* inOrder(files: Iterable<IndexedFile>): Generator<IndexedFile, void> {
   let before: string | null = null;
-  for (const { destination, destinationKey } of files) {
-    if (before !== null && compareDestinations(before, destination) >= 0) {
-      throw new RangeError(`the files of a release are not in order: "${destination}" follows "${before}"`);
-    }
-    if (keys.has(destinationKey)) {
+  for (const file of files) {
+    if (before !== null && compareDestinations(before, file.destination) >= 0) {
       throw new RangeError(
-        `two files of the release have the key "${destinationKey}": use their exact names`,
+        `the files of a release are not in order: "${file.destination}" follows "${before}"`,
       );
     }
-    before = destination;
-    keys.add(destinationKey);
+    before = file.destination;
+    yield file;
   }
 }

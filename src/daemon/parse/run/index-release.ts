@@ -5,7 +5,7 @@ import { forEachConcurrently } from '../../../platform/process/concurrently.ts';
 import { destinationKeys, type DestinationKeys } from '../container/destination-keys.ts';
 import { PARSER_VERSION } from '../container/parser-version.ts';
 import type { ContainerOutcome, ParsedUnit, ParseIssue } from '../container/parsed-container.ts';
-import type { FoundError } from '../index/index-rows.ts';
+import type { FoundError, IndexedFile } from '../index/index-rows.ts';
 import type { ParseIndex } from '../index/parse-index.ts';
 import type { ReportedIndex } from '../index/reported-index.ts';
 import type { ParseWorker } from '../process/parse-worker.ts';
@@ -24,11 +24,17 @@ export interface ReleaseFile {
   readonly path: string;
 }
 
+/** The files of a release, in the order of the manifest. They are made when they are asked for. */
+export interface FilesOfRelease {
+  readonly length: number;
+  /** @throws RangeError outside of 0 to `length - 1` */
+  at(position: number): ReleaseFile;
+}
+
 /** A release to index. */
 export interface ReleaseToIndex {
   readonly releaseId: string;
-  /** In the order of the manifest. */
-  readonly files: readonly ReleaseFile[];
+  readonly files: FilesOfRelease;
   /** Globs of destinations whose parts under `*` vary from release to release. */
   readonly stableNames: readonly string[];
   readonly rules: CompiledRules;
@@ -101,22 +107,14 @@ export async function indexRelease(
 ): Promise<IndexedRelease> {
   const { index, checkSpace } = dependencies;
   const { files, rules } = release;
-  const keys = destinationKeys(
-    files.map(({ destination }) => destination),
-    release.stableNames,
-  );
+  const keys = destinationKeys(() => destinationsOf(files), release.stableNames);
   const { indexId, toParse, toCopy } = index.begin({
     releaseId: release.releaseId,
     parserVersion: PARSER_VERSION,
     rulesDigest: Buffer.from(release.rulesDigest, 'hex'),
-    files: files.map(({ destination, blake3 }) => ({
-      destination,
-      destinationKey: keys.keyOf(destination),
-      blake3: Buffer.from(blake3, 'hex'),
-      rulesDigest: Buffer.from(rules.digestFor(destination), 'hex'),
-    })),
+    files: indexedFiles(files, keys, rules),
   });
-  const positions = release.full ? files.keys().toArray() : toParse;
+  const positions = release.full ? Array.from({ length: files.length }, (_, position) => position) : toParse;
   const copies = release.full ? [] : toCopy;
   Object.assign(progress, {
     containers: 0,
@@ -149,9 +147,29 @@ export async function indexRelease(
   };
 }
 
+function* destinationsOf(files: FilesOfRelease): Generator<string, void> {
+  for (let position = 0; position < files.length; position += 1) yield files.at(position).destination;
+}
+
+function* indexedFiles(
+  files: FilesOfRelease,
+  keys: DestinationKeys,
+  rules: CompiledRules,
+): Generator<IndexedFile, void> {
+  for (let position = 0; position < files.length; position += 1) {
+    const { destination, blake3 } = files.at(position);
+    yield {
+      destination,
+      destinationKey: keys.keyOf(destination),
+      blake3: Buffer.from(blake3, 'hex'),
+      rulesDigest: Buffer.from(rules.digestFor(destination), 'hex'),
+    };
+  }
+}
+
 interface Run extends IndexReleaseDependencies {
   readonly indexId: number;
-  readonly files: readonly ReleaseFile[];
+  readonly files: FilesOfRelease;
   readonly keys: DestinationKeys;
   readonly progress: IndexProgress;
   readonly failures: ContainerFailure[];
@@ -167,9 +185,7 @@ async function parseAll(run: Run, positions: readonly number[], signal: AbortSig
 
 async function parseFile(run: Run, pool: WorkerPool, position: number, signal: AbortSignal): Promise<void> {
   const { index, indexId, clock, progress } = run;
-  const file = run.files[position];
-  if (file === undefined) throw new RangeError(`the release has no file at position ${position}`);
-  const { destination, path, size } = file;
+  const { destination, path, size } = run.files.at(position);
   const store = createContainerStore(index, indexId, position);
   const { outcome, seconds } = await pool.use(async (worker) => {
     const startedAt = clock.monotonic();

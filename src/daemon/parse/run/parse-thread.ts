@@ -16,7 +16,12 @@ import { createParseWorker } from '../process/parse-worker.ts';
 import { compileRules } from '../rules/compile-rules.ts';
 import { rulesDigest, type LoadedRules } from '../rules/load-rules.ts';
 import type { ParseConfiguration } from '../rules/parse-config.ts';
-import { indexRelease, type IndexedRelease, type IndexProgress, type ReleaseFile } from './index-release.ts';
+import {
+  indexRelease,
+  type FilesOfRelease,
+  type IndexedRelease,
+  type IndexProgress,
+} from './index-release.ts';
 import { createIndexHolder } from './index-holder.ts';
 import { createSpaceCheck } from './space-check.ts';
 import { takeSteps } from './take-steps.ts';
@@ -103,7 +108,7 @@ export function createCalls({ indexPath, scratchDirectory }: ParseThreadData): P
 
 interface Run {
   readonly job: IndexJob;
-  readonly files: readonly ReleaseFile[];
+  readonly files: FilesOfRelease;
   readonly index: ParseIndex;
   readonly scratchDirectory: string;
   readonly checkSpace: () => void;
@@ -140,10 +145,7 @@ async function runJob(
   }
 }
 
-async function readFiles(
-  { root, snapshotId }: IndexJob,
-  signal: AbortSignal,
-): Promise<readonly ReleaseFile[]> {
+async function readFiles({ root, snapshotId }: IndexJob, signal: AbortSignal): Promise<FilesOfRelease> {
   const manifest = await loadManifest({ root, snapshotId, checkObjects: false, signal }).catch(
     (error: unknown) => {
       if (!(error instanceof SnapshotFault)) throw error;
@@ -151,12 +153,16 @@ async function readFiles(
       throw Object.assign(new Error(message), { code: 'manifest_unreadable' });
     },
   );
-  return manifest.index.entries(0, manifest.index.length).map(({ destination, blake3, size }) => ({
-    destination,
-    blake3,
-    size,
-    path: objectPath(root, blake3),
-  }));
+  const { index } = manifest;
+  return {
+    length: index.length,
+    at: (position) => ({
+      destination: index.destination(position),
+      blake3: index.blake3(position),
+      size: index.size(position),
+      path: objectPath(root, index.blake3(position)),
+    }),
+  };
 }
 
 function* dropReleases(index: ParseIndex, keptReleases: readonly string[]): Generator<void, void> {

@@ -34,16 +34,22 @@ describe('stableName', () => {
 
 describe('stableNames', () => {
   it('keeps the exact names of siblings that would share a stable name', () => {
-    const { keys, ambiguous } = stableNames([
+    const names = [
       'a_0f3cab12e9d84c7b.bundle',
       'a_1f3cab12e9d84c7b.bundle',
       'b_2f3cab12e9d84c7b.bundle',
+      'c_*.bundle',
+      'c_3f3cab12e9d84c7b.bundle',
+      'd.bundle',
+    ];
+    const stable = stableNames(() => names);
+    expect(names.map((name) => [name, stable.keyOf(name), stable.isAmbiguous(name)])).toEqual([
+      ['a_0f3cab12e9d84c7b.bundle', 'a_0f3cab12e9d84c7b.bundle', true],
+      ['a_1f3cab12e9d84c7b.bundle', 'a_1f3cab12e9d84c7b.bundle', true],
+      ['b_2f3cab12e9d84c7b.bundle', 'b_*.bundle', false],
+      ['c_*.bundle', 'c_*.bundle', true],
+      ['c_3f3cab12e9d84c7b.bundle', 'c_3f3cab12e9d84c7b.bundle', true],
+      ['d.bundle', 'd.bundle', false],
     ]);
-    expect([...keys]).toEqual([
-      ['a_0f3cab12e9d84c7b.bundle', 'a_0f3cab12e9d84c7b.bundle'],
-      ['a_1f3cab12e9d84c7b.bundle', 'a_1f3cab12e9d84c7b.bundle'],
-      ['b_2f3cab12e9d84c7b.bundle', 'b_*.bundle'],
-    ]);
-    expect(ambiguous).toEqual(['a_0f3cab12e9d84c7b.bundle', 'a_1f3cab12e9d84c7b.bundle']);
   });
 });

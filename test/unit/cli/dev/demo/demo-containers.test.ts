@@ -78,14 +78,14 @@ async function parse(rules: CompiledRules, { destination, bytes }: WrittenFile):
 /** The text of a release as the index takes it; runs of units with one location are leaves. */
 async function modelOf(rules: CompiledRules, releaseId: DemoReleaseId): Promise<ModelFile[]> {
   const files = await writeRelease(releaseId);
-  const { keys } = stableNames(files.map(({ destination }) => destination));
+  const stable = stableNames(() => files.map(({ destination }) => destination));
   return await Promise.all(
     files.map(async (file) => {
       const { units } = await parse(rules, file);
       const leaves = Map.groupBy(units, ({ archiveEntry, pathId }) => `${archiveEntry} ${pathId}`);
       return {
         destination: file.destination,
-        key: keys.get(file.destination) ?? file.destination,
+        key: stable.keyOf(file.destination),
         leaves: [...leaves.values()].map((leaf) => ({
           archiveEntry: leaf[0]?.archiveEntry ?? null,
           pathId: leaf[0]?.pathId ?? null,
@@ -201,9 +201,10 @@ describe('the text of the demo releases', () => {
       const [old, now] = [before, after].map((id) =>
         demoContainers(id).map(({ destination }) => destination),
       );
-      const [oldKeys, nowKeys] = [old ?? [], now ?? []].map(
-        (names) => new Set(stableNames(names).keys.values()),
-      );
+      const [oldKeys, nowKeys] = [old ?? [], now ?? []].map((names) => {
+        const stable = stableNames(() => names);
+        return new Set(names.map((name) => stable.keyOf(name)));
+      });
       expect(oldKeys?.difference(nowKeys ?? new Set()).size).toBe(1);
       expect(nowKeys?.difference(oldKeys ?? new Set()).size).toBe(1);
       const renamed = now?.filter((name) => !old?.includes(name));

@@ -171,12 +171,13 @@ async function codesOfRelease(destinations: readonly string[]): Promise<Codes> {
   onTestFinished(() => {
     index.close();
   });
-  const files = destinations.map((destination) => ({
-    destination,
-    blake3: blake3Hex(Buffer.from(destination)),
-    size: 7,
-    path,
-  }));
+  const files = {
+    length: destinations.length,
+    at: (position: number) => {
+      const destination = destinations[position] ?? '';
+      return { destination, blake3: blake3Hex(Buffer.from(destination)), size: 7, path };
+    },
+  };
   await indexRelease(
     { index, workers: [worker], clock: systemClock, checkSpace: ignore },
     { releaseId: 'r1', files, stableNames: [], rules, rulesDigest: rulesDigest(loaded), full: false },

@@ -211,7 +211,7 @@ describe('indexing a release', () => {
           { ...file('b'), key: 'k' },
         ]),
       ),
-    ).toThrow(/two files of the release have the key "k"/);
+    ).toThrow(/UNIQUE constraint failed: .*destination_key/);
     const { indexId } = index.begin(releaseOf('r1', [file('a')]));
     const contentId = index.start(indexId, 0);
     const [unit] = unitsOf(file('a', 'x'));
