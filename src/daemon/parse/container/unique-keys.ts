@@ -10,6 +10,12 @@ export function repeatedKey(): FormatError {
   return new FormatError('duplicate_unit_key', message);
 }
 
+/** The warning for a file that shares its name without hashes with another one. @param name its exact name */
+export function repeatedName(name: string): FormatError {
+  const message = `another file has the same name as ${name} without its hash, so both keep their exact names`;
+  return new FormatError('duplicate_unit_key', message);
+}
+
 /** Texts of one file, object or table whose key paths are unique. */
 export interface UniqueTexts {
   readonly texts: readonly CollectedText[];
