@@ -1,22 +1,13 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import type { Database } from '../../database/sqlite-database.ts';
-import { compareContainer, type ChangedContainer, type ContainerSide } from './compare-container.ts';
+import { compareContainer } from './compare-container.ts';
+import type { CarryOverCounts, ChangedContainer, ContainerSide } from './comparison.ts';
 import { createColumnReader } from './column-reader.ts';
 import { createContextFilter } from './context-filter.ts';
 import { matchLeftovers } from './match-leftovers.ts';
 import { matchWanderers } from './match-wanderers.ts';
 import { createStatementCache } from './statement-cache.ts';
 import { createRowBuffer } from './row-buffer.ts';
-
-/** How many units of a release follow units of the previous one, and how; how many are new, and how many it lost. */
-export interface CarryOverCounts {
-  same: number;
-  moved: number;
-  unique: number;
-  changed: number;
-  new: number;
-  removed: number;
-}
 
 /** The indexes whose units are compared. */
 export interface ComparedIndexes {
@@ -26,7 +17,7 @@ export interface ComparedIndexes {
 
 /**
  * Finds for every unit the one of the previous release that it follows, and stores the pairs. Tier by tier: `same` and `moved` in
- * each file, `moved` across files, then `unique` and `changed` in each file over what is left. One file is in memory at a time.
+ * each file, `moved` across files, then `unique` and `changed` in each file over the rest. One file is in memory at a time.
  * Pauses after bounded work, and may be begun again after a crash.
  */
 export function* carryOver(database: Database, indexes: ComparedIndexes): Generator<void, CarryOverCounts> {

@@ -1,38 +1,8 @@
-import type { Database } from '../../database/sqlite-database.ts';
-import type { StatementCache } from './statement-cache.ts';
-import type { CarryOverCounts } from './carry-over.ts';
-import type { ReadColumns } from './column-reader.ts';
-import type { ContextFilter, Side } from './context-filter.ts';
+import type { ChangedContainer, Comparison } from './comparison.ts';
+import type { Side } from './context-filter.ts';
 import { findSingles, matchExactly } from './match-units.ts';
-import type { RowBuffer } from './row-buffer.ts';
 import { storePairs } from './store-pairs.ts';
 import { contextAt, NO_UNITS, textAt, unitIdAt, type ContainerColumns } from './unit-columns.ts';
-
-/** A file of which the text is not as it was: the sides are of the previous release and of this one. */
-export interface ChangedContainer {
-  readonly old: ContainerSide | null;
-  readonly now: ContainerSide | null;
-}
-
-/** A file in one release. */
-export interface ContainerSide {
-  readonly position: number;
-  readonly contentId: number;
-  readonly units: number;
-}
-
-/** A carry-over in progress. */
-export interface Comparison {
-  readonly database: Database;
-  readonly indexId: number;
-  /** A release has many files, and SQLite's memory of a statement is freed with the next garbage collection only. */
-  readonly prepare: StatementCache;
-  readonly rows: RowBuffer;
-  readonly readColumns: ReadColumns;
-  /** The contexts of the units that are left over. */
-  readonly contexts: ContextFilter;
-  readonly counts: CarryOverCounts;
-}
 
 /** Pairs the units of a file that stayed or moved within it, and stores the others as left over. */
 export function* compareContainer(

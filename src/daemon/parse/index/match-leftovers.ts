@@ -1,4 +1,4 @@
-import type { ChangedContainer, Comparison, ContainerSide } from './compare-container.ts';
+import type { ChangedContainer, Comparison, ContainerSide } from './comparison.ts';
 import type { Side } from './context-filter.ts';
 import { matchLoosely, noMatches } from './match-units.ts';
 import { storePairs } from './store-pairs.ts';

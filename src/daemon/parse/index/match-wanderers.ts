@@ -1,5 +1,5 @@
 import type { Database } from '../../database/sqlite-database.ts';
-import type { Comparison } from './compare-container.ts';
+import type { Comparison } from './comparison.ts';
 import type { Side } from './context-filter.ts';
 
 /** The place of a unit that is left over and has a context that the other side may have. */

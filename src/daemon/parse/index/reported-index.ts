@@ -1,6 +1,6 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import type { Database } from '../../database/sqlite-database.ts';
-import type { CarryOverCounts } from './carry-over.ts';
+import type { CarryOverCounts } from './comparison.ts';
 
 /** Counts over a complete release. */
 export interface IndexTotals {

@@ -1,5 +1,5 @@
 import { CARRY_TIERS } from '../../../contract/schemas/vocabulary.ts';
-import type { Comparison } from './compare-container.ts';
+import type { Comparison } from './comparison.ts';
 import type { UnitMatches } from './match-units.ts';
 import { unitIdAt, type UnitColumns } from './unit-columns.ts';
 

@@ -32,7 +32,7 @@ export function unitIdAt({ unitIds }: UnitColumns, index: number): string {
   return unitIds.toString('latin1', index * UNIT_ID_BYTES, (index + 1) * UNIT_ID_BYTES);
 }
 
-/** What proves the text of a unit, as a string of single bytes. */
+/** The beginning of the digest of a unit's text, as a string of single bytes. */
 export function textAt({ texts }: UnitColumns, index: number): string {
   return texts.toString('latin1', index * TEXT_BYTES, (index + 1) * TEXT_BYTES);
 }

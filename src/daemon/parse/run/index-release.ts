@@ -116,7 +116,7 @@ export async function indexRelease(
     rulesDigest: Buffer.from(release.rulesDigest, 'hex'),
     files: indexedFiles(files, keys, rules),
   });
-  // What failed and cancelled runs left. It goes first, because it may be what fills the disk.
+  // Rows of failed and cancelled runs are freed first, because they may fill the disk.
   await takeSteps(index.reclaim(), signal);
   const positions = release.full ? Array.from({ length: files.length }, (_, position) => position) : toParse;
   const copies = release.full ? [] : toCopy;
