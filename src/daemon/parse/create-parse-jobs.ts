@@ -39,7 +39,14 @@ export function createParseJobs(dependencies: ParseJobDependencies): ParseJobs {
     async ({ args: { from, to, offset, limit }, signal }) => {
       const query = { fromRelease: from, toRelease: to, offset, limit };
       const found = await withTaskErrors(() => dependencies.thread.call('differences', query, { signal }));
-      return { from, to, available: found !== null, total: found?.total ?? 0, items: found?.items ?? [] };
+      return {
+        from,
+        to,
+        available: found !== null,
+        total: found?.total ?? 0,
+        next_offset: found?.nextOffset ?? null,
+        items: found?.items ?? [],
+      };
     },
   );
   return {

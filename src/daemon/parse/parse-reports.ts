@@ -3,7 +3,7 @@ import type { Thread } from '../../platform/threads/thread.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import type { Task } from '../tasks/task.ts';
 import { parseReportError } from './parse-failure.ts';
-import type { ParseCalls } from './run/parse-thread.ts';
+import type { ParseCalls } from './run/index-worker.ts';
 
 export interface ParseReportDependencies {
   readonly thread: Pick<Thread<ParseCalls>, 'call'>;

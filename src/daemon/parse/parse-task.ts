@@ -7,7 +7,7 @@ import { carryOverFields } from './index/index-status.ts';
 import { loadRules, RulesError } from './rules/load-rules.ts';
 import type { ParseConfiguration } from './rules/parse-config.ts';
 import type { IndexedRelease, IndexProgress } from './run/index-release.ts';
-import type { ParseCalls } from './run/parse-thread.ts';
+import type { ParseCalls } from './run/index-worker.ts';
 
 /** A release whose text can be indexed. */
 export interface ParsableRelease {
@@ -119,6 +119,7 @@ function reportRun(
     reused,
     units: totals.units,
     errors: totals.errors,
+    warnings: totals.warnings,
     carry_over: totals.carryOver === null ? null : carryOverFields(totals.carryOver),
     seconds: Math.round(seconds * 1000) / 1000,
   };

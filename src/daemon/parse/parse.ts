@@ -19,7 +19,7 @@ import type { ReleaseSource } from './parse-task.ts';
 import type { ParseConfiguration } from './rules/parse-config.ts';
 import { createRulesState } from './rules-state.ts';
 import { isIndexReplaced } from './run/index-slot.ts';
-import type { ParseCalls, ParseThreadData, ParseThreadStatus } from './run/parse-thread.ts';
+import type { ParseCalls, ParseThreadData, ParseThreadStatus } from './run/index-worker.ts';
 
 type ParseThread = Pick<Thread<ParseCalls>, 'call'>;
 
@@ -118,7 +118,7 @@ export function createParse(options: ParseOptions): Parse {
 function createIndexThread(dataDirectory: string): Thread<ParseCalls> {
   return createThread<ParseCalls>({
     purpose: 'owns the parse index',
-    module: new URL('./run/parse-thread.ts', import.meta.url),
+    module: new URL('./run/index-worker.ts', import.meta.url),
     data: {
       indexPath: join(dataDirectory, 'index.db'),
       scratchDirectory: join(dataDirectory, 'parse'),

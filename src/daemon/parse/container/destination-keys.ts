@@ -1,6 +1,7 @@
 import { createGlobFilter } from '../../../platform/config/glob-filter.ts';
 import { stableName, stableNames } from '../../../domain/text/stable-name.ts';
 import type { ParseIssue } from './parsed-container.ts';
+import { repeatedName } from './unique-keys.ts';
 
 /** The stable names of the destinations of one release. */
 export interface DestinationKeys {
@@ -40,13 +41,14 @@ export function destinationKeys(
 }
 
 function ambiguousName(destination: string, format: string): ParseIssue {
+  const { code, message } = repeatedName(destination);
   return {
     archiveEntry: null,
     pathId: null,
     classId: null,
     format,
     fieldPath: null,
-    code: 'duplicate_unit_key',
-    message: `another file has the same name as ${destination} without its hash, so both keep their exact names`,
+    code,
+    message,
   };
 }

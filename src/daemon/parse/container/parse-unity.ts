@@ -22,6 +22,7 @@ import { emitTexts } from './emit-texts.ts';
 import type { PartLocation } from './parsed-container.ts';
 import { DOTTED_SYNTAX } from './path-syntax.ts';
 import type { Collected } from './text-collector.ts';
+import { repeatedName } from './unique-keys.ts';
 
 /** The classes that hold text, and the name of their format. */
 const TEXT_CLASSES: ReadonlyMap<number, string> = new Map([
@@ -51,8 +52,17 @@ export async function parseUnity(run: ContainerRun, part: Part, rule: CompiledRu
       return openSerializedFile(inner.source, { limits: run.limits, typeTreeOf });
     };
     const file = files.length === 1 ? open() : attemptFile(run, inner, open);
+    if (inner.isAmbiguous) run.report(locationOf(inner, 'unity'), repeatedName(inner.entry ?? ''));
     if (file !== null) await parseObjects(run, inner, rule, file);
   }
+}
+
+/** A serialized file of a bundle. */
+interface BundlePart extends Part {
+  /** Whether another one has its name. */
+  readonly isRepeated: boolean;
+  /** Whether another one has its name without hashes. */
+  readonly isAmbiguous: boolean;
 }
 
 /**
@@ -60,7 +70,7 @@ export async function parseUnity(run: ContainerRun, part: Part, rule: CompiledRu
  *
  * @throws FormatError when the bundle cannot be opened, or when none of its files can be read
  */
-function filesOf(run: ContainerRun, part: Part): readonly (Part & { readonly isRepeated: boolean })[] {
+function filesOf(run: ContainerRun, part: Part): readonly BundlePart[] {
   const bundle = openBundle(part.source, run.limits);
   const files: { readonly name: string; readonly source: ByteSource }[] = [];
   let unreadable = 0;
@@ -83,6 +93,7 @@ function filesOf(run: ContainerRun, part: Part): readonly (Part & { readonly isR
       ...(files.length === 1 ? {} : nestedName(part, name, stable.keyOf(name))),
       source,
       isRepeated: counts.get(name) !== 1,
+      isAmbiguous: stable.isAmbiguous(name),
     }));
 }
 

@@ -10,6 +10,12 @@ export function repeatedKey(): FormatError {
   return new FormatError('duplicate_unit_key', message);
 }
 
+/** The warning for a file that shares its name without hashes with another one. @param name its exact name */
+export function repeatedName(name: string): FormatError {
+  const message = `another file has the same name as ${name} without its hash, so both keep their exact names`;
+  return new FormatError('duplicate_unit_key', message);
+}
+
 /** Texts of one file, object or table whose key paths are unique. */
 export interface UniqueTexts {
   readonly texts: readonly CollectedText[];
@@ -27,7 +33,7 @@ export function uniqueTexts(collected: readonly CollectedText[]): UniqueTexts {
   const keyPaths = new Set<string>();
   const repeated = new Map<string, CollectedText | null>();
   for (const { keyPath } of collected) {
-    // A text with a longer path is no unit; comparing it would cost its whole length in memory.
+    // A text with a longer path is not a unit; comparing it would cost its whole length in memory.
     if (keyPath.length > MAX_PATH) continue;
     if (keyPaths.has(keyPath)) repeated.set(keyPath, null);
     else keyPaths.add(keyPath);

@@ -10,6 +10,8 @@ const BATCH_UNITS = 500;
 const BATCH_CHARACTERS = 256 * 1024;
 /** Most units of one container. */
 const MAX_UNITS = 4_000_000;
+/** Most UTF-16 code units of the texts and paths of one container. Long paths can take far more than the container. */
+const MAX_CHARACTERS = 1024 ** 3;
 
 /** A unit before it has its digests. */
 export type FoundText = Omit<ParsedUnit, 'unitId' | 'sourceDigest' | keyof PartLocation>;
@@ -44,6 +46,8 @@ export interface UnitEmitterOptions {
   readonly report: (location: PartLocation, error: FormatError, fieldPath: string) => void;
   /** Most units of the container. */
   readonly maxUnits?: number;
+  /** Most UTF-16 code units of their texts and paths. */
+  readonly maxCharacters?: number;
 }
 
 /** Creates the emitter of one container. */
@@ -52,11 +56,13 @@ export function createUnitEmitter({
   send,
   report,
   maxUnits = MAX_UNITS,
+  maxCharacters = MAX_CHARACTERS,
 }: UnitEmitterOptions): UnitEmitter {
   const seen = createDigestSet();
   let batch: ParsedUnit[] = [];
   let characters = 0;
   let emitted = 0;
+  let emittedCharacters = 0;
 
   const flush = async (): Promise<void> => {
     if (batch.length === 0) return;
@@ -88,13 +94,21 @@ export function createUnitEmitter({
           `the container has more than ${maxUnits} text units`,
         );
       }
+      const length = charactersOf(location, text);
+      emittedCharacters += length;
+      if (emittedCharacters > maxCharacters) {
+        throw new FormatError(
+          'container_limit_exceeded',
+          `the texts of the container and their paths have more than ${maxCharacters} characters`,
+        );
+      }
       batch.push({
         ...location,
         ...text,
         ...identify(location, text),
         sourceDigest: blake3OfText(text.sourceText),
       });
-      characters += charactersOf(location, text);
+      characters += length;
       if (batch.length >= BATCH_UNITS || characters >= BATCH_CHARACTERS) await flush();
     },
     flush,

@@ -38,6 +38,7 @@ interface OpenContent {
   readonly position: number;
   units: number;
   errors: number;
+  warnings: number;
   leaf: OpenLeaf | null;
 }
 
@@ -69,7 +70,7 @@ export function createContentWriter(database: Database, clock: Clock): ContentWr
           throw new RangeError(`index ${indexId} is not being built or has no file at position ${position}`);
         }
         const contentId = Number(row['content_id']);
-        open.set(contentId, { indexId, position, units: 0, errors: 0, leaf: null });
+        open.set(contentId, { indexId, position, units: 0, errors: 0, warnings: 0, leaf: null });
         return contentId;
       }),
     append: (contentId, units, errors = []) => {
@@ -85,12 +86,13 @@ export function createContentWriter(database: Database, clock: Clock): ContentWr
       open.set(contentId, content);
     },
     finish: (contentId, { parseStatus, format, skipped, seconds, bytes, isReusable }) => {
-      const { indexId, position, units, errors } = contentOf(contentId);
+      const { indexId, position, units, errors, warnings } = contentOf(contentId);
       database.transaction(() => {
         const json = JSON.stringify(skipped);
         const reusable = Number(isReusable);
         if (reusable === 1) statements.release.run(contentId);
-        statements.finish.run(parseStatus, format, units, errors, json, seconds, bytes, reusable, contentId);
+        const counts = [units, errors, warnings] as const;
+        statements.finish.run(parseStatus, format, ...counts, json, seconds, bytes, reusable, contentId);
         statements.assign.run(contentId, indexId, position);
       });
       open.delete(contentId);
@@ -135,12 +137,22 @@ function createAppender(database: Database, clock: Clock) {
     insertLeaf.run(contentId, firstOrdinal, units - firstOrdinal, archiveEntry, pathId, classId, format);
   };
   const appendErrors = (contentId: number, content: OpenContent, errors: readonly FoundError[]): void => {
-    const firstSeen = unixSeconds(clock);
+    const now = unixSeconds(clock);
     for (const found of errors) {
-      const { archiveEntry, pathId, classId, fieldPath, format, code, message, severity } = found;
+      const {
+        archiveEntry,
+        pathId,
+        classId,
+        fieldPath,
+        format,
+        code,
+        message,
+        severity,
+        firstSeen = now,
+      } = found;
       insertError.run(
         contentId,
-        content.errors,
+        content.errors + content.warnings,
         archiveEntry,
         pathId,
         classId,
@@ -151,7 +163,8 @@ function createAppender(database: Database, clock: Clock) {
         severity,
         firstSeen,
       );
-      content.errors += 1;
+      if (severity === 'error') content.errors += 1;
+      else content.warnings += 1;
     }
   };
   return { appendUnits, appendErrors } as const;
@@ -171,7 +184,7 @@ function prepareStatements(database: Database) {
         AND content.blake3 = finished.blake3 AND content.destination_key = finished.destination_key
         AND content.parser_version = finished.parser_version AND content.rules_digest = finished.rules_digest`),
     finish:
-      database.prepare(`UPDATE content SET state = 'complete', parse_status = ?, format = ?, units = ?, errors = ?,
+      database.prepare(`UPDATE content SET state = 'complete', parse_status = ?, format = ?, units = ?, errors = ?, warnings = ?,
       skipped = ?, seconds = ?, bytes = ?, is_reusable = ? WHERE content_id = ?`),
     assign: database.prepare('UPDATE container SET content_id = ? WHERE index_id = ? AND position = ?'),
   } as const;

@@ -116,6 +116,8 @@ export async function indexRelease(
     rulesDigest: Buffer.from(release.rulesDigest, 'hex'),
     files: indexedFiles(files, keys, rules),
   });
+  // Rows of failed and cancelled runs are freed first, because they may fill the disk.
+  await takeSteps(index.reclaim(), signal);
   const positions = release.full ? Array.from({ length: files.length }, (_, position) => position) : toParse;
   const copies = release.full ? [] : toCopy;
   Object.assign(progress, {
@@ -166,6 +168,7 @@ function* indexedFiles(
       destinationKey: keys.keyOf(destination),
       blake3: Buffer.from(blake3, 'hex'),
       rulesDigest: Buffer.from(rules.digestFor(destination), 'hex'),
+      ambiguity: keys.ambiguity(destination, 'unknown')?.message ?? null,
     };
   }
 }
@@ -203,9 +206,7 @@ async function parseFile(run: Run, pool: WorkerPool, position: number, signal: A
   });
   // A process that died may have handed over some units; without the rest they are not the text of the container.
   if (outcome.status === 'failed') store.clear();
-  const ambiguity = run.keys.ambiguity(destination, outcome.format);
-  const issues = ambiguity === null ? outcome.issues : [...outcome.issues, ambiguity];
-  store.finish(issues.map(withSeverity), {
+  store.finish(outcome.issues.map(withSeverity), {
     parseStatus: outcome.status,
     format: outcome.format,
     skipped: outcome.skipped,

@@ -9,7 +9,7 @@ import {
 import { PARSE_JOB } from '../../../../src/daemon/parse/parse-jobs.ts';
 import { parseConfigurationSchema } from '../../../../src/daemon/parse/rules/parse-config.ts';
 import type { IndexedRelease } from '../../../../src/daemon/parse/run/index-release.ts';
-import type { ParseCalls } from '../../../../src/daemon/parse/run/parse-thread.ts';
+import type { ParseCalls } from '../../../../src/daemon/parse/run/index-worker.ts';
 import type { TaskResult } from '../../../../src/daemon/tasks/task.ts';
 import { snapshotIdOf } from '../../../../src/domain/release/digest.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
@@ -17,7 +17,7 @@ import { systemClock } from '../../../../src/platform/process/clock.ts';
 import { createThread, type Thread } from '../../../../src/platform/threads/thread.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
-const THREAD = new URL('../../../../src/daemon/parse/run/parse-thread.ts', import.meta.url);
+const THREAD = new URL('../../../../src/daemon/parse/run/index-worker.ts', import.meta.url);
 const RELEASE = { releaseId: 'r1', snapshotId: snapshotIdOf(blake3Hex(Buffer.from('r1'))) };
 
 async function startThread(module: URL = THREAD): Promise<Thread<ParseCalls>> {

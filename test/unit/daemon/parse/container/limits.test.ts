@@ -113,6 +113,25 @@ it('a unit with the id of an earlier one is reported and gets another id', async
   ]);
 });
 
+it('a container stops when its texts and paths together are too long, after all units before', async () => {
+  const seen: ParsedUnit[] = [];
+  const emitter = createUnitEmitter({
+    destinationKey: 'a',
+    send: async (units) => void seen.push(...units),
+    report: () => undefined,
+    maxCharacters: 100,
+  });
+  const location = { archiveEntry: 'e', pathId: null, classId: null, format: 'json' };
+  const text = { fieldPath: '/a/path', keyPath: '/a/key', sourceText: 'あ', speaker: null, scene: null };
+  for (let number = 0; number < 6; number += 1) await emitter.emit(location, text);
+  await expect(emitter.emit(location, text)).rejects.toMatchObject({
+    code: 'container_limit_exceeded',
+    message: 'the texts of the container and their paths have more than 100 characters',
+  });
+  await emitter.flush();
+  expect(seen).toHaveLength(6);
+});
+
 describe('a long name that many texts share', () => {
   /** UTF-16 code units of the largest batch. */
   async function largestBatch(content: string): Promise<number> {

@@ -31,7 +31,7 @@ async function parse(
 ): Promise<Parsed> {
   const units: ParsedUnit[] = [];
   let largestBatch = 0;
-  const { rules, sourceScript } = parseConfigurationSchema.parse(configuration);
+  const { rules, sourceScript, stableNames } = parseConfigurationSchema.parse(configuration);
   const outcome = await parseContainer(
     {
       source: bytesSource(Buffer.from(content)),
@@ -39,7 +39,11 @@ async function parse(
       destinationKey: destination,
       scratchDirectory: '/nowhere',
     },
-    compileRules({ configuration: { rules, sourceScript }, secrets: new Map(), files: new Map() }),
+    compileRules({
+      configuration: { rules, sourceScript, stableNames },
+      secrets: new Map(),
+      files: new Map(),
+    }),
     async (batch) => {
       largestBatch = Math.max(largestBatch, batch.length);
       units.push(...batch);
@@ -250,6 +254,23 @@ describe('parsing a container', () => {
     });
     expect(units).toEqual(whole.units.slice(1));
     expect((await parse('a', writeBundle([damaged]))).outcome.status).toBe('failed');
+  });
+
+  it('reports entries whose names differ only by their hashes', async () => {
+    const names = ['a_0f3cab12e9d84c7b.json', 'a_1f3cab12e9d84c7b.json'];
+    const { units, outcome } = await parse(
+      'a.zip',
+      await zipOf({
+        [names[0] ?? '']: '["あ"]',
+        [names[1] ?? '']: '["あ"]',
+        'b_0f3cab12e9d84c7b.json': '["あ"]',
+      }),
+    );
+    expect(outcome.status).toBe('parsed');
+    expect(outcome.issues.map(({ code, archiveEntry }) => [code, archiveEntry])).toEqual(
+      names.map((name) => ['duplicate_unit_key', name]),
+    );
+    expect(units.map(({ keyPath }) => keyPath.split('\0')[0])).toEqual([...names, 'b_*.json']);
   });
 
   it('keeps the rows of a table in a text asset when one of them is damaged', async () => {

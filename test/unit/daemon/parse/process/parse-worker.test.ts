@@ -73,7 +73,11 @@ async function worker(
   const program = join(directory, 'program.mjs');
   await writeFile(program, PROGRAM);
   const created = createParseWorker({
-    rules: { configuration: { rules: [], sourceScript: 'any' }, secrets: new Map(), files: new Map() },
+    rules: {
+      configuration: { rules: [], sourceScript: 'any', stableNames: [] },
+      secrets: new Map(),
+      files: new Map(),
+    },
     scratchDirectory: directory,
     memoryBytes: 1024 * 1024 * 1024,
     timeoutMs: 60_000,
