@@ -314,7 +314,7 @@ parse:
     expect((await run(folder, '--rules', join(folder, 'wrong.yaml'))).err).toContain('line 5, column 1: ');
   });
 
-  it('refuses what is no file, and shows files whose names are not UTF-8', async () => {
+  it('refuses pipes and devices, and shows files whose names are not UTF-8', async () => {
     const folder = await temporaryDirectory();
     const pipe = join(folder, 'pipe');
     await promisify(execFile)('mkfifo', [pipe]);
