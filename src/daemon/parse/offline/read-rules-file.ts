@@ -16,7 +16,7 @@ export interface RulesFile {
 
 /**
  * Blanks the other sections of a file that has a section `parse`: the configuration of a daemon has more of them. Line
- * numbers stay what they are.
+ * numbers do not change.
  */
 function onlyParseSection(text: string): string {
   const { contents, errors } = parseDocument(text, { logLevel: 'silent' });

@@ -129,7 +129,7 @@ function createSink(
 /** The output did not take the text; the cause says why. */
 class OutputError extends Error {}
 
-/** A reader that has seen enough, as in `slipway parse DIR | head`, is no failure. */
+/** A reader that has seen enough, as in `slipway parse DIR | head`, is not a failure. */
 function outputFailed(io: ParseIo, cause: unknown): number {
   if (errorCode(cause) === 'EPIPE') return PARSE_EXITS.ok;
   io.stderr.write(`slipway parse: the output cannot be written: ${messageOf(cause)}\n`);

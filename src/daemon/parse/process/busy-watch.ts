@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 
-/** What the watching thread knows of its process. */
+/** The state of the process that the watching thread reads. */
 export interface WatchedProcess {
   /** The process id of the owner. */
   readonly parent: number;
@@ -13,7 +13,7 @@ export interface WatchedProcess {
 
 /** Tells the watching thread what the main thread does. */
 export interface BusyWatch {
-  /** Work begins, or goes on after a wait. */
+  /** Work begins, or resumes after a wait. */
   begin(): void;
   /** Work has ended, or waits for the owner. */
   end(): void;
