@@ -36,7 +36,7 @@ ${keyTable(parseRuleSchema)}
 
 ## \`parse.rules[].limits[]\`
 
-What translations of the texts must comply with, besides \`charset\` and \`tags\`. Parsing does not depend on it.
+The bounds of translations, besides \`charset\` and \`tags\`. Parsing does not depend on it.
 
 ${keyTable(textLimitsSchema)}
 

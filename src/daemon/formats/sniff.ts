@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isSerializedHead } from './unity/serialized-header.ts';
+import { isSerializedHead } from './serialized-head.ts';
 
 /**
  * The format of a file, as far as its first bytes and its name show it. `unity` is a bundle, `serialized` a file of Unity

@@ -12,7 +12,7 @@ const FIRST_SLOTS = 1024;
 
 /**
  * Creates a set that keeps the first 8 bytes of each digest, without an object for each. It takes 16 to 32 bytes a digest.
- * Among 4,000,000 different digests, the chance that two are taken for the same one is below 1 in 1,000,000.
+ * Among 4,000,000 different digests, the chance that two are treated as the same one is below 1 in 1,000,000.
  */
 export function createDigestSet(): DigestSet {
   /** Two words a slot; both are zero in an empty one. */

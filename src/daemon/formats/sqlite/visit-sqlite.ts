@@ -99,7 +99,7 @@ function visitTable(walk: Walk, name: string): void {
       if (key === null) continue;
       if (!isNext(cells[0], key)) {
         options.reportPartError(
-          new FormatError('sqlite_invalid', `the row ${key} does not follow the one before it`),
+          new FormatError('sqlite_invalid', `the row ${key} does not follow the previous one`),
           name,
         );
         break;

@@ -1,5 +1,6 @@
 import type { ByteSource } from '../byte-source.ts';
 import { FormatError } from '../format-error.ts';
+import { isSerializedHead } from '../serialized-head.ts';
 import { MetadataCursor } from './metadata-cursor.ts';
 
 /** The fields in front of the metadata. */
@@ -18,22 +19,7 @@ export interface SerializedHeader {
 
 const VERSIONS = { first: 17, last: 22, recognized: 23 };
 const LARGE_SINCE = 22;
-const SMALL_HEADER = 20;
 const LARGE_HEADER = 48;
-/** Since version 9 the byte order stands in the header. No version of Unity has a higher number than the last one. */
-const PLAUSIBLE_VERSIONS = { first: 9, last: 64 };
-
-/**
- * Whether a file begins as a serialized file does: version, byte order and three reserved bytes. Its reader decides which
- * versions it knows.
- */
-export function isSerializedHead(head: Buffer): boolean {
-  if (head.length < SMALL_HEADER) return false;
-  const version = head.readUInt32BE(8);
-  const isVersion = version >= PLAUSIBLE_VERSIONS.first && version <= PLAUSIBLE_VERSIONS.last;
-  return isVersion && (head[16] ?? 2) < 2 && head.readUIntBE(17, 3) === 0;
-}
-
 /**
  * Whether a file within a bundle is a serialized file of any version, rather than a resource. A resource has no header,
  * but any bytes, so the size in the header decides too.

@@ -33,7 +33,7 @@ export function uniqueTexts(collected: readonly CollectedText[]): UniqueTexts {
   const keyPaths = new Set<string>();
   const repeated = new Map<string, CollectedText | null>();
   for (const { keyPath } of collected) {
-    // A text with a longer path is no unit; comparing it would cost its whole length in memory.
+    // A text with a longer path is not a unit; comparing it would cost its whole length in memory.
     if (keyPath.length > MAX_PATH) continue;
     if (keyPaths.has(keyPath)) repeated.set(keyPath, null);
     else keyPaths.add(keyPath);

@@ -27,7 +27,7 @@ export interface CompiledRule {
   readonly schema: Uint8Array | null;
   readonly typeTrees: Uint8Array | null;
   readonly password: (entry: string) => Uint8Array | null;
-  /** What translations of the texts must comply with. */
+  /** The limits, characters and tags of translations. */
   readonly constraints: TextConstraints;
 }
 

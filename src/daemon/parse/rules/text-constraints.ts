@@ -4,7 +4,7 @@ import type { ParseRule } from './parse-config.ts';
 /** How long a translation may be; a limit that is not there is none. */
 export type TextLimits = Omit<ParseRule['limits'][number], 'fields'>;
 
-/** What a translation must comply with. The parser does not check it, so it is not part of any digest of rules. */
+/** The limits, characters and tags of translations. The parser does not check it, so it is not part of any digest of rules. */
 export interface TextConstraints {
   readonly tags: ParseRule['tags'];
   /** The characters that a translation may have, each a code point; `null`: all. */

@@ -70,7 +70,7 @@ describe('the text collector', () => {
     expect(paths({ rows }).map(([, key]) => key)).toEqual(['/rows/Id=x/Text', '/rows/Id="y z"/Text']);
   });
 
-  it('keeps the keys of the other rows when a row has no key, is no object or cannot be read', () => {
+  it('keeps the keys of the other rows when a row has no key, is not an object or cannot be read', () => {
     const keys = (rows: readonly unknown[]): string[] => paths({ rows }).map(([, key]) => key ?? '');
     const rows = [
       { Id: 'x', Text: 'あ' },
@@ -93,7 +93,7 @@ describe('the text collector', () => {
     expect(paths({ rows }).map(([, key]) => key)).toEqual(rows.map(({ Id }) => `/rows/Id=${Id}/Text`));
   });
 
-  it('tells a key with `#` from a path that goes on inside of a string', () => {
+  it('tells a key with `#` from a path that continues inside a string', () => {
     expect(paths({ 'm_Script#': { b: 'あ' } })).toEqual([['/m_Script~2/b', '/m_Script~2/b']]);
     expect(paths({ 'm_Script#': { b: 'あ' } }, DOTTED_SYNTAX).map(([path]) => path)).toEqual([
       '["m_Script#"].b',
