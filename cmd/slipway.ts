@@ -2,10 +2,8 @@
 import { join } from 'node:path';
 import process from 'node:process';
 import { runCtl } from '../src/cli/ctl/ctl.ts';
-import { runDev } from '../src/cli/dev/dev.ts';
 import { runKeygen } from '../src/cli/keygen/keygen.ts';
 import { runVerify } from '../src/cli/verify/verify.ts';
-import { runParse } from '../src/daemon/parse/offline/run-parse.ts';
 import { systemClock } from '../src/platform/process/clock.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 
@@ -20,22 +18,35 @@ const USAGE = `Usage: slipway COMMAND [OPTIONS]
 Run slipway COMMAND --help for details.
 `;
 
+/** The daemon reads the rules; the command line only passes the file on. */
+async function problemsOfRules(path: string): Promise<readonly string[]> {
+  const { readRulesFile } = await import('../src/daemon/parse/offline/read-rules-file.ts');
+  const read = await readRulesFile(path);
+  return read.ok ? [] : read.error;
+}
+
 const signal = interruptSignal();
 const [command = '', ...args] = process.argv.slice(2);
 const io = { stdout: process.stdout, stderr: process.stderr };
 
+// The programs that read game containers load native libraries: only their own commands need those.
 async function main(): Promise<number> {
   switch (command) {
     case 'ctl':
       return await runCtl(args, processCtlIo(signal), { name: 'slipway ctl', plugin: false });
     case 'dev': {
+      const { runDev } = await import('../src/cli/dev/dev.ts');
       const programDirectory = join(import.meta.dirname, '..');
-      return await runDev(args, { ...io, clock: systemClock, programDirectory, signal });
+      return await runDev(args, { ...io, clock: systemClock, programDirectory, problemsOfRules, signal });
     }
     case 'keygen':
       return await runKeygen(args, io);
-    case 'parse':
-      return await runParse(args, processCtlIo(signal));
+    case 'parse': {
+      const { runParse } = await import('../src/daemon/parse/offline/run-parse.ts');
+      // Its writes report what is wrong with the output.
+      process.stdout.on('error', () => undefined);
+      return await runParse(args, { ...io, clock: systemClock, signal });
+    }
     case 'verify':
       return await runVerify(args, { ...io, signal });
     case 'help':
