@@ -16,7 +16,7 @@ type ConfirmedRecord = Pick<
 /** The facts from which a confirmation is judged. */
 export interface Confirmation {
   readonly record: ConfirmedRecord;
-  /** The trusted records whose place the record would take: those of its identity, and the default ones for a record without context. */
+  /** The trusted records of its identity. */
   readonly rivals: readonly Pick<MemoryRecord, 'record_id' | 'target_text'>[];
   /** The record that the reviewer replaces, or `null`. */
   readonly superseded: ConfirmedRecord | null;
