@@ -22,6 +22,7 @@ import { createMemory, type Memory } from './memory/memory.ts';
 import { checkPlaceholders } from './memory/target-check.ts';
 import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
+import { problemsOfRules } from './parse/rules-state.ts';
 import type { ParseConfiguration } from './parse/rules/parse-config.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
@@ -152,6 +153,7 @@ export function createDaemonParts({
     upstream,
     connect,
     attestor,
+    problemsOfRules: async (configuration) => await problemsOfRules(configuration.parse),
     configureSchedules: (configuration) => {
       schedules.configure(scheduleIntervals(configuration));
       void parse.catchUp();

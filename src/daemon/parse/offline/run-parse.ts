@@ -79,7 +79,7 @@ async function printUnits(
   );
   try {
     const keys = destinationKeys(
-      files.map(({ destination }) => destination),
+      () => files.values().map(({ destination }) => destination),
       configuration.stableNames,
     );
     const sink = createSink(printer, totals, limit ?? Infinity, print);
