@@ -5,7 +5,7 @@ import type { MemoryCounts } from './store/memory-reads.ts';
 
 export interface MemoryCheckDependencies {
   readonly thread: Pick<MemoryThread, 'call'>;
-  /** What the last check of the structure found, or `null`. */
+  /** The finding of the last check of the structure, or `null`. */
   readonly finding: () => string | null;
   /** Called with the counts of each run; `null` when the file cannot be used. */
   readonly onCounted: (counts: MemoryCounts | null) => void;

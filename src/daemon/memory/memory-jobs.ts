@@ -11,6 +11,7 @@ export const MEMORY_MAINTAIN_JOB = {
   kind: 'memory-maintain',
   summary: 'Checks the file of the Translation Memory, and keeps its text indexes compact.',
   lane: 'i18n',
+  scope: 'operate',
   groups: ['i18n'],
   arguments: z.strictObject({}),
   resumable: true,

@@ -14,7 +14,7 @@ import type { ProposalOutcome, ProposedRecord } from './store/memory-writer.ts';
  * between them. Every function throws when the file cannot be used: an Error whose `code` is `unavailable`, `file_not_found` or
  * `invalid_path`, or a ThreadError.
  *
- * A target is not checked here: whoever reuses, proposes or confirms one checks it first.
+ * Targets are not checked here: a caller that reuses, proposes or confirms a target checks it first.
  */
 export interface TranslationMemory {
   /**

@@ -230,7 +230,7 @@ export const daemonConfigurationSchema = z
         targetLanguage: language.default('zh-Hans').describe('Language to translate to (BCP 47).'),
       })
       .prefault({})
-      .describe('What is translated.'),
+      .describe('Languages of the translation.'),
     memory: memoryConfigurationSchema.prefault({}).describe('The Translation Memory.'),
     hashing: z
       .strictObject({

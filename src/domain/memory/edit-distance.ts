@@ -13,7 +13,7 @@ const WORD_BITS = 32;
 
 /**
  * Prepares one text, as code points, for the measurement of its Levenshtein distance to many others: one bit for each
- * code point, so 32 cells of the table are computed at once.
+ * code point, so 32 cells of the table are computed together.
  *
  * Source: Myers, "A fast bit-vector algorithm for approximate string matching" (JACM 46, 1999); its extension to several
  * words and to whole texts by Hyyrö (2003).

@@ -30,8 +30,7 @@ export function contextKeyOf(context: Readonly<Record<string, string>>, digest: 
 }
 
 /**
- * The identity of a record: what is translated, from which language to which, and in which context. The target is no part
- * of it. The first three parts have no NUL, so two different records never make the same text.
+ * The identity of a record: its source text, its two languages and its context, without the target. The first three parts have no NUL, so two different records never make the same text.
  */
 export function identityOf(
   { source_language, target_language }: LanguagePair,

@@ -1,6 +1,6 @@
 import type { MemoryRecord } from './memory-record.ts';
 
-/** What may be done with a match, or with a query: `reuse` is the only one that needs nobody to look. */
+/** The use of a match, or of all matches of a query. Only `reuse` needs no person. */
 export type MatchDecision = 'reuse' | 'conflict' | 'suggest';
 
 /** How a record matches a query. */

@@ -7,7 +7,7 @@ const ASCII_DIGIT = /[0-9]/;
 /** From an ASCII character to its full-width form. */
 const FULL_WIDTH_OFFSET = 0xfe_e0;
 
-/** A text whose numbers are marks, and the numbers as written. Digits within placeholders are no numbers. */
+/** A text whose numbers are marks, and the numbers as written. Digits within placeholders do not count as numbers. */
 export interface MaskedNumbers {
   readonly masked: string;
   readonly numbers: readonly string[];

@@ -16,7 +16,7 @@ export interface ConcordanceQuery extends LanguagePair {
 
 /** Most records that are read by their first characters. */
 const MOST_BY_PREFIX = 20_000;
-/** Last code point: no text goes on behind it. */
+/** The last code point: it ends the range of the texts with one beginning. */
 const LAST_CODE_POINT = '\u{10FFFF}';
 
 /**

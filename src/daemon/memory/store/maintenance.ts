@@ -2,7 +2,7 @@ import type { Database } from '../../database/sqlite-database.ts';
 
 /** Pages of the text index that one step merges: a step takes some milliseconds. */
 const PAGES_OF_STEP = 64;
-/** Most steps of one index in one run; the next run goes on. */
+/** Most steps of one index in one run; the next run continues. */
 const MOST_STEPS = 10_000;
 
 /**

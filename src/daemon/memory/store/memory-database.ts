@@ -55,7 +55,7 @@ export function openOtherMemory(path: string): ReadableDatabase {
 function checkOwner(raw: DatabaseSync, path: string): void {
   const owner = raw.prepare('PRAGMA application_id').get()?.['application_id'];
   if (owner !== MEMORY_APPLICATION_ID)
-    throw new ForeignDatabaseError(`${path} is no Translation Memory of Slipway`);
+    throw new ForeignDatabaseError(`${path} is not a Translation Memory of Slipway`);
   const version = raw.prepare('PRAGMA user_version').get()?.['user_version'];
   const known = MEMORY_MIGRATIONS.length;
   if (version === known) return;

@@ -40,7 +40,7 @@ export interface MemoryFiles {
   close(): void;
 }
 
-/** Most other files that are open at once; the one that was used longest ago is closed for a further one. */
+/** Most other files that are open together; the one that was used longest ago is closed for a further one. */
 const MOST_OTHER_FILES = 4;
 
 /** Characters that no path of a request may have. */

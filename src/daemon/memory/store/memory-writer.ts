@@ -16,7 +16,7 @@ export interface ProposedRecord extends LanguagePair {
   readonly provenance: MemoryProvenance;
 }
 
-/** What became of a proposed translation. */
+/** The outcome of one proposed translation. */
 export type ProposalOutcome =
   | { readonly outcome: 'added'; readonly record_id: string; readonly state: 'candidate' }
   /** A record with the same identity and target exists; its use was counted. */
@@ -135,7 +135,7 @@ function createInsert(database: Database): (record: InsertedRecord) => number {
   };
 }
 
-/** A text that SQLite would not give back as it is, an empty one or one that is too long is no record. */
+/** Refuses texts that are empty or too long, and those that SQLite would not return unchanged. */
 function whyRefused({ source_text, target_text, context }: ProposedRecord): string | null {
   for (const [name, text] of Object.entries({ source_text, target_text })) {
     if (text === '') return `${name} is empty`;

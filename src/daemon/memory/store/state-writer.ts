@@ -4,7 +4,7 @@ import { createPairIds } from './pair-ids.ts';
 import { createTally } from './tally.ts';
 import { sourceKeysOf } from './text-keys.ts';
 
-/** Who changes a record, when, and why. */
+/** The reviewer, the time and the reason of a change. */
 export interface ReviewNote {
   readonly reviewer: string;
   readonly reason: string | null;

@@ -148,7 +148,7 @@ describe('a conflict', () => {
 
 describe('the file of the Translation Memory', () => {
   it('is named unavailable everywhere when it is damaged, and stays as it is', async () => {
-    const damage = Buffer.from('this is no database '.repeat(500));
+    const damage = Buffer.from('not SQLite '.repeat(500));
     const { memory, dataDirectory } = await start((folder) =>
       writeFileSync(join(folder, 'memory.db'), damage),
     );

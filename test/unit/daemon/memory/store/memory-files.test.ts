@@ -112,7 +112,7 @@ describe('other files', () => {
     mkdirSync(paths.root);
     expect(() => counts(files, 'a.db')).toThrow(expect.objectContaining({ code: 'file_not_found' }));
     runSql(join(paths.root, 'b.db'), 'CREATE TABLE t (x)');
-    expect(() => counts(files, 'b.db')).toThrow(/no Translation Memory/);
+    expect(() => counts(files, 'b.db')).toThrow(/not a Translation Memory/);
   });
 
   it('are closed when many are open, and opened again', async () => {
