@@ -75,7 +75,7 @@ export function createCalls(paths: MemoryPaths): MemoryCalls {
   const files = createMemoryFiles(paths);
   return {
     lookUp: ({ path, lookups, penalty }) =>
-      files.read(path, (store) => lookups.map((lookup) => answerOf(store.find(lookup), penalty))),
+      files.read(path, (store) => store.findAll(lookups).map((matches) => answerOf(matches, penalty))),
     query: ({ path, lookup, penalty }) =>
       files.read(path, (store) => withRecords(store, answerOf(store.find(lookup), penalty))),
     concordance: ({ path, query }) =>

@@ -1,15 +1,18 @@
 import { splitPlaceholders } from '../text/placeholders.ts';
-import { codePointsOf, foldForSearch } from './normalize-text.ts';
+import { foldForSearch } from './normalize-text.ts';
 
 /** Code points of a trigram. Shorter texts have none and are found by their beginning instead. */
 export const TRIGRAM_LENGTH = 3;
 
 /** The different trigrams of a folded text, in the order of their first occurrence. */
 export function trigramsOf(folded: string): readonly string[] {
-  const points = codePointsOf(folded);
+  // Where each code point begins, and where the text ends.
+  const starts: number[] = [];
+  for (let at = 0; at < folded.length; at += (folded.codePointAt(at) ?? 0) > 0xff_ff ? 2 : 1) starts.push(at);
+  starts.push(folded.length);
   const found = new Set<string>();
-  for (let at = 0; at + TRIGRAM_LENGTH <= points.length; at += 1) {
-    found.add(String.fromCodePoint(...points.slice(at, at + TRIGRAM_LENGTH)));
+  for (let first = 0; first + TRIGRAM_LENGTH < starts.length; first += 1) {
+    found.add(folded.slice(starts[first], starts[first + TRIGRAM_LENGTH]));
   }
   return [...found];
 }

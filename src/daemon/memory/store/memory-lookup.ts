@@ -12,7 +12,7 @@ import { searchedTrigrams } from '../../../domain/memory/trigrams.ts';
 import type { ReadableDatabase } from './memory-database.ts';
 import { MATCH_COLUMNS, matchRecordOf } from './record-rows.ts';
 import { anyOf, candidates, createTrigramChoice } from './text-index.ts';
-import { sourceKeysOf, variantKeysOf, type SourceKeys } from './text-keys.ts';
+import { identityBytes, sourceKeysOf, variantKeysOf, type SourceKeys } from './text-keys.ts';
 
 /** A text to look up. */
 export interface MemoryLookup extends LanguagePair {
@@ -64,10 +64,12 @@ function createExactLookup(database: ReadableDatabase): Finder {
   const all = database.prepare(
     `SELECT ${MATCH_COLUMNS} FROM record r WHERE source_key = ? AND state = ? LIMIT ?`,
   );
-  return ({ normalized, contextKey, identity, sourceKey }, { depth, limit }) => {
+  return (keys, lookup) => {
+    const { normalized, contextKey, sourceKey } = keys;
+    const { depth, limit } = lookup;
     const equal = (rows: readonly Record<string, unknown>[]): MatchRecord[] =>
       rows.map(matchRecordOf).filter(({ source_text }) => source_text === normalized);
-    const sameContext = contextKey === '' ? [] : equal(own.all(identity));
+    const sameContext = contextKey === '' ? [] : equal(own.all(identityBytes(lookup, keys)));
     const deciding = sameContext.length > 0 ? sameContext : equal(defaults.all(sourceKey));
     if (depth === 'exact' && deciding.length > 0) {
       return judgeExact({ contextKey, records: deciding, isComplete: true });

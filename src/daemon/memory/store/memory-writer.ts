@@ -4,7 +4,7 @@ import type { Database } from '../../database/sqlite-database.ts';
 import { createPairIds } from './pair-ids.ts';
 import { createTally } from './tally.ts';
 import { createTextIndexWriter, prefixOf } from './text-index.ts';
-import { sourceKeysOf, targetKeyOf, variantKeysOf } from './text-keys.ts';
+import { identityBytes, sourceKeysOf, targetKeyOf, variantKeysOf } from './text-keys.ts';
 
 /** A translation that may become a record. */
 export interface ProposedRecord extends LanguagePair {
@@ -59,10 +59,11 @@ export function createMemoryWriter(database: Database): MemoryWriter {
     if (reason !== null) return { outcome: 'refused', reason };
     const { record_id, target_text, context } = proposal;
     const keys = sourceKeysOf(proposal, proposal.source_text, context);
+    const identity = identityBytes(proposal, keys);
     const targetKey = targetKeyOf(target_text);
     const target = normalizeText(target_text);
     const known = same
-      .all(keys.identity, targetKey)
+      .all(identity, targetKey)
       .find((row) => normalizeText(row['target_text'] as string) === target);
     if (known !== undefined) {
       const knownId = known['record_id'] as string;
@@ -70,7 +71,7 @@ export function createMemoryWriter(database: Database): MemoryWriter {
       return { outcome: 'known', record_id: knownId, state: known['state'] as MemoryState };
     }
     const pairId = pairIdOf(proposal);
-    const id = insert({ ...proposal, ...keys, targetKey, pairId, at });
+    const id = insert({ ...proposal, ...keys, identity, targetKey, pairId, at });
     index.add(id, keys.normalized, target);
     tally.add(pairId, 'candidate', 1);
     return { outcome: 'added', record_id, state: 'candidate' };
@@ -92,6 +93,7 @@ export function createMemoryWriter(database: Database): MemoryWriter {
 }
 
 interface InsertedRecord extends ProposedRecord, ReturnType<typeof sourceKeysOf> {
+  readonly identity: Uint8Array;
   readonly targetKey: number;
   readonly pairId: number;
   readonly at: number;

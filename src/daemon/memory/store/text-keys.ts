@@ -9,7 +9,6 @@ export interface SourceKeys {
   readonly normalized: string;
   readonly sourceKey: number;
   readonly contextKey: string;
-  readonly identity: Uint8Array;
 }
 
 /** The keys of an indexed record, which are not needed for an exact lookup. */
@@ -29,13 +28,16 @@ export function sourceKeysOf(
   context: Readonly<Record<string, string>>,
 ): SourceKeys {
   const normalized = normalizeText(sourceText);
-  const contextKey = contextKeyOf(context, digestHex);
   return {
     normalized,
     sourceKey: keyOf(pair, normalized),
-    contextKey,
-    identity: Buffer.from(identityOf(pair, normalized, contextKey, digestHex), 'hex'),
+    contextKey: contextKeyOf(context, digestHex),
   };
+}
+
+/** The identity of a text in a context, as the database stores it. */
+export function identityBytes(pair: LanguagePair, { normalized, contextKey }: SourceKeys): Uint8Array {
+  return Buffer.from(identityOf(pair, normalized, contextKey, digestHex), 'hex');
 }
 
 /** The keys by which sources are found that differ in width or in numbers. */
