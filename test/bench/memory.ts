@@ -12,7 +12,7 @@ const BATCH_RECORDS = 200;
 const BATCH_LOOKUPS = 500;
 const EXACT_LOOKUPS = 100_000;
 const FUZZY_LOOKUPS = 500;
-/** Every so many records is confirmed, and looked up exactly. */
+/** One record of this many is confirmed, and looked up exactly. */
 const TRUSTED_EVERY = 10;
 const WORDS = 5000;
 const ENDINGS = [

@@ -193,6 +193,11 @@ describe('the text of a release', () => {
     const run = await ctl(['parse', '--output', 'json', ...url]);
     expect(run.out).toContain('"parsed":0,"reused":4');
     expect(run.code).toBe(0);
+    const page = await ctl(['texts', 'diff', 'r1', 'r2', '--limit', '1', ...url]);
+    expect(page.out).toMatch(/more; --offset 1 shows them/);
+    const rest = await ctl(['texts', 'diff', 'r1', 'r2', '--offset', '1', ...url]);
+    expect(rest.out).not.toContain('more;');
+    expect(rest.out.split('\n')).not.toContain(page.out.split('\n')[1]);
     const difference = await ctl(['texts', 'diff', 'r1', 'r2', ...url]);
     expect(difference.out).toMatch(/changed\s.*さようなら.*またね/);
     expect(difference.code).toBe(0);
@@ -203,8 +208,9 @@ describe('the text of a release', () => {
     expect((await ctl(['texts', 'diff', 'r1', 'r2', ...url])).out).toContain('differences');
     expect(await system.run('release-cleanup', { id: 'r1' })).toMatchObject({ status: 'succeeded' });
     await until(async () =>
-      (await ctl(['texts', 'diff', 'r1', 'r2', ...url])).out.includes('was not compared with r1'),
+      (await ctl(['texts', 'diff', 'r1', 'r2', ...url])).err.includes('was not compared with r1'),
     );
+    expect((await ctl(['texts', 'diff', 'r1', 'r2', ...url])).code).toBe(1);
     expect((await ctl(['texts', 'diff', 'r2', 'r3', ...url])).out).toContain('differences');
   });
 

@@ -1,29 +1,13 @@
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
+import { BUSY_SINCE, monotonicMs, type WatchedProcess } from './watched-process.ts';
 
-/** What the watching thread knows of its process. */
-export interface WatchedProcess {
-  /** The process id of the owner. */
-  readonly parent: number;
-  /** At {@link BUSY_SINCE}: since when the process works without a break, in monotonic milliseconds; 0 while it waits. */
-  readonly busy: BigInt64Array<SharedArrayBuffer>;
-  /** Longest time of work without a break. */
-  readonly deadlineMs: number;
-}
-
-/** Tells the watching thread what the main thread does. */
+/** Tells the watching thread whether the main thread works. */
 export interface BusyWatch {
-  /** Work begins, or goes on after a wait. */
+  /** Work begins, or continues after a wait. */
   begin(): void;
   /** Work has ended, or waits for the owner. */
   end(): void;
-}
-
-export const BUSY_SINCE = 0;
-
-/** Monotonic milliseconds that all threads of a process share. */
-export function monotonicMs(): number {
-  return Number(process.hrtime.bigint() / 1_000_000n);
 }
 
 /**

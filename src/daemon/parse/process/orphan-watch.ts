@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { workerData } from 'node:worker_threads';
-import { BUSY_SINCE, monotonicMs, type WatchedProcess } from './busy-watch.ts';
+import { BUSY_SINCE, monotonicMs, type WatchedProcess } from './watched-process.ts';
 
 // A thread of the process that parses. When the owner of the process is killed, or only the thread of the owner that
 // started it has crashed, a container that never ends would keep the process running: its main thread does not see that the

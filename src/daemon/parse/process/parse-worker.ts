@@ -175,10 +175,22 @@ interface ParseProcess {
 }
 
 /**
- * The variables of the environment that a process gets: where libraries, temporary files and the rules of the language are.
+ * The variables of the environment that a process gets: where libraries and temporary files are, the language, and how memory is
+ * managed.
  * The daemon's other ones, such as tokens, are not for a process that reads bytes from outside.
  */
-const PASSED_VARIABLES = ['PATH', 'LD_LIBRARY_PATH', 'TMPDIR', 'LANG', 'LC_ALL', 'TZ', 'NODE_COMPILE_CACHE'];
+const PASSED_VARIABLES = [
+  'PATH',
+  'LD_LIBRARY_PATH',
+  'TMPDIR',
+  'LANG',
+  'LC_ALL',
+  'TZ',
+  'NODE_COMPILE_CACHE',
+  'UV_THREADPOOL_SIZE',
+  'MALLOC_ARENA_MAX',
+  'MALLOC_MMAP_THRESHOLD_',
+];
 
 function minimalEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(

@@ -41,7 +41,7 @@ export interface IndexJob {
   readonly keptReleases: readonly string[];
 }
 
-/** What the thread knows about its index. */
+/** The state of the thread's index. */
 export interface ParseThreadStatus {
   readonly index: IndexStatus;
   /** The last time that another index took the place of this one, since the thread started; `null` when there was none. */

@@ -23,7 +23,7 @@ const JAPANESE = parseConfigurationSchema.parse({});
 const KOREAN = parseConfigurationSchema.parse({ sourceScript: 'korean' });
 const RELEASE = { releaseId: 'r1', snapshotId: snapshotIdOf(blake3Hex(Buffer.from('r1'))) };
 
-/** An engine that only notes what it is asked. */
+/** An engine that only notes the calls. */
 function fakeEngine() {
   const listeners: ((task: Task) => void)[] = [];
   const submitted: string[] = [];

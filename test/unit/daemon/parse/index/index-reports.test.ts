@@ -210,7 +210,9 @@ describe('parse.text_units', () => {
     const page = { offset: 0, limit: 1000 };
     expect(TextUnitsReport.body.strict().parse(index.textUnits(page))).toBeDefined();
     expect(ParseErrorsReport.body.strict().parse(index.errors(page))).toBeDefined();
-    expect(ParseStatusReport.body.strict().parse({ ...index.status(), last_run: null })).toBeDefined();
+    expect(
+      ParseStatusReport.body.strict().parse({ ...index.status(), replaced: null, last_run: null }),
+    ).toBeDefined();
   });
 
   it('keeps one leaf over the bounds of batches', () => {

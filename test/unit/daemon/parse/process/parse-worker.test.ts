@@ -124,7 +124,7 @@ describe('a worker that parses', () => {
     expect(failed.issues.map(({ code }) => code)).toEqual(['memory_exceeded']);
   });
 
-  it('parses a container again in a new process when the memory is that of the ones before', async () => {
+  it('parses a container again in a new process when earlier containers took the memory', async () => {
     const parser = await worker({ memoryBytes: 256 * 1024 * 1024 });
     const { format: first } = await parser.parse(job('leaves 120'), ignore, NEVER);
     const seen: string[] = [];
