@@ -23,7 +23,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
  * possible. A name without a slash is the files in the layer's own folder. Rooms within a listed room belong to it.
  */
 const ROOMS: readonly string[] = `
-  domain domain/release domain/http domain/verdict domain/text
+  domain domain/release domain/http domain/verdict domain/text domain/glossary
   contract/json contract/problems contract/schemas contract/actions contract/reports contract/operations contract/formats contract/crd
   platform platform/memory platform/files platform/config platform/logging platform/threads platform/process platform/hashing platform/http platform/kubernetes platform/metrics platform/terminal
   snapshot/volume snapshot/objects snapshot/manifest snapshot

@@ -17,3 +17,11 @@ const PLACEHOLDER = new RegExp(
 export function findPlaceholders(text: string): readonly string[] {
   return text.match(PLACEHOLDER) ?? [];
 }
+
+/** The parts of a text that are placeholders and tags: UTF-16 offsets, the end exclusive. */
+export function placeholderSpans(text: string): readonly { readonly start: number; readonly end: number }[] {
+  return Array.from(text.matchAll(PLACEHOLDER), ({ 0: found, index }) => ({
+    start: index,
+    end: index + found.length,
+  }));
+}
