@@ -2,10 +2,8 @@
 import { join } from 'node:path';
 import process from 'node:process';
 import { runCtl } from '../src/cli/ctl/ctl.ts';
-import { runDev } from '../src/cli/dev/dev.ts';
 import { runKeygen } from '../src/cli/keygen/keygen.ts';
 import { runVerify } from '../src/cli/verify/verify.ts';
-import { runParse } from '../src/daemon/parse/offline/run-parse.ts';
 import { systemClock } from '../src/platform/process/clock.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 
@@ -24,18 +22,22 @@ const signal = interruptSignal();
 const [command = '', ...args] = process.argv.slice(2);
 const io = { stdout: process.stdout, stderr: process.stderr };
 
+// The programs that read game containers load native libraries: only their own commands need those.
 async function main(): Promise<number> {
   switch (command) {
     case 'ctl':
       return await runCtl(args, processCtlIo(signal), { name: 'slipway ctl', plugin: false });
     case 'dev': {
+      const { runDev } = await import('../src/cli/dev/dev.ts');
       const programDirectory = join(import.meta.dirname, '..');
       return await runDev(args, { ...io, clock: systemClock, programDirectory, signal });
     }
     case 'keygen':
       return await runKeygen(args, io);
-    case 'parse':
+    case 'parse': {
+      const { runParse } = await import('../src/daemon/parse/offline/run-parse.ts');
       return await runParse(args, processCtlIo(signal));
+    }
     case 'verify':
       return await runVerify(args, { ...io, signal });
     case 'help':

@@ -188,7 +188,7 @@ describe('slipway parse', () => {
     const { out } = await run(join(root, 'Tables/locked.zip'));
     expect(out).toContain('error zip_encrypted in entry two.json: ');
     expect(out).toContain(
-      'The archive entry is encrypted, and no rule names its password. Name the secret that holds',
+      'The archive entry is encrypted, and the rule of the archive names no password for it. Put the password into a file',
     );
     expect(out).toMatch(/\n1 container \(1 partial\), 0 units, 1 error, \d+\.\d s\n$/);
   });

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { globSync } from 'node:fs';
 import { chmod, copyFile, cp, mkdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
@@ -47,7 +48,7 @@ export async function makeBaseImage(docker: Docker, name: string, directory: str
   await copyFile(await realpath(busybox), join(tree, 'bin/busybox'));
   for (const applet of APPLETS) await symlink('busybox', join(tree, 'bin', applet));
   await copyFile(process.execPath, join(tree, 'usr/local/bin/node'));
-  for (const [library] of output('ldd', [process.execPath]).matchAll(/\/\S+/g)) {
+  for (const library of librariesOf([process.execPath, ...nativeModules()])) {
     await mkdir(join(tree, dirname(library)), { recursive: true });
     await copyFile(await realpath(library), join(tree, library));
   }
@@ -58,6 +59,17 @@ export async function makeBaseImage(docker: Docker, name: string, directory: str
   await packPackages(join(directory, 'packages'), join(tree, PACKAGES));
   await importTree(docker, name, tree);
   await rm(directory, { recursive: true, force: true });
+}
+
+/** The native modules among the packages of this machine. */
+function nativeModules(): readonly string[] {
+  return globSync('node_modules/{,@*/}*/*.node', { cwd: ROOT }).map((path) => join(ROOT, path));
+}
+
+/** The shared libraries that files load. A base image for Node has all of the C library. */
+function librariesOf(files: readonly string[]): ReadonlySet<string> {
+  const lines = files.flatMap((file) => output('ldd', [file]).split('\n'));
+  return new Set(lines.flatMap((line) => /(?:^|\s)(\/\S+) \(0x/.exec(line)?.[1] ?? []));
 }
 
 /**

@@ -120,6 +120,14 @@ describe.skipIf(docker === null)('the image', () => {
     }
   });
 
+  it('loads the native modules that read game containers', async () => {
+    const shown = await runInContainer(
+      new GenericContainer(IMAGE),
+      'printf "id,text\\n1,おはよう\\n" >/tmp/t.csv && node cmd/slipway.ts parse /tmp/t.csv',
+    );
+    expect(shown).toContain('おはよう');
+  });
+
   it('has the same files when it is built twice', async () => {
     const again = `${RUN}:2`;
     buildImage(docker as Docker, BASE, again);
