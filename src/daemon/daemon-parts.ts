@@ -16,6 +16,7 @@ import { createReleaseEvents, type ReleaseEvents } from './events/release-events
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { crashLoopOf } from './reports/doctor-checks.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
+import { createGlossary, type Glossary } from './glossary/glossary.ts';
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
 import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
@@ -75,6 +76,7 @@ export interface DaemonParts {
   readonly releases: Releases;
   readonly schedules: Schedules;
   readonly parse: Parse;
+  readonly glossary: Glossary;
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
 }
@@ -130,6 +132,15 @@ export function createDaemonParts({
     configuration: parseSettings,
   });
   closers.add('parse index', async () => await parse.close());
+  const glossary = createGlossary({
+    ...options,
+    dataDirectory: configuration.data.dir,
+    configuration: () => settings.current().configuration.glossary,
+    languages: () => settings.current().configuration.translation,
+    engine,
+    createId,
+  });
+  closers.add('Glossary', async () => await glossary.close());
   engine.jobs.register(...releases.jobs, ...parse.jobs);
   const { attestor } = releases;
   const reload = createReload({
@@ -145,7 +156,7 @@ export function createDaemonParts({
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, parse, reload, keyWatch };
+  return { engine, events, releases, schedules, parse, glossary, reload, keyWatch };
 }
 
 /** The releases whose text is indexed. */

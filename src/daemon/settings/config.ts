@@ -2,8 +2,10 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { RETAINED_MAX_RELEASES } from '../../contract/formats/attestation-format.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
+import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-tag.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
+import { glossaryConfigurationSchema } from '../glossary/glossary-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
 import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
 
@@ -21,6 +23,12 @@ function intervalOrNone(least: number) {
     .max(YEAR_SECONDS)
     .refine((seconds) => seconds === 0 || seconds >= least, `must be 0, or at least ${least}`);
 }
+
+const languageTag = z
+  .string()
+  .max(64)
+  .refine(isLanguageTag, 'must be a language tag such as ja or zh-Hans')
+  .transform(canonicalLanguageTag);
 
 const filePath = z.string().min(1).max(4096);
 
@@ -218,6 +226,16 @@ export const daemonConfigurationSchema = z
     parse: parseConfigurationSchema
       .prefault({})
       .describe('Text units of releases: which strings are translatable text, and how they are found.'),
+    translation: z
+      .strictObject({
+        sourceLanguage: languageTag.default('ja').describe('Language of the text of releases.'),
+        targetLanguage: languageTag.default('zh-Hans').describe('Language that it is translated to.'),
+      })
+      .prefault({})
+      .describe('Translation of texts.'),
+    glossary: glossaryConfigurationSchema
+      .prefault({})
+      .describe('The Glossary: terms and their translations.'),
     hashing: z
       .strictObject({
         threads: z.int().min(1).max(64).default(2).describe('Threads that hash.'),

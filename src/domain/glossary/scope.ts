@@ -18,6 +18,11 @@ export interface CompiledScope {
   accepts(context: TermContext): boolean;
 }
 
+/** The scope as text: equal for equal scopes, whatever the order of their keys. */
+export function canonicalScope(scope: Readonly<Record<string, string>>): string {
+  return JSON.stringify(Object.entries(scope).sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
 const SLASH = '/'.codePointAt(0) ?? 0;
 
 /**
