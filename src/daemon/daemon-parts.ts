@@ -20,6 +20,7 @@ import { createGlossary, type Glossary } from './glossary/glossary.ts';
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
 import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
+import { problemsOfRules } from './parse/rules-state.ts';
 import type { ParseConfiguration } from './parse/rules/parse-config.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
@@ -149,6 +150,7 @@ export function createDaemonParts({
     upstream,
     connect,
     attestor,
+    problemsOfRules: async (configuration) => await problemsOfRules(configuration.parse),
     configureSchedules: (configuration) => {
       schedules.configure(scheduleIntervals(configuration));
       void parse.catchUp();

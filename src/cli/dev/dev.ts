@@ -45,7 +45,7 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
     return 0;
   }
   const options = parseDevOptions(args);
-  const problems = options.ok ? await problemsOf(options.value.upstream) : options.error;
+  const problems = options.ok ? await problemsOf(options.value, io) : options.error;
   if (!options.ok || problems.length > 0) {
     for (const problem of problems) io.stderr.write(`slipway dev: ${problem}\n`);
     io.stderr.write(DEV_USAGE);
@@ -75,8 +75,15 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
   }
 }
 
-/** The problems of an upstream that only a look at this machine shows. */
-async function problemsOf(upstream: DevUpstream): Promise<string[]> {
+/** The problems of the options that only a look at this machine shows. */
+async function problemsOf(
+  { upstream, rules }: DevOptions,
+  { problemsOfRules }: DevIo,
+): Promise<readonly string[]> {
+  return [...(await problemsOfUpstream(upstream)), ...(rules === null ? [] : await problemsOfRules(rules))];
+}
+
+async function problemsOfUpstream(upstream: DevUpstream): Promise<readonly string[]> {
   if (upstream.kind !== 'directory') return [];
   const isFolder = await stat(upstream.path).then(
     (found) => found.isDirectory(),
@@ -106,7 +113,7 @@ async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children
   };
   await writeDevSummary(layout.summary, summary);
   const demo = await prepare(options, layout, io);
-  await writeDaemonConfiguration(layout, { port: daemonPort, upstream: options.upstream });
+  await writeDaemonConfiguration(layout, { ...options, port: daemonPort });
   await writeServerConfiguration(layout, { port, metricsPort, daemonUrl: summary.daemon_url });
 
   const stopped = rejectWhenAborted(io.signal);

@@ -102,8 +102,8 @@ export const PARSE_ERROR_CODES = {
     'Nothing, if the file comes like this from upstream: games read the last value too. Otherwise correct the file at its source.',
   ),
   duplicate_unit_key: warning(
-    'Two files of the release have the same name without their hashes, so both keep their exact names. Their units are new when the names change.',
-    'Nothing, if the names do not change from release to release. Otherwise name each of the files with a glob of its own in `parse.stableNames`.',
+    'Two files of the release, an archive or a bundle have the same name without their hashes, or two texts have the same row key or names. Both are identified by their exact place, so their units are new when it changes.',
+    'Nothing, if the names do not change from release to release. Otherwise name each of the files with a glob of its own in `parse.stableNames`, or name fields that are unique as `rowKey`.',
   ),
   deadline_exceeded: error(
     'Parsing the container took longer than `parse.timeoutSeconds`.',
