@@ -66,6 +66,7 @@ ${table(
   ],
 )}
 
+A reviewer counts only with a token that may review; an edit of an approved term with another token makes a draft.
 A conflict is an approved term with the same languages, source term, scope and priority, and another translation. An update
 that changes nothing stores nothing. Every other change adds an entry to \`review_history\`, which the database itself keeps
 from being changed. The id of a deleted term is not used again.

@@ -1,5 +1,5 @@
 import type { BodyOf } from '../../contract/actions/body-of.ts';
-import type { Caller } from '../../contract/actions/control-scopes.ts';
+import { missingScopes, type Caller } from '../../contract/actions/control-scopes.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Thread } from '../../platform/threads/thread.ts';
 import { defineAction, type DefinedAction } from '../api/define-action.ts';
@@ -10,7 +10,7 @@ import type { GlossaryFiles } from './glossary-thread.ts';
 import type { ChangedTerm, GlossaryCalls } from './glossary-worker.ts';
 import type { TermTransition } from './store/glossary-writer.ts';
 import type { TermAudit } from './store/stored-term.ts';
-import { newTermFieldsOf, termFieldsOf } from './term-fields.ts';
+import { givenTermId, newTermFieldsOf, termFieldsOf } from './term-fields.ts';
 
 export interface GlossaryActionOptions {
   readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
@@ -30,6 +30,13 @@ interface CommonBody {
   readonly reason?: string;
 }
 
+/** The parts that every change has. */
+interface ChangeContext {
+  readonly audit: TermAudit;
+  /** Unix seconds. */
+  readonly now: number;
+}
+
 /** Prefix of the ids that the daemon gives. */
 const TERM_PREFIX = 'gt_';
 
@@ -38,15 +45,13 @@ export function createGlossaryActions(options: GlossaryActionOptions): readonly 
   const { engine, thread, files, clock } = options;
   const changing =
     <Body extends CommonBody>(
-      change: (body: Body, context: { audit: TermAudit; now: number }) => Promise<ChangedTerm>,
+      change: (body: Body, context: ChangeContext, caller: Caller) => Promise<ChangedTerm>,
     ) =>
     async (body: Body, caller: Caller): Promise<TaskResult> => {
       await files.requireMain(body.glossary_path);
       try {
-        const { term, generation } = await change(body, {
-          audit: auditOf(body, caller),
-          now: unixSeconds(clock),
-        });
+        const context = { audit: auditOf(body, caller), now: unixSeconds(clock) };
+        const { term, generation } = await change(body, context, caller);
         options.onChanged(generation);
         return { term, generation };
       } catch (error) {
@@ -62,18 +67,21 @@ export function createGlossaryActions(options: GlossaryActionOptions): readonly 
     defineAction(engine, 'translation-glossary-add', {
       run: changing(async (body: BodyOf<'translation-glossary-add'>, context) => {
         const fields = newTermFieldsOf(body);
-        const termId = idOf(body.term_id) ?? TERM_PREFIX + options.createId();
+        const termId = givenTermId(body.term_id) ?? TERM_PREFIX + options.createId();
         const status = body.review_status ?? 'draft';
         return await thread.call('add', { ...context, termId, fields, status });
       }),
     }),
     defineAction(engine, 'translation-glossary-update', {
-      run: changing(async (body: BodyOf<'translation-glossary-update'>, context) => {
+      run: changing(async (body: BodyOf<'translation-glossary-update'>, context, caller) => {
+        const { reviewer, reason } = context.audit;
+        const mayReview = missingScopes(caller, ['review']).length === 0;
         const status = body.review_status ?? null;
         return await thread.call('update', {
           ...context,
           termId: body.term_id,
           fields: termFieldsOf(body),
+          isReviewed: mayReview && reviewer !== null && reason !== null,
           status,
         });
       }),
@@ -82,10 +90,6 @@ export function createGlossaryActions(options: GlossaryActionOptions): readonly 
     defineAction(engine, 'translation-glossary-deprecate', { run: transition('deprecate') }),
     defineAction(engine, 'translation-glossary-delete', { run: transition('delete') }),
   ];
-}
-
-function idOf(termId: string | undefined): string | null {
-  return termId === undefined || termId === '' ? null : termId;
 }
 
 function auditOf({ reviewer, reason }: CommonBody, { tokenId }: Caller): TermAudit {

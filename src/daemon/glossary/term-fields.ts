@@ -18,7 +18,7 @@ const CONTROL = /\p{Cc}/u;
  */
 export function termFieldsOf(body: Body): Partial<TermFields> {
   const errors = [
-    ...wordingErrors(body),
+    ...wordingErrors(wordingsOf(body)),
     ...languageErrors(body, ['source_language', 'target_language']),
     ...scopeErrors(body.scope ?? {}),
   ];
@@ -39,6 +39,19 @@ export function termFieldsOf(body: Body): Partial<TermFields> {
   return Object.fromEntries(given);
 }
 
+/**
+ * The id that a body gives a new term.
+ *
+ * @returns `null` when it gives none
+ * @throws ServiceError `invalid_request`
+ */
+export function givenTermId(termId: string | undefined): string | null {
+  if (termId === undefined || termId === '') return null;
+  const errors = wordingErrors([['/term_id', termId, false]]);
+  if (errors.length > 0) throw invalidTerm(errors);
+  return termId;
+}
+
 /** The fields of a new term. @throws ServiceError `invalid_request` that names each field */
 export function newTermFieldsOf(body: BodyOf<'translation-glossary-add'>): TermFields {
   const defaults = { aliases: [], allowedTranslations: [], category: '', priority: 0, scope: {} };
@@ -46,8 +59,10 @@ export function newTermFieldsOf(body: BodyOf<'translation-glossary-add'>): TermF
   return { ...defaults, ...termFieldsOf({ ...body, term_id: '' }) } as TermFields;
 }
 
-function wordingErrors(body: Body): FieldError[] {
-  const wordings: (readonly [pointer: string, text: string, mayBeBlank: boolean])[] = [
+type Wording = readonly [pointer: string, text: string, mayBeBlank: boolean];
+
+function wordingsOf(body: Body): Wording[] {
+  return [
     ...listed('source_term', body.source_term, false),
     // A draft may wait for its translation; only an approved term needs one.
     ...listed('recommended_translation', body.recommended_translation, true),
@@ -57,6 +72,9 @@ function wordingErrors(body: Body): FieldError[] {
     ),
     ...listed('category', body.category, true),
   ];
+}
+
+function wordingErrors(wordings: readonly Wording[]): FieldError[] {
   return wordings.flatMap(([pointer, text, mayBeBlank]) => {
     if (CONTROL.test(text) || !text.isWellFormed()) {
       return [{ pointer, message: 'must not have control characters or halves of a surrogate pair' }];
@@ -66,11 +84,7 @@ function wordingErrors(body: Body): FieldError[] {
   });
 }
 
-function listed(
-  field: string,
-  text: string | undefined,
-  mayBeBlank: boolean,
-): (readonly [string, string, boolean])[] {
+function listed(field: string, text: string | undefined, mayBeBlank: boolean): Wording[] {
   return text === undefined ? [] : [[`/${field}`, text, mayBeBlank]];
 }
 

@@ -38,15 +38,18 @@ interface Tables {
  */
 export function createAutomaton(patterns: readonly string[]): Automaton {
   const tables = buildTables(patterns);
-  const { pattern, nextPattern, fromRoot, suffix } = tables;
+  const { firstChild, unit, pattern, nextPattern, fromRoot, suffix } = tables;
   return {
     find: (text, visit) => {
       let state = 0;
       for (let index = 0; index < text.length; index += 1) {
-        const unit = text.charCodeAt(index);
+        const wanted = text.charCodeAt(index);
         let next = NONE;
-        while (state !== 0 && (next = childOf(tables, state, unit)) === NONE) state = suffix[state] ?? 0;
-        state = state === 0 ? (fromRoot[unit] ?? 0) : next;
+        while (state !== 0 && (next = childOf(firstChild, unit, state, wanted)) === NONE) {
+          state = suffix[state] ?? 0;
+        }
+        state = state === 0 ? (fromRoot[wanted] ?? 0) : next;
+        if (state === 0) continue;
         let found = (pattern[state] ?? NONE) === NONE ? (nextPattern[state] ?? NONE) : state;
         for (; found !== NONE; found = nextPattern[found] ?? NONE) visit(pattern[found] ?? NONE, index + 1);
       }
@@ -54,7 +57,7 @@ export function createAutomaton(patterns: readonly string[]): Automaton {
   };
 }
 
-function childOf({ firstChild, unit }: Tables, state: number, wanted: number): number {
+function childOf(firstChild: Int32Array, unit: Uint16Array, state: number, wanted: number): number {
   let low = firstChild[state] ?? 0;
   let high = firstChild[state + 1] ?? 0;
   while (high - low > FEW_CHILDREN) {
@@ -106,14 +109,15 @@ function buildTables(patterns: readonly string[]): Tables {
 
 /** Sets the suffix of a new child. The suffix of its parent is nearer to the root, so it has its children already. */
 function link(tables: Tables, parent: number, child: number, unit: number): void {
-  const { suffix, pattern, nextPattern, fromRoot } = tables;
+  const { firstChild, unit: units, suffix, pattern, nextPattern, fromRoot } = tables;
   if (parent === 0) {
     fromRoot[unit] = child;
     return;
   }
   let state = suffix[parent] ?? 0;
   let found = NONE;
-  while (state !== 0 && (found = childOf(tables, state, unit)) === NONE) state = suffix[state] ?? 0;
+  while (state !== 0 && (found = childOf(firstChild, units, state, unit)) === NONE)
+    state = suffix[state] ?? 0;
   const target = state === 0 ? (fromRoot[unit] ?? 0) : found;
   suffix[child] = target;
   nextPattern[child] = (pattern[target] ?? NONE) === NONE ? (nextPattern[target] ?? NONE) : target;

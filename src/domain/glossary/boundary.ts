@@ -16,6 +16,11 @@ const WORD = /[\p{L}\p{N}\p{M}_]/u;
 /** Scripts whose runs are words: a term that ends inside of such a run is only a part of a word. */
 const RUNS: readonly RegExp[] = [/\p{Script=Latin}/u, /\p{Nd}/u, /[\p{Script=Katakana}\u30fc]/u];
 
+const UNKNOWN = -2;
+const NO_RUN = -1;
+/** By character of the basic plane: the index of its run. Filled as needed. */
+const knownRuns = new Int8Array(0x1_0000).fill(UNKNOWN);
+
 /** Tells whether a part of a text begins and ends where words do. */
 export type BoundaryTest = (text: string, start: number, end: number) => boolean;
 
@@ -42,14 +47,26 @@ function endsBetweenWords(text: string, start: number, end: number): boolean {
 
 function endsBetweenRuns(text: string, start: number, end: number): boolean {
   return (
-    !isOneRun(characterBefore(text, start), characterAt(text, start)) &&
-    !isOneRun(characterBefore(text, end), characterAt(text, end))
+    !isOneRun(codeBefore(text, start), text.codePointAt(start)) &&
+    !isOneRun(codeBefore(text, end), text.codePointAt(end))
   );
 }
 
-function isOneRun(left: string, right: string): boolean {
-  if (left === '' || right === '') return false;
-  return RUNS.some((run) => run.test(left) && run.test(right));
+function isOneRun(left: number | undefined, right: number | undefined): boolean {
+  if (left === undefined || right === undefined) return false;
+  const run = runOf(left);
+  return run !== NO_RUN && run === runOf(right);
+}
+
+/** The index of the run that a character can be part of. */
+function runOf(code: number): number {
+  const known = knownRuns[code] ?? UNKNOWN;
+  if (known !== UNKNOWN) return known;
+  const character = String.fromCodePoint(code);
+  const run = RUNS.findIndex((each) => each.test(character));
+  // Beyond the table, this stores nothing.
+  knownRuns[code] = run;
+  return run;
 }
 
 function characterAt(text: string, index: number): string {
@@ -58,8 +75,15 @@ function characterAt(text: string, index: number): string {
 }
 
 function characterBefore(text: string, index: number): string {
-  if (index === 0) return '';
+  const code = codeBefore(text, index);
+  return code === undefined ? '' : String.fromCodePoint(code);
+}
+
+function codeBefore(text: string, index: number): number | undefined {
+  if (index === 0) return undefined;
   const unit = text.charCodeAt(index - 1);
   const isSecondHalf = unit >= 0xdc00 && unit < 0xe000;
-  return isSecondHalf && index > 1 ? characterAt(text, index - 2) : text.charAt(index - 1);
+  // Half of a pair that stands alone is the code point of itself.
+  const code = isSecondHalf && index > 1 ? text.codePointAt(index - 2) : unit;
+  return code !== undefined && isSecondHalf && code <= 0xffff ? unit : code;
 }

@@ -25,6 +25,8 @@ export interface TermAddition extends ChangeContext {
 export interface TermUpdate extends ChangeContext {
   readonly termId: string;
   readonly fields: Partial<TermFields>;
+  /** Whether a person who may review stands for the change, with a reason. */
+  readonly isReviewed: boolean;
   readonly status: ReviewStatus | null;
 }
 
@@ -140,7 +142,8 @@ function addTerm(store: TermStore, { termId, fields, status, audit, now }: TermA
   return term;
 }
 
-function updateTerm(store: TermStore, { termId, fields, status, audit, now }: TermUpdate): StoredTerm {
+function updateTerm(store: TermStore, update: TermUpdate): StoredTerm {
+  const { termId, fields, status, isReviewed, audit, now } = update;
   const before = store.get(termId);
   const changed: StoredTerm = { ...before, ...fields };
   const isSemantic = meaningOf(changed) !== meaningOf(before);
@@ -148,7 +151,7 @@ function updateTerm(store: TermStore, { termId, fields, status, audit, now }: Te
     from: before.reviewStatus,
     wanted: status,
     isSemantic,
-    isReviewed: audit.reviewer !== null && audit.reason !== null,
+    isReviewed,
   });
   if (to === null) {
     throw new TermError(

@@ -104,6 +104,18 @@ describe('the lifecycle of a term', () => {
     expect(updated).toBe(created + 60);
   });
 
+  it('is not kept approved by a token that may not review', async () => {
+    const edit = { term_id: 't', recommended_translation: '师父', ...REVIEWED };
+    for (const [scope, status] of [
+      ['translate', 'draft'],
+      ['review', 'approved'],
+    ] as const) {
+      const world = await withTerm('approved');
+      const caller = { tokenId: 'x', allow: ['translate' as const, scope] };
+      expect(await world.act('update', edit, caller)).toMatchObject({ review_status: status });
+    }
+  });
+
   it('stores nothing for an update that changes nothing', async () => {
     const world = await withTerm('approved');
     const before = await world.term('t');
@@ -208,6 +220,7 @@ describe('live terms', () => {
 
   it.each<[string, object, readonly string[]]>([
     ['a blank source term', { source_term: '\u3000' }, ['/source_term']],
+    ['an id with a line feed', { term_id: 'a\nb' }, ['/term_id']],
     ['a NUL', { source_term: 'a\u0000' }, ['/source_term']],
     ['half of a surrogate pair', { recommended_translation: '\ud800' }, ['/recommended_translation']],
     ['blank aliases', { aliases: ['x', ' ', '\n'] }, ['/aliases/1', '/aliases/2']],
