@@ -3,6 +3,39 @@ import { table } from './markdown.ts';
 
 const code = (text: string): string => `\`${text}\``;
 
+/** The rows of the transitions. */
+const TRANSITIONS: readonly (readonly string[])[] = [
+  [
+    '',
+    '`translation-glossary-add`',
+    '`draft`',
+    'no live term with the same languages, source term, scope and category',
+  ],
+  ['', '`translation-glossary-add` with `review_status: approved`', '`approved`', '`reviewer`; no conflict'],
+  [
+    '`draft`, `deprecated`',
+    '`translation-glossary-approve`',
+    '`approved`',
+    '`reviewer`; a recommended translation; no conflict, or `force`',
+  ],
+  ['`approved`', '`translation-glossary-deprecate`', '`deprecated`', '`reviewer` and `reason`'],
+  [
+    '`draft`',
+    '`translation-glossary-update` with `review_status: rejected`',
+    '`rejected`',
+    '`reviewer` and `reason`',
+  ],
+  ['`rejected`', '`translation-glossary-update` with `review_status: draft`', '`draft`', ''],
+  [
+    '`approved`',
+    '`translation-glossary-update` of a field other than `source`',
+    '`draft`, or `approved` with `reviewer` and `reason`',
+    'no conflict, where it stays approved',
+  ],
+  ['every other', '`translation-glossary-update`', 'the same', ''],
+  ['every', '`translation-glossary-delete`', 'deleted', '`force` for an approved term'],
+];
+
 /** docs/reference/glossary.md */
 export function renderGlossary(): string {
   const overridable: ReadonlySet<string> = OVERRIDABLE_CODES;
@@ -26,45 +59,7 @@ everything else works. Restore the file from a backup while the daemon is stoppe
 
 ## States of a term
 
-${table(
-  ['From', 'Action', 'To', 'Needs'],
-  [
-    [
-      '',
-      '`translation-glossary-add`',
-      '`draft`',
-      'no live term with the same languages, source term, scope and category',
-    ],
-    [
-      '',
-      '`translation-glossary-add` with `review_status: approved`',
-      '`approved`',
-      '`reviewer`; no conflict',
-    ],
-    [
-      '`draft`, `deprecated`',
-      '`translation-glossary-approve`',
-      '`approved`',
-      '`reviewer`; a recommended translation; no conflict, or `force`',
-    ],
-    ['`approved`', '`translation-glossary-deprecate`', '`deprecated`', '`reviewer` and `reason`'],
-    [
-      '`draft`',
-      '`translation-glossary-update` with `review_status: rejected`',
-      '`rejected`',
-      '`reviewer` and `reason`',
-    ],
-    ['`rejected`', '`translation-glossary-update` with `review_status: draft`', '`draft`', ''],
-    [
-      '`approved`',
-      '`translation-glossary-update` of a field other than `source`',
-      '`draft`, or `approved` with `reviewer` and `reason`',
-      'no conflict, where it stays approved',
-    ],
-    ['every other', '`translation-glossary-update`', 'the same', ''],
-    ['every', '`translation-glossary-delete`', 'deleted', '`force` for an approved term'],
-  ],
-)}
+${table(['From', 'Action', 'To', 'Needs'], TRANSITIONS)}
 
 A reviewer counts only with a token that may review; an edit of an approved term with another token makes a draft.
 A conflict is an approved term with the same languages, source term, scope and priority, and another translation. An update
