@@ -93,7 +93,7 @@ export function unitRecords(format: UnitFormatName): fc.Arbitrary<UnitRecord[]> 
     target_text: missing(text),
     state: fc.constantFrom(...UNIT_STATES),
     note: missing(plain),
-    context: fc.dictionary(fc.constantFrom('speaker', 'scene', 'a key'), text, { noNullPrototype: true }),
+    context: fc.dictionary(fc.constantFrom('speaker', 'json-a', '話 者/%'), text, { noNullPrototype: true }),
     previous_source: missing(text),
     previous_target: missing(text),
   });

@@ -1,7 +1,11 @@
 import type { Span } from './finding.ts';
 
-/** Kinds of tags: `<b>` and `[b]`. */
-export type TagStyle = 'angle' | 'square';
+/**
+ * How a field writes tags. `none`: it has no tags. `angle`: each `<name>` is closed by `</name>`. `unity-rich-text`: those of
+ * TextMeshPro and Unity UI, also `<#hex>`, `<br>`, `<sprite name=x>` and tags that are not closed. Square tags such as
+ * `[ruby=かな]` are tags in both.
+ */
+export type TagGrammar = 'none' | 'angle' | 'unity-rich-text';
 
 /** An encoding as a field limits it. */
 export interface FieldEncoding {
@@ -24,8 +28,8 @@ export interface FieldConstraints {
   readonly encoding?: FieldEncoding | undefined;
   /** The code points that the font of the game can show. */
   readonly glyphs?: { has(codePoint: number): boolean } | undefined;
-  /** The tags that the field interprets. Default: both. Empty: `<b>` is text. */
-  readonly tagStyles?: readonly TagStyle[] | undefined;
+  /** Default: `unity-rich-text`. */
+  readonly tagGrammar?: TagGrammar | undefined;
   /** Whether another number of line breaks is an error. Default: false, a warning. */
   readonly sameLineBreaks?: boolean | undefined;
   /** Finds more placeholders, in their order and without overlap, in time linear in the length of the text. */

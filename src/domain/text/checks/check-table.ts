@@ -51,7 +51,7 @@ export const CHECKS = {
     waivable: true,
     applies: 'the field has tags, and those of the source are well nested',
     description:
-      'A tag is closed before it is opened, or two tags overlap. A tag that stays open is legal, as in TextMeshPro.',
+      'A tag is closed before it is opened, or two tags overlap. A tag that stays open is legal, as in TextMeshPro, unless the field demands that each is closed.',
     nextStep: 'Close the tags in the reverse order of opening.',
   },
   ruby_incomplete: {

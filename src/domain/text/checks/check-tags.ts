@@ -6,7 +6,7 @@ import type { Mark, Markup } from './find-markup.ts';
 const VOID_TAGS = new Set('br sprite space pos page quad nbsp zwsp zwj shy cr img hr wbr'.split(' '));
 
 /** `tag_mismatch` and `tag_nesting`. Ruby has its own checks. */
-export const checkTags: Check = function* ({ source, target }) {
+export const checkTags: Check = function* ({ input, source, target }) {
   const expected = source.marks.filter(isTag);
   const given = target.marks.filter(isTag);
   for (const mark of surplus(expected, given, keyOf)) {
@@ -17,10 +17,12 @@ export const checkTags: Check = function* ({ source, target }) {
     const message = `the source lacks the tag ${shown(target.text.slice(mark.start, mark.end))}`;
     yield finding('tag_mismatch', message, { target: mark });
   }
-  if (badlyNested(expected) !== null) return;
-  const flaw = badlyNested(given);
+  const mustClose = input.tagGrammar === 'angle';
+  if (badlyNested(expected, mustClose) !== null) return;
+  const flaw = badlyNested(given, mustClose);
   if (flaw === null) return;
-  const message = `the tag ${textOf(target, flaw)} closes nothing, or a tag that is not the last open one`;
+  const what = flaw.isClosing ? 'closes nothing, or a tag that is not the last open one' : 'is not closed';
+  const message = `the tag ${textOf(target, flaw)} ${what}`;
   yield finding('tag_nesting', message, { target: flaw });
 };
 
@@ -38,26 +40,28 @@ function textOf({ text }: Markup, { start, end }: Mark): string {
 
 /**
  * The first closing tag that closes no open tag. A closing tag also ends the tags that were opened behind its own, so of
- * two overlapping tags the second one is no longer open. Tags that are never closed are legal.
+ * two overlapping tags the second one is no longer open. Tags that are never closed are legal, unless each must be closed:
+ * then the first one that is not.
  */
-function badlyNested(marks: readonly Mark[]): Mark | null {
-  const open: string[] = [];
+function badlyNested(marks: readonly Mark[], mustClose: boolean): Mark | null {
+  const open: Mark[] = [];
   const counts = new Map<string, number>();
   for (const mark of marks) {
     const { name } = mark;
     if (!mark.isClosing) {
       if (isVoid(mark)) continue;
-      open.push(name);
+      open.push(mark);
       counts.set(name, (counts.get(name) ?? 0) + 1);
       continue;
     }
     if ((counts.get(name) ?? 0) === 0) return mark;
     for (let top = open.pop(); top !== undefined; top = open.pop()) {
-      counts.set(top, (counts.get(top) ?? 0) - 1);
-      if (top === name) break;
+      counts.set(top.name, (counts.get(top.name) ?? 0) - 1);
+      if (top.name === name) break;
+      if (mustClose) return top;
     }
   }
-  return null;
+  return mustClose ? (open[0] ?? null) : null;
 }
 
 function isVoid({ name, key }: Mark): boolean {

@@ -64,7 +64,7 @@ export function isBlocked(findings: readonly Finding[]): boolean {
 
 function markupOf(input: CheckInput): Pick<Parameters<Check>[0], 'source' | 'target'> {
   const options = {
-    tagStyles: input.tagStyles ?? (['angle', 'square'] as const),
+    tags: input.tagGrammar !== 'none',
     // A tag that one side does not close is still the tag of the other side.
     squareNames: new Set([...closedSquareNames(input.source), ...closedSquareNames(input.target)]),
     findPlaceholders: input.findPlaceholders,

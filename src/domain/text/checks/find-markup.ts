@@ -1,5 +1,4 @@
 import { bracePlaceholder, matchBraces } from './brace-placeholder.ts';
-import type { TagStyle } from './check-input.ts';
 import type { Span } from './finding.ts';
 
 /** A part of a text that a game replaces or interprets. */
@@ -23,7 +22,8 @@ export interface Markup {
 }
 
 export interface MarkupOptions {
-  readonly tagStyles: readonly TagStyle[];
+  /** Whether the text has tags. */
+  readonly tags: boolean;
   /** Names in lower case that make `[name]` a tag; see {@link closedSquareNames}. */
   readonly squareNames: ReadonlySet<string>;
   readonly findPlaceholders: ((text: string) => readonly Span[]) | undefined;
@@ -97,11 +97,11 @@ function markAt(
       return directive === null ? null : plainMark('printf', directive, spanAt(at, directive));
     }
     case '<': {
-      const tag = options.tagStyles.includes('angle') ? matchAt(ANGLE_TAG, text, at) : null;
+      const tag = options.tags ? matchAt(ANGLE_TAG, text, at) : null;
       return tag === null ? null : tagMark(tag, at);
     }
     case '[':
-      return options.tagStyles.includes('square') ? squareTag(text, at, options.squareNames) : null;
+      return options.tags ? squareTag(text, at, options.squareNames) : null;
     case '｜': {
       const ruby = matchAt(BAR_RUBY, text, at);
       return ruby === null ? null : { ...plainMark('ruby', '｜', spanAt(at, ruby)), name: '｜' };

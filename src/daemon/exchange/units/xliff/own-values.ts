@@ -1,6 +1,7 @@
+import { ExchangeFileError } from '../../exchange-file-error.ts';
 import { isXmlText } from '../../xml/xml-text.ts';
 import type { UnitRecord } from '../unit-record.ts';
-import { JSON_SUFFIX, OWN } from './xliff-names.ts';
+import { JSON_MARK, OWN, OWN_PREFIX } from './xliff-names.ts';
 
 /** A value of ours, for a note or a context that holds only text. */
 export interface OwnValue {
@@ -13,7 +14,7 @@ export function ownValues({ locator, context }: UnitRecord): OwnValue[] {
   return [
     ...ownValue(OWN.archiveEntry, locator.archive_entry),
     ...ownValue(OWN.pathId, locator.path_id),
-    ...Object.entries(context).flatMap(([key, text]) => ownValue(OWN.context + key, text)),
+    ...Object.entries(context).flatMap(([key, text]) => ownValue(OWN.context + encoded(key), text)),
   ];
 }
 
@@ -31,7 +32,7 @@ function ownValue(name: string, text: string | null): OwnValue[] {
   const json = JSON.stringify(text).replace(/[\uFFFE\uFFFF]/g, (character) =>
     character === '\uFFFE' ? String.raw`\ufffe` : String.raw`\uffff`,
   );
-  return [{ name: name + JSON_SUFFIX, text: json }];
+  return [{ name: OWN_PREFIX + JSON_MARK + name.slice(OWN_PREFIX.length), text: json }];
 }
 
 /**
@@ -40,12 +41,36 @@ function ownValue(name: string, text: string | null): OwnValue[] {
  * @returns `null` for the notes and contexts of others, and for JSON that was changed
  */
 export function readOwnValue({ name, text }: OwnValue): OwnValue | null {
-  if (!name.startsWith('x-slipway-')) return null;
-  if (!name.endsWith(JSON_SUFFIX)) return { name, text };
+  if (!name.startsWith(OWN_PREFIX)) return null;
+  const rest = name.slice(OWN_PREFIX.length);
+  if (!rest.startsWith(JSON_MARK)) return { name, text };
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'string' ? { name: name.slice(0, -JSON_SUFFIX.length), text: value } : null;
+    if (typeof value !== 'string') return null;
+    return { name: OWN_PREFIX + rest.slice(JSON_MARK.length), text: value };
   } catch {
     return null;
+  }
+}
+
+/** The key of a context as a part of a name, which has no white space. @throws ExchangeFileError */
+function encoded(key: string): string {
+  if (key.isWellFormed()) return encodeURIComponent(key);
+  throw new ExchangeFileError('character_unsupported', 'XML cannot carry a lone surrogate in a key', null);
+}
+
+/** The contexts among the values of a unit. A key that another program changed stays as it is. */
+export function readContext(own: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
+  const entries = [...own]
+    .filter(([name]) => name.startsWith(OWN.context))
+    .map(([name, text]) => [decoded(name.slice(OWN.context.length)), text] as const);
+  return Object.fromEntries(entries);
+}
+
+function decoded(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
   }
 }

@@ -1,7 +1,7 @@
 import type { XmlElement } from '../../xml/xml-reader.ts';
 import type { ReadResult, UnitLocator, UnitProblemReason, UnitState } from '../unit-record.ts';
-import { readOwnValue } from './own-values.ts';
-import { OWN } from './xliff-names.ts';
+import { readContext, readOwnValue } from './own-values.ts';
+import { OWN, OWN_PREFIX } from './xliff-names.ts';
 import { fromXliffOne, fromXliffTwo } from './xliff-states.ts';
 
 /** A segment; a unit of XLIFF 1.2 is one. */
@@ -100,7 +100,7 @@ export class UnitBuilder {
         target_text: target ?? null,
         state: state ?? null,
         note: this.#notes.length === 0 ? null : this.#notes.join('\n'),
-        context: contextOf(this.#own),
+        context: readContext(this.#own),
         previous_source: this.#own.get(OWN.previousSource) ?? null,
         previous_target: this.#own.get(OWN.previousTarget) ?? null,
       },
@@ -138,7 +138,7 @@ export class UnitBuilder {
   }
 
   #takeNote(name: string, text: string): void {
-    if (name.startsWith('x-slipway-')) this.#takeOwn(name, text);
+    if (name.startsWith(OWN_PREFIX)) this.#takeOwn(name, text);
     else if (text !== '') this.#notes.push(text);
   }
 
@@ -187,11 +187,4 @@ function stateOf(
     if (least === null || PROGRESS.indexOf(found) < PROGRESS.indexOf(least)) least = found;
   }
   return least;
-}
-
-function contextOf(own: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
-  const entries = [...own]
-    .filter(([name]) => name.startsWith(OWN.context))
-    .map(([name, text]) => [name.slice(OWN.context.length), text] as const);
-  return Object.fromEntries(entries);
 }

@@ -11,9 +11,12 @@ export const OWN = {
   pathId: 'x-slipway-path-id',
   previousSource: 'x-slipway-previous-source',
   previousTarget: 'x-slipway-previous-target',
-  /** Followed by the key of a context. */
+  /** Followed by the key of a context, percent-encoded. */
   context: 'x-slipway-context-',
 } as const;
 
-/** Follows the name of a value that is written as JSON, because XML cannot carry one of its characters. */
-export const JSON_SUFFIX = '-json';
+/** The start of the names of our values. */
+export const OWN_PREFIX = 'x-slipway-';
+
+/** Stands behind the prefix of a value that is written as JSON, because XML cannot carry one of its characters. */
+export const JSON_MARK = 'json-';

@@ -206,8 +206,20 @@ describe('tags', () => {
     expect(checksOf(source, target).filter((check) => check.startsWith('tag'))).toEqual(expected);
   });
 
+  it.each([
+    ['<b>強い</b>風', '<b>强</b>风', []],
+    ['<b>強い', '<b>很强', []],
+    ['<b>強い</b><b>風</b>', '<b>强<b>风</b></b>', []],
+    ['<b>強</b><i>風</i>', '<i>强<b>风</i></b>', ['tag_nesting']],
+    ['<b>強い</b>風', '</b>强<b>风', ['tag_nesting']],
+    ['<b>強い</b>風', '<b>强<b>风', ['tag_mismatch', 'tag_mismatch', 'tag_nesting']],
+  ])('that must be closed: %s, %s', (source, target, expected) => {
+    const found = checksOf(source, target, { tagGrammar: 'angle' });
+    expect(found.filter((check) => check.startsWith('tag'))).toEqual(expected);
+  });
+
   it('are text where the field has none', () => {
-    expect(checksOf('<確認>', '<a>', { tagStyles: [] })).toEqual([]);
+    expect(checksOf('<確認>', '<a>', { tagGrammar: 'none' })).toEqual([]);
   });
 });
 

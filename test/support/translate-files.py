@@ -1,0 +1,33 @@
+"""Reads and fills translation files with translate-toolkit.
+
+    translate-files.py read FILE         prints the units as JSON
+    translate-files.py fill FILE OUT     writes the file with the target "T:" + source in every unit
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from translate.storage import xliff, xliff2
+
+
+def load(path):
+    data = Path(path).read_bytes()
+    return xliff2.Xliff2File.parsestring(data) if b"document:2.0" in data[:500] else xliff.xlifffile.parsestring(data)
+
+
+def main(command, path, out=None):
+    store = load(path)
+    if command == "read":
+        json.dump(
+            [[unit.getid(), str(unit.source), None if unit.target is None else str(unit.target)] for unit in store.units],
+            sys.stdout,
+        )
+        return
+    for unit in store.units:
+        unit.target = f"T:{unit.source}"
+    with open(out, "wb") as file:
+        store.serialize(file)
+
+
+main(*sys.argv[1:])
