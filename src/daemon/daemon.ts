@@ -261,7 +261,7 @@ async function openVolume(
 /** @returns the address of the metrics, or `null` without a port for them */
 async function serveMetrics(
   { configuration, options, closers }: DaemonBase,
-  { engine, releases, parse, glossary }: DaemonParts,
+  { engine, releases, parse, memory, glossary }: DaemonParts,
   doctor: Doctor,
 ): Promise<string | null> {
   if (configuration.metrics === undefined) return null;
@@ -271,6 +271,7 @@ async function serveMetrics(
     nextSyncAt: () => releases.syncState().next_at,
     doctor,
     parse,
+    memory,
     glossary,
   });
   const listening = await createMetricsServer({ ...options, ...configuration.metrics, registry });

@@ -5,6 +5,7 @@ import { CHANNELS } from '../../domain/release/channel.ts';
 import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-tag.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
+import { memoryConfigurationSchema } from '../memory/memory-config.ts';
 import { glossaryConfigurationSchema } from '../glossary/glossary-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
 import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
@@ -228,11 +229,14 @@ export const daemonConfigurationSchema = z
       .describe('Text units of releases: which strings are translatable text, and how they are found.'),
     translation: z
       .strictObject({
-        sourceLanguage: languageTag.default('ja').describe('Language of the text of releases.'),
-        targetLanguage: languageTag.default('zh-Hans').describe('Language that it is translated to.'),
+        sourceLanguage: languageTag.default('ja').describe('Language of the text of releases (BCP 47).'),
+        targetLanguage: languageTag
+          .default('zh-Hans')
+          .describe('Language that it is translated to (BCP 47).'),
       })
       .prefault({})
-      .describe('Translation of texts.'),
+      .describe('Languages of the translation.'),
+    memory: memoryConfigurationSchema.prefault({}).describe('The Translation Memory.'),
     glossary: glossaryConfigurationSchema
       .prefault({})
       .describe('The Glossary: terms and their translations.'),

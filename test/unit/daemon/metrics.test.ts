@@ -36,6 +36,7 @@ function collector(glossary: GlossarySummary | null = null, prefix = 'slipway_da
     doctor: { latest: () => [] },
     glossary: { latestSummary: () => glossary },
     parse: { latestStatus: () => status },
+    memory: { latestCounts: () => null },
   });
   return async (next: IndexStatus | null): Promise<string[]> => {
     status = next;
