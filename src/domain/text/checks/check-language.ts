@@ -1,3 +1,4 @@
+import { normalText } from '../normal-text.ts';
 import type { Check, CheckTexts } from './check-texts.ts';
 import { finding, shown } from './finding.ts';
 import type { Markup } from './find-markup.ts';
@@ -26,5 +27,5 @@ export const checkKana: Check = function* (texts: CheckTexts) {
 };
 
 function normalized({ text }: Markup): string {
-  return text.normalize('NFC').replaceAll('\r\n', '\n');
+  return normalText(text);
 }

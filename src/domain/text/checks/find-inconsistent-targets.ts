@@ -1,3 +1,4 @@
+import { normalText } from '../normal-text.ts';
 import { finding, shown, type Finding } from './finding.ts';
 
 /** A unit that has a target. */
@@ -24,7 +25,7 @@ export function* findInconsistentTargets(units: Iterable<TranslatedUnit>): Gener
   let group: TranslatedUnit[] = [];
   let source: string | null = null;
   for (const unit of units) {
-    const text = normalized(unit.source);
+    const text = normalText(unit.source);
     if (text !== source) {
       yield* inconsistentIn(group);
       group = [];
@@ -38,18 +39,14 @@ export function* findInconsistentTargets(units: Iterable<TranslatedUnit>): Gener
 function* inconsistentIn(group: readonly TranslatedUnit[]): Generator<InconsistentUnit> {
   const counts = new Map<string, number>();
   for (const { target } of group) {
-    const text = normalized(target);
+    const text = normalText(target);
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   if (counts.size < 2) return;
   const [usual, count] = [...counts].reduce((best, next) => (next[1] > best[1] ? next : best));
   for (const { unit_id, target } of group) {
-    if (normalized(target) === usual) continue;
+    if (normalText(target) === usual) continue;
     const message = `the target ${shown(usual)} stands for the same source ${count} times`;
     yield { unit_id, finding: finding('inconsistent_target', message) };
   }
-}
-
-function normalized(text: string): string {
-  return text.normalize('NFC').replaceAll('\r\n', '\n');
 }
