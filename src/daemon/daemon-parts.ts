@@ -1,4 +1,5 @@
 import { loadSigningKeys, type SigningKey } from '../attestation/keys.ts';
+import { checkTarget } from '../domain/text/checks/check-target.ts';
 import type { LanguagePair } from '../domain/memory/memory-record.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Failpoints } from '../platform/files/failpoints.ts';
@@ -19,7 +20,6 @@ import { crashLoopOf } from './reports/doctor-checks.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
-import { checkPlaceholders } from './memory/target-check.ts';
 import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
 import { problemsOfRules } from './parse/rules-state.ts';
@@ -141,7 +141,7 @@ export function createDaemonParts({
     engine,
     configuration: () => settings.current().configuration.memory,
     pair: () => languagePair(settings.current().configuration),
-    checkTarget: checkPlaceholders,
+    checkTarget,
     createId,
   });
   closers.add('translation memory', async () => await memory.close());

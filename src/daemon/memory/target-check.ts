@@ -1,5 +1,4 @@
 import { withholdReuse, decide, type MatchRecord } from '../../domain/memory/memory-match.ts';
-import { findPlaceholders } from '../../domain/text/placeholders.ts';
 import type { MemoryAnswer } from './memory-worker.ts';
 
 /** A target and its source. */
@@ -34,11 +33,3 @@ export function withholdBlocked<R extends MatchRecord>(
   );
   return { decision: decide(matches), matches };
 }
-
-/** Checks that a target has the placeholders and tags of its source, in any order. */
-export const checkPlaceholders: TargetCheck = ({ source, target }) => {
-  const [wanted, found] = [source, target].map((text) => findPlaceholders(text).toSorted().join('\0'));
-  if (wanted === found) return [];
-  const message = 'the target does not have the same placeholders and tags as its source';
-  return [{ check: 'placeholder_mismatch', severity: 'error', message }];
-};
