@@ -1,24 +1,13 @@
 import { withholdReuse, decide, type MatchRecord } from '../../domain/memory/memory-match.ts';
+import type { CheckInput } from '../../domain/text/checks/check-input.ts';
+import { checkTarget } from '../../domain/text/checks/check-target.ts';
 import type { MemoryAnswer } from './memory-worker.ts';
 
-/** A target and its source. */
-export interface CheckedText {
-  readonly source: string;
-  readonly target: string;
-  /** BCP 47, such as `ja`. */
-  readonly sourceLanguage: string;
-  /** BCP 47, such as `zh-Hans`. */
-  readonly targetLanguage: string;
-}
-
-/** Checks a target. A finding of severity `error` blocks it. */
-export type TargetCheck = (
-  text: CheckedText,
-) => readonly { readonly check: string; readonly severity: string; readonly message: string }[];
-
-/** The messages of the findings that block a target. */
-export function blockingFindings(check: TargetCheck, text: CheckedText): readonly string[] {
-  return check(text)
+/**
+ * The messages of the findings that block a target. Records hold no constraints of fields, so only their texts are checked.
+ */
+export function blockingFindings(text: CheckInput): readonly string[] {
+  return checkTarget(text)
     .filter(({ severity }) => severity === 'error')
     .map(({ check, message }) => `${check}: ${message}`);
 }
