@@ -2,8 +2,10 @@ import { realpathSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import { messageOf } from '../../../platform/errors.ts';
-import type { Database } from '../../database/sqlite-database.ts';
-import { describeStorageError, isDatabaseDamage } from '../../database/storage-failure.ts';
+import { systemClock } from '../../../platform/process/clock.ts';
+import { DatabaseError } from '../../database/database-error.ts';
+import { describeStorageError, isDatabaseDamage, storageFailureOf } from '../../database/storage-failure.ts';
+import { createWorkFile } from '../../database/work-file.ts';
 import { openMainMemory, openOtherMemory, type ReadableDatabase } from './memory-database.ts';
 import { MemoryFileError } from './memory-file-error.ts';
 import {
@@ -49,17 +51,14 @@ const UNUSABLE = /[\u0000-\u001f\u007f\\]/;
 
 /** Creates the holder of the files; nothing is opened yet. */
 export function createMemoryFiles(paths: MemoryPaths): MemoryFiles {
-  const main = createHolder(paths.main, (): Held<Database, WritableStore> => {
-    const database = openMainMemory(paths.main);
-    return { database, store: createWritableStore(database) };
-  });
+  const main = createMainHolder(paths.main);
   const others = new Map<string, Holder<ReadableStore>>();
 
   const other = (file: string): Holder<ReadableStore> => {
     const known = others.get(file);
     const holder =
       known ??
-      createHolder(file, (): Held<ReadableDatabase, ReadableStore> => {
+      createHolder(file, (): Held<ReadableStore> => {
         const database = openOtherMemory(file);
         return { database, store: createReadableStore(database) };
       });
@@ -93,8 +92,8 @@ export function createMemoryFiles(paths: MemoryPaths): MemoryFiles {
   };
 }
 
-interface Held<D extends ReadableDatabase, S> {
-  readonly database: D;
+interface Held<S> {
+  readonly database: ReadableDatabase;
   readonly store: S;
 }
 
@@ -103,12 +102,46 @@ interface Holder<S> {
   close(): void;
 }
 
+/** Keeps the main file open, which is created once and never again. */
+function createMainHolder(path: string): Holder<WritableStore> {
+  const file = createWorkFile({
+    path,
+    content: 'the Translation Memory',
+    open: () => {
+      const database = openMainMemory(path);
+      const close = (): void => {
+        database.close();
+      };
+      return { store: createWritableStore(database), close };
+    },
+    monotonic: () => systemClock.monotonic(),
+  });
+  return {
+    use: (use) => {
+      try {
+        return file.use(({ store }) => use(store));
+      } catch (error) {
+        const isUnusable = error instanceof DatabaseError || storageFailureOf(error) !== null;
+        throw isUnusable ? new MemoryFileError('unavailable', messageOfUnusable(error), error) : error;
+      }
+    },
+    close: () => {
+      file.close();
+    },
+  };
+}
+
+/** A DatabaseError says already what to do. */
+function messageOfUnusable(error: unknown): string {
+  return error instanceof DatabaseError ? error.message : describeStorageError(error);
+}
+
 /**
- * Keeps a file open. After a failure the file is opened again only when it has changed, because the check of a large damaged
+ * Keeps another file open. After a failure the file is opened again only when it has changed, because the check of a large damaged
  * file takes seconds.
  */
-function createHolder<S>(file: string, open: () => Held<ReadableDatabase, S>): Holder<S> {
-  let held: Held<ReadableDatabase, S> | null = null;
+function createHolder<S>(file: string, open: () => Held<S>): Holder<S> {
+  let held: Held<S> | null = null;
   let failed: { readonly stamp: string; readonly error: MemoryFileError } | null = null;
   const close = (): void => {
     held?.database.close();

@@ -63,6 +63,23 @@ describe('the main file', () => {
   );
 });
 
+describe('the main file that is gone', () => {
+  it('is not replaced by an empty one, also while it was open', async () => {
+    const { files, paths } = await memoryFiles();
+    trust(files, proposal('はい', '是'));
+    for (const suffix of ['', '-wal', '-shm']) rmSync(paths.main + suffix, { force: true });
+    expect(() => counts(files)).toThrow(/was there before and is missing now/);
+    expect(() => trust(files, proposal('いいえ', '不'))).toThrow(
+      expect.objectContaining({ code: 'unavailable' }),
+    );
+    rmSync(`${paths.main}.created`);
+    files.close();
+    const again = createMemoryFiles(paths);
+    expect(counts(again)).toMatchObject({ trusted: 0 });
+    again.close();
+  });
+});
+
 function runSql(path: string, sql: string): void {
   const raw = new DatabaseSync(path);
   raw.exec(sql);

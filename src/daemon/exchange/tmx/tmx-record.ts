@@ -1,0 +1,54 @@
+import type { MemoryProvenance, MemoryRecord, MemoryState } from '../../../domain/memory/memory-record.ts';
+
+/** The parts of a Translation Memory record that TMX carries. */
+export type WrittenMemoryRecord = Pick<
+  MemoryRecord,
+  | 'record_id'
+  | 'state'
+  | 'source_language'
+  | 'target_language'
+  | 'source_text'
+  | 'target_text'
+  | 'context'
+  | 'provenance'
+  | 'reviewer'
+  | 'created_at'
+  | 'confirmed_at'
+>;
+
+/** A record as a file has it. Values that the file lacks are `null`. */
+export interface ReadMemoryRecord {
+  readonly record_id: string | null;
+  readonly state: MemoryState | null;
+  /** Language tags as the file writes them. */
+  readonly source_language: string;
+  readonly target_language: string;
+  readonly source_text: string;
+  readonly target_text: string;
+  readonly context: Readonly<Record<string, string>>;
+  /** The origin is not read: what a file says about it is not ours to trust. */
+  readonly provenance: Omit<MemoryProvenance, 'origin'>;
+  readonly reviewer: string | null;
+  /** The line on which the unit begins, from 1. */
+  readonly line: number;
+}
+
+/** A unit of a file: the records of its targets, or why it cannot be used. */
+export type TmxUnit =
+  | { readonly kind: 'records'; readonly records: readonly ReadMemoryRecord[] }
+  | { readonly kind: 'problem'; readonly line: number; readonly message: string };
+
+/** Types of our own values in `prop` elements. */
+export const TMX_PROPERTIES = {
+  state: 'x-state',
+  /** Followed by the key of a context. */
+  context: 'x-context-',
+  /** Followed by the name of a value of the provenance. */
+  provenance: 'x-provenance-',
+} as const;
+
+/** The values of the provenance that a file carries. */
+export const TMX_PROVENANCE = ['provider', 'provider_run_id', 'task_id', 'unit_id', 'release_id'] as const;
+
+/** The `type` of a `ph` element that stands for a character which XML cannot carry. */
+export const CODE_POINT_TYPE = 'x-code-point';
