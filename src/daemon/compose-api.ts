@@ -131,7 +131,7 @@ function doctorOf({ clock, logger }: DaemonOptions, checks: readonly DoctorCheck
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules, parse, keyWatch }: DaemonParts,
+  { engine, releases, schedules, parse, backup, keyWatch }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
@@ -145,6 +145,7 @@ function doctorChecks(
     laneCheck(engine),
     schedules.check,
     parse.check,
+    backup.check,
     secretsCheck(async () => await findWeakSecrets(settings.current().configuration)),
     clockCheck(clock),
   ];

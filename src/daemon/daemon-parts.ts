@@ -17,6 +17,8 @@ import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { crashLoopOf } from './reports/doctor-checks.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
+import { BACKUP_JOB } from './backup/backup-job.ts';
+import { createBackup, humanDatabases, type Backup } from './backup/backup.ts';
 import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
 import { problemsOfRules } from './parse/rules-state.ts';
@@ -76,6 +78,7 @@ export interface DaemonParts {
   readonly releases: Releases;
   readonly schedules: Schedules;
   readonly parse: Parse;
+  readonly backup: Backup;
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
 }
@@ -131,7 +134,16 @@ export function createDaemonParts({
     configuration: parseSettings,
   });
   closers.add('parse index', async () => await parse.close());
-  engine.jobs.register(...releases.jobs, ...parse.jobs);
+  const backup = createBackup({
+    ...options,
+    dataDirectory: configuration.data.dir,
+    databases: humanDatabases(configuration.data.dir),
+    configuration: () => settings.current().configuration.backup,
+    engine,
+    plannedAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
+    pool,
+  });
+  engine.jobs.register(...releases.jobs, ...parse.jobs, ...backup.jobs);
   const { attestor } = releases;
   const reload = createReload({
     load: options.loadSettings,
@@ -147,7 +159,7 @@ export function createDaemonParts({
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, parse, reload, keyWatch };
+  return { engine, events, releases, schedules, parse, backup, reload, keyWatch };
 }
 
 /** The releases whose text is indexed. */
@@ -165,11 +177,12 @@ function releaseSource(root: string, { repository }: Releases): ReleaseSource {
 
 /** The intervals of the schedules that a configuration asks for. */
 export function scheduleIntervals(configuration: DaemonConfiguration): ScheduleIntervals {
-  const { sync, retention, upstream } = configuration;
+  const { sync, retention, backup, upstream } = configuration;
   return {
     syncSeconds: upstream.kind === 'none' || sync.intervalSeconds === 0 ? null : sync.intervalSeconds,
     verifySeconds: verifyIntervalSeconds(configuration),
     cleanupSeconds: retention.cleanupIntervalSeconds === 0 ? null : retention.cleanupIntervalSeconds,
+    backupSeconds: backup.intervalSeconds === 0 ? null : backup.intervalSeconds,
   };
 }
 

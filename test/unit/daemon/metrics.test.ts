@@ -34,6 +34,8 @@ function collector() {
     nextSyncAt: () => null,
     doctor: { latest: () => [] },
     parse: { latestStatus: () => status },
+    backup: { latest: () => null },
+    backupHistory: () => ({ consecutiveFailures: 0 }),
   });
   return async (next: IndexStatus | null): Promise<string[]> => {
     status = next;
