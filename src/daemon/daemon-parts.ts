@@ -1,4 +1,5 @@
 import { loadSigningKeys, type SigningKey } from '../attestation/keys.ts';
+import type { LanguagePair } from '../domain/memory/memory-record.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Failpoints } from '../platform/files/failpoints.ts';
 import type { Logger } from '../platform/logging/logging.ts';
@@ -18,7 +19,9 @@ import { crashLoopOf } from './reports/doctor-checks.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
 import { BACKUP_JOB } from './backup/backup-job.ts';
-import { createBackup, humanDatabases, type Backup } from './backup/backup.ts';
+import { createBackup, humanDatabases, type Backup, type BackupPartOptions } from './backup/backup.ts';
+import { createMemory, type Memory, type MemoryOptions } from './memory/memory.ts';
+import { checkPlaceholders } from './memory/target-check.ts';
 import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
 import { problemsOfRules } from './parse/rules-state.ts';
@@ -79,6 +82,7 @@ export interface DaemonParts {
   readonly schedules: Schedules;
   readonly parse: Parse;
   readonly backup: Backup;
+  readonly memory: Memory;
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
 }
@@ -114,9 +118,7 @@ export function createDaemonParts({
     root: configuration.snapshot.root,
     writer,
     otherWriter: lease.otherWriter,
-    onRecovered: () => {
-      lease.noteRecovered();
-    },
+    onRecovered: () => lease.noteRecovered(),
     pool,
     upstream,
     engine,
@@ -134,16 +136,20 @@ export function createDaemonParts({
     configuration: parseSettings,
   });
   closers.add('parse index', async () => await parse.close());
+  const memory = createMemory({
+    ...options,
+    ...memorySettings(configuration, settings),
+    engine,
+    createId,
+  });
+  closers.add('translation memory', async () => await memory.close());
   const backup = createBackup({
     ...options,
-    dataDirectory: configuration.data.dir,
-    databases: humanDatabases(configuration.data.dir),
-    configuration: () => settings.current().configuration.backup,
+    ...backupSettings(configuration, settings, schedules),
     engine,
-    plannedAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
     pool,
   });
-  engine.jobs.register(...releases.jobs, ...parse.jobs, ...backup.jobs);
+  engine.jobs.register(...releases.jobs, ...parse.jobs, ...memory.jobs, ...backup.jobs);
   const { attestor } = releases;
   const reload = createReload({
     load: options.loadSettings,
@@ -159,7 +165,39 @@ export function createDaemonParts({
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, parse, backup, reload, keyWatch };
+  return { engine, events, releases, schedules, parse, memory, backup, reload, keyWatch };
+}
+
+/** Where the Translation Memory is, its settings and languages, and the check of its targets. */
+function memorySettings(
+  { data }: DaemonConfiguration,
+  settings: SettingsHolder,
+): Pick<MemoryOptions, 'dataDirectory' | 'configuration' | 'pair' | 'checkTarget'> {
+  return {
+    dataDirectory: data.dir,
+    configuration: () => settings.current().configuration.memory,
+    pair: () => languagePair(settings.current().configuration),
+    checkTarget: checkPlaceholders,
+  };
+}
+
+/** The databases to back up, and the settings of backups. */
+function backupSettings(
+  { data }: DaemonConfiguration,
+  settings: SettingsHolder,
+  schedules: Schedules,
+): Pick<BackupPartOptions, 'dataDirectory' | 'databases' | 'configuration' | 'plannedAt'> {
+  return {
+    dataDirectory: data.dir,
+    databases: humanDatabases(data.dir),
+    configuration: () => settings.current().configuration.backup,
+    plannedAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
+  };
+}
+
+/** The configured languages, as records name them. */
+function languagePair({ translation }: DaemonConfiguration): LanguagePair {
+  return { source_language: translation.sourceLanguage, target_language: translation.targetLanguage };
 }
 
 /** The releases whose text is indexed. */

@@ -261,7 +261,7 @@ async function openVolume(
 /** @returns the address of the metrics, or `null` without a port for them */
 async function serveMetrics(
   { configuration, options, closers }: DaemonBase,
-  { engine, releases, parse, backup }: DaemonParts,
+  { engine, releases, parse, memory, backup }: DaemonParts,
   doctor: Doctor,
 ): Promise<string | null> {
   if (configuration.metrics === undefined) return null;
@@ -273,6 +273,7 @@ async function serveMetrics(
     parse,
     backup,
     backupHistory: () => engine.historyOf(BACKUP_JOB.kind),
+    memory,
   });
   const listening = await createMetricsServer({ ...options, ...configuration.metrics, registry });
   closers.add('metrics', async (signal) => await listening.close(signal));

@@ -4,7 +4,7 @@ import { failure, success, type Result } from '../../domain/result.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { readBoundedFile } from '../../platform/files/files.ts';
 
-/** The file of a backup that describes the others. It is written last, so a folder without it is no backup. */
+/** The file of a backup that describes the others. It is written last, so a folder without it is not a backup. */
 export const MANIFEST_FILE = 'backup.json';
 
 const MAX_BYTES = 64 * 1024;

@@ -6,7 +6,7 @@ import type { BackupCopy } from './backup-manifest.ts';
 import type { NamedDatabase } from './backup-sources.ts';
 import type { CopyCalls } from './copy-worker.ts';
 
-/** What a copy needs. */
+/** The thread and the pool that a copy uses. */
 export interface CopyTools {
   readonly thread: Pick<Thread<CopyCalls>, 'call'>;
   readonly pool: Pick<HashPool, 'hashContent'>;

@@ -2,7 +2,7 @@ import type { StoredBackup } from './backup-list.ts';
 
 /**
  * Chooses the backups to remove. A backup stays while it has one of the newest `keep` copies of any database, so a database
- * that cannot be copied any more never loses its last good copies.
+ * that can no longer be copied never loses its last good copies.
  *
  * @param backups the newest first
  * @returns the names of the others, the oldest first

@@ -60,7 +60,7 @@ export interface BackupOptions extends CopyTools {
 /** The parts of a task that a backup uses. */
 export type BackupContext = Pick<TaskContext, 'signal' | 'progress' | 'commit'>;
 
-/** What a backup did. */
+/** The outcome of a backup. */
 export interface WrittenBackup {
   /** Name of its folder, or `null` when no database could be copied. */
   readonly name: string | null;

@@ -5,6 +5,7 @@ import { CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
 import { backupConfigurationSchema } from '../backup/backup-config.ts';
+import { memoryConfigurationSchema } from '../memory/memory-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
 import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
 
@@ -24,6 +25,11 @@ function intervalOrNone(least: number) {
 }
 
 const filePath = z.string().min(1).max(4096);
+
+const language = z
+  .string()
+  .max(64)
+  .regex(/^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as ja or zh-Hans');
 
 const listen = z
   .strictObject({
@@ -222,6 +228,14 @@ export const daemonConfigurationSchema = z
     backup: backupConfigurationSchema
       .prefault({})
       .describe('Backups of the databases that hold human work: memory, glossary, translation.'),
+    translation: z
+      .strictObject({
+        sourceLanguage: language.default('ja').describe('Language of the releases (BCP 47).'),
+        targetLanguage: language.default('zh-Hans').describe('Language to translate to (BCP 47).'),
+      })
+      .prefault({})
+      .describe('Languages of the translation.'),
+    memory: memoryConfigurationSchema.prefault({}).describe('The Translation Memory.'),
     hashing: z
       .strictObject({
         threads: z.int().min(1).max(64).default(2).describe('Threads that hash.'),

@@ -37,6 +37,7 @@ function collector() {
     parse: { latestStatus: () => status },
     backup: { latest: () => null },
     backupHistory: () => ({ consecutiveFailures: 0 }),
+    memory: { latestCounts: () => null },
   });
   return async (next: IndexStatus | null): Promise<string[]> => {
     status = next;
@@ -94,6 +95,7 @@ it('the metrics of backups show the newest complete one, and nothing before it i
     nextSyncAt: () => null,
     doctor: { latest: () => [] },
     parse: { latestStatus: () => null },
+    memory: { latestCounts: () => null },
     backup: { latest: () => latest },
     backupHistory: () => ({ consecutiveFailures: 2 }),
   });

@@ -64,7 +64,7 @@ async function manifestOf(from: string): Promise<BackupManifest> {
   const [newest] = await backupNames(from).catch(() => []);
   const hint =
     newest === undefined ? '' : `; ${from} holds backups: name one of them, the newest is ${newest}`;
-  throw new RestoreError(`${from} is no usable backup: ${manifest.error}${hint}`);
+  throw new RestoreError(`${from} is not a usable backup: ${manifest.error}${hint}`);
 }
 
 function chooseCopies(

@@ -50,7 +50,9 @@ describe('old backups', () => {
     manifest: {
       format: 'slipway-backup/1',
       created_at: NOW,
-      databases: [...databases].map((each) => ({ name: each, file: `${each}.db`, bytes: 1, blake3: '' })),
+      databases: databases
+        .split('')
+        .map((each) => ({ name: each, file: `${each}.db`, bytes: 1, blake3: '' })),
       missing: [],
       failed: [],
     },

@@ -85,7 +85,7 @@ describe('slipway restore', () => {
     },
   );
 
-  it('restores all databases into an empty data folder, and again over what is there', async () => {
+  it('restores all databases into an empty data folder, and again over existing files', async () => {
     const { from, data, path, options } = await backedUp();
     const empty = join(data, 'empty');
     await mkdir(empty);

@@ -9,6 +9,7 @@ import { backupTaskError } from '../../../../src/daemon/backup/backup-error.ts';
 import { readManifest } from '../../../../src/daemon/backup/backup-manifest.ts';
 import { createCalls } from '../../../../src/daemon/backup/copy-worker.ts';
 import { BACKUP_FAILPOINTS } from '../../../../src/daemon/backup/write-backup.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { addRows, backupWorld, countRows, damagePages, isWhole, NAMES } from '../../../support/backups.ts';
 
 const CHILD = resolve(import.meta.dirname, '../../../support/backup-child.ts');
@@ -54,7 +55,7 @@ describe('a backup', () => {
     expect(countRows(path)).toBe(20_000 + steps);
   });
 
-  it('names what is missing and what is damaged, copies the rest, and keeps all good copies of the damaged one', async () => {
+  it('names missing and damaged databases, copies the rest, and keeps all good copies of the damaged one', async () => {
     const world = await backupWorld();
     await world.backUp({ keep: 1 });
     const good = await world.backUp({ keep: 1 });
@@ -75,7 +76,7 @@ describe('a backup', () => {
 
   it.each([
     ['an empty file, which is an empty database', '', []],
-    ['a file that is no database', 'text that is no database', ['memory']],
+    ['a file that is not a database', 'text that is not a database', ['memory']],
   ])('of %s names it when it cannot be copied', async (_what, content, expected) => {
     const world = await backupWorld(1);
     for (const suffix of ['', '-wal', '-shm']) await rm(`${world.path('memory')}${suffix}`, { force: true });
@@ -101,8 +102,7 @@ describe('a backup', () => {
     await mkdir(join(world.folder, 'backup-2026-01-01T00-00-00.000Z.partial'));
     await writeFile(join(world.folder, 'notes.txt'), 'of a person');
     const second = await world.backUp({ keep: 2 });
-    const early = { ...world.clock, now: () => 1000, monotonic: () => 0, sleep: () => Promise.resolve() };
-    const third = await world.backUp({ keep: 2, clock: early });
+    const third = await world.backUp({ keep: 2, clock: new FakeClock(1000) });
     expect(third.removed).toEqual([first.name]);
     expect(await world.names()).toEqual([second.name, third.name, 'notes.txt']);
   });
