@@ -17,11 +17,11 @@ import { createReleaseEvents, type ReleaseEvents } from './events/release-events
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { crashLoopOf } from './reports/doctor-checks.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
+import { createGlossary, type Glossary } from './glossary/glossary.ts';
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
 import { BACKUP_JOB } from './backup/backup-job.ts';
 import { createBackup, humanDatabases, type Backup, type BackupPartOptions } from './backup/backup.ts';
-import { createMemory, type Memory, type MemoryOptions } from './memory/memory.ts';
-import { checkPlaceholders } from './memory/target-check.ts';
+import { createMemory, type Memory } from './memory/memory.ts';
 import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
 import { problemsOfRules } from './parse/rules-state.ts';
@@ -83,6 +83,7 @@ export interface DaemonParts {
   readonly parse: Parse;
   readonly backup: Backup;
   readonly memory: Memory;
+  readonly glossary: Glossary;
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
 }
@@ -136,13 +137,11 @@ export function createDaemonParts({
     configuration: parseSettings,
   });
   closers.add('parse index', async () => await parse.close());
-  const memory = createMemory({
-    ...options,
-    ...memorySettings(configuration, settings),
+  const { memory, glossary } = createTextStores(
+    { configuration, options, settings, closers },
     engine,
     createId,
-  });
-  closers.add('translation memory', async () => await memory.close());
+  );
   const backup = createBackup({
     ...options,
     ...backupSettings(configuration, settings, schedules),
@@ -165,20 +164,34 @@ export function createDaemonParts({
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, parse, memory, backup, reload, keyWatch };
+  return { engine, events, releases, schedules, parse, memory, glossary, backup, reload, keyWatch };
 }
 
-/** Where the Translation Memory is, its settings and languages, and the check of its targets. */
-function memorySettings(
-  { data }: DaemonConfiguration,
-  settings: SettingsHolder,
-): Pick<MemoryOptions, 'dataDirectory' | 'configuration' | 'pair' | 'checkTarget'> {
-  return {
-    dataDirectory: data.dir,
+/** Assembles the stores of human work on texts. */
+function createTextStores(
+  {
+    configuration,
+    options,
+    settings,
+    closers,
+  }: Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>,
+  engine: TaskEngine,
+  createId: () => string,
+): Pick<DaemonParts, 'memory' | 'glossary'> {
+  const shared = { ...options, dataDirectory: configuration.data.dir, engine, createId };
+  const memory = createMemory({
+    ...shared,
     configuration: () => settings.current().configuration.memory,
     pair: () => languagePair(settings.current().configuration),
-    checkTarget: checkPlaceholders,
-  };
+  });
+  closers.add('Translation Memory', async () => await memory.close());
+  const glossary = createGlossary({
+    ...shared,
+    configuration: () => settings.current().configuration.glossary,
+    languages: () => settings.current().configuration.translation,
+  });
+  closers.add('Glossary', async () => await glossary.close());
+  return { memory, glossary };
 }
 
 /** The databases to back up, and the settings of backups. */

@@ -116,6 +116,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     closers.add('start of tasks', storeWhenPossible({ step, what, clock: options.clock, logger }));
     readiness = { ready: true, message: 'ready' };
     void parts.parse.catchUp();
+    void parts.glossary.open();
   };
 
   return {
@@ -261,7 +262,7 @@ async function openVolume(
 /** @returns the address of the metrics, or `null` without a port for them */
 async function serveMetrics(
   { configuration, options, closers }: DaemonBase,
-  { engine, releases, parse, memory, backup }: DaemonParts,
+  { engine, releases, parse, memory, glossary, backup }: DaemonParts,
   doctor: Doctor,
 ): Promise<string | null> {
   if (configuration.metrics === undefined) return null;
@@ -274,6 +275,7 @@ async function serveMetrics(
     backup,
     backupHistory: () => engine.historyOf(BACKUP_JOB.kind),
     memory,
+    glossary,
   });
   const listening = await createMetricsServer({ ...options, ...configuration.metrics, registry });
   closers.add('metrics', async (signal) => await listening.close(signal));

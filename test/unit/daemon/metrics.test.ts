@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PARSE_ERROR_CODES } from '../../../src/contract/reports/parse-error-codes.ts';
 import { PARSE_STATUSES } from '../../../src/contract/schemas/vocabulary.ts';
 import type { CompleteBackup } from '../../../src/daemon/backup/backup-status.ts';
+import type { GlossarySummary } from '../../../src/daemon/glossary/glossary-worker.ts';
 import { createDaemonMetrics } from '../../../src/daemon/metrics.ts';
 import { SKIP_REASONS } from '../../../src/daemon/parse/container/parsed-container.ts';
 import type { IndexStatus } from '../../../src/daemon/parse/index/index-status.ts';
@@ -26,7 +27,7 @@ const INDEXED: IndexStatus = {
 };
 
 /** The samples of the parse index at each collection. */
-function collector() {
+function collector(glossary: GlossarySummary | null = null, prefix = 'slipway_daemon_parse_') {
   let status: IndexStatus | null = null;
   const registry = createDaemonMetrics({
     version: '1.2.3',
@@ -34,6 +35,7 @@ function collector() {
     syncHistory: () => ({ last: null, succeededAt: null, consecutiveFailures: 0 }),
     nextSyncAt: () => null,
     doctor: { latest: () => [] },
+    glossary: { latestSummary: () => glossary },
     parse: { latestStatus: () => status },
     backup: { latest: () => null },
     backupHistory: () => ({ consecutiveFailures: 0 }),
@@ -41,7 +43,7 @@ function collector() {
   });
   return async (next: IndexStatus | null): Promise<string[]> => {
     status = next;
-    return (await registry.metrics()).split('\n').filter((line) => line.startsWith('slipway_daemon_parse_'));
+    return (await registry.metrics()).split('\n').filter((line) => line.startsWith(prefix));
   };
 }
 
@@ -95,6 +97,7 @@ it('the metrics of backups show the newest complete one, and nothing before it i
     nextSyncAt: () => null,
     doctor: { latest: () => [] },
     parse: { latestStatus: () => null },
+    glossary: { latestSummary: () => null },
     memory: { latestCounts: () => null },
     backup: { latest: () => latest },
     backupHistory: () => ({ consecutiveFailures: 2 }),
@@ -108,4 +111,19 @@ it('the metrics of backups show the newest complete one, and nothing before it i
     'slipway_daemon_backup_bytes 4096',
     'slipway_daemon_backup_consecutive_failures 2',
   ]);
+});
+
+describe('the metrics of the Glossary', () => {
+  it('say whether it can be used, and count its terms', async () => {
+    const summary = { counts: { approved: 320, draft: 4 }, generation: 512, pairs: [] };
+    expect(await collector(summary, 'slipway_daemon_glossary_')(null)).toEqual([
+      'slipway_daemon_glossary_available 1',
+      'slipway_daemon_glossary_generation 512',
+      'slipway_daemon_glossary_terms{status="approved"} 320',
+      'slipway_daemon_glossary_terms{status="draft"} 4',
+    ]);
+    expect(await collector(null, 'slipway_daemon_glossary_')(null)).toEqual([
+      'slipway_daemon_glossary_available 0',
+    ]);
+  });
 });
