@@ -13,6 +13,7 @@ const USAGE = `Usage: slipway COMMAND [OPTIONS]
   dev      starts the daemon and the server on a demo release
   keygen   creates a signing key
   parse    shows the text units of a file or a release folder offline
+  restore  puts databases of a backup into the data folder of a daemon that does not run
   verify   checks a snapshot volume offline
 
 Run slipway COMMAND --help for details.
@@ -46,6 +47,10 @@ async function main(): Promise<number> {
       // Its writes report what is wrong with the output.
       process.stdout.on('error', () => undefined);
       return await runParse(args, { ...io, clock: systemClock, signal });
+    }
+    case 'restore': {
+      const { runRestore } = await import('../src/daemon/backup/restore/run-restore.ts');
+      return await runRestore(args, { ...io, clock: systemClock, signal });
     }
     case 'verify':
       return await runVerify(args, { ...io, signal });

@@ -139,7 +139,7 @@ function doctorOf({ clock, logger }: DaemonOptions, checks: readonly DoctorCheck
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules, parse, memory, glossary, keyWatch }: DaemonParts,
+  { engine, releases, schedules, parse, memory, glossary, backup, keyWatch }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
@@ -153,6 +153,7 @@ function doctorChecks(
     laneCheck(engine),
     schedules.check,
     parse.check,
+    backup.check,
     memory.check,
     glossary.check,
     secretsCheck(async () => await findWeakSecrets(settings.current().configuration)),

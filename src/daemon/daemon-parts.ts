@@ -19,6 +19,8 @@ import { crashLoopOf } from './reports/doctor-checks.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
 import { createGlossary, type Glossary } from './glossary/glossary.ts';
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
+import { BACKUP_JOB } from './backup/backup-job.ts';
+import { createBackup, humanDatabases, type Backup, type BackupPartOptions } from './backup/backup.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
 import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
@@ -79,6 +81,7 @@ export interface DaemonParts {
   readonly releases: Releases;
   readonly schedules: Schedules;
   readonly parse: Parse;
+  readonly backup: Backup;
   readonly memory: Memory;
   readonly glossary: Glossary;
   readonly reload: () => Promise<TaskResult>;
@@ -116,9 +119,7 @@ export function createDaemonParts({
     root: configuration.snapshot.root,
     writer,
     otherWriter: lease.otherWriter,
-    onRecovered: () => {
-      lease.noteRecovered();
-    },
+    onRecovered: () => lease.noteRecovered(),
     pool,
     upstream,
     engine,
@@ -141,7 +142,13 @@ export function createDaemonParts({
     engine,
     createId,
   );
-  engine.jobs.register(...releases.jobs, ...parse.jobs, ...memory.jobs);
+  const backup = createBackup({
+    ...options,
+    ...backupSettings(configuration, settings, schedules),
+    engine,
+    pool,
+  });
+  engine.jobs.register(...releases.jobs, ...parse.jobs, ...memory.jobs, ...backup.jobs);
   const { attestor } = releases;
   const reload = createReload({
     load: options.loadSettings,
@@ -157,7 +164,7 @@ export function createDaemonParts({
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, parse, memory, glossary, reload, keyWatch };
+  return { engine, events, releases, schedules, parse, memory, glossary, backup, reload, keyWatch };
 }
 
 /** Assembles the stores of human work on texts. */
@@ -187,6 +194,20 @@ function createTextStores(
   return { memory, glossary };
 }
 
+/** The databases to back up, and the settings of backups. */
+function backupSettings(
+  { data }: DaemonConfiguration,
+  settings: SettingsHolder,
+  schedules: Schedules,
+): Pick<BackupPartOptions, 'dataDirectory' | 'databases' | 'configuration' | 'plannedAt'> {
+  return {
+    dataDirectory: data.dir,
+    databases: humanDatabases(data.dir),
+    configuration: () => settings.current().configuration.backup,
+    plannedAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
+  };
+}
+
 /** The configured languages, as records name them. */
 function languagePair({ translation }: DaemonConfiguration): LanguagePair {
   return { source_language: translation.sourceLanguage, target_language: translation.targetLanguage };
@@ -207,11 +228,12 @@ function releaseSource(root: string, { repository }: Releases): ReleaseSource {
 
 /** The intervals of the schedules that a configuration asks for. */
 export function scheduleIntervals(configuration: DaemonConfiguration): ScheduleIntervals {
-  const { sync, retention, upstream } = configuration;
+  const { sync, retention, backup, upstream } = configuration;
   return {
     syncSeconds: upstream.kind === 'none' || sync.intervalSeconds === 0 ? null : sync.intervalSeconds,
     verifySeconds: verifyIntervalSeconds(configuration),
     cleanupSeconds: retention.cleanupIntervalSeconds === 0 ? null : retention.cleanupIntervalSeconds,
+    backupSeconds: backup.intervalSeconds === 0 ? null : backup.intervalSeconds,
   };
 }
 

@@ -6,6 +6,7 @@ import { StoreLeaseLostError } from '../snapshot/volume/lease-errors.ts';
 import { acquireStoreLease, type StoreLease } from '../snapshot/volume/store-lease.ts';
 import type { DaemonApi, DaemonReadiness } from './api/api-server.ts';
 import { makePrivateFolder } from '../platform/files/private-files.ts';
+import { BACKUP_JOB } from './backup/backup-job.ts';
 import { createClosers } from './closers.ts';
 import { composeApi, composeDoctor, daemonSurface, standbySurface, type ApiSurface } from './compose-api.ts';
 import { tokenFileOf, type DaemonConfiguration } from './settings/config.ts';
@@ -261,7 +262,7 @@ async function openVolume(
 /** @returns the address of the metrics, or `null` without a port for them */
 async function serveMetrics(
   { configuration, options, closers }: DaemonBase,
-  { engine, releases, parse, memory, glossary }: DaemonParts,
+  { engine, releases, parse, memory, glossary, backup }: DaemonParts,
   doctor: Doctor,
 ): Promise<string | null> {
   if (configuration.metrics === undefined) return null;
@@ -271,6 +272,8 @@ async function serveMetrics(
     nextSyncAt: () => releases.syncState().next_at,
     doctor,
     parse,
+    backup,
+    backupHistory: () => engine.historyOf(BACKUP_JOB.kind),
     memory,
     glossary,
   });

@@ -3,6 +3,7 @@ import { PARSE_ERROR_CODES } from '../contract/reports/parse-error-codes.ts';
 import { MEMORY_STATES, PARSE_STATUSES } from '../contract/schemas/vocabulary.ts';
 import { createRegistry, type Registry } from '../platform/metrics/metrics.ts';
 import { SKIP_REASONS } from './parse/container/parsed-container.ts';
+import type { Backup } from './backup/backup.ts';
 import type { Memory } from './memory/memory.ts';
 import type { Glossary } from './glossary/glossary.ts';
 import type { Parse } from './parse/parse.ts';
@@ -19,6 +20,8 @@ export interface DaemonMetricsOptions {
   readonly nextSyncAt: () => number | null;
   readonly doctor: Pick<Doctor, 'latest'>;
   readonly parse: Pick<Parse, 'latestStatus'>;
+  readonly backup: Pick<Backup, 'latest'>;
+  readonly backupHistory: () => Pick<KindHistory, 'consecutiveFailures'>;
   readonly memory: Pick<Memory, 'latestCounts'>;
   readonly glossary: Pick<Glossary, 'latestSummary'>;
 }
@@ -42,6 +45,13 @@ export function createDaemonMetrics(options: DaemonMetricsOptions): Registry {
   });
   gauge('restarts', 'How often the supervisor started the daemon again since the container started.', () => {
     return supervision?.restarts ?? 0;
+  });
+  gauge('backup_last_success_timestamp_seconds', 'When the newest complete backup was made.', () => {
+    return options.backup.latest()?.created_at ?? null;
+  });
+  gauge('backup_bytes', 'Size of the newest complete backup.', () => options.backup.latest()?.bytes ?? null);
+  gauge('backup_consecutive_failures', 'Failed backups since the last success.', () => {
+    return options.backupHistory().consecutiveFailures;
   });
   const checks = new Gauge({
     name: 'slipway_daemon_check_status',

@@ -12,6 +12,7 @@ export interface ScheduleIntervals {
   readonly syncSeconds: number | null;
   readonly verifySeconds: number | null;
   readonly cleanupSeconds: number | null;
+  readonly backupSeconds: number | null;
 }
 
 export interface ConfiguredSchedulesOptions {
@@ -24,16 +25,17 @@ export interface ConfiguredSchedulesOptions {
 }
 
 /** The part that all configured schedules have in common. */
-const COMMON = { group: 'res', origin: 'configured', max_runs: null } as const satisfies Partial<Schedule>;
+const COMMON = { origin: 'configured', max_runs: null } as const satisfies Partial<Schedule>;
 
 /** The part of a schedule that the configuration decides. */
-type Wanted = Pick<Schedule, 'id' | 'action' | 'args'> & { readonly every_seconds: number };
+type Wanted = Pick<Schedule, 'id' | 'group' | 'action' | 'args'> & { readonly every_seconds: number };
 
 /** The settings by the ids of their schedules, without the prefix. */
 const SETTINGS: ReadonlyMap<string, string> = new Map([
   ['sync', 'sync.intervalSeconds'],
   ...CHANNELS.map((channel) => [`verify:${channel}`, 'verify.intervalSeconds'] as const),
   ['cleanup', 'retention.cleanupIntervalSeconds'],
+  ['backup', 'backup.intervalSeconds'],
 ]);
 
 /** The setting that a configured schedule follows. */
@@ -95,21 +97,27 @@ function followed(found: Schedule, wanted: Wanted, next: number): Schedule {
   };
 }
 
-function schedulesOf({ syncSeconds, verifySeconds, cleanupSeconds }: ScheduleIntervals): readonly Wanted[] {
+function schedulesOf({
+  syncSeconds,
+  verifySeconds,
+  cleanupSeconds,
+  backupSeconds,
+}: ScheduleIntervals): readonly Wanted[] {
   const row = (
     name: string,
     action: string,
     every: number | null,
-    args: readonly string[] = [],
+    { args = [], group = 'res' }: Partial<Pick<Wanted, 'args' | 'group'>> = {},
   ): readonly Wanted[] =>
     every === null
       ? []
-      : [{ id: `${CONFIGURED_SCHEDULE_PREFIX}${name}`, action, args, every_seconds: every }];
+      : [{ id: `${CONFIGURED_SCHEDULE_PREFIX}${name}`, group, action, args, every_seconds: every }];
   return [
     ...row('sync', 'sync', syncSeconds),
     ...CHANNELS.flatMap((channel) =>
-      row(`verify:${channel}`, 'verify', verifySeconds, [`channel=${channel}`]),
+      row(`verify:${channel}`, 'verify', verifySeconds, { args: [`channel=${channel}`] }),
     ),
     ...row('cleanup', 'release-cleanup', cleanupSeconds),
+    ...row('backup', 'backup', backupSeconds, { group: 'i18n' }),
   ];
 }

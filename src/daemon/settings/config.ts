@@ -5,6 +5,7 @@ import { CHANNELS } from '../../domain/release/channel.ts';
 import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-tag.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
+import { backupConfigurationSchema } from '../backup/backup-config.ts';
 import { memoryConfigurationSchema } from '../memory/memory-config.ts';
 import { glossaryConfigurationSchema } from '../glossary/glossary-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
@@ -227,6 +228,9 @@ export const daemonConfigurationSchema = z
     parse: parseConfigurationSchema
       .prefault({})
       .describe('Text units of releases: which strings are translatable text, and how they are found.'),
+    backup: backupConfigurationSchema
+      .prefault({})
+      .describe('Backups of the databases that hold human work: memory, glossary, translation.'),
     translation: z
       .strictObject({
         sourceLanguage: languageTag.default('ja').describe('Language of the text of releases (BCP 47).'),
@@ -257,13 +261,19 @@ export const daemonConfigurationSchema = z
       .default(false)
       .describe('Whether a supervisor restarts the daemon when it exits; allows the restart action.'),
   })
-  .superRefine(({ snapshot, data, verify, attestation: { maxVerifyAgeSeconds } }, context) => {
-    const inside = relative(resolve(snapshot.root), resolve(data.dir));
-    if (inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)) {
+  .superRefine(({ snapshot, data, backup, verify, attestation: { maxVerifyAgeSeconds } }, context) => {
+    if (isInside(snapshot.root, data.dir)) {
       context.addIssue({
         code: 'custom',
         path: ['data', 'dir'],
         message: 'must not lie in snapshot.root: databases do not belong on the volume that the server reads',
+      });
+    }
+    if (backup.folder !== undefined && isInside(snapshot.root, backup.folder)) {
+      context.addIssue({
+        code: 'custom',
+        path: ['backup', 'folder'],
+        message: 'must not lie in snapshot.root: backups do not belong on the volume that the server reads',
       });
     }
     const longest = Math.floor(maxVerifyAgeSeconds / 2);
@@ -276,6 +286,11 @@ export const daemonConfigurationSchema = z
     }
   })
   .describe('Configuration of slipway-daemon.');
+
+function isInside(folder: string, path: string): boolean {
+  const inside = relative(resolve(folder), resolve(path));
+  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+}
 
 /** The parsed configuration of the daemon. */
 export type DaemonConfiguration = z.output<typeof daemonConfigurationSchema>;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PARSE_ERROR_CODES } from '../../../src/contract/reports/parse-error-codes.ts';
 import { PARSE_STATUSES } from '../../../src/contract/schemas/vocabulary.ts';
+import type { CompleteBackup } from '../../../src/daemon/backup/backup-status.ts';
 import type { GlossarySummary } from '../../../src/daemon/glossary/glossary-worker.ts';
 import { createDaemonMetrics } from '../../../src/daemon/metrics.ts';
 import { SKIP_REASONS } from '../../../src/daemon/parse/container/parsed-container.ts';
@@ -36,6 +37,8 @@ function collector(glossary: GlossarySummary | null = null, prefix = 'slipway_da
     doctor: { latest: () => [] },
     glossary: { latestSummary: () => glossary },
     parse: { latestStatus: () => status },
+    backup: { latest: () => null },
+    backupHistory: () => ({ consecutiveFailures: 0 }),
     memory: { latestCounts: () => null },
   });
   return async (next: IndexStatus | null): Promise<string[]> => {
@@ -83,6 +86,31 @@ describe('the metrics of the parse index', () => {
     const lines = await collector()({ ...INDEXED, indexed_at: null, release_id: null });
     expect(lines.join('\n')).not.toContain('last_success');
   });
+});
+
+it('the metrics of backups show the newest complete one, and nothing before it is known', async () => {
+  let latest: CompleteBackup | null = null;
+  const registry = createDaemonMetrics({
+    version: '1.2.3',
+    supervision: null,
+    syncHistory: () => ({ last: null, succeededAt: null, consecutiveFailures: 0 }),
+    nextSyncAt: () => null,
+    doctor: { latest: () => [] },
+    parse: { latestStatus: () => null },
+    glossary: { latestSummary: () => null },
+    memory: { latestCounts: () => null },
+    backup: { latest: () => latest },
+    backupHistory: () => ({ consecutiveFailures: 2 }),
+  });
+  const lines = async (): Promise<string[]> =>
+    (await registry.metrics()).split('\n').filter((line) => line.startsWith('slipway_daemon_backup_'));
+  expect(await lines()).toEqual(['slipway_daemon_backup_consecutive_failures 2']);
+  latest = { name: 'backup-a', created_at: 1_700_000_000, bytes: 4096 };
+  expect(await lines()).toEqual([
+    'slipway_daemon_backup_last_success_timestamp_seconds 1700000000',
+    'slipway_daemon_backup_bytes 4096',
+    'slipway_daemon_backup_consecutive_failures 2',
+  ]);
 });
 
 describe('the metrics of the Glossary', () => {

@@ -5,7 +5,12 @@ import { createTestSchedules, type TestSchedules } from '../../../support/schedu
 import { settle } from '../../../support/task-engine.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
-const INTERVALS: ScheduleIntervals = { syncSeconds: 900, verifySeconds: 3600, cleanupSeconds: 86_400 };
+const INTERVALS: ScheduleIntervals = {
+  syncSeconds: 900,
+  verifySeconds: 3600,
+  cleanupSeconds: 86_400,
+  backupSeconds: null,
+};
 
 function configured(change: Partial<ScheduleIntervals> = {}, random?: () => number): TestSchedules {
   const world = createTestSchedules(random === undefined ? {} : { random });

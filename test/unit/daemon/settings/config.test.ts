@@ -70,10 +70,19 @@ describe('the configuration of the daemon', () => {
       syncSeconds: 900,
       verifySeconds: 86_400,
       cleanupSeconds: 86_400,
+      backupSeconds: 86_400,
     });
     expect(intervals({}).syncSeconds).toBeNull();
-    const none = { sync: { intervalSeconds: 0 }, retention: { cleanupIntervalSeconds: 0 } };
-    expect(intervals({ upstream, ...none })).toMatchObject({ syncSeconds: null, cleanupSeconds: null });
+    const none = {
+      sync: { intervalSeconds: 0 },
+      retention: { cleanupIntervalSeconds: 0 },
+      backup: { intervalSeconds: 0 },
+    };
+    expect(intervals({ upstream, ...none })).toMatchObject({
+      syncSeconds: null,
+      cleanupSeconds: null,
+      backupSeconds: null,
+    });
     expect(problems({ sync: { intervalSeconds: 29 } })).toEqual(['sync.intervalSeconds']);
   });
 

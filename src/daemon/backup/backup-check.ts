@@ -1,0 +1,69 @@
+import type { DoctorFinding } from '../reports/doctor-report.ts';
+import type { KindHistory } from '../tasks/task-reads.ts';
+import type { CompleteBackup } from './backup-status.ts';
+
+/** The facts from which the doctor judges backups. */
+export interface BackupFacts {
+  /** Whether at least one database has a file. */
+  readonly isNeeded: boolean;
+  readonly folder: string;
+  readonly newest: CompleteBackup | null;
+  readonly history: Pick<KindHistory, 'last' | 'consecutiveFailures' | 'failingSince'>;
+  /** 0: none are scheduled. */
+  readonly intervalSeconds: number;
+  /** When the next backup is planned, Unix seconds, or `null`. */
+  readonly plannedAt: number | null;
+  /** Unix seconds. */
+  readonly now: number;
+}
+
+/** Judges backups: a failed last one and an old newest one need attention. */
+export function backupFinding(facts: BackupFacts): DoctorFinding {
+  const { isNeeded, newest, history, intervalSeconds, now } = facts;
+  if (!isNeeded) return { status: 'ok', message: 'there is no database to back up yet' };
+  if (history.consecutiveFailures > 0) return failedBackup(facts);
+  if (newest === null) return noBackup(facts);
+  const text = describe(newest, now);
+  if (intervalSeconds > 0 && now - newest.created_at > 2 * intervalSeconds) {
+    return { status: 'degraded', message: `${text}, older than two intervals; see "slipway ctl schedules"` };
+  }
+  return { status: 'ok', message: `${text} in ${facts.folder}` };
+}
+
+function failedBackup({ history, newest, now }: BackupFacts): DoctorFinding {
+  const { failure_code: code, failure_reason: reason } = history.last ?? {};
+  const last = newest === null ? 'there is no complete backup' : describe(newest, now);
+  return {
+    status: 'degraded',
+    message: `the last backup failed: ${code ?? 'failed'}: ${reason ?? ''}; ${last}`,
+    ...(history.failingSince === null ? {} : { since: history.failingSince }),
+  };
+}
+
+function noBackup({ folder, intervalSeconds, plannedAt }: BackupFacts): DoctorFinding {
+  if (intervalSeconds === 0) {
+    return {
+      status: 'ok',
+      message: `no backup in ${folder}; backup.intervalSeconds is 0, so none is planned`,
+    };
+  }
+  if (plannedAt === null) {
+    return {
+      status: 'degraded',
+      message: `no backup in ${folder}, and none is planned; see "slipway ctl schedules"`,
+    };
+  }
+  return {
+    status: 'ok',
+    message: `no backup in ${folder} yet; the next one is planned for ${isoTime(plannedAt)}`,
+  };
+}
+
+function describe({ name, created_at: at }: CompleteBackup, now: number): string {
+  const hours = Math.max(0, Math.floor((now - at) / 3600));
+  return `the newest complete backup is ${name} of ${isoTime(at)}, ${hours} hours ago`;
+}
+
+function isoTime(unixSeconds: number): string {
+  return new Date(unixSeconds * 1000).toISOString();
+}

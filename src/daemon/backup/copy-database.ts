@@ -1,0 +1,55 @@
+import { open } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { HashPool } from '../../platform/hashing/digests.ts';
+import type { Thread } from '../../platform/threads/thread.ts';
+import type { BackupCopy } from './backup-manifest.ts';
+import type { NamedDatabase } from './backup-sources.ts';
+import type { CopyCalls } from './copy-worker.ts';
+
+/** The thread and the pool that a copy uses. */
+export interface CopyTools {
+  readonly thread: Pick<Thread<CopyCalls>, 'call'>;
+  readonly pool: Pick<HashPool, 'hashContent'>;
+  /** Milliseconds between two steps of a copy. */
+  readonly pauseMs: number;
+}
+
+/** The copy is damaged, because its source is. */
+export class DamagedCopyError extends Error {}
+
+/**
+ * Copies one database into a folder, checks the structure of the copy, and makes its bytes durable.
+ *
+ * @throws DamagedCopyError; the error of the copy or of the file system; the signal's reason
+ */
+export async function copyDatabase(
+  { name, path }: NamedDatabase,
+  folder: string,
+  { thread, pool, pauseMs }: CopyTools,
+  signal: AbortSignal,
+): Promise<BackupCopy> {
+  const file = basename(path);
+  const target = join(folder, file);
+  await thread.call('copy', { source: path, target, pauseMs }, { signal });
+  const finding = await thread.call('check', target, { signal });
+  if (finding !== null) throw new DamagedCopyError(`the database ${path} is damaged (${finding})`);
+  signal.throwIfAborted();
+  return { name, file, ...(await syncAndDigest(target, pool, signal)) };
+}
+
+/** Makes the bytes of a file durable, and reads them back for the digest. */
+export async function syncAndDigest(
+  path: string,
+  pool: Pick<HashPool, 'hashContent'>,
+  signal: AbortSignal,
+): Promise<Pick<BackupCopy, 'bytes' | 'blake3'>> {
+  const handle = await open(path, 'r+');
+  try {
+    await handle.chmod(0o600);
+    await handle.sync();
+    const { size, blake3 } = await pool.hashContent(handle.fd, { blocks: false }, signal);
+    return { bytes: size, blake3 };
+  } finally {
+    await handle.close();
+  }
+}

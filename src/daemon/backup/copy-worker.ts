@@ -1,0 +1,91 @@
+import { backup, DatabaseSync } from 'node:sqlite';
+import { messageOf } from '../../platform/errors.ts';
+import type { CallContext } from '../../platform/threads/thread-protocol.ts';
+import { createCalls as createStructureCalls, type StructureCalls } from '../database/structure-worker.ts';
+import { DATA_FULL, isDatabaseDamage, storageFailureOf } from '../database/storage-failure.ts';
+
+/** Pages of 4 KiB that one step copies. */
+const STEP_PAGES = 256;
+
+const BUSY_TIMEOUT_MS = 5000;
+
+/** What to copy. */
+export interface CopyRequest {
+  /** The database. It may be in use. */
+  readonly source: string;
+  /** The new file. */
+  readonly target: string;
+  /** Milliseconds between two steps, which leave the disk to others. */
+  readonly pauseMs: number;
+}
+
+/** The codes of the errors of a copy. */
+export const COPY_ERRORS = {
+  noSpace: 'copy_no_space',
+  damaged: 'copy_damaged',
+  failed: 'copy_failed',
+} as const;
+
+/** The functions of the thread that copies databases. */
+export interface CopyCalls extends StructureCalls {
+  /**
+   * Copies the database as it is when the call begins. The copy is one file, without a log beside it.
+   *
+   * @throws Error with one of {@link COPY_ERRORS} as its code
+   */
+  copy(request: CopyRequest, context: Pick<CallContext, 'isWanted'>): Promise<void>;
+}
+
+/** Makes the functions that the thread runs. */
+export function createCalls(): CopyCalls {
+  return {
+    ...createStructureCalls(),
+    copy: async (request, { isWanted }) => {
+      try {
+        await copySnapshot(request, isWanted);
+        makeSingleFile(request.target);
+      } catch (error) {
+        throw Object.assign(new Error(messageOf(error), { cause: error }), { code: codeOf(error) });
+      }
+    },
+  };
+}
+
+async function copySnapshot(
+  { source, target, pauseMs }: CopyRequest,
+  isWanted: () => boolean,
+): Promise<void> {
+  const raw = new DatabaseSync(source, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    // Without a read transaction of its own, SQLite begins the copy again with every write of another connection.
+    // Source: sqlite.org/c3ref/backup_finish.html, "sqlite3_backup_step".
+    raw.exec('BEGIN');
+    raw.prepare('SELECT count(*) FROM sqlite_schema').get();
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    await backup(raw, target, {
+      rate: STEP_PAGES,
+      progress: () => {
+        Atomics.wait(cell, 0, 0, pauseMs);
+        // SQLite ends the copy when this throws.
+        if (!isWanted()) throw new Error('the backup was cancelled');
+      },
+    });
+  } finally {
+    raw.close();
+  }
+}
+
+/** The copy of a database with a write-ahead log would need a log of its own, also for reading. */
+function makeSingleFile(path: string): void {
+  const copy = new DatabaseSync(path);
+  try {
+    copy.exec('PRAGMA journal_mode = DELETE');
+  } finally {
+    copy.close();
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (isDatabaseDamage(error)) return COPY_ERRORS.damaged;
+  return storageFailureOf(error)?.code === DATA_FULL.code ? COPY_ERRORS.noSpace : COPY_ERRORS.failed;
+}

@@ -1,0 +1,140 @@
+import { constants } from 'node:fs';
+import { copyFile, open, rm, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { messageOf } from '../../../platform/errors.ts';
+import type { Failpoints } from '../../../platform/files/failpoints.ts';
+import { fsyncDirectory } from '../../../platform/files/files.ts';
+import { acquireDataLock } from '../../database/data-lock.ts';
+import { backupNames } from '../backup-list.ts';
+import { readManifest, type BackupCopy, type BackupManifest } from '../backup-manifest.ts';
+import { syncAndDigest, type CopyTools } from '../copy-database.ts';
+import { putInPlace } from './put-in-place.ts';
+import { RestoreError } from './restore-error.ts';
+import type { RestoreOptions } from './restore-options.ts';
+
+/** The places between the steps of a restore. */
+export const RESTORE_FAILPOINTS = ['restore:staged', 'restore:placed'] as const;
+
+export interface RestoreTools extends Pick<CopyTools, 'pool' | 'thread'> {
+  readonly now: Date;
+  readonly failpoints: Failpoints;
+  readonly signal: AbortSignal;
+}
+
+/** One database that was restored. */
+export interface RestoredDatabase extends BackupCopy {
+  /** Where the file is that was there before, or `null`. */
+  readonly keptAt: string | null;
+}
+
+/**
+ * Puts the databases of a backup into a data folder. All copies are checked and staged before the first one is put in
+ * place. A restore that a crash ended can be run again.
+ *
+ * @throws RestoreError; DataLockHeldError while a daemon has the folder; the file system error; the signal's reason
+ */
+export async function restoreBackup(
+  { from, data, databases }: RestoreOptions,
+  tools: RestoreTools,
+): Promise<readonly RestoredDatabase[]> {
+  const copies = chooseCopies(await manifestOf(from), databases, from);
+  await requireFolder(data);
+  const lock = acquireDataLock(data, tools.now);
+  const staged = copies.map((copy) => ({ copy, path: join(data, `.${copy.file}.restore`) }));
+  try {
+    await checkCopies(from, copies, tools);
+    for (const { copy, path } of staged) await stage(join(from, copy.file), path, copy, tools);
+    tools.failpoints.hit('restore:staged');
+    const restored: RestoredDatabase[] = [];
+    for (const { copy, path } of staged) {
+      restored.push({ ...copy, keptAt: putInPlace(join(data, copy.file), path, tools.now) });
+      tools.failpoints.hit('restore:placed');
+    }
+    await fsyncDirectory(data);
+    return restored;
+  } finally {
+    for (const { path } of staged) await rm(path, { force: true });
+    lock.release();
+  }
+}
+
+async function manifestOf(from: string): Promise<BackupManifest> {
+  const manifest = await readManifest(from);
+  if (manifest.ok) return manifest.value;
+  const [newest] = await backupNames(from).catch(() => []);
+  const hint =
+    newest === undefined ? '' : `; ${from} holds backups: name one of them, the newest is ${newest}`;
+  throw new RestoreError(`${from} is not a usable backup: ${manifest.error}${hint}`);
+}
+
+function chooseCopies(
+  { databases: copies }: BackupManifest,
+  wanted: readonly string[],
+  from: string,
+): readonly BackupCopy[] {
+  const unknown = wanted.filter((name) => !copies.some((copy) => copy.name === name));
+  if (unknown.length > 0) {
+    const known = copies.map(({ name }) => name).join(', ');
+    throw new RestoreError(`${from} has no copy of ${unknown.join(', ')}; it has: ${known}`);
+  }
+  return wanted.length === 0 ? copies : copies.filter(({ name }) => wanted.includes(name));
+}
+
+async function requireFolder(data: string): Promise<void> {
+  const found = await stat(data).catch(() => null);
+  if (found?.isDirectory() === true) return;
+  throw new RestoreError(`the data folder ${data} does not exist; name data.dir of the daemon, or create it`);
+}
+
+/** Names every damaged copy, not only the first one. */
+async function checkCopies(from: string, copies: readonly BackupCopy[], tools: RestoreTools): Promise<void> {
+  const problems: string[] = [];
+  for (const copy of copies) {
+    try {
+      if (!(await hasDigest(join(from, copy.file), copy, tools))) {
+        problems.push(`${copy.file} is not what the manifest describes`);
+      }
+    } catch (error) {
+      tools.signal.throwIfAborted();
+      problems.push(`${copy.file} cannot be read: ${messageOf(error)}`);
+    }
+  }
+  if (problems.length === 0) return;
+  throw new RestoreError(
+    `${from} is damaged: ${problems.join('; ')}; nothing was changed; use an older backup, or --database for the sound ones`,
+  );
+}
+
+async function hasDigest(
+  path: string,
+  { bytes, blake3 }: BackupCopy,
+  { pool, signal }: RestoreTools,
+): Promise<boolean> {
+  // Without O_NONBLOCK a named pipe would hang the open.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const found = await handle.stat();
+    if (!found.isFile() || found.size !== bytes) return false;
+    return (await pool.hashContent(handle.fd, { blocks: false }, signal)).blake3 === blake3;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Copies a file into the data folder, and checks what arrived there. */
+async function stage(source: string, target: string, copy: BackupCopy, tools: RestoreTools): Promise<void> {
+  await rm(target, { force: true });
+  await copyFile(source, target, constants.COPYFILE_EXCL);
+  const { bytes, blake3 } = await syncAndDigest(target, tools.pool, tools.signal);
+  if (bytes !== copy.bytes || blake3 !== copy.blake3) {
+    throw new RestoreError(
+      `${basename(source)} was not copied correctly; nothing was changed; check both disks`,
+    );
+  }
+  const finding = await tools.thread.call('check', target, { signal: tools.signal });
+  if (finding !== null) {
+    throw new RestoreError(
+      `${source} is a damaged database (${finding}); nothing was changed; use an older backup`,
+    );
+  }
+}

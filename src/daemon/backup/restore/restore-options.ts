@@ -1,0 +1,51 @@
+import { parseArgs } from 'node:util';
+import { failure, success, type Result } from '../../../domain/result.ts';
+import { messageOf } from '../../../platform/errors.ts';
+
+/** The options of `slipway restore`. */
+export interface RestoreOptions {
+  /** The folder of one backup. */
+  readonly from: string;
+  /** The data folder of the daemon. */
+  readonly data: string;
+  /** Names of databases; empty for all that the backup has. */
+  readonly databases: readonly string[];
+}
+
+/** The help of `slipway restore`. */
+export const RESTORE_USAGE = `Usage: slipway restore --from FOLDER --data DIR [--database NAME]
+
+Puts the databases of a backup into the data folder of a daemon that does not run. Checks the
+backup first, and changes nothing when a file of it is damaged. The files that are replaced stay beside the new ones.
+Ends with 0 when all is restored, 1 when nothing was changed or the restore must be run again, 2 for wrong arguments.
+
+  --from FOLDER    the folder of one backup, as backup-2026-03-01T03-00-00.000Z in backup.folder
+  --data DIR       data.dir of the daemon
+  --database NAME  restores only this database (memory, glossary or translation); may be repeated
+`;
+
+/**
+ * Reads the command line after `restore`.
+ *
+ * @returns the options, `'help'`, or one sentence that says what is wrong
+ */
+export function parseRestoreOptions(argv: readonly string[]): Result<RestoreOptions | 'help', string> {
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: {
+        from: { type: 'string' },
+        data: { type: 'string' },
+        database: { type: 'string', multiple: true, default: [] },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    if (values.help) return success('help');
+    const { from, data, database } = values;
+    if (from === undefined || from === '') return failure('--from FOLDER is missing');
+    if (data === undefined || data === '') return failure('--data DIR is missing');
+    return success({ from, data, databases: [...new Set(database)] });
+  } catch (error) {
+    return failure(messageOf(error));
+  }
+}

@@ -1,0 +1,72 @@
+import { messageOf } from '../../../platform/errors.ts';
+import { noFailpoints } from '../../../platform/files/failpoints.ts';
+import { createHashPool } from '../../../platform/hashing/hash-pool.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import { createCopyThread } from '../copy-thread.ts';
+import { DataLockHeldError } from '../../database/data-lock.ts';
+import { parseRestoreOptions, RESTORE_USAGE } from './restore-options.ts';
+import { restoreBackup, type RestoredDatabase } from './restore-backup.ts';
+
+/** The environment of `slipway restore`. */
+export interface RestoreIo {
+  readonly stdout: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown };
+  readonly clock: Clock;
+  /** Ends the run. */
+  readonly signal: AbortSignal;
+}
+
+const EXITS = { ok: 0, failed: 1, usage: 2 } as const;
+
+/**
+ * Runs `slipway restore`: puts databases of a backup into the data folder of a daemon that does not run.
+ *
+ * @param argv the command line after `restore`
+ * @returns the exit code
+ */
+export async function runRestore(argv: readonly string[], io: RestoreIo): Promise<number> {
+  const options = parseRestoreOptions(argv);
+  if (!options.ok) {
+    io.stderr.write(`slipway restore: ${options.error}\n\n${RESTORE_USAGE}`);
+    return EXITS.usage;
+  }
+  if (options.value === 'help') {
+    io.stdout.write(RESTORE_USAGE);
+    return EXITS.ok;
+  }
+  const pool = createHashPool({ threads: 1 });
+  const thread = createCopyThread();
+  const { data } = options.value;
+  try {
+    const now = new Date(io.clock.now());
+    const restored = await restoreBackup(options.value, {
+      ...io,
+      pool,
+      thread,
+      now,
+      failpoints: noFailpoints,
+    });
+    io.stdout.write(describe(restored));
+    return EXITS.ok;
+  } catch (error) {
+    const reason = error instanceof DataLockHeldError ? heldText(data, error) : messageOf(error);
+    io.stderr.write(`slipway restore: ${reason}\n`);
+    return EXITS.failed;
+  } finally {
+    await thread.close();
+    await pool.close();
+  }
+}
+
+function heldText(data: string, error: DataLockHeldError): string {
+  return `a daemon runs on ${data}: ${error.message}; nothing was changed`;
+}
+
+function describe(restored: readonly RestoredDatabase[]): string {
+  return restored
+    .map(({ name, bytes, keptAt }) => {
+      const before = keptAt === null ? 'there was no file before' : `the file before is ${keptAt}`;
+      return `${name}: restored, ${bytes} bytes; ${before}\n`;
+    })
+    .join('');
+}

@@ -1,0 +1,170 @@
+import { mkdir, rename, rm, statfs } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Failpoints } from '../../platform/files/failpoints.ts';
+import { fsyncDirectory, writeFileDurably } from '../../platform/files/files.ts';
+import { makePrivateFolder } from '../../platform/files/private-files.ts';
+import { messageOf } from '../../platform/errors.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { TaskContext } from '../tasks/task.ts';
+import { isNoSpace, noSpaceError } from './backup-error.ts';
+import {
+  backupNames,
+  listBackups,
+  newBackupName,
+  partialName,
+  removeBackup,
+  removePartial,
+  type StoredBackup,
+} from './backup-list.ts';
+import {
+  MANIFEST_FILE,
+  MAX_REASON,
+  renderManifest,
+  type BackupCopy,
+  type BackupManifest,
+} from './backup-manifest.ts';
+import {
+  findSources,
+  type BackupSources,
+  type FailedDatabase,
+  type NamedDatabase,
+} from './backup-sources.ts';
+import { copyDatabase, type CopyTools } from './copy-database.ts';
+import { oldBackups } from './old-backups.ts';
+
+/** The places between the steps of a backup. */
+export const BACKUP_FAILPOINTS = [
+  'backup:begun',
+  'backup:copied',
+  'backup:described',
+  'backup:renamed',
+  'backup:trimmed',
+] as const;
+
+/** Bytes that a backup leaves free on its volume. */
+const RESERVED_BYTES = 8 * 1024 * 1024;
+const FOLDER_OF_OWNER = 0o700;
+
+export interface BackupOptions extends CopyTools {
+  readonly databases: readonly NamedDatabase[];
+  /** The folder of the backups; created when it is missing. */
+  readonly folder: string;
+  /** Newest copies of each database that stay. */
+  readonly keep: number;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+  /** Reads the file system; default statfs(2). */
+  readonly look?: (path: string) => Promise<{ readonly bavail: number; readonly bsize: number }>;
+}
+
+/** The parts of a task that a backup uses. */
+export type BackupContext = Pick<TaskContext, 'signal' | 'progress' | 'commit'>;
+
+/** The outcome of a backup. */
+export interface WrittenBackup {
+  /** Name of its folder, or `null` when no database could be copied. */
+  readonly name: string | null;
+  readonly copies: readonly BackupCopy[];
+  readonly missing: readonly string[];
+  readonly failed: readonly FailedDatabase[];
+  /** Names of older backups that were removed. */
+  readonly removed: readonly string[];
+}
+
+/**
+ * Makes one backup: copies every database into a folder with a temporary name, describes it, gives it its name, and then
+ * removes the oldest ones. A crash at any step leaves the older backups whole; the next backup removes what it left.
+ *
+ * @throws TaskError `backup_no_space`; the file system error; the signal's reason
+ */
+export async function writeBackup(options: BackupOptions, context: BackupContext): Promise<WrittenBackup> {
+  const { folder, clock, failpoints, keep } = options;
+  const sources = await findSources(options.databases);
+  if (sources.found.length === 0) return { ...sources, name: null, copies: [], removed: [] };
+  makePrivateFolder(folder);
+  await removePartial(folder);
+  await checkSpace(sources, options);
+  const name = newBackupName(await backupNames(folder), clock.now());
+  const partial = join(folder, partialName(name));
+  let isNamed = false;
+  try {
+    await mkdir(partial, FOLDER_OF_OWNER);
+    failpoints.hit('backup:begun');
+    const { copies, failed } = await copyAll(sources, partial, options, context);
+    const outcome = { copies, failed, missing: sources.missing };
+    if (copies.length === 0) return { ...outcome, name: null, removed: [] };
+    await writeFileDurably(join(partial, MANIFEST_FILE), renderManifest(manifestOf(outcome, clock)));
+    failpoints.hit('backup:described');
+    await context.commit(async () => {
+      await fsyncDirectory(partial);
+      await rename(partial, join(folder, name));
+      isNamed = true;
+      failpoints.hit('backup:renamed');
+      await fsyncDirectory(folder);
+    });
+    return { ...outcome, name, removed: await trim(folder, keep, failpoints) };
+  } finally {
+    if (!isNamed) await rm(partial, { recursive: true, force: true });
+  }
+}
+
+/** Copies the databases one after another. One that cannot be copied costs only itself; a full volume ends the backup. */
+async function copyAll(
+  { found, failed }: BackupSources,
+  partial: string,
+  options: BackupOptions,
+  { signal, progress }: BackupContext,
+): Promise<{ readonly copies: readonly BackupCopy[]; readonly failed: readonly FailedDatabase[] }> {
+  const copies: BackupCopy[] = [];
+  const failures = [...failed];
+  for (const [index, database] of found.entries()) {
+    const { name } = database;
+    progress(index, found.length, 'entries', `copy ${name}`);
+    try {
+      copies.push(await copyDatabase(database, partial, options, signal));
+      options.failpoints.hit('backup:copied');
+    } catch (error) {
+      if (signal.aborted || isNoSpace(error)) throw error;
+      failures.push({ name, reason: messageOf(error).slice(0, MAX_REASON) });
+      await removeCopy(join(partial, basename(database.path)));
+    }
+  }
+  progress(found.length, found.length, 'entries', 'complete');
+  return { copies, failed: failures };
+}
+
+async function removeCopy(path: string): Promise<void> {
+  for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
+}
+
+async function checkSpace({ found }: BackupSources, { folder, look = statfs }: BackupOptions): Promise<void> {
+  const needed = found.reduce((sum, { bytes }) => sum + bytes, RESERVED_BYTES);
+  const { bavail, bsize } = await look(folder);
+  const free = bavail * bsize;
+  if (free < needed)
+    throw noSpaceError(folder, `${folder} has ${free} free bytes, and a backup needs ${needed}`);
+}
+
+function manifestOf(
+  { copies, missing, failed }: Pick<WrittenBackup, 'copies' | 'missing' | 'failed'>,
+  clock: Clock,
+): BackupManifest {
+  return {
+    format: 'slipway-backup/1',
+    created_at: unixSeconds(clock),
+    databases: [...copies],
+    missing: [...missing],
+    failed: [...failed],
+  };
+}
+
+async function trim(folder: string, keep: number, failpoints: Failpoints): Promise<readonly string[]> {
+  const backups: StoredBackup[] = [];
+  for await (const backup of listBackups(folder)) backups.push(backup);
+  const old = oldBackups(backups, keep);
+  for (const name of old) {
+    await removeBackup(folder, name);
+    failpoints.hit('backup:trimmed');
+  }
+  return old;
+}
