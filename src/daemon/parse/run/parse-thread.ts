@@ -12,6 +12,7 @@ import type { ParseErrorsBody } from '../index/parse-errors.ts';
 import type { TextUnitsBody } from '../index/text-units.ts';
 import type { DifferencesQuery, UnitDifferences } from '../index/unit-differences.ts';
 import type { UnitQuery } from '../index/unit-filter.ts';
+import type { UnitsAfter, UnitsAfterQuery } from '../index/units-after.ts';
 import { createParseWorker } from '../process/parse-worker.ts';
 import { compileRules } from '../rules/compile-rules.ts';
 import { rulesDigest, type LoadedRules } from '../rules/load-rules.ts';
@@ -49,6 +50,8 @@ export interface ParseCalls {
   status(argument: null): IndexStatus & { readonly rebuilt: string | null };
   textUnits(query: UnitQuery): TextUnitsBody;
   errors(query: UnitQuery): ParseErrorsBody;
+  /** Pages through the units of the reported release with their carry-over. */
+  unitsAfter(query: UnitsAfterQuery): UnitsAfter;
   differences(query: DifferencesQuery): UnitDifferences | null;
   /** Deletes the index of releases that are not listed; the one that reports show stays. */
   drop(keptReleases: readonly string[], context: CallContext): Promise<void>;
@@ -91,6 +94,7 @@ export function createCalls({ indexPath, scratchDirectory }: ParseThreadData): P
     status: () => opened.read((index) => ({ ...index.status(), rebuilt: index.rebuilt })),
     textUnits: (query) => opened.read((index) => index.textUnits(query)),
     errors: (query) => opened.read((index) => index.errors(query)),
+    unitsAfter: (query) => opened.read((index) => index.unitsAfter(query)),
     differences: (query) => opened.read((index) => index.differences(query)),
     drop: async (keptReleases, context) => {
       const signal = AbortSignal.any([context.signal, stopping.signal]);
