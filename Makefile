@@ -5,6 +5,7 @@ SHELL := /bin/sh
 PORT ?= 8080
 DATA ?= .slipway
 UPSTREAM ?=
+RULES ?=
 ROUNDS ?= 7
 
 # The compile cache spares every process the stripping of types: it starts sooner and is 20 to 25 MiB smaller. Threads share
@@ -22,8 +23,8 @@ help: ## Lists the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: run
-run: ## Starts daemon and server with demo releases: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL]
-	@$(run_tools) && exec env $(node_options) node cmd/slipway.ts dev --port "$(PORT)" --data "$(DATA)" $(if $(UPSTREAM),--upstream "$(UPSTREAM)")
+run: ## Starts daemon and server with demo releases: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL] [RULES=FILE]
+	@$(run_tools) && exec env $(node_options) node cmd/slipway.ts dev --port "$(PORT)" --data "$(DATA)" $(if $(UPSTREAM),--upstream "$(UPSTREAM)") $(if $(RULES),--rules "$(RULES)")
 
 .PHONY: run-next
 run-next: ## Plays the next demo release on the system that runs: make run-next [DATA=.slipway]

@@ -36,7 +36,9 @@ async function main(): Promise<number> {
       return await runKeygen(args, io);
     case 'parse': {
       const { runParse } = await import('../src/daemon/parse/offline/run-parse.ts');
-      return await runParse(args, processCtlIo(signal));
+      // Its writes report what is wrong with the output.
+      process.stdout.on('error', () => undefined);
+      return await runParse(args, { ...io, clock: systemClock, signal });
     }
     case 'verify':
       return await runVerify(args, { ...io, signal });

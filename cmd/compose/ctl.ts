@@ -7,7 +7,8 @@ export function processCtlIo(signal: AbortSignal): CtlIo {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader of the output closed it, as in `slipway ctl logs -f | head`.
     if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    process.stderr.write(`slipway: the output cannot be written: ${error.message}\n`);
+    process.exit(1);
   });
   return {
     stdout: process.stdout,

@@ -24,6 +24,14 @@ Every setting of a program can come from four places. For each setting, a later 
 In a file, each dot of a key is a level: \`log.level\` is \`level\` in the mapping \`log\`. A flag for a list may be repeated.
 Unknown keys are rejected, in every source.
 
+In a variable or a flag, a list is a JSON array, or words separated by commas; a list of mappings and a mapping are JSON. The
+value replaces the whole list or mapping of the file:
+
+\`\`\`sh
+export SLIPWAY_PARSE_SECRETS='{"excel-zip": "/etc/slipway/excel-zip.password"}'
+export SLIPWAY_PARSE_RULES='[{"destination": ["TableBundles/*.zip"], "password": "excel-zip"}]'
+\`\`\`
+
 If the configuration is invalid, the program exits with code ${EXIT_CONFIGURATION} (\`EX_CONFIG\`) before it listens anywhere. It prints all
 problems to standard error, one line each, with the source and the key. Unusable key files are reported the same way.
 

@@ -4,7 +4,11 @@ import {
   DEFAULT_SCENES,
   DEFAULT_SPEAKERS,
 } from '../../src/daemon/parse/rules/compile-rules.ts';
-import { parseConfigurationSchema, parseRuleSchema } from '../../src/daemon/parse/rules/parse-config.ts';
+import {
+  parseConfigurationSchema,
+  parseRuleSchema,
+  textLimitsSchema,
+} from '../../src/daemon/parse/rules/parse-config.ts';
 import { describeConfiguration } from '../../src/platform/config/configuration-key.ts';
 import { renderDefault, renderType } from '../../src/platform/config/render-configuration.ts';
 import { codes, table } from './markdown.ts';
@@ -29,6 +33,17 @@ For each file, and for each entry of an archive, the first rule that matches is 
 parsed with the defaults below.
 
 ${keyTable(parseRuleSchema)}
+
+## \`parse.rules[].limits[]\`
+
+The bounds of translations, besides \`charset\` and \`tags\`. Parsing does not depend on it.
+
+${keyTable(textLimitsSchema)}
+
+The tags of \`unity-rich-text\` are those of TextMeshPro and Unity UI, also \`<#hex>\`, \`<br>\`, \`<sprite name=x>\` and
+tags that are not closed. The tags of \`angle\` are \`<name>\` and \`</name>\`, each closed.
+
+## Defaults
 
 Where a rule names no fields, these are used:
 

@@ -19,6 +19,7 @@ import { createReleases, type Releases, type ReleasesConfiguration } from './rel
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
 import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
+import { problemsOfRules } from './parse/rules-state.ts';
 import type { ParseConfiguration } from './parse/rules/parse-config.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
@@ -138,6 +139,7 @@ export function createDaemonParts({
     upstream,
     connect,
     attestor,
+    problemsOfRules: async (configuration) => await problemsOfRules(configuration.parse),
     configureSchedules: (configuration) => {
       schedules.configure(scheduleIntervals(configuration));
       void parse.catchUp();

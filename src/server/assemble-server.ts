@@ -1,3 +1,4 @@
+import { tokenSources } from './config/token-sources.ts';
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
@@ -112,7 +113,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   });
   const record = createRecorder(config, deps, metrics);
   const tokens = createTokenVerifier({
-    files: config.admin.tokenFiles,
+    sources: tokenSources(config),
     secrets: deps.secrets,
     clock,
     logger,

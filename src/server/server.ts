@@ -1,3 +1,4 @@
+import { tokenSources } from './config/token-sources.ts';
 import { loadTrustedKeys } from '../attestation/keys.ts';
 import type { Reason } from '../domain/verdict/reasons.ts';
 import type { Clock } from '../platform/process/clock.ts';
@@ -154,11 +155,13 @@ function connectDaemon(
 
 /** Learns the admin tokens: the first request may have one in its text, before any token was checked. */
 async function learnTokens(
-  { admin }: Pick<ServerConfiguration, 'admin'>,
+  configuration: Pick<ServerConfiguration, 'admin' | 'auth'>,
   secrets: Pick<SecretMask, 'learn'>,
 ): Promise<void> {
   // A file that cannot be read is reported by the check of each request.
-  for (const file of admin.tokenFiles) await readTokenFile(file).then(secrets.learn, () => undefined);
+  for (const { file } of tokenSources(configuration)) {
+    await readTokenFile(file).then(secrets.learn, () => undefined);
+  }
 }
 
 /** Registers the shutdown of every running part; the part registered last ends first. */

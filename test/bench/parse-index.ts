@@ -153,6 +153,7 @@ function indexRelease(index: ParseIndex, releaseId: string, corpus: Corpus): Ind
     destinationKey: destinationOf(file),
     blake3: digestOf(`${file} ${corpus.unitsOfFile} ${corpus.changedEvery}`),
     rulesDigest: rules,
+    ambiguity: null,
   }));
   const begun = performance.now();
   const { indexId, toParse } = index.begin({ releaseId, parserVersion: '1', rulesDigest: rules, files });

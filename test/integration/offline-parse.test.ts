@@ -1,10 +1,12 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, symlink, writeFile, truncate } from 'node:fs/promises';
+import { mkdir, open, readFile, symlink, writeFile, truncate } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { DialogRow } from '../../src/cli/dev/demo/dialog-row.ts';
 import { flatBuffersTable, flatBuffersTableSchema } from '../../src/cli/dev/demo/flatbuffers-table.ts';
@@ -47,6 +49,9 @@ async function run(...argv: readonly string[]): Promise<Ended> {
   ]);
   return { code, out, err };
 }
+
+const collected = async (stream: Readable | null): Promise<string> =>
+  stream === null ? '' : await text(stream);
 
 const linesOf = ({ out }: Ended): Line[] =>
   out
@@ -188,7 +193,7 @@ describe('slipway parse', () => {
     const { out } = await run(join(root, 'Tables/locked.zip'));
     expect(out).toContain('error zip_encrypted in entry two.json: ');
     expect(out).toContain(
-      'The archive entry is encrypted, and no rule names its password. Name the secret that holds',
+      'The archive entry is encrypted, and the rule of the archive names no password for it. Put the password into a file',
     );
     expect(out).toMatch(/\n1 container \(1 partial\), 0 units, 1 error, \d+\.\d s\n$/);
   });
@@ -295,6 +300,62 @@ parse:
       expect.stringMatching(/^parse\.secrets\.one: .*absent-1 cannot be read: ENOENT/),
       expect.stringMatching(/^parse\.rules\[0\]\.schema: .*absent-2 cannot be read: ENOENT/),
     ]);
+  });
+
+  it('takes the rules of a whole daemon.yaml, with its line numbers', async () => {
+    const folder = await temporaryDirectory();
+    await write(folder, {
+      'a.json': '[{"Text":"한국"}]',
+      'daemon.yaml': `listen: { host: 127.0.0.1, port: 1 }\nparse:\n  sourceScript: korean\n# last\nupstream:\n  kind: none\n`,
+      'wrong.yaml': 'upstream:\n  kind: none\nparse:\n  rules: [\n',
+    });
+    const { code, out } = await run(join(folder, 'a.json'), '--rules', join(folder, 'daemon.yaml'));
+    expect([code, out]).toEqual([0, expect.stringContaining('한국')]);
+    expect((await run(folder, '--rules', join(folder, 'wrong.yaml'))).err).toContain('line 5, column 1: ');
+  });
+
+  it('refuses pipes and devices, and shows files whose names are not UTF-8', async () => {
+    const folder = await temporaryDirectory();
+    const pipe = join(folder, 'pipe');
+    await promisify(execFile)('mkfifo', [pipe]);
+    for (const path of [pipe, '/dev/null']) {
+      expect(await run(path)).toEqual({
+        code: 2,
+        out: '',
+        err: `slipway parse: ${path} is neither a file nor a folder; give one of them\n`,
+      });
+    }
+    await writeFile(Buffer.concat([Buffer.from(`${folder}/`), CP932, Buffer.from('.txt')]), 'あ');
+    const ended = await run(folder, '--json');
+    expect(ended.err).toBe('');
+    expect(linesOf(ended).filter(({ type }) => type === 'error')).toMatchObject([
+      { destination: 'pipe', code: 'file_unreadable', message: expect.stringContaining('named pipe') },
+      { destination: expect.stringContaining('.txt'), code: 'file_unreadable' },
+    ]);
+    expect(ended.code).toBe(1);
+  });
+
+  it('ends quietly when its reader closes the output, and with a message when the output is full', async () => {
+    const folder = await temporaryDirectory();
+    const line = JSON.stringify({ Text: 'あ'.repeat(1000) });
+    await write(folder, { 'a.json': `[${`${line},`.repeat(2000)}${line}]` });
+    const child = start(folder, '--json');
+    if (child.stdout === null || child.stderr === null) throw new Error('started without a pipe');
+    const [err, ended] = [text(child.stderr), once(child, 'exit')];
+    await once(child.stdout, 'readable');
+    child.stdout.destroy();
+    expect([await ended, await err]).toEqual([[0, null], '']);
+
+    const full = await open('/dev/full', 'w');
+    const failing = spawn(process.execPath, [PROGRAM, 'parse', folder], {
+      stdio: ['ignore', full.fd, 'pipe'],
+    });
+    const [message, end] = [collected(failing.stderr), once(failing, 'exit')];
+    expect([await end, await message]).toEqual([
+      [1, null],
+      expect.stringMatching(/^slipway parse: the output cannot be written: ENOSPC[^\n]*\n$/),
+    ]);
+    await full.close();
   });
 
   it('ends with Ctrl-C while its reader is slow, and leaves no process behind', async () => {

@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringTable } from '../../src/cli/dev/demo/unity/string-table.ts';
@@ -193,6 +193,11 @@ describe('the text of a release', () => {
     const run = await ctl(['parse', '--output', 'json', ...url]);
     expect(run.out).toContain('"parsed":0,"reused":4');
     expect(run.code).toBe(0);
+    const page = await ctl(['texts', 'diff', 'r1', 'r2', '--limit', '1', ...url]);
+    expect(page.out).toMatch(/more; --offset 1 shows them/);
+    const rest = await ctl(['texts', 'diff', 'r1', 'r2', '--offset', '1', ...url]);
+    expect(rest.out).not.toContain('more;');
+    expect(rest.out.split('\n')).not.toContain(page.out.split('\n')[1]);
     const difference = await ctl(['texts', 'diff', 'r1', 'r2', ...url]);
     expect(difference.out).toMatch(/changed\s.*さようなら.*またね/);
     expect(difference.code).toBe(0);
@@ -203,8 +208,9 @@ describe('the text of a release', () => {
     expect((await ctl(['texts', 'diff', 'r1', 'r2', ...url])).out).toContain('differences');
     expect(await system.run('release-cleanup', { id: 'r1' })).toMatchObject({ status: 'succeeded' });
     await until(async () =>
-      (await ctl(['texts', 'diff', 'r1', 'r2', ...url])).out.includes('was not compared with r1'),
+      (await ctl(['texts', 'diff', 'r1', 'r2', ...url])).err.includes('was not compared with r1'),
     );
+    expect((await ctl(['texts', 'diff', 'r1', 'r2', ...url])).code).toBe(1);
     expect((await ctl(['texts', 'diff', 'r2', 'r3', ...url])).out).toContain('differences');
   });
 
@@ -228,6 +234,51 @@ describe('the text of a release', () => {
       expect((await report('status'))['units']).toBe(9);
       await system.untilReady(true);
     }
+  });
+
+  it('is made again by itself when the index is deleted or damaged while the daemon runs', async () => {
+    const { report, untilIndexed, system } = await world(OLD);
+    await untilIndexed('r1');
+    const index = join(system.directory, 'data', 'index.db');
+    for (const lose of [
+      async () => await rm(index),
+      async () => {
+        await writeFile(`${index}.new`, Buffer.alloc(65_536, 7));
+        await rename(`${index}.new`, index);
+      },
+    ]) {
+      await lose();
+      const answer = await system.askDaemon('/v1/reports/parse.text_units');
+      expect([answer.status, await answer.text()]).toEqual([
+        503,
+        expect.stringContaining('deleted or replaced while the daemon ran'),
+      ]);
+      await until(async () => (await report('text-units').catch(() => null))?.['total'] === 9);
+      await untilIndexed('r1');
+      expect((await report('status'))['replaced']).not.toBeNull();
+    }
+    const logged = system.daemon.lines.filter((line) => line.includes('the parse index was replaced'));
+    expect(logged.length).toBeGreaterThanOrEqual(2);
+    await system.untilReady(true);
+  });
+
+  it('is indexed only on request when parse.automatic is off, and again as a whole with --full', async () => {
+    const { report, system, tokenFile } = await world(OLD, { parse: { automatic: false } });
+    const url = ['--url', system.serverUrl, '--token-file', tokenFile, '--output', 'json'];
+    const tasks = (await (await system.askDaemon('/v1/reports/task.list')).json()) as {
+      items: { kind: string }[];
+    };
+    expect(tasks.items.map(({ kind }) => kind)).not.toContain('parse');
+    expect(await report('status')).toMatchObject({ release_id: null, last_run: null });
+    const first = await ctl(['parse', ...url]);
+    expect([first.code, first.out]).toEqual([0, expect.stringContaining('"parsed":4,"reused":0')]);
+    const again = await ctl(['parse', ...url]);
+    // A container that failed is not parsed again: its bytes are the same.
+    expect([again.code, again.out]).toEqual([0, expect.stringContaining('"parsed":0,"reused":4')]);
+    const full = await ctl(['parse', '--full', ...url]);
+    expect([full.code, full.out]).toEqual([0, expect.stringContaining('"parsed":4,"reused":0')]);
+    expect(full.out).toContain('parse-full');
+    expect((await report('status'))['units']).toBe(9);
   });
 
   it('continues after a kill without parsing finished containers again', async () => {

@@ -122,6 +122,31 @@ describe('a change of settings without a restart', () => {
     expect((await fetch(system.cdn('empty.bytes'))).status).toBe(200);
   });
 
+  it('refuses rules of parsing whose files cannot be read, names all of them, and changes nothing', async () => {
+    const system = await servedSystem();
+    await system.configure((config) => {
+      config['log'] = { level: 'error' };
+      config['parse'] = {
+        secrets: { zip: '/nonexistent/zip' },
+        rules: [{ destination: ['*'], format: 'flatbuffers', schema: '/nonexistent/schema' }],
+      };
+    });
+    const { status, body } = await system.reload();
+    expect(status).toBe(422);
+    expect(body).toMatchObject({
+      code: 'config_invalid',
+      errors: [
+        { message: expect.stringContaining('parse.secrets.zip: /nonexistent/zip') },
+        { message: expect.stringContaining('parse.rules[0].schema: /nonexistent/schema') },
+      ],
+    });
+    await system.configure((config) => {
+      delete config['parse'];
+    });
+    // The log level did not change with the refused reload.
+    expect(((await system.reload()).body['result'] as { changed: string[] }).changed).toEqual(['log.level']);
+  });
+
   it('applies a new upstream, log level and token, and names the settings that need a restart', async () => {
     const system = await servedSystem();
     const other = await temporaryDirectory();

@@ -1,3 +1,4 @@
+import type { Caller } from '../../src/contract/actions/control-scopes.ts';
 import type { AcceptedAction, DefinedAction } from '../../src/daemon/api/define-action.ts';
 
 /** Calls an action as the control route does; its error is thrown. */
@@ -5,8 +6,9 @@ export async function act(
   actions: readonly DefinedAction[],
   name: string,
   body: Readonly<Record<string, unknown>> = {},
+  caller: Caller = { tokenId: null, allow: null },
 ): Promise<AcceptedAction> {
   const action = actions.find((each) => each.name === name);
   if (action === undefined) throw new Error(`no action ${name}`);
-  return await action.accept(body, { idempotencyKey: null, correlationId: 'test' });
+  return await action.accept(body, { idempotencyKey: null, correlationId: 'test', caller });
 }

@@ -9,7 +9,7 @@ import type {
 import { openParseIndex, type ParseIndex } from '../../src/daemon/parse/index/parse-index.ts';
 import type { ReportedIndex } from '../../src/daemon/parse/index/reported-index.ts';
 import { compareDestinations } from '../../src/domain/release/destination.ts';
-import { systemClock } from '../../src/platform/process/clock.ts';
+import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
 
 /** A run of texts of one file, for tests. */
 export interface ModelLeaf {
@@ -27,6 +27,7 @@ export interface ModelFile {
   readonly key?: string;
   readonly leaves: readonly ModelLeaf[];
   readonly errors?: readonly FoundError[];
+  readonly ambiguity?: string;
 }
 
 export const RULES = sha256('rules');
@@ -39,10 +40,10 @@ export function unitIdOf(destinationKey: string, keyPath: string): Buffer {
   return sha256(`${destinationKey}\0${keyPath}`).subarray(0, 16);
 }
 
-export function openTestIndex(path = ':memory:'): ParseIndex {
+export function openTestIndex(path = ':memory:', clock: Clock = systemClock): ParseIndex {
   return openParseIndex({
     path,
-    clock: systemClock,
+    clock,
     unitIdOf,
     placeholdersOf: (text) => text.match(/\{\w+\}/g) ?? [],
   });
@@ -84,6 +85,7 @@ export function releaseOf(
         destinationKey: file.key ?? file.destination,
         blake3: sha256(bytes),
         rulesDigest,
+        ambiguity: file.ambiguity ?? null,
       };
     }),
   };

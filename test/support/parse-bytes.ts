@@ -27,11 +27,11 @@ export function loadedRules({
   secrets = new Map(),
   files = new Map(),
 }: TestRules = {}): LoadedRules {
-  const { rules, sourceScript } = parseConfigurationSchema.parse({
+  const { rules, sourceScript, stableNames } = parseConfigurationSchema.parse({
     secrets: Object.fromEntries([...secrets.keys()].map((name) => [name, `/run/secrets/${name}`])),
     ...configuration,
   });
-  return { configuration: { rules, sourceScript }, secrets, files };
+  return { configuration: { rules, sourceScript, stableNames }, secrets, files };
 }
 
 /** Parses a container that is in memory. */

@@ -63,6 +63,7 @@ const NOTE_JOB = {
   kind: 'note',
   summary: 'Does nothing with the release that became current.',
   lane: 'i18n',
+  scope: 'operate',
   groups: [],
   arguments: z.strictObject({ release_id: z.string() }),
   resumable: true,

@@ -78,6 +78,7 @@ export function scriptedHandler(
     groups: [],
     arguments: z.looseObject({}),
     lane: 'release',
+    scope: 'operate',
     resumable: false,
     maxAttempts: 1,
     storeLock: 'none',

@@ -29,6 +29,7 @@ const SPECIAL = {
   channel: { type: 'string' },
   status: { type: 'string' },
   limit: { type: 'string' },
+  offset: { type: 'string' },
   group: { type: 'string' },
   reason: { type: 'string' },
   full: { type: 'boolean' },

@@ -25,6 +25,7 @@ const UNREACHED_DELAY_SECONDS = 86_400;
 
 const DIFFERENCES_DEFAULT = 100;
 const DIFFERENCES_MAX = 1000;
+const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 
 /** The commands that run a job once and wait for it. */
 export const JOB_COMMANDS: readonly CtlCommand[] = [
@@ -48,24 +49,27 @@ export const JOB_COMMANDS: readonly CtlCommand[] = [
   },
   {
     name: 'texts diff',
-    synopsis: 'FROM TO [--limit N]',
+    synopsis: 'FROM TO [--limit N] [--offset N]',
     summary: 'lists the text units that differ between a release and the previous one',
     words: [2, 2],
-    options: ['limit', 'wait-timeout'],
+    options: ['limit', 'offset', 'wait-timeout'],
     optionTexts: [
       ['--limit N', `most differences to show; default ${DIFFERENCES_DEFAULT}`],
+      ['--offset N', 'differences to leave out before the first one; default 0'],
       ['--wait-timeout SECONDS', 'longest wait; the task keeps running after it'],
     ],
     run: async (context) => {
       const [from = '', to = ''] = context.words;
       const bounds = { min: 1, max: DIFFERENCES_MAX, fallback: DIFFERENCES_DEFAULT };
       const limit = numberOption(context.args, 'limit', bounds);
-      const args = [`from=${from}`, `to=${to}`, `limit=${limit}`];
+      const offset = numberOption(context.args, 'offset', { min: 0, max: MAX_OFFSET, fallback: 0 });
+      const args = [`from=${from}`, `to=${to}`, `offset=${offset}`, `limit=${limit}`];
       const { task, answer } = await runJob(context, { group: 'parse', action: 'text-differences', args });
       if (context.json) printRaw(context, answer.body);
-      else if (task.status !== 'succeeded')
-        context.stdout.write(renderTask(task, unixSeconds(context.clock)));
-      else context.stdout.write(renderDifferences(task.result));
+      if (task.status === 'succeeded') {
+        const text = renderDifferences(task.result, offset);
+        if (!context.json) context.stdout.write(text);
+      } else if (!context.json) context.stdout.write(renderTask(task, unixSeconds(context.clock)));
       return exitOfTask(task);
     },
   },

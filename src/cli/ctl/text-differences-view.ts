@@ -20,23 +20,26 @@ const MAX_TEXT = 40;
  * Renders the differences between two releases.
  *
  * @param result of the task
- * @throws CtlFailure when this version cannot read the result
+ * @param offset number of differences before the first one of the result
+ * @throws CtlFailure when the releases were not compared, and when this version cannot read the result
  */
-export function renderDifferences(result: unknown): string {
+export function renderDifferences(result: unknown, offset: number): string {
   const parsed = RESULT.safeParse(result);
   if (!parsed.success) {
     throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent differences that this version cannot read');
   }
   const { from, to, available, total, items } = parsed.data;
   if (!available) {
-    return `${to} was not compared with ${from}: the index compares each release with the one that was indexed before it\n`;
+    const advice = 'the index compares each release with the one that was indexed before it';
+    throw new CtlFailure(CTL_EXITS.failed, `${to} was not compared with ${from}: ${advice}`);
   }
   if (total === 0) return `the text of ${to} is that of ${from}\n`;
   const rows = items.map(({ change, unit, previous }) => {
     const side = unit ?? previous;
     return [change, side?.destination ?? '', side?.field_path ?? '', shorten(previous), shorten(unit)];
   });
-  const more = total > items.length ? `${total - items.length} more; --limit shows more of them\n` : '';
+  const shown = offset + items.length;
+  const more = total > shown ? `${total - shown} more; --offset ${shown} shows them\n` : '';
   return `${textTable(['CHANGE', 'DESTINATION', 'FIELD', 'BEFORE', 'AFTER'], rows)}${total} differences\n${more}`;
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { demoParseSection } from './demo/demo-parse-section.ts';
 import { demoUpstreamPath } from './demo-upstream.ts';
-import type { DevUpstream } from './dev-options.ts';
+import type { DevOptions, DevUpstream } from './dev-options.ts';
 
 /** Where `slipway dev` keeps what it makes. */
 export interface DevLayout {
@@ -48,10 +48,22 @@ export async function prepareDevFiles(layout: DevLayout): Promise<void> {
   });
 }
 
+/** The section `parse` of a file, which was checked before; else that of the demo, or the defaults. */
+async function parseSection(
+  layout: DevLayout,
+  { upstream, rules }: Pick<DevOptions, 'upstream' | 'rules'>,
+): Promise<object> {
+  if (rules !== null) {
+    const { parse: section } = parse(await readFile(rules, 'utf8')) as { readonly parse?: object };
+    return { parse: section ?? {} };
+  }
+  return upstream.kind === 'demo' ? { parse: demoParseSection(layout.demoSchema) } : {};
+}
+
 /** Writes the daemon's configuration file. The port stays the same when the daemon is started again. */
 export async function writeDaemonConfiguration(
   layout: DevLayout,
-  { port, upstream }: { readonly port: number; readonly upstream: DevUpstream },
+  { port, upstream, rules }: { readonly port: number } & Pick<DevOptions, 'upstream' | 'rules'>,
 ): Promise<void> {
   const sections: Record<DevUpstream['kind'], object> = {
     demo: { kind: 'directory', directory: { path: demoUpstreamPath(layout.upstream) } },
@@ -74,7 +86,7 @@ export async function writeDaemonConfiguration(
       data: { dir: layout.database },
       attestation: { signingKeyFiles: [join(layout.keys, 'signing.key')] },
       upstream: sections[upstream.kind],
-      ...(upstream.kind === 'demo' ? { parse: demoParseSection(layout.demoSchema) } : {}),
+      ...(await parseSection(layout, { upstream, rules })),
     }),
   );
 }

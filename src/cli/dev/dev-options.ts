@@ -9,6 +9,8 @@ export interface DevOptions {
   /** The one folder that everything lives under. */
   readonly data: string;
   readonly upstream: DevUpstream;
+  /** A file whose `parse` section the daemon uses; `null`: the demo's, or the defaults. */
+  readonly rules: string | null;
 }
 
 /** Where the release comes from. */
@@ -21,7 +23,7 @@ export type DevUpstream =
 export const DEFAULT_DATA = '.slipway';
 
 /** The text of `slipway dev --help`. */
-export const DEV_USAGE = `Usage: slipway dev [--port 8080] [--data ${DEFAULT_DATA}] [--upstream DIR|URL]
+export const DEV_USAGE = `Usage: slipway dev [--port 8080] [--data ${DEFAULT_DATA}] [--upstream DIR|URL] [--rules FILE]
        slipway dev next [--data ${DEFAULT_DATA}]
 
 Starts the daemon and the distribution server on one folder.
@@ -30,6 +32,7 @@ Starts the daemon and the distribution server on one folder.
   --data DIR      folder for keys, tokens, configuration, databases and the snapshot
   --upstream X    a folder; a URL of a server-info document (ends in .json); any other URL is
                   the root of a manifest upstream (its release.json). Without it: two demo releases.
+  --rules FILE    uses the section parse of this file, as slipway parse --rules does
 
 next plays the next demo release on the one that runs.
 `;
@@ -40,11 +43,16 @@ next plays the next demo release on the one that runs.
  * @returns the options, or every problem found
  */
 export function parseDevOptions(args: readonly string[]): Result<DevOptions, readonly string[]> {
-  let values: { port?: string; data?: string; upstream?: string };
+  let values: { port?: string; data?: string; upstream?: string; rules?: string };
   try {
     ({ values } = parseArgs({
       args: [...args],
-      options: { port: { type: 'string' }, data: { type: 'string' }, upstream: { type: 'string' } },
+      options: {
+        port: { type: 'string' },
+        data: { type: 'string' },
+        upstream: { type: 'string' },
+        rules: { type: 'string' },
+      },
     }));
   } catch (error) {
     return failure([messageOf(error)]);
@@ -56,7 +64,12 @@ export function parseDevOptions(args: readonly string[]): Result<DevOptions, rea
   const upstream = parseUpstream(values.upstream ?? '');
   if (!upstream.ok) problems.push(upstream.error);
   if (problems.length > 0 || !upstream.ok) return failure(problems);
-  return success({ port: Number(port), data: values.data ?? DEFAULT_DATA, upstream: upstream.value });
+  return success({
+    port: Number(port),
+    data: values.data ?? DEFAULT_DATA,
+    upstream: upstream.value,
+    rules: values.rules ?? null,
+  });
 }
 
 function parseUpstream(text: string): Result<DevUpstream, string> {

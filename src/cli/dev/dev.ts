@@ -6,6 +6,7 @@ import { startChild, type Child } from './child.ts';
 import { waitForRelease } from './daemon-progress.ts';
 import { DEMO_RELEASE_IDS } from './demo/demo-story.ts';
 import { flatBuffersTableSchema } from './demo/flatbuffers-table.ts';
+import { readRulesFile } from '../../daemon/parse/offline/read-rules-file.ts';
 import { createDemoUpstream, type DemoUpstream } from './demo-upstream.ts';
 import {
   devLayout,
@@ -45,7 +46,7 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
     return 0;
   }
   const options = parseDevOptions(args);
-  const problems = options.ok ? await problemsOf(options.value.upstream) : options.error;
+  const problems = options.ok ? await problemsOf(options.value) : options.error;
   if (!options.ok || problems.length > 0) {
     for (const problem of problems) io.stderr.write(`slipway dev: ${problem}\n`);
     io.stderr.write(DEV_USAGE);
@@ -75,8 +76,13 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
   }
 }
 
-/** The problems of an upstream that only a look at this machine shows. */
-async function problemsOf(upstream: DevUpstream): Promise<string[]> {
+/** The problems of the options that only a look at this machine shows. */
+async function problemsOf({ upstream, rules }: DevOptions): Promise<readonly string[]> {
+  const read = rules === null ? null : await readRulesFile(rules);
+  return [...(await problemsOfUpstream(upstream)), ...(read === null || read.ok ? [] : read.error)];
+}
+
+async function problemsOfUpstream(upstream: DevUpstream): Promise<readonly string[]> {
   if (upstream.kind !== 'directory') return [];
   const isFolder = await stat(upstream.path).then(
     (found) => found.isDirectory(),
@@ -106,7 +112,7 @@ async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children
   };
   await writeDevSummary(layout.summary, summary);
   const demo = await prepare(options, layout, io);
-  await writeDaemonConfiguration(layout, { port: daemonPort, upstream: options.upstream });
+  await writeDaemonConfiguration(layout, { ...options, port: daemonPort });
   await writeServerConfiguration(layout, { port, metricsPort, daemonUrl: summary.daemon_url });
 
   const stopped = rejectWhenAborted(io.signal);

@@ -42,7 +42,7 @@ function renderCarryOver(carryOver: CarryOver): string {
 function changedFiles(before: DemoReleaseId, after: DemoReleaseId): string[][] {
   const [old, now] = [before, after].map((releaseId) => {
     const destinations = demoContainers(releaseId).map(({ destination }) => destination);
-    const stable = stableNames(destinations);
+    const stable = stableNames(() => destinations);
     return new Map(destinations.map((destination) => [stable.keyOf(destination), destination]));
   });
   const rows: string[][] = [];

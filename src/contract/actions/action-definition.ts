@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ProblemCode } from '../problems/problems.ts';
 import type { ControlField } from './control-body.ts';
+import type { ControlScope } from './control-scopes.ts';
 
 /** Fields that stand for each other: how many of them a body holds. */
 export interface FieldChoice {
@@ -14,6 +15,10 @@ export interface ActionDefinition {
   readonly summary: string;
   /** `inline` actions are done when they are answered; `queued` ones are observed through their task. */
   readonly mode: 'inline' | 'queued' | 'inline or queued';
+  /** The scope that a token needs; `named`: the one of the job whose schedule or task the body names. */
+  readonly scope: ControlScope | 'named';
+  /** Fields that are decisions of a reviewer: a body that holds one needs the scope `review` too. */
+  readonly reviewFields?: readonly ControlField[];
   /** Whether it removes or stops something that cannot be restored easily; the dashboard asks before it sends it. */
   readonly destructive: boolean;
   readonly required: readonly ControlField[];

@@ -48,6 +48,7 @@ export const RELEASE_ACTIONS = {
     summary:
       'Reads configuration, keys and rules again and swaps them; the old ones stay if the new ones are invalid.',
     mode: 'inline',
+    scope: 'operate',
     destructive: false,
     required: [],
     used: [],
@@ -57,6 +58,7 @@ export const RELEASE_ACTIONS = {
   refresh: {
     summary: 'Rescans the store, evaluates the health of the releases and issues a new attestation.',
     mode: 'queued',
+    scope: 'operate',
     destructive: false,
     required: [],
     used: ['force'],
@@ -67,6 +69,7 @@ export const RELEASE_ACTIONS = {
     summary:
       'Drains and stops the daemon so that its supervisor restarts it; with `force` it does not drain.',
     mode: 'inline',
+    scope: 'operate',
     destructive: true,
     required: [],
     used: ['force'],
@@ -76,6 +79,7 @@ export const RELEASE_ACTIONS = {
   sync: {
     summary: 'Fetches the upstream release, verifies it and makes it the current official one.',
     mode: 'queued',
+    scope: 'operate',
     destructive: false,
     required: [],
     used: ['force'],
@@ -86,6 +90,7 @@ export const RELEASE_ACTIONS = {
     summary:
       'Hashes every object of the selected releases; damaged releases are withdrawn, and the task fails.',
     mode: 'queued',
+    scope: 'operate',
     destructive: false,
     required: [],
     used: ['force', 'args'],
@@ -96,6 +101,7 @@ export const RELEASE_ACTIONS = {
   repair: {
     summary: 'Replaces damaged objects by fetching or rebuilding them; moves the damaged ones to quarantine.',
     mode: 'queued',
+    scope: 'operate',
     destructive: false,
     required: [],
     used: ['force', 'args'],
@@ -106,6 +112,7 @@ export const RELEASE_ACTIONS = {
   'catalog-refresh': {
     summary: 'Fetches only the upstream catalog and reports what a sync would change.',
     mode: 'queued',
+    scope: 'operate',
     destructive: false,
     required: [],
     used: ['force'],
@@ -115,6 +122,7 @@ export const RELEASE_ACTIONS = {
   'schedule-add': {
     summary: 'Adds a schedule that runs a job once or repeatedly.',
     mode: 'inline',
+    scope: 'named',
     destructive: false,
     required: ['group', 'action'],
     used: ['id', 'args', 'max_runs', 'enabled', 'next_run_unix_seconds', 'delay_seconds', 'every_seconds'],
@@ -133,6 +141,7 @@ export const RELEASE_ACTIONS = {
   'schedule-update': {
     summary: 'Changes a schedule.',
     mode: 'inline',
+    scope: 'named',
     destructive: false,
     required: ['id'],
     used: SCHEDULE_CHANGES,
@@ -148,6 +157,7 @@ export const RELEASE_ACTIONS = {
   'schedule-remove': {
     summary: 'Removes a schedule; its running task continues.',
     mode: 'inline',
+    scope: 'named',
     destructive: true,
     required: ['id'],
     used: [],
@@ -157,6 +167,7 @@ export const RELEASE_ACTIONS = {
   'schedule-run': {
     summary: 'Runs a schedule, or the schedules of a group, now; their next run stays as it is.',
     mode: 'inline',
+    scope: 'named',
     destructive: false,
     required: [],
     used: ['id', 'group', 'count', 'force'],
@@ -167,6 +178,7 @@ export const RELEASE_ACTIONS = {
   'task-cancel': {
     summary: 'Cancels a queued task and asks a running one to stop.',
     mode: 'inline',
+    scope: 'named',
     destructive: true,
     required: ['task_id'],
     used: ['reason'],
@@ -176,6 +188,7 @@ export const RELEASE_ACTIONS = {
   'localized-publish': {
     summary: 'Builds, verifies and publishes a localized release on the current official one.',
     mode: 'queued',
+    scope: 'publish',
     destructive: false,
     required: [],
     used: [
@@ -202,6 +215,7 @@ export const RELEASE_ACTIONS = {
   'localized-rollback': {
     summary: 'Makes an earlier localized release current again; by default the previous one.',
     mode: 'queued',
+    scope: 'publish',
     destructive: true,
     required: [],
     used: ['localized_release_id', 'reviewer', 'reason'],
@@ -212,6 +226,7 @@ export const RELEASE_ACTIONS = {
   'release-cleanup': {
     summary: 'Deletes releases beyond the number to keep, or one by id, and unreferenced objects.',
     mode: 'queued',
+    scope: 'operate',
     destructive: true,
     required: [],
     used: ['count', 'id', 'localized_release_id', 'force', 'args'],

@@ -24,6 +24,8 @@ export const TRANSLATION_ACTIONS = {
   'translation-task-update': {
     summary: 'Writes results or a state to a translation task, all or nothing.',
     mode: 'inline',
+    scope: 'translate',
+    reviewFields: ['glossary_override'],
     destructive: false,
     required: ['task_id'],
     used: [
@@ -55,6 +57,7 @@ export const TRANSLATION_ACTIONS = {
   'translation-worker-run': {
     summary: 'Translates open tasks with a provider; the results are drafts.',
     mode: 'queued',
+    scope: 'translate',
     destructive: false,
     required: [],
     used: [
@@ -77,6 +80,7 @@ export const TRANSLATION_ACTIONS = {
   'translation-proofread': {
     summary: 'Accepts or rejects a task, imports a reviewed file, or checks translated tasks in a batch.',
     mode: 'inline or queued',
+    scope: 'review',
     destructive: false,
     required: [],
     used: [
@@ -105,6 +109,7 @@ export const TRANSLATION_ACTIONS = {
   'translation-memory-confirm': {
     summary: 'Makes a Translation Memory record trusted.',
     mode: 'inline',
+    scope: 'review',
     destructive: false,
     required: ['record_id', 'reviewer'],
     used: ['reason', 'supersede_record_id', 'force', 'translation_memory_path'],
@@ -114,6 +119,7 @@ export const TRANSLATION_ACTIONS = {
   'translation-memory-resolve-conflict': {
     summary: 'Keeps one trusted record of a conflict group and supersedes the others.',
     mode: 'inline',
+    scope: 'review',
     destructive: true,
     required: ['winner_record_id', 'expected_trusted_record_ids', 'reviewer', 'reason'],
     used: ['translation_memory_path'],
@@ -123,6 +129,8 @@ export const TRANSLATION_ACTIONS = {
   'translation-glossary-add': {
     summary: 'Adds a Glossary term as a draft, or approved when a reviewer is named.',
     mode: 'inline',
+    scope: 'translate',
+    reviewFields: ['review_status'],
     destructive: false,
     required: ['source_term', 'recommended_translation', 'source_language', 'target_language', 'source'],
     used: [
@@ -144,6 +152,8 @@ export const TRANSLATION_ACTIONS = {
   'translation-glossary-update': {
     summary: 'Changes a Glossary term; an approved one becomes a draft unless reviewer and reason are given.',
     mode: 'inline',
+    scope: 'translate',
+    reviewFields: ['review_status'],
     destructive: false,
     required: ['term_id'],
     used: [...TERM_FIELDS, 'reviewer', 'reason', 'glossary_path'],
@@ -153,6 +163,7 @@ export const TRANSLATION_ACTIONS = {
   'translation-glossary-approve': {
     summary: 'Approves a draft or deprecated Glossary term.',
     mode: 'inline',
+    scope: 'review',
     destructive: false,
     required: ['term_id', 'reviewer'],
     used: ['reason', 'force', 'glossary_path'],
@@ -162,6 +173,7 @@ export const TRANSLATION_ACTIONS = {
   'translation-glossary-deprecate': {
     summary: 'Deprecates an approved Glossary term; its wording becomes forbidden.',
     mode: 'inline',
+    scope: 'review',
     destructive: true,
     required: ['term_id', 'reviewer', 'reason'],
     used: ['glossary_path'],
@@ -171,6 +183,7 @@ export const TRANSLATION_ACTIONS = {
   'translation-glossary-delete': {
     summary: 'Deletes a Glossary term; an approved one only with `force`.',
     mode: 'inline',
+    scope: 'review',
     destructive: true,
     required: ['term_id'],
     used: ['reviewer', 'reason', 'force', 'glossary_path'],

@@ -121,7 +121,11 @@ export const ADMIN_OPERATIONS = {
         'action_not_schedulable',
       ),
       401: UNAUTHENTICATED,
-      403: problem('Control is not exposed, or no admin token is configured.', 'control_forbidden'),
+      403: problem(
+        'Control is not exposed, no admin token is configured, or the token may not call this action.',
+        'control_forbidden',
+        'scope_missing',
+      ),
       404: problem('No action has this name.', 'unknown_action'),
       413: problem('The body exceeds the limit.', 'body_too_large'),
       415: problem('The body is not `application/json`.', 'unsupported_media_type'),

@@ -15,6 +15,12 @@ export const DAEMON_PROBLEMS = {
     title: 'Invalid path',
     description: 'A path leaves its configured root, is absolute or malformed; send it relative to the root.',
   },
+  scope_missing: {
+    status: 403,
+    title: 'Scope missing',
+    description:
+      'The token may not call this action. The detail names the scopes that are missing; use another token, or extend `auth.tokens[].allow`.',
+  },
   file_not_found: {
     status: 404,
     title: 'File not found',

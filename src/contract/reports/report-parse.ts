@@ -39,6 +39,16 @@ const INDEX = {
   generation: Count.describe('Grows when reports change to another release, or to new rules.'),
 } as const;
 
+/** A page that can end early: its texts are bounded in bytes, too. */
+const BOUNDED_PAGE = {
+  ...PAGE,
+  next_offset: Count.nullable().describe(
+    'Where the next page begins; null on the last one. A page with long texts has fewer items than `limit`.',
+  ),
+} as const;
+
+const BOUNDED_PAGE_EXAMPLE = { ...PAGE_EXAMPLE, next_offset: null } as const;
+
 const INDEX_EXAMPLE = { release_id: EXAMPLE.releaseId, generation: EXAMPLE.at } as const;
 
 /** `parse.status`. */
@@ -51,8 +61,9 @@ export const ParseStatusReport = report(
     by_parse_status: Counts,
     by_format: Counts,
     units: Count,
-    errors: Count,
-    errors_by_code: Counts,
+    errors: Count.describe('Errors; warnings are not among them.'),
+    warnings: Count,
+    errors_by_code: Counts.describe('Errors and warnings, by code.'),
     seconds: z.number().min(0).describe('Time that parsing the containers took, in sum.'),
     bytes: Count.describe('Size of the containers.'),
     carry_over: z
@@ -68,6 +79,12 @@ export const ParseStatusReport = report(
       .nullable()
       .describe('How the units follow those of the previous release; null for the first one.'),
     skipped: Counts.describe('Strings that are not text units, by reason.'),
+    replaced: z
+      .object({ at: UnixSeconds, reason: z.string() })
+      .nullable()
+      .describe(
+        'When and why another index took the place of this one since the start; null when it did not happen.',
+      ),
     last_run: z
       .object({
         task_id: z.string(),
@@ -87,6 +104,7 @@ export const ParseStatusReport = report(
     by_format: { json: 11 },
     units: 40_213,
     errors: 1,
+    warnings: 0,
     errors_by_code: { zip_encrypted: 1 },
     seconds: 3.2,
     bytes: 48_120_332,
@@ -100,6 +118,7 @@ export const ParseStatusReport = report(
       removed: 31,
     },
     skipped: { no_source_script: 1021 },
+    replaced: null,
     last_run: {
       task_id: EXAMPLE.taskId,
       status: 'succeeded',
@@ -116,13 +135,16 @@ export const TextUnitsReport = report(
   'parse.text_units',
   {
     ...INDEX,
-    ...PAGE,
+    ...BOUNDED_PAGE,
     items: z.array(
       z.object({
         unit_id: z.string().describe('Identifies the position of the text across releases.'),
         ...LOCATION,
         key_path: z.string().describe('The stable path of the text within its container.'),
         source_text: z.string(),
+        is_cut: z
+          .boolean()
+          .describe('Whether `source_text` is only the beginning of a text of more than 262,144 characters.'),
         source_digest: z.string(),
         ordinal: Count,
         placeholders: z.array(z.string()),
@@ -141,13 +163,14 @@ export const TextUnitsReport = report(
   },
   {
     ...INDEX_EXAMPLE,
-    ...PAGE_EXAMPLE,
+    ...BOUNDED_PAGE_EXAMPLE,
     items: [
       {
         unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojqga',
         ...LOCATION_EXAMPLE,
         key_path: 'ScenarioScript.json/rows/[Id=1001]/TextJp',
         source_text: 'おはよう、{name}先生',
+        is_cut: false,
         source_digest: EXAMPLE.blake3,
         ordinal: 0,
         placeholders: ['{name}'],
@@ -168,7 +191,7 @@ export const ParseErrorsReport = report(
   'parse.errors',
   {
     ...INDEX,
-    ...PAGE,
+    ...BOUNDED_PAGE,
     items: z.array(
       z.object({
         ...LOCATION,
@@ -176,13 +199,15 @@ export const ParseErrorsReport = report(
         message: z.string(),
         severity: z.enum(['warning', 'error']),
         parse_status: z.enum(PARSE_STATUSES).describe('The outcome for the container.'),
-        first_seen: UnixSeconds,
+        first_seen: UnixSeconds.describe(
+          'When it was first found at this place; it stays while every later release has it.',
+        ),
       }),
     ),
   },
   {
     ...INDEX_EXAMPLE,
-    ...PAGE_EXAMPLE,
+    ...BOUNDED_PAGE_EXAMPLE,
     items: [
       {
         ...LOCATION_EXAMPLE,

@@ -6,6 +6,7 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import { unknownName } from '../../contract/problems/value-errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { maskStrings, type SecretMask } from '../../platform/logging/secret-mask.ts';
+import { callerOf } from './caller.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { parseBody, type DefinedAction } from './define-action.ts';
 
@@ -20,7 +21,7 @@ export interface ControlRouteOptions {
  * Starts one control action.
  *
  * @returns 202 with the task
- * @throws ServiceError `unknown_action`, `not_implemented`, `invalid_request`; ServiceError or TaskError of the handler
+ * @throws ServiceError `unknown_action`, `not_implemented`, `invalid_request`, `scope_missing`; ServiceError or TaskError of the handler
  */
 export async function answerControl(
   options: ControlRouteOptions,
@@ -35,6 +36,7 @@ export async function answerControl(
     throw new ServiceError('invalid_request', 'control actions have no query', { errors: query.error });
   }
   const idempotencyKey = parseIdempotencyKey(request.headers['idempotency-key']);
+  const caller = callerOf(request.headers);
   const { secrets } = options;
   const value = maskStrings(await request.readBody(), secrets);
   const defined = options.actions.get(action);
@@ -45,9 +47,17 @@ export async function answerControl(
   const { task, deduplicated, ignoredFields } = await defined.accept(value, {
     idempotencyKey,
     correlationId: secrets.mask(request.requestId),
+    caller,
   });
   options.logger.info(
-    { action, task_id: task.task_id, status: task.status, deduplicated, request_id: request.requestId },
+    {
+      action,
+      task_id: task.task_id,
+      status: task.status,
+      deduplicated,
+      request_id: request.requestId,
+      token_id: caller.tokenId,
+    },
     'action accepted',
   );
   return jsonAnswer(202, {

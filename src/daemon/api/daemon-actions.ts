@@ -1,10 +1,11 @@
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { TaskResult } from '../tasks/task.ts';
+import { scopesOfKind } from './caller.ts';
 import { defineAction, type DefinedAction } from './define-action.ts';
 
 export interface DaemonActionOptions {
-  readonly engine: Pick<TaskEngine, 'cancel' | 'submit' | 'recordInline'>;
+  readonly engine: Pick<TaskEngine, 'cancel' | 'submit' | 'recordInline' | 'get' | 'jobs'>;
   /** Whether a supervisor restarts the daemon when it exits. */
   readonly supervised: () => boolean;
   /** Reads the configuration and the keys again. Throws ServiceError `config_invalid`. */
@@ -19,6 +20,10 @@ export function createDaemonActions(options: DaemonActionOptions): readonly Defi
   return [
     defineAction(engine, 'reload', { run: options.reload }),
     defineAction(engine, 'task-cancel', {
+      needs: ({ task_id }) => {
+        const task = engine.get(task_id);
+        return task === null ? [] : scopesOfKind(task.kind, engine.jobs);
+      },
       run: ({ task_id, reason = null }) => ({ task_id, status: engine.cancel(task_id, reason).status }),
     }),
     defineAction(engine, 'restart', {

@@ -1,16 +1,19 @@
 import { AUDIT_FIELDS, type ActionTable, type ControlAction } from '../../contract/actions/actions.ts';
 import type { BodyOf } from '../../contract/actions/body-of.ts';
 import type { ControlField } from '../../contract/actions/control-body.ts';
+import type { Caller, ControlScope } from '../../contract/actions/control-scopes.ts';
 import { parseActionBody, type AcceptedActionBody } from '../../contract/actions/parse-control-body.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { JobCall } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
+import { checkScopes } from './caller.ts';
 import type { TaskArguments, TaskResult, InlineSubmission, AcceptedTask } from '../tasks/task.ts';
 
 /** The parts of a control call besides its body. */
 export interface ActionRequest {
   readonly idempotencyKey: string | null;
   readonly correlationId: string;
+  readonly caller: Caller;
 }
 
 /** An accepted control call. */
@@ -26,24 +29,30 @@ export interface DefinedAction {
    * Runs the action, or queues its job.
    *
    * @param body the result of `parseJsonExact`, or `undefined` when there was no body
-   * @throws ServiceError `invalid_request`; ServiceError or TaskError of the handler
+   * @throws ServiceError `invalid_request`, `scope_missing`; ServiceError or TaskError of the handler
    */
   accept(body: unknown, request: ActionRequest): Promise<AcceptedAction>;
 }
 
+/** The scopes that a call needs beyond the one of its action. */
+interface ScopedAction<A extends ControlAction> {
+  /** For an action on schedules or tasks: what their jobs need. */
+  readonly needs?: (body: BodyOf<A>) => readonly ControlScope[];
+}
+
 /** An action that runs inside its request. */
-export interface InlineAction<A extends ControlAction> {
+export interface InlineAction<A extends ControlAction> extends ScopedAction<A> {
   /** Throws when the action must be refused without recording a task. */
   readonly admit?: (body: BodyOf<A>) => void;
   /** Arguments of the recorded task. Default: all fields except the audit fields. */
   readonly args?: (body: BodyOf<A>) => TaskArguments;
-  readonly run: (body: BodyOf<A>) => Promise<TaskResult> | TaskResult;
+  readonly run: (body: BodyOf<A>, caller: Caller) => Promise<TaskResult> | TaskResult;
   /** Called after the task is recorded as succeeded, but not for a repeated request. */
   readonly afterwards?: (body: BodyOf<A>) => void;
 }
 
 /** An action that queues a job. */
-export interface QueuedAction<A extends ControlAction> {
+export interface QueuedAction<A extends ControlAction> extends ScopedAction<A> {
   /** Returns the job to queue. Throws ServiceError or TaskError when the action is refused. */
   readonly queue: (body: BodyOf<A>) => JobCall;
 }
@@ -71,11 +80,12 @@ export function defineAction<A extends ControlAction>(
     name,
     accept: async (value, request) => {
       const { body, audit, ignoredFields } = parseBody(name, value);
+      checkScopes(request.caller, name, body, open.needs?.(body) ?? []);
       const record = recordOf(audit, request);
       const accepted =
         'queue' in open
           ? engine.submit({ ...record, ...open.queue(body), dedupe: true })
-          : await doInline(engine, name, open, body, record);
+          : await doInline(engine, name, open, { body, record, caller: request.caller });
       return { ...accepted, ignoredFields };
     },
   };
@@ -90,15 +100,21 @@ export function parseBody<A extends ControlAction>(action: A, value: unknown): A
   });
 }
 
+interface InlineCall<A extends ControlAction> {
+  readonly body: BodyOf<A>;
+  readonly record: Omit<InlineSubmission, 'kind' | 'args'>;
+  readonly caller: Caller;
+}
+
 async function doInline<A extends ControlAction>(
   engine: Pick<TaskEngine, 'recordInline'>,
   name: A,
   { admit, args = argumentsOf, run, afterwards }: InlineAction<A>,
-  body: BodyOf<A>,
-  record: Omit<InlineSubmission, 'kind' | 'args'>,
+  { body, record, caller }: InlineCall<A>,
 ): Promise<AcceptedTask> {
   admit?.(body);
-  const accepted = await engine.recordInline({ ...record, kind: name, args: args(body) }, () => run(body));
+  const submission = { ...record, kind: name, args: args(body) };
+  const accepted = await engine.recordInline(submission, () => run(body, caller));
   if (!accepted.deduplicated) afterwards?.(body);
   return accepted;
 }

@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../../platform/files/error-code.ts';
 
-/** Damaged files of one name that are kept for diagnosis; the oldest are removed. */
+/** Damaged files of one name that are kept for diagnosis, unless the caller says otherwise; the oldest are removed. */
 const KEPT = 3;
 /** SQLite has a log and its index beside a database. */
 const COMPANION = /-(?:wal|shm)$/;
@@ -12,10 +12,16 @@ const COMPANION = /-(?:wal|shm)$/;
  *
  * @param now for the new name
  * @param suffixes names the files that belong together; the empty one is the file itself
+ * @param count most damaged files of this name that stay
  * @returns the new path
  * @throws the file system error
  */
-export function keepAside(path: string, now: Date, suffixes: readonly string[] = ['']): string {
+export function keepAside(
+  path: string,
+  now: Date,
+  suffixes: readonly string[] = [''],
+  count: number = KEPT,
+): string {
   const prefix = `${path}.damaged-`;
   const keptAt = `${prefix}${now.toISOString().replaceAll(':', '-')}`;
   for (const suffix of suffixes) {
@@ -28,7 +34,7 @@ export function keepAside(path: string, now: Date, suffixes: readonly string[] =
   const kept = readdirSync(dirname(path))
     .filter((name) => name.startsWith(basename(prefix)) && !COMPANION.test(name))
     .sort();
-  for (const name of kept.slice(0, -KEPT)) {
+  for (const name of kept.slice(0, -count)) {
     for (const suffix of suffixes) {
       rmSync(join(dirname(path), `${name}${suffix}`), { force: true, recursive: true });
     }

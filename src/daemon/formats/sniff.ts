@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isSerializedHead } from './serialized-head.ts';
 
 /**
  * The format of a file, as far as its first bytes and its name show it. `unity` is a bundle, `serialized` a file of Unity
@@ -97,20 +98,12 @@ export function sniffFormat(head: Uint8Array, name: string): SniffedFormat {
   const text = textOf(start, mark);
   // Some signatures of pictures and sound are letters, with which a text can begin as well.
   if (known !== undefined && (known.format !== 'binary' || text === null)) return known.format;
-  if (isSerialized(start)) return 'serialized';
+  if (isSerializedHead(start)) return 'serialized';
   const byName = EXTENSIONS.get(/\.([a-z]+)$/.exec(name.toLowerCase())?.[1] ?? '');
   // A file with the name of a text format can be in an encoding that only a rule knows, so its bytes are not asked.
   if (byName !== undefined && (mark !== undefined || !start.includes(0))) return byName;
   if (text === null) return 'unknown';
   return looksLikeJson(text) ? 'json' : 'text';
-}
-
-/** Version, byte order and three reserved bytes of a SerializedFile. Its reader decides which versions it knows. */
-function isSerialized(start: Buffer): boolean {
-  if (start.length < 20) return false;
-  const version = start.readUInt32BE(8);
-  const isOrder = (start[16] ?? 2) < 2;
-  return version >= 9 && version <= 64 && isOrder && start.readUIntBE(17, 3) === 0;
 }
 
 /** The start of a text in UTF-8, or in UTF-16 with a byte order mark; `null` if it is not such a text. */

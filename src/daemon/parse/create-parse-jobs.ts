@@ -4,8 +4,10 @@ import { PARSE_FULL_JOB, PARSE_JOB, TEXT_DIFFERENCES_JOB } from './parse-jobs.ts
 import { runParseTask, type ParseTaskDependencies } from './parse-task.ts';
 
 export interface ParseJobDependencies extends ParseTaskDependencies {
-  /** Called after every run that succeeded. */
-  readonly onIndexed: () => Promise<void>;
+  /** Called when a run begins. */
+  readonly onBegin: () => void;
+  /** Called after every run that succeeded, before its task ends; its error fails the task. */
+  readonly onIndexed: () => Promise<unknown>;
 }
 
 /** The jobs of the parse index. */
@@ -21,11 +23,13 @@ export function createParseJobs(dependencies: ParseJobDependencies): ParseJobs {
   const parsing = (job: typeof PARSE_JOB | typeof PARSE_FULL_JOB): Job =>
     implementJob(job, async (context) => {
       running += 1;
+      dependencies.onBegin();
       try {
-        const isFull = job === PARSE_FULL_JOB;
-        const result = await withTaskErrors(() => runParseTask(dependencies, context, isFull));
-        await dependencies.onIndexed();
-        return result;
+        return await withTaskErrors(async () => {
+          const result = await runParseTask(dependencies, context, job === PARSE_FULL_JOB);
+          await dependencies.onIndexed();
+          return result;
+        });
       } finally {
         running -= 1;
       }
@@ -35,7 +39,14 @@ export function createParseJobs(dependencies: ParseJobDependencies): ParseJobs {
     async ({ args: { from, to, offset, limit }, signal }) => {
       const query = { fromRelease: from, toRelease: to, offset, limit };
       const found = await withTaskErrors(() => dependencies.thread.call('differences', query, { signal }));
-      return { from, to, available: found !== null, total: found?.total ?? 0, items: found?.items ?? [] };
+      return {
+        from,
+        to,
+        available: found !== null,
+        total: found?.total ?? 0,
+        next_offset: found?.nextOffset ?? null,
+        items: found?.items ?? [],
+      };
     },
   );
   return {
@@ -44,7 +55,8 @@ export function createParseJobs(dependencies: ParseJobDependencies): ParseJobs {
   };
 }
 
-async function withTaskErrors<T>(run: () => Promise<T>): Promise<T> {
+/** Runs work of the parse thread. Its failures become TaskErrors. */
+export async function withTaskErrors<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

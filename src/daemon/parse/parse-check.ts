@@ -1,11 +1,17 @@
 import type { DoctorFinding } from '../reports/doctor-report.ts';
 import type { KindHistory } from '../tasks/task-reads.ts';
+import { isCurrentIndex } from './current-index.ts';
 import type { IndexStatus } from './index/index-status.ts';
+import type { RulesState } from './rules-state.ts';
+import type { IndexReplacement } from './run/index-slot.ts';
 
 /** The facts from which the doctor judges the parse index. */
 export interface ParseFacts {
+  readonly rules: RulesState;
   /** The index as it was last read; `null` before that. */
   readonly status: IndexStatus | null;
+  /** The last time that the index was replaced, or `null`. */
+  readonly replacement: IndexReplacement | null;
   /** The current official release, or `null`. */
   readonly currentReleaseId: string | null;
   readonly history: Pick<KindHistory, 'last' | 'consecutiveFailures' | 'failingSince'>;
@@ -15,34 +21,55 @@ export interface ParseFacts {
   readonly isAutomatic: boolean;
 }
 
-/** Judges the parse index. */
+/**
+ * Judges the parse index: unusable rules first, because no run can succeed with them. An index of the current release and
+ * rules is good, whatever happened before.
+ */
 export function parseFinding(facts: ParseFacts): DoctorFinding {
-  const { status, currentReleaseId, history, isRunning, isAutomatic } = facts;
-  if (history.consecutiveFailures > 0) {
-    const { failure_code: code, failure_reason: reason } = history.last ?? {};
+  const { rules, status, currentReleaseId, history } = facts;
+  if (!rules.ok) {
     return {
       status: 'degraded',
-      message: `the text of the current release is not indexed: ${code ?? 'failed'}: ${reason ?? ''}; run "slipway ctl parse" when the cause is gone`,
-      ...(history.failingSince === null ? {} : { since: history.failingSince }),
+      message: `the rules of parsing cannot be used: rules_invalid: ${rules.error.join('; ')}; correct them and run "slipway ctl reload"`,
     };
   }
   if (currentReleaseId === null)
     return { status: 'ok', message: 'there is no official release to index yet' };
-  if (status?.release_id === currentReleaseId) return { status: 'ok', message: describeIndex(status) };
+  if (status !== null && isCurrentIndex(status, currentReleaseId, rules.value)) {
+    return { status: 'ok', message: describeIndex(status) };
+  }
+  if (history.consecutiveFailures > 0) return failedRun(facts);
+  return missingIndex(facts, currentReleaseId);
+}
+
+function failedRun({ history }: ParseFacts): DoctorFinding {
+  const { failure_code: code, failure_reason: reason } = history.last ?? {};
+  return {
+    status: 'degraded',
+    message: `the text of the current release is not indexed: ${code ?? 'failed'}: ${reason ?? ''}; run "slipway ctl parse" when the cause is gone`,
+    ...(history.failingSince === null ? {} : { since: history.failingSince }),
+  };
+}
+
+function missingIndex(
+  { status, replacement, isRunning, isAutomatic }: ParseFacts,
+  releaseId: string,
+): DoctorFinding {
   const shown = status?.release_id ?? null;
-  const before = shown === null ? '' : `; reports show ${shown} until then`;
-  if (isRunning)
-    return { status: 'ok', message: `the text of ${currentReleaseId} is being indexed${before}` };
+  const what =
+    shown === releaseId
+      ? `the text of ${releaseId} is not indexed with the current rules and parser`
+      : `the text of ${releaseId} is not indexed`;
+  const why = shown === null && replacement !== null ? `, because ${replacement.reason}` : '';
+  const before = shown === null || shown === releaseId ? '' : `; reports show ${shown} until then`;
+  if (isRunning) return { status: 'ok', message: `the text of ${releaseId} is being indexed${why}${before}` };
   if (!isAutomatic) {
     return {
       status: 'ok',
-      message: `the text of ${currentReleaseId} is not indexed, because parse.automatic is off; run "slipway ctl parse"${before}`,
+      message: `${what}${why}; parse.automatic is off, so run "slipway ctl parse"${before}`,
     };
   }
-  return {
-    status: 'degraded',
-    message: `the text of ${currentReleaseId} is not indexed; run "slipway ctl parse"${before}`,
-  };
+  return { status: 'degraded', message: `${what}${why}; run "slipway ctl parse"${before}` };
 }
 
 function describeIndex({ release_id, units, containers, by_parse_status, errors }: IndexStatus): string {

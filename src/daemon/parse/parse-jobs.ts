@@ -7,6 +7,7 @@ export const MAX_DIFFERENCES = 1000;
 
 const PARSING = {
   lane: 'parse',
+  scope: 'operate',
   groups: ['parse'],
   arguments: z.strictObject({}),
   resumable: true,

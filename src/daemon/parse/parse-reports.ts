@@ -3,7 +3,7 @@ import type { Thread } from '../../platform/threads/thread.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import type { Task } from '../tasks/task.ts';
 import { parseReportError } from './parse-failure.ts';
-import type { ParseCalls } from './run/parse-thread.ts';
+import type { ParseCalls } from './run/index-worker.ts';
 
 export interface ParseReportDependencies {
   readonly thread: Pick<Thread<ParseCalls>, 'call'>;
@@ -23,8 +23,10 @@ export function createParseReports({ thread, lastRun }: ParseReportDependencies)
   };
   return [
     defineReport('parse.status', async (_query, signal) => {
-      const { rebuilt: _rebuilt, ...status } = await guarded(thread.call('status', null, { signal }), signal);
-      return { ...status, last_run: runOf(lastRun()) };
+      const { index, replacement } = await guarded(thread.call('status', null, { signal }), signal);
+      const replaced =
+        replacement === null ? null : { at: Math.floor(replacement.at / 1000), reason: replacement.reason };
+      return { ...index, replaced, last_run: runOf(lastRun()) };
     }),
     defineReport(
       'parse.text_units',

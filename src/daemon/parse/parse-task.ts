@@ -3,10 +3,11 @@ import type { Clock } from '../../platform/process/clock.ts';
 import type { Thread } from '../../platform/threads/thread.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../tasks/task.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
+import { carryOverFields } from './index/index-status.ts';
 import { loadRules, RulesError } from './rules/load-rules.ts';
 import type { ParseConfiguration } from './rules/parse-config.ts';
 import type { IndexedRelease, IndexProgress } from './run/index-release.ts';
-import type { ParseCalls } from './run/parse-thread.ts';
+import type { ParseCalls } from './run/index-worker.ts';
 
 /** A release whose text can be indexed. */
 export interface ParsableRelease {
@@ -96,18 +97,19 @@ function showProgress(
   return loop;
 }
 
-function phaseOf({ phase, units }: IndexProgress): string {
-  return `${phase}, ${units} text units`;
+function phaseOf({ phase, containers, total, units }: IndexProgress): string {
+  return `${phase}, ${containers} of ${total} containers, ${units} text units`;
 }
 
 function reportRun(
   context: TaskContext,
-  { reported, parsed, reused, failures }: IndexedRelease,
+  { reported, parsed, reused, failures, progress }: IndexedRelease,
   seconds: number,
 ): TaskResult {
   for (const { destination, status, code, message } of failures) {
     context.log('warn', `${destination}: ${message}`, { destination, parse_status: status, code });
   }
+  context.progress(progress.containers, progress.total, 'entries', phaseOf(progress));
   const { totals } = reported;
   return {
     release_id: reported.releaseId,
@@ -117,7 +119,8 @@ function reportRun(
     reused,
     units: totals.units,
     errors: totals.errors,
-    carry_over: totals.carryOver,
+    warnings: totals.warnings,
+    carry_over: totals.carryOver === null ? null : carryOverFields(totals.carryOver),
     seconds: Math.round(seconds * 1000) / 1000,
   };
 }

@@ -1,24 +1,28 @@
 import { join } from 'node:path';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import { createThread } from '../../platform/threads/thread.ts';
+import { createThread, type Thread } from '../../platform/threads/thread.ts';
 import type { DefinedReport } from '../api/define-report.ts';
 import { subscriber, type EventSubscriber } from '../events/event-subscriber.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { CLEANUP_JOB } from '../releases/jobs/release-jobs.ts';
-import { callOf, type Job } from '../tasks/job.ts';
+import type { Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Task } from '../tasks/task.ts';
-import { PARSER_VERSION } from './container/parser-version.ts';
+import { createCatchUp, type CatchUp } from './catch-up.ts';
 import type { IndexStatus } from './index/index-status.ts';
+import type { UnitsAfter, UnitsAfterQuery } from './index/units-after.ts';
 import { parseFinding } from './parse-check.ts';
-import { createParseJobs } from './create-parse-jobs.ts';
+import { createParseJobs, withTaskErrors } from './create-parse-jobs.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from './parse-jobs.ts';
 import { createParseReports } from './parse-reports.ts';
 import type { ReleaseSource } from './parse-task.ts';
-import { loadRules, rulesDigest } from './rules/load-rules.ts';
 import type { ParseConfiguration } from './rules/parse-config.ts';
-import type { ParseCalls, ParseThreadData } from './run/parse-thread.ts';
+import { createRulesState } from './rules-state.ts';
+import { isIndexReplaced } from './run/index-slot.ts';
+import type { ParseCalls, ParseThreadData, ParseThreadStatus } from './run/index-worker.ts';
+
+type ParseThread = Pick<Thread<ParseCalls>, 'call'>;
 
 export interface ParseOptions {
   /** The private folder of the daemon. */
@@ -37,6 +41,12 @@ export interface Parse {
   readonly check: DoctorCheck;
   /** The index as it was last read; `null` before that. */
   latestStatus(): IndexStatus | null;
+  /**
+   * Pages through the units of the reported release, for the work on their translations.
+   *
+   * @throws TaskError when the index cannot be read; the signal's reason
+   */
+  unitsAfter(query: UnitsAfterQuery, signal: AbortSignal): Promise<UnitsAfter>;
   /** Queues a run when the index is not that of the current release and rules. Called at the start and after a reload. */
   catchUp(): Promise<void>;
   /** Ends the thread and its processes. */
@@ -55,21 +65,29 @@ export function parseSubscriber(configuration: () => ParseConfiguration): EventS
 
 /** Assembles the parse index: the thread that owns it, its jobs and its reports. */
 export function createParse(options: ParseOptions): Parse {
-  const { dataDirectory, engine, releases, configuration, logger } = options;
-  const thread = createThread<ParseCalls>({
-    purpose: 'owns the parse index',
-    module: new URL('./run/parse-thread.ts', import.meta.url),
-    data: {
-      indexPath: join(dataDirectory, 'index.db'),
-      scratchDirectory: join(dataDirectory, 'parse'),
-    } satisfies ParseThreadData,
-    limits: THREAD_LIMITS,
-  });
-  let latest: Awaited<ReturnType<ParseCalls['status']>> | null = null;
-  const refresh = async (): Promise<void> => {
-    latest = await thread.call('status', null);
+  const { engine, releases, configuration, logger } = options;
+  const owner = createIndexThread(options.dataDirectory);
+  let latest: ParseThreadStatus | null = null;
+  const refresh = async (): Promise<IndexStatus> => {
+    const before = latest?.replacement ?? null;
+    latest = await readStatus(owner);
+    const { index, replacement } = latest;
+    if (replacement !== null && replacement.at !== before?.at) {
+      logger.warn(
+        { reason: replacement.reason },
+        'the parse index was replaced; a parse run fills the new one',
+      );
+    }
+    return index;
   };
-  const { jobs, isRunning } = createParseJobs({ ...options, thread, onIndexed: refresh });
+  const catchUp = createCatchUp({ ...options, refresh });
+  const thread = noticingReplacement(owner, catchUp);
+  const { jobs, isRunning } = createParseJobs({
+    ...options,
+    thread,
+    onBegin: catchUp.noteBegin,
+    onIndexed: refresh,
+  });
   engine.onFinished(({ kind, status }) => {
     if (kind !== CLEANUP_JOB.kind || status !== 'succeeded') return;
     thread.call('drop', releases.kept()).catch((error: unknown) => {
@@ -78,47 +96,66 @@ export function createParse(options: ParseOptions): Parse {
   });
   const lastRun = (): Task | null =>
     newest(engine.historyOf(PARSE_JOB.kind).last, engine.historyOf(PARSE_FULL_JOB.kind).last);
+  const rulesState = createRulesState(configuration);
   return {
     jobs,
     reports: createParseReports({ thread, lastRun }),
     check: {
       id: 'parse',
-      run: () =>
+      run: async (_signal, trigger) =>
         parseFinding({
-          status: latest,
+          rules: await rulesState(trigger === 'interval'),
+          status: latest?.index ?? null,
+          replacement: latest?.replacement ?? null,
           currentReleaseId: releases.current()?.releaseId ?? null,
           history: engine.historyOf(PARSE_JOB.kind),
           isRunning: isRunning() || engine.historyOf(PARSE_JOB.kind).nextRunAt !== null,
           isAutomatic: configuration().automatic,
         }),
     },
-    latestStatus: () => latest,
-    catchUp: async () => {
-      try {
-        await refresh();
-        const settings = configuration();
-        const current = releases.current();
-        if (!settings.automatic || current === null || latest === null) return;
-        if (latest.release_id !== current.releaseId || !(await hasCurrentRules(latest, settings))) {
-          engine.submit({ ...callOf(PARSE_JOB, {}), dedupe: true });
-        }
-      } catch (error) {
-        logger.error(
-          { err: error },
-          'the parse index cannot be read; run "slipway ctl parse" when the cause is gone',
-        );
-      }
-    },
+    latestStatus: () => latest?.index ?? null,
+    unitsAfter: async (query, signal) =>
+      await withTaskErrors(async () => await thread.call('unitsAfter', query, { signal })),
+    catchUp: catchUp.run,
     close: async () => {
-      await thread.call('close', null).catch(() => undefined);
-      await thread.close();
+      await owner.call('close', null).catch(() => undefined);
+      await owner.close();
     },
   };
 }
 
-async function hasCurrentRules(status: IndexStatus, settings: ParseConfiguration): Promise<boolean> {
-  if (status.parser_version !== PARSER_VERSION) return false;
-  return status.rules_digest === rulesDigest(await loadRules(settings));
+function createIndexThread(dataDirectory: string): Thread<ParseCalls> {
+  return createThread<ParseCalls>({
+    purpose: 'owns the parse index',
+    module: new URL('./run/index-worker.ts', import.meta.url),
+    data: {
+      indexPath: join(dataDirectory, 'index.db'),
+      scratchDirectory: join(dataDirectory, 'parse'),
+    } satisfies ParseThreadData,
+    limits: THREAD_LIMITS,
+  });
+}
+
+/** Reads the index; one that was replaced now is read again. */
+async function readStatus(thread: ParseThread): Promise<ParseThreadStatus> {
+  try {
+    return await thread.call('status', null);
+  } catch (error) {
+    if (!isIndexReplaced(error)) throw error;
+    return await thread.call('status', null);
+  }
+}
+
+/** Looks whether a run is needed when a call finds that the index was replaced. */
+function noticingReplacement(thread: ParseThread, catchUp: CatchUp): ParseThread {
+  return {
+    call: (name, argument, options) =>
+      thread.call(name, argument, options).catch((error: unknown) => {
+        // A run has begun again by itself before it fails with this. Another one would not help.
+        if (isIndexReplaced(error) && name !== 'index') void catchUp.run();
+        throw error;
+      }),
+  };
 }
 
 function newest(left: Task | null, right: Task | null): Task | null {

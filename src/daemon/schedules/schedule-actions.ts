@@ -3,6 +3,8 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import { unknownName } from '../../contract/problems/value-errors.ts';
 import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { ControlScope } from '../../contract/actions/control-scopes.ts';
+import { scopesOfKind } from '../api/caller.ts';
 import { defineAction, type DefinedAction } from '../api/define-action.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
@@ -26,6 +28,13 @@ export interface ScheduleActionOptions {
   readonly onChanged: () => void;
 }
 
+/** The schedules that a call is about: one by its id, or all of a group. */
+interface NamedSchedules {
+  readonly id?: string | undefined;
+  readonly group?: ScheduleGroup | undefined;
+  readonly action?: string | undefined;
+}
+
 /** The fields of an update that a configured schedule accepts. */
 const FREE_FIELDS: ReadonlySet<string> = new Set(['id', 'enabled', 'reviewer', 'reason']);
 /** Maximum number of schedules in one run of a group. */
@@ -43,11 +52,23 @@ export function createScheduleActions(options: ScheduleActionOptions): readonly 
       options.onChanged();
       return result;
     };
+  // A change of a schedule needs what its job needs, before the change and after it.
+  const needs = ({ id, group, action }: NamedSchedules): readonly ControlScope[] => {
+    const filter = id === undefined ? { id: null, group: group ?? null } : { id, group: null };
+    const named = options.repository.list({ ...filter, enabled: null });
+    const kinds = named.map((each) => each.action);
+    return [...kinds, ...(action === undefined ? [] : [action])].flatMap((kind) =>
+      scopesOfKind(kind, engine.jobs),
+    );
+  };
   return [
-    defineAction(engine, 'schedule-add', { run: changing(addSchedule) }),
-    defineAction(engine, 'schedule-update', { run: changing(updateSchedule) }),
-    defineAction(engine, 'schedule-remove', { run: changing(removeSchedule) }),
-    defineAction(engine, 'schedule-run', { run: changing(runSchedules) }),
+    defineAction(engine, 'schedule-add', {
+      needs: ({ action }) => scopesOfKind(action, engine.jobs),
+      run: changing(addSchedule),
+    }),
+    defineAction(engine, 'schedule-update', { needs, run: changing(updateSchedule) }),
+    defineAction(engine, 'schedule-remove', { needs, run: changing(removeSchedule) }),
+    defineAction(engine, 'schedule-run', { needs, run: changing(runSchedules) }),
   ];
 }
 

@@ -18,6 +18,8 @@ export interface ReloadOptions {
   readonly upstream: Pick<ReplaceableUpstream, 'replace'>;
   /** Connects to the upstream of a configuration; `null` for none. Throws when it names what does not exist. */
   readonly connect: (configuration: UpstreamConfiguration) => OwnedUpstream | null;
+  /** Reads what the rules of parsing name; gives one line for every problem. */
+  readonly problemsOfRules: (configuration: DaemonConfiguration) => Promise<readonly string[]>;
   readonly attestor: Pick<Attestor, 'issue' | 'reschedule'>;
   /** Makes the configured schedules follow a configuration. */
   readonly configureSchedules: (configuration: DaemonConfiguration) => void;
@@ -43,9 +45,14 @@ export function createReload(deps: ReloadOptions): () => Promise<TaskResult> {
       before.configuration,
       loaded.value.configuration,
     );
+    const problems = await deps.problemsOfRules(effective);
     const upstreamChanged = changed.some((name) => name.startsWith('upstream.'));
     const connected = upstreamChanged ? connect(deps, effective.upstream) : success(null);
-    if (!connected.ok) throw invalid([connected.error]);
+    if (!connected.ok) throw invalid([...problems, connected.error]);
+    if (problems.length > 0) {
+      await connected.value?.close();
+      throw invalid(problems);
+    }
 
     const tokenFile = tokenFileOf(effective);
     if (tokenFile !== null) await createTokenFile(tokenFile).catch(rejectTokenFile);

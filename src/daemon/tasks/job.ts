@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ControlScope } from '../../contract/actions/control-scopes.ts';
 import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
 import { TaskError, type TaskArguments, type TaskContext, type TaskLane, type TaskResult } from './task.ts';
 
@@ -9,6 +10,8 @@ export interface JobDefinition<Arguments extends z.ZodObject = z.ZodObject> {
   /** Appears in the reference documentation. */
   readonly summary: string;
   readonly lane: Exclude<TaskLane, 'admin'>;
+  /** The scope that a token needs to schedule it or to cancel its tasks. */
+  readonly scope: ControlScope;
   /** Groups whose schedules can run it. */
   readonly groups: readonly ScheduleGroup[];
   readonly arguments: Arguments;

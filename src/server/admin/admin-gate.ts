@@ -1,7 +1,7 @@
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import type { Credentials, TokenVerifier } from '../http/token-verifier.ts';
+import type { Credentials, TokenCaller, TokenVerifier } from '../http/token-verifier.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { createFailedLogins } from './failed-logins.ts';
 
@@ -17,10 +17,10 @@ export interface AdminGate {
    * Checks the credentials of a request.
    *
    * @param surface without a configured token, `read` answers 401 and `control` 403
-   * @returns the id of the token, for audit
+   * @returns who sent the request
    * @throws ServiceError `not_authenticated` (401), `control_forbidden` (403)
    */
-  admit(visitor: AdminVisitor, surface: 'read' | 'control'): Promise<string>;
+  admit(visitor: AdminVisitor, surface: 'read' | 'control'): Promise<TokenCaller>;
 }
 
 export interface AdminGateOptions {
@@ -32,7 +32,7 @@ export interface AdminGateOptions {
 
 const DETAILS: Readonly<Record<'unconfigured' | 'missing' | 'refused' | 'several', string>> = {
   unconfigured:
-    'No admin token is configured on this server, so nobody is admitted: set admin.tokenFiles, and check its log for files that cannot be read.',
+    'No admin token is configured on this server, so nobody is admitted: set admin.tokenFiles or auth.tokens, and check its log for files that cannot be read.',
   missing:
     'An admin token is required: send exactly one, as "Authorization: Bearer" or as the svc_token parameter.',
   refused:
@@ -58,7 +58,7 @@ export function createAdminGate({ tokens, metrics, clock, logger }: AdminGateOpt
   return {
     admit: async (visitor, surface) => {
       const outcome = await tokens.verify(visitor);
-      if (outcome.ok) return outcome.tokenId;
+      if (outcome.ok) return outcome.caller;
       const { why } = outcome;
       if (why === 'unconfigured' || why === 'missing') metrics.loginFailed(why);
       if (why === 'unconfigured' && surface === 'control') {

@@ -14,6 +14,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import { jsonHeaders, NO_STORE, type Answer } from '../http/answer.ts';
 import type { DaemonPresence } from '../daemon-client/daemon-presence.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
+import type { TokenCaller } from '../http/token-verifier.ts';
 import type { AdminGate } from './admin-gate.ts';
 import type { AdminMetrics, ForwardOutcome } from './admin-metrics.ts';
 import { checkAdminQuery } from './admin-reads.ts';
@@ -78,7 +79,8 @@ async function answerControl(
 ): Promise<Answer> {
   const { request, action } = call;
   const query = new URLSearchParams(call.query);
-  audit.tokenId = await options.gate.admit({ ...call, query }, 'control');
+  const caller = await options.gate.admit({ ...call, query }, 'control');
+  audit.tokenId = caller.tokenId;
   checkIsAllowed(request, options);
   if (!isControlAction(action)) {
     throw new ServiceError('unknown_action', 'No control action has this name; /admin/ lists them all.');
@@ -95,7 +97,7 @@ async function answerControl(
   }
   const body = stringifyJsonExact(maskStrings(parsed.value.body, options.secrets));
   audit.argsDigest = createHash('sha256').update(body).digest('hex');
-  const { body: answer, accepted } = await forwardAction(action, body, { call, options });
+  const { body: answer, accepted } = await forwardAction(action, body, { call, caller, options });
   audit.taskId = accepted.task_id;
   return { status: 202, headers: jsonHeaders(NO_STORE), body: [answer] };
 }
@@ -118,7 +120,11 @@ function checkIsAllowed(
 async function forwardAction(
   action: ControlAction,
   body: string,
-  { call, options }: { readonly call: ControlRequest; readonly options: ControlRouteOptions },
+  {
+    call,
+    caller,
+    options,
+  }: { readonly call: ControlRequest; readonly caller: TokenCaller; readonly options: ControlRouteOptions },
 ): Promise<AcceptedAction> {
   const { client, presence, metrics, clock } = options;
   const begun = clock.monotonic();
@@ -131,7 +137,7 @@ async function forwardAction(
     const { signal } = new AbortController();
     const { requestId } = call;
     const answer = await presence.observe(
-      async () => await client.postControl(action, body, { idempotencyKey, requestId, signal }),
+      async () => await client.postControl(action, body, { caller, idempotencyKey, requestId, signal }),
     );
     const accepted = acceptedActionOf(action, answer);
     observe('ok');

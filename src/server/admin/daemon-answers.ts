@@ -72,7 +72,7 @@ export interface AcceptedAction {
 /**
  * Turns the daemon's answer to an action into the answer of this service.
  *
- * @throws ServiceError 400, 501 `not_implemented`, 502 `daemon_rejected` or `daemon_unreachable`
+ * @throws ServiceError 400, 403 `scope_missing`, 501 `not_implemented`, 502 `daemon_rejected` or `daemon_unreachable`
  */
 export function acceptedActionOf(action: ControlAction, answer: BoundedAnswer): AcceptedAction {
   const { status } = answer;
@@ -86,6 +86,11 @@ export function acceptedActionOf(action: ControlAction, answer: BoundedAnswer): 
   const problem = readProblem(answer);
   const daemon = { status, code: problem.code };
   if (status === 400) throw badRequest(answer, problem);
+  if (status === 403 && problem.code === 'scope_missing') {
+    throw new ServiceError('scope_missing', problem.detail ?? `The token may not call ${action}.`, {
+      daemon,
+    });
+  }
   if (status === 501) {
     throw new ServiceError('not_implemented', `The daemon does not implement ${action}.`, { daemon });
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { CONTROL_SCOPES, TOKEN_ID } from '../../contract/actions/control-scopes.ts';
 import { parseNetwork } from '../../platform/http/networks.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
@@ -308,17 +309,42 @@ export const serverConfigurationSchema = z.strictObject({
       public: z
         .enum(['open', 'token'])
         .default('open')
-        .describe('Whether public routes also require the admin token; probes never do.'),
+        .describe('Whether public routes also require an admin token; probes never do.'),
+      tokens: z
+        .array(
+          z.strictObject({
+            file: z.string().min(1).describe('A file with one token. Reloaded when it changes.'),
+            id: z
+              .string()
+              .regex(TOKEN_ID)
+              .optional()
+              .describe(
+                'Names the token in audit lines and histories. Default: the beginning of its digest.',
+              ),
+            allow: z
+              .array(z.enum(CONTROL_SCOPES))
+              .min(1)
+              .optional()
+              .describe(
+                'Groups of control actions that the token may call; every valid token may read. Default: all.',
+              ),
+          }),
+        )
+        .max(64)
+        .default([])
+        .describe('Admin tokens besides those of `admin.tokenFiles`, which may do everything.'),
     })
     .prefault({})
-    .describe('Access to the public routes.'),
+    .describe('Access to the public routes, and tokens with limited rights.'),
   admin: z
     .strictObject({
       tokenFiles: z
         .array(z.string().min(1))
         .max(16)
         .default([])
-        .describe('Files with one token each; several for rotation. Reloaded when they change.'),
+        .describe(
+          'Files with one token each that may do everything; several for rotation. Reloaded when they change.',
+        ),
       exposeControl: z.boolean().default(false).describe('Whether control actions are forwarded.'),
     })
     .prefault({})

@@ -1,3 +1,4 @@
+import { CALLER_FIELDS, type Caller } from '../../contract/actions/control-scopes.ts';
 import { ENVELOPE_MAX_BYTES } from '../../contract/formats/attestation-format.ts';
 import type { ReportedObject } from '../../contract/formats/damage-report.ts';
 import { z } from 'zod';
@@ -22,6 +23,7 @@ const CONTROL_MAX_BYTES = 1024 * 1024;
 
 /** Headers and cancellation of one control call. */
 export interface ControlCall {
+  readonly caller: Caller;
   /** Passed on so that a repeated call starts nothing new; `null` for none. */
   readonly idempotencyKey: string | null;
   /** Id under which the daemon logs the call. */
@@ -134,11 +136,12 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
       requireJson(answer, name);
       return readJsonObject(answer, { strict: false });
     },
-    postControl: async (action, body, { idempotencyKey, requestId, signal }) =>
+    postControl: async (action, body, { caller, idempotencyKey, requestId, signal }) =>
       await ask(actions, `/v1/control/${encodeURIComponent(action)}`, {
         headers: {
           'content-type': JSON_MEDIA_TYPE,
           'x-request-id': requestId,
+          ...callerFields(caller),
           ...(idempotencyKey === null ? {} : { 'idempotency-key': idempotencyKey }),
         },
         waitMs: 0,
@@ -162,6 +165,14 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
     close: async () => {
       for (const client of [polls, reports, actions]) client.close();
     },
+  };
+}
+
+/** Tells the daemon who sent a control call. */
+function callerFields({ tokenId, allow }: Caller): Record<string, string> {
+  return {
+    ...(tokenId === null ? {} : { [CALLER_FIELDS.tokenId]: tokenId }),
+    ...(allow === null ? {} : { [CALLER_FIELDS.allow]: allow.join(',') }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 
+import { CONTROL_SCOPES, type Caller } from '../../contract/actions/control-scopes.ts';
 import { TOKEN_PARAMETER } from '../../contract/operations/query-parser.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { followTokenFile, tokenDigest } from '../../platform/files/token-file.ts';
@@ -7,15 +8,21 @@ import { bearerTokenOf } from '../../platform/http/bearer-token.ts';
 import { createFailedLoginDelay } from '../../platform/http/failed-login-delay.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SecretMask } from '../../platform/logging/secret-mask.ts';
+import type { TokenSource } from '../config/token-sources.ts';
 
 /** Time between two checks of the files, milliseconds. */
 const LOOK_AGAIN_AFTER_MS = 1_000;
+
+/** The holder of an admin token. The id is the configured one, else the first 8 hexadecimal digits of the token's SHA-256. */
+export interface TokenCaller extends Caller {
+  readonly tokenId: string;
+}
 
 /** The result of a check of credentials. */
 export type TokenOutcome =
   | {
       readonly ok: true;
-      /** First 8 hexadecimal digits of the token's SHA-256, for audit. */ readonly tokenId: string;
+      readonly caller: TokenCaller;
     }
   | { readonly ok: false; readonly why: 'unconfigured' | 'missing' | 'refused' | 'several' };
 
@@ -38,8 +45,7 @@ export interface TokenVerifier {
 
 /** Settings and collaborators of a token verifier. */
 export interface TokenVerifierOptions {
-  /** One token per file; surrounding white space is ignored. */
-  readonly files: readonly string[];
+  readonly sources: readonly TokenSource[];
   /** Learns each token, so that it is masked in logs. */
   readonly secrets: Pick<SecretMask, 'learn'>;
   readonly clock: Clock;
@@ -47,24 +53,32 @@ export interface TokenVerifierOptions {
 }
 
 /** Makes a verifier that reads its files again when they change, so that tokens rotate without a restart. */
-export function createTokenVerifier({ files, secrets, clock, logger }: TokenVerifierOptions): TokenVerifier {
-  const followed = files.map((file) =>
-    followTokenFile(
-      file,
+export function createTokenVerifier({
+  sources,
+  secrets,
+  clock,
+  logger,
+}: TokenVerifierOptions): TokenVerifier {
+  const followed = sources.map((source) => ({
+    source,
+    read: followTokenFile(
+      source.file,
       (problem) => {
-        logger.warn({ file, err: problem }, `${problem.message}; it admits nobody`);
+        logger.warn({ file: source.file, err: problem }, `${problem.message}; it admits nobody`);
       },
       secrets.learn,
     ),
-  );
+  }));
   const delayFailedLogin = createFailedLoginDelay();
-  let digests: readonly Buffer[] = [];
+  let known: readonly KnownToken[] = [];
   let lookedAt = -Infinity;
   let looking: Promise<void> | null = null;
 
   const look = async (): Promise<void> => {
-    const found = await Promise.all(followed.map(async (read) => await read()));
-    digests = found.filter((digest) => digest !== null);
+    const found = await Promise.all(
+      followed.map(async ({ source, read }) => ({ source, digest: await read() })),
+    );
+    known = found.flatMap(({ source, digest }) => (digest === null ? [] : [{ source, digest }]));
     lookedAt = clock.monotonic();
     looking = null;
   };
@@ -72,17 +86,34 @@ export function createTokenVerifier({ files, secrets, clock, logger }: TokenVeri
   return {
     verify: async (credentials) => {
       if (clock.monotonic() - lookedAt >= LOOK_AGAIN_AFTER_MS) await (looking ??= look());
-      if (digests.length === 0) return { ok: false, why: 'unconfigured' };
+      if (known.length === 0) return { ok: false, why: 'unconfigured' };
       const [token, ...others] = tokensOf(credentials);
       if (token === undefined) return { ok: false, why: 'missing' };
       const digest = tokenDigest(token);
-      let found = false;
       // Every token is compared, so that the time does not reveal which one was close.
-      for (const known of digests) found = timingSafeEqual(known, digest) || found;
-      if (found && others.length === 0) return { ok: true, tokenId: digest.toString('hex').slice(0, 8) };
+      const equal = known.filter((each) => timingSafeEqual(each.digest, digest));
+      if (equal.length > 0 && others.length === 0) return { ok: true, caller: callerOf(digest, equal) };
       await delayFailedLogin();
       return { ok: false, why: others.length === 0 ? 'refused' : 'several' };
     },
+  };
+}
+
+interface KnownToken {
+  readonly source: TokenSource;
+  readonly digest: Buffer;
+}
+
+/** A token that stands in several files has the least of their rights. */
+function callerOf(digest: Buffer, known: readonly KnownToken[]): TokenCaller {
+  const limits = known.flatMap(({ source }) => (source.allow === null ? [] : [source.allow]));
+  const id = known.find(({ source }) => source.id !== null)?.source.id;
+  return {
+    tokenId: id ?? digest.toString('hex').slice(0, 8),
+    allow:
+      limits.length === 0
+        ? null
+        : CONTROL_SCOPES.filter((scope) => limits.every((allow) => allow.includes(scope))),
   };
 }
 

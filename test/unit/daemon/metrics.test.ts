@@ -14,6 +14,7 @@ const INDEXED: IndexStatus = {
   by_format: { json: 12 },
   units: 40_213,
   errors: 3,
+  warnings: 0,
   errors_by_code: { json_invalid: 3 },
   skipped: { no_source_script: 1021 },
   seconds: 3.25,

@@ -12,11 +12,8 @@ export interface CsvRow {
 export interface RowScannerOptions {
   /** Cells of one row. */
   readonly maxCells: number;
-  readonly fail: (
-    code: 'container_limit_exceeded' | 'csv_invalid',
-    message: string,
-    position: number,
-  ) => FormatError;
+  /** The error for a row with more cells. */
+  readonly fail: (message: string, position: number) => FormatError;
 }
 
 const QUOTE = 0x22;
@@ -59,7 +56,12 @@ export function createRowScanner(
       doubled = true;
       close = text.indexOf('"', close + 2);
     }
-    if (close === -1) throw options.fail('csv_invalid', 'a quote is not closed', start);
+    if (close === -1) {
+      // Where the cell ends is not known, so the row is the last one.
+      flaw ??= { message: 'a quote is not closed', position: start };
+      position = text.length;
+      return { value: '', start, end: position };
+    }
     const value = text.slice(start + 1, close);
     position = plainEnd(close + 1);
     if (position > close + 1) {
@@ -87,11 +89,7 @@ export function createRowScanner(
     flaw = null;
     for (;;) {
       if (cells.length === options.maxCells) {
-        throw options.fail(
-          'container_limit_exceeded',
-          `a row has more than ${options.maxCells} cells`,
-          position,
-        );
+        throw options.fail(`a row has more than ${options.maxCells} cells`, position);
       }
       cells.push(text.charCodeAt(position) === QUOTE ? quotedCell(position) : plainCell(position));
       if (text.charCodeAt(position) !== delimiterCode) break;

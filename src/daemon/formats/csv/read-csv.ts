@@ -17,17 +17,17 @@ export interface CsvOptions {
  * line without a character is not a row. A quote inside an unquoted cell is an ordinary character.
  *
  * A row that has another number of cells than the first one, or something behind the closing quote of a cell, is a part
- * error `csv_invalid`, and an element without texts, so that the next rows keep their index. An unclosed quote ends the
- * reading, after the rows before it were reported.
+ * error `csv_invalid`, and an element without texts, so that the next rows keep their index. A row with an unclosed quote
+ * is such a row too, and the last one.
  *
- * @throws FormatError `csv_invalid`, `container_limit_exceeded`
+ * @throws FormatError `csv_invalid` for a header that cannot be read, `container_limit_exceeded`
  */
 export function readCsv(decoded: DecodedText, options: CsvOptions, target: ReadTarget): void {
   const { visitor, limits } = target;
   const byteOffsetOf = byteOffsets(decoded);
   const nextRow = createRowScanner(decoded.text, options.delimiter, {
     maxCells: limits.elements,
-    fail: (code, message, position) => new FormatError(code, message, byteOffsetOf(position)),
+    fail: (message, position) => new FormatError('container_limit_exceeded', message, byteOffsetOf(position)),
   });
   const first = nextRow();
   const columns = namesOf(first, options);

@@ -1,5 +1,6 @@
 import { type JSONVisitor, type ParseOptions, printParseErrorCode, visit } from 'jsonc-parser';
 import { FormatError } from '../format-error.ts';
+import { escapePointer } from './json-pointer.ts';
 import { byteOffsets, type DecodedText } from '../text/decode-text.ts';
 import { reportText, type ReadTarget } from '../text/report-text.ts';
 import type { ReadLimits } from '../value-visitor.ts';
@@ -161,9 +162,7 @@ function reportNumber({ visitor }: ReadTarget, value: number, literal: string): 
   else visitor.integer(Number.isSafeInteger(value) ? value || 0 : BigInt(literal));
 }
 
-/** RFC 6901. */
+/** The JSON pointer to a value. */
 function pointer(path: readonly (string | number)[]): string {
-  return path
-    .map((part) => `/${String(part).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`)
-    .join('');
+  return path.map((part) => `/${escapePointer(String(part).toWellFormed())}`).join('');
 }

@@ -1,5 +1,7 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import { createDigestSet } from '../../../platform/hashing/digest-set.ts';
+import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
 import { createStringCodec, UTF8_CODEC } from '../codecs/string-codec.ts';
 import { exactInteger } from '../exact-integer.ts';
 import { FormatError } from '../format-error.ts';
@@ -79,6 +81,7 @@ function visitTable(walk: Walk, name: string): void {
   });
   if (opened === null) return;
   const { layout, readsBlob, rows } = opened;
+  const isNext = createKeyCheck(layout);
   visitor.field(name);
   visitor.beginArray();
   try {
@@ -92,7 +95,16 @@ function visitTable(walk: Walk, name: string): void {
       }
       const cells = cellsOf(row.value as SQLOutputValue[]);
       spend(walk, cells);
-      visitRow(walk, layout, readsBlob, cells);
+      const key = attemptPart(walk, name, () => rowName(cells.slice(0, layout.keys.length), walk.decode));
+      if (key === null) continue;
+      if (!isNext(cells[0], key)) {
+        options.reportPartError(
+          new FormatError('sqlite_invalid', `the row ${key} does not follow the previous one`),
+          name,
+        );
+        break;
+      }
+      visitRow(walk, layout, readsBlob, key, cells);
     }
   } finally {
     rows.return?.();
@@ -100,15 +112,32 @@ function visitTable(walk: Walk, name: string): void {
   visitor.endArray();
 }
 
+/**
+ * Tells rows that a damaged file repeats: pages of a table can be shared or form a cycle. Row ids have to rise; the order of
+ * other keys depends on the table, so each of them may occur once.
+ */
+function createKeyCheck({ rowId }: TableLayout): (first: Cell | undefined, name: string) => boolean {
+  if (rowId === null) {
+    const seen = createDigestSet();
+    return (_first, name) => seen.add(blake3OfText(name));
+  }
+  let last: bigint | null = null;
+  return (first) => {
+    const value = first?.value;
+    if (typeof value !== 'bigint' || (last !== null && value <= last)) return false;
+    last = value;
+    return true;
+  };
+}
+
 function visitRow(
   walk: Walk,
   { name: table, columns, keys }: TableLayout,
   readsBlob: readonly boolean[],
+  name: string,
   cells: readonly Cell[],
 ): void {
   const { visitor } = walk;
-  const name = attemptPart(walk, table, () => rowName(cells.slice(0, keys.length), walk.decode));
-  if (name === null) return;
   visitor.element(name);
   visitor.beginObject();
   for (const [place, column] of columns.entries()) {

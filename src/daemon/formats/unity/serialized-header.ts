@@ -1,5 +1,6 @@
 import type { ByteSource } from '../byte-source.ts';
 import { FormatError } from '../format-error.ts';
+import { isSerializedHead } from '../serialized-head.ts';
 import { MetadataCursor } from './metadata-cursor.ts';
 
 /** The fields in front of the metadata. */
@@ -18,19 +19,15 @@ export interface SerializedHeader {
 
 const VERSIONS = { first: 17, last: 22, recognized: 23 };
 const LARGE_SINCE = 22;
-const SMALL_HEADER = 20;
 const LARGE_HEADER = 48;
-/** No version of Unity writes a higher one, so a file with a higher number is not a serialized file. */
-const MOST_PLAUSIBLE_VERSION = 64;
-
 /**
- * Whether a file within a bundle is a serialized file of any version, rather than a resource. A resource has no header.
+ * Whether a file within a bundle is a serialized file of any version, rather than a resource. A resource has no header,
+ * but any bytes, so the size in the header decides too.
  */
 export function isSerializedFile(source: ByteSource): boolean {
-  if (source.size < SMALL_HEADER) return false;
   const head = source.read(0, Math.min(source.size, LARGE_HEADER));
+  if (!isSerializedHead(head)) return false;
   const version = head.readUInt32BE(8);
-  if (version === 0 || version > MOST_PLAUSIBLE_VERSION) return false;
   if (version < LARGE_SINCE) return head.readUInt32BE(4) === source.size;
   return head.length === LARGE_HEADER && head.readBigInt64BE(24) === BigInt(source.size);
 }

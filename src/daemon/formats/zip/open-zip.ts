@@ -92,15 +92,17 @@ function decryptAndUnpack(entry: ZipEntry, data: Buffer, password: Uint8Array): 
   const checks = [entry.crc32 >>> 24];
   // A writer that does not know the checksum yet takes the time.
   if ((entry.flags & ZIP_FLAGS.dataDescriptor) !== 0) checks.push(entry.modifiedTime >>> 8);
-  const wrong = (): FormatError =>
-    new FormatError('zip_password_wrong', `${entry.name}: the password does not fit`, entry.localOffset);
   const plain = decryptZipCrypto(data, password, checks);
-  if (plain === null) throw wrong();
+  if (plain === null) {
+    const message = `${entry.name}: the password does not fit`;
+    throw new FormatError('zip_password_wrong', message, entry.localOffset);
+  }
   try {
     return unpack(entry, plain);
-  } catch {
-    // One of 256 wrong passwords gets here.
-    throw wrong();
+  } catch (error) {
+    if (!(error instanceof FormatError) || error.code !== 'zip_invalid') throw error;
+    const message = `${error.message}, or the password is a wrong one of those that fit by chance (1 of 256)`;
+    throw zipInvalid(message, null);
   }
 }
 
@@ -128,8 +130,14 @@ function inflate({ name, uncompressedSize, localOffset }: ZipEntry, data: Buffer
     const result: unknown = inflateRawSync(data, options);
     const { buffer, engine } = result as { buffer: Buffer; engine: { bytesWritten: number } };
     if (engine.bytesWritten === data.length) return buffer;
-  } catch {
-    // Reported below.
+  } catch (error) {
+    if (!isZlibError(error)) throw error;
   }
   throw zipInvalid(`${name}: the compressed data is damaged or has another length`, localOffset);
+}
+
+/** Whether zlib refuses the data; ERR_BUFFER_TOO_LARGE: they are longer than the directory says. */
+function isZlibError(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return code.startsWith('Z_') || code === 'ERR_BUFFER_TOO_LARGE';
 }

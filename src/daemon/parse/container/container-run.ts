@@ -93,14 +93,22 @@ export function createOutcomeCollector(): OutcomeCollector {
   };
 }
 
-/** The names of a file inside of another one: the exact one and the stable one. */
+/**
+ * The names of a file inside of another one: the exact one and the stable one. `!/` inside of a name becomes `!%2F`, so that
+ * an entry with such a name is not taken for an entry of an archive inside of the archive.
+ */
 export function nestedName(
   { entry, entryKey }: Pick<Part, 'entry' | 'entryKey'>,
   name: string,
   key: string,
 ): Pick<Part, 'entry' | 'entryKey'> {
-  if (entry === null) return { entry: name, entryKey: key };
-  return { entry: `${entry}!/${name}`, entryKey: `${entryKey}!/${key}` };
+  const [inner, innerKey] = [escapeLevels(name), escapeLevels(key)];
+  if (entry === null) return { entry: inner, entryKey: innerKey };
+  return { entry: `${entry}!/${inner}`, entryKey: `${entryKey}!/${innerKey}` };
+}
+
+function escapeLevels(name: string): string {
+  return name.includes('!') ? name.replaceAll('!%', '!%25').replaceAll('!/', '!%2F') : name;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { createGlobFilter } from '../../../platform/config/glob-filter.ts';
 import { stableName, stableNames } from '../../../domain/text/stable-name.ts';
 import type { ParseIssue } from './parsed-container.ts';
+import { repeatedName } from './unique-keys.ts';
 
 /** The stable names of the destinations of one release. */
 export interface DestinationKeys {
@@ -17,10 +18,13 @@ export interface DestinationKeys {
  * Names the destinations of a release: by the first glob that a destination matches, else without its hashes. Where two
  * would share a name, both keep their exact one.
  *
- * @param destinations every destination of the release; read twice
+ * @param destinations begins to list every destination of the release; called twice
  * @param globs globs of destinations whose parts under `*` vary from release to release (`parse.stableNames`)
  */
-export function destinationKeys(destinations: Iterable<string>, globs: readonly string[]): DestinationKeys {
+export function destinationKeys(
+  destinations: () => Iterable<string>,
+  globs: readonly string[],
+): DestinationKeys {
   const named = globs.map((glob) => ({
     glob,
     matches: createGlobFilter({ include: [glob], exclude: [] }) ?? (() => true),
@@ -37,13 +41,14 @@ export function destinationKeys(destinations: Iterable<string>, globs: readonly 
 }
 
 function ambiguousName(destination: string, format: string): ParseIssue {
+  const { code, message } = repeatedName(destination);
   return {
     archiveEntry: null,
     pathId: null,
     classId: null,
     format,
     fieldPath: null,
-    code: 'duplicate_unit_key',
-    message: `another file has the same name as ${destination} without its hash, so both keep their exact names`,
+    code,
+    message,
   };
 }

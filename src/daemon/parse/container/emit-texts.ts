@@ -7,6 +7,7 @@ import { collectText, encodingOf, isTextFormat, type TextFormat } from './collec
 import { MAX_DEPTH, nestedName, tooDeep, type ContainerRun, type Part } from './container-run.ts';
 import type { PartLocation } from './parsed-container.ts';
 import type { Collected, CollectedText } from './text-collector.ts';
+import { MAX_PATH, repeatedKey, uniqueTexts } from './unique-keys.ts';
 
 /** Where collected texts are, and what they are part of. */
 export interface TextOrigin {
@@ -24,9 +25,7 @@ export interface TextOrigin {
 const TABLE = /^[A-Za-z_][\w .-]*([,\t])[A-Za-z_][\w .-]*(?:\1[A-Za-z_][\w .-]*)*\r?\n./;
 const JSON_START = /^\s*[[{]/;
 
-/** UTF-16 code units of a path. One name can be in the paths of a million texts, so a long one would multiply. */
-const MAX_PATH = 16 * 1024;
-/** UTF-16 code units of the name of a speaker or a scene, for the same reason. A longer one is dropped. */
+/** UTF-16 code units of the name of a speaker or a scene, which many texts can share. A longer one is dropped. */
 const MAX_CONTEXT = 1024;
 
 /** Formats that hold other files; a file of them inside of a field is parsed as an entry. */
@@ -42,7 +41,13 @@ const CONTAINER_FORMATS: ReadonlySet<string> = new Set([
 export async function emitTexts(origin: TextOrigin, collected: Collected): Promise<void> {
   const { run, rule, location, keyPrefix, fieldPrefix } = origin;
   run.skip('no_source_script', collected.dropped);
-  for (const text of collected.texts) {
+  const { texts, repeated } = uniqueTexts(collected.texts);
+  for (const { value, fieldPath } of repeated) {
+    const path = fieldPrefix + fieldPath;
+    const isUnit = typeof value !== 'string' || rule.hasSourceScript(value);
+    if (isUnit && rule.isSelectedField(path)) run.report(location, repeatedKey(), path);
+  }
+  for (const text of texts) {
     const nested = rule.nestedFormat(text.fieldName);
     if (nested !== undefined && (await parseField(origin, text, nested))) continue;
     const { value, speaker, scene } = text;
@@ -94,7 +99,7 @@ async function parseField(origin: TextOrigin, text: CollectedText, format: RuleF
 /**
  * Parses the text inside of a field. Its paths continue that of the field behind `#`.
  *
- * @param mistakes whether a value of another format is an error, or no file at all
+ * @param mistakes whether a value of which nothing can be read is an error, or no file at all
  */
 async function parseText(
   origin: TextOrigin,
@@ -125,7 +130,10 @@ async function parseText(
     if (!(error instanceof FormatError)) throw error;
     problems.push({ error, path: null });
   }
-  if (mistakes === 'ignore' && problems.some(({ error }) => error.code.endsWith('_invalid'))) return false;
+  const isEmpty = collected.texts.length === 0 && collected.dropped === 0;
+  if (mistakes === 'ignore' && isEmpty && problems.some(({ error }) => error.code.endsWith('_invalid'))) {
+    return false;
+  }
   for (const { error, path } of problems) run.report(location, error, `${inner.fieldPrefix}${path ?? ''}`);
   const texts = collected.texts.map((text) => ({
     ...text,

@@ -6,6 +6,7 @@ import { openZip, type ZipArchive } from '../../formats/zip/open-zip.ts';
 import type { ZipEntry } from '../../formats/zip/zip-directory.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
 import { locationOf, nestedName, type ContainerRun, type Part } from './container-run.ts';
+import { repeatedName } from './unique-keys.ts';
 
 /**
  * Parses the entries of a zip archive, in the order of their names. An entry that cannot be read costs only itself.
@@ -17,7 +18,7 @@ export async function parseArchive(run: ContainerRun, part: Part, rule: Compiled
   const entries = archive.entries
     .filter(({ name }) => !name.endsWith('/'))
     .toSorted((left, right) => compareDestinations(left.name, right.name));
-  const stable = stableNames(new Set(entries.map(({ name }) => name)));
+  const stable = stableNames(() => entries.values().map(({ name }) => name));
   for (const entry of entries) {
     const names = nestedName(part, entry.name, stable.keyOf(entry.name));
     // Before its data is read, so that an entry that a rule skips costs nothing.
@@ -25,6 +26,7 @@ export async function parseArchive(run: ContainerRun, part: Part, rule: Compiled
       run.skip('skipped_by_rule');
       continue;
     }
+    if (stable.isAmbiguous(entry.name)) run.report(locationOf(names, 'zip'), repeatedName(entry.name));
     const bytes = readEntry(run, names, archive, entry, rule.password(names.entry ?? entry.name));
     if (bytes === null) continue;
     await run.parsePart({ source: bytesSource(bytes), name: entry.name, ...names, depth: part.depth + 1 });

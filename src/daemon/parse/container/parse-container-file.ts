@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { fileSource } from '../../formats/byte-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { CompiledRules } from '../rules/compile-rules.ts';
@@ -33,6 +33,9 @@ export async function parseContainerFile(
     return failedContainer('file_unreadable', messageOf(error));
   }
   try {
+    if (!fstatSync(descriptor).isFile()) {
+      return failedContainer('file_unreadable', 'it is a folder, a named pipe or a device, and not a file');
+    }
     return await parseContainer({ ...container, source: fileSource(descriptor) }, rules, sendUnits);
   } finally {
     closeSync(descriptor);

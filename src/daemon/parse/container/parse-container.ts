@@ -43,7 +43,7 @@ export async function parseContainer(
   sendUnits: (units: readonly ParsedUnit[]) => Promise<void>,
 ): Promise<ContainerOutcome> {
   const collector = createOutcomeCollector();
-  const emitter = createUnitEmitter(destinationKey, sendUnits);
+  const emitter = createUnitEmitter({ destinationKey, send: sendUnits, report: collector.report });
   const run: ContainerRun = {
     destination,
     rules,

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { compareDestinations } from '../../../domain/release/destination.ts';
 import { stableNames } from '../../../domain/text/stable-name.ts';
+import type { ByteSource } from '../../formats/byte-source.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import { openBundle } from '../../formats/unity/bundle.ts';
 import { isUnityBundle } from '../../formats/unity/bundle-header.ts';
@@ -16,11 +17,12 @@ import { readTypeTreeFile, type TypeTreeOf } from '../../formats/unity/type-tree
 import { readObjectBytes, textBytes, visitObject } from '../../formats/unity/visit-object.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
 import { createCollector } from './collect-text.ts';
-import { nestedName, type ContainerRun, type Part } from './container-run.ts';
+import { locationOf, nestedName, type ContainerRun, type Part } from './container-run.ts';
 import { emitTexts } from './emit-texts.ts';
 import type { PartLocation } from './parsed-container.ts';
 import { DOTTED_SYNTAX } from './path-syntax.ts';
 import type { Collected } from './text-collector.ts';
+import { repeatedName } from './unique-keys.ts';
 
 /** The classes that hold text, and the name of their format. */
 const TEXT_CLASSES: ReadonlyMap<number, string> = new Map([
@@ -31,37 +33,91 @@ const SIGNATURE_BYTES = 16;
 
 /**
  * Parses a Unity bundle, or a serialized file outside of a bundle. The files of a bundle come in the order of their names;
- * they are entries only where a bundle has several.
+ * they are entries only where a bundle has several. A file of several that cannot be opened costs only itself.
  *
- * @throws FormatError when the bundle or a file of it cannot be opened
+ * @throws FormatError when the bundle, or its only file, cannot be opened
  */
 export async function parseUnity(run: ContainerRun, part: Part, rule: CompiledRule): Promise<void> {
   const typeTreeOf = configuredTypeTrees(run, rule);
   const head = part.source.read(0, Math.min(SIGNATURE_BYTES, part.source.size));
   if (!isUnityBundle(head)) {
-    await parseSerializedFile(run, part, rule, typeTreeOf);
+    await parseObjects(run, part, rule, openSerializedFile(part.source, { limits: run.limits, typeTreeOf }));
     return;
   }
-  const bundle = openBundle(part.source, run.limits);
-  const files = bundle.nodes
-    .map((node) => ({ name: node.name, source: bundle.open(node) }))
-    .filter(({ source }) => isSerializedFile(source))
-    .toSorted((left, right) => compareDestinations(left.name, right.name));
-  run.skip('binary', bundle.nodes.length - files.length);
-  const stable = stableNames(new Set(files.map(({ name }) => name)));
-  for (const { name, source } of files) {
-    const inner = files.length === 1 ? {} : nestedName(part, name, stable.keyOf(name));
-    await parseSerializedFile(run, { ...part, ...inner, source }, rule, typeTreeOf);
+  const files = filesOf(run, part);
+  for (const inner of files) {
+    const open = (): SerializedFile => {
+      if (inner.isRepeated)
+        throw new FormatError('bundle_invalid', 'another file in the bundle has its name');
+      return openSerializedFile(inner.source, { limits: run.limits, typeTreeOf });
+    };
+    const file = files.length === 1 ? open() : attemptFile(run, inner, open);
+    if (inner.isAmbiguous) run.report(locationOf(inner, 'unity'), repeatedName(inner.entry ?? ''));
+    if (file !== null) await parseObjects(run, inner, rule, file);
   }
 }
 
-async function parseSerializedFile(
+/** A serialized file of a bundle. */
+interface BundlePart extends Part {
+  /** Whether another one has its name. */
+  readonly isRepeated: boolean;
+  /** Whether another one has its name without hashes. */
+  readonly isAmbiguous: boolean;
+}
+
+/**
+ * The serialized files of a bundle in the order of their names. The others have no text.
+ *
+ * @throws FormatError when the bundle cannot be opened, or when none of its files can be read
+ */
+function filesOf(run: ContainerRun, part: Part): readonly BundlePart[] {
+  const bundle = openBundle(part.source, run.limits);
+  const files: { readonly name: string; readonly source: ByteSource }[] = [];
+  let unreadable = 0;
+  for (const node of bundle.nodes) {
+    const source = bundle.open(node);
+    const isLast = unreadable === bundle.nodes.length - 1;
+    const check = (): boolean => isSerializedFile(source);
+    const found = isLast ? check() : attemptFile(run, nestedName(part, node.name, node.name), check);
+    if (found === null) unreadable += 1;
+    else if (found) files.push({ name: node.name, source });
+  }
+  run.skip('binary', bundle.nodes.length - unreadable - files.length);
+  const counts = new Map<string, number>();
+  for (const { name } of files) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const stable = stableNames(() => counts.keys());
+  return files
+    .toSorted((left, right) => compareDestinations(left.name, right.name))
+    .map(({ name, source }) => ({
+      ...part,
+      ...(files.length === 1 ? {} : nestedName(part, name, stable.keyOf(name))),
+      source,
+      isRepeated: counts.get(name) !== 1,
+      isAmbiguous: stable.isAmbiguous(name),
+    }));
+}
+
+/** Runs a step of one file of a bundle; `null`, with a report, after an error. */
+function attemptFile<Result>(
+  run: ContainerRun,
+  part: Pick<Part, 'entry'>,
+  step: () => Result,
+): Result | null {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    run.report(locationOf(part, 'unity'), error);
+    return null;
+  }
+}
+
+async function parseObjects(
   run: ContainerRun,
   part: Part,
   rule: CompiledRule,
-  typeTreeOf: TypeTreeOf,
+  file: SerializedFile,
 ): Promise<void> {
-  const file = openSerializedFile(part.source, { limits: run.limits, typeTreeOf });
   const objects = file.objects
     .filter(({ type }) => TEXT_CLASSES.has(type.classId))
     .toSorted((left, right) => (left.pathId < right.pathId ? -1 : 1));
@@ -127,7 +183,7 @@ function withRawBytes<T extends { readonly value: string | Uint8Array; readonly 
 
 /**
  * Names objects by class and name, which stay the same when path ids change. Objects that share both are numbered in the
- * order of their path ids.
+ * order of their path ids. A name that could be read as a numbered one is quoted.
  */
 function objectKeys(
   file: SerializedFile,
@@ -137,12 +193,16 @@ function objectKeys(
   const seen = new Map<string, number>();
   for (const object of objects) {
     const { name, script } = nameOf(file, object);
-    const key = `${script?.className ?? script?.hash ?? object.type.classId}:${name ?? ''}`;
+    const key = `${quoted(script?.className ?? script?.hash ?? String(object.type.classId))}:${quoted(name ?? '')}`;
     const count = (seen.get(key) ?? 0) + 1;
     seen.set(key, count);
     keys.set(object, count === 1 ? key : `${key}#${count}`);
   }
   return (object) => keys.get(object) ?? '';
+}
+
+function quoted(name: string): string {
+  return /[#"\0]/.test(name) ? JSON.stringify(name) : name;
 }
 
 /** The name of an object; one that cannot be read is reported when the whole object is read. */

@@ -1,5 +1,10 @@
 import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes.ts';
 
+/** Bytes of a unit id. */
+export const UNIT_ID_BYTES = 16;
+/** Bytes of the digest of a source text. */
+export const SOURCE_DIGEST_BYTES = 32;
+
 /** Where a text or an error is inside of a container. */
 export interface PartLocation {
   /** The way through archives, `!/` between levels; `null` outside of archives. */
@@ -10,14 +15,24 @@ export interface PartLocation {
   readonly format: string;
 }
 
+/** Whether two places are in the same file or object. */
+export function isSamePart(left: PartLocation, right: PartLocation): boolean {
+  return (
+    left.archiveEntry === right.archiveEntry &&
+    left.pathId === right.pathId &&
+    left.classId === right.classId &&
+    left.format === right.format
+  );
+}
+
 /** One text unit of a container. */
 export interface ParsedUnit extends PartLocation {
   readonly fieldPath: string;
   /** The path inside the container with stable names in place of hashes, object ids and indexes. */
   readonly keyPath: string;
-  /** 16 bytes: BLAKE3 of the container's stable name and the key path. */
+  /** {@link UNIT_ID_BYTES}: BLAKE3 of the container's stable name and the key path. */
   readonly unitId: Uint8Array;
-  /** 32 bytes: BLAKE3 of the source text. */
+  /** {@link SOURCE_DIGEST_BYTES}: BLAKE3 of the source text. */
   readonly sourceDigest: Uint8Array;
   readonly sourceText: string;
   readonly speaker: string | null;

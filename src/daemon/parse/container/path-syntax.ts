@@ -1,3 +1,5 @@
+import { escapePointer } from '../../formats/json/json-pointer.ts';
+
 /** How a format writes the path of a value inside a file. */
 export interface PathSyntax {
   /** The path of a field of the value at `parent`; the parent of a top-level field is the empty path. */
@@ -6,7 +8,7 @@ export interface PathSyntax {
   element(parent: string, name: string | number): string;
 }
 
-/** JSON Pointer: `/rows/0/TextJp`. Source: RFC 6901, section 3. */
+/** JSON Pointer: `/rows/0/TextJp`. Source: RFC 6901, section 3; see {@link escapePointer} for `#`. */
 export const POINTER_SYNTAX: PathSyntax = {
   field: (parent, name) => `${parent}/${escapePointer(name)}`,
   element: (parent, name) => `${parent}/${typeof name === 'number' ? name : escapePointer(name)}`,
@@ -20,10 +22,6 @@ export const DOTTED_SYNTAX: PathSyntax = {
   },
   element: (parent, name) => `${parent}[${name}]`,
 };
-
-function escapePointer(name: string): string {
-  return name.includes('~') || name.includes('/') ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
-}
 
 function isPlain(name: string): boolean {
   return name !== '' && !/[.[\]"#]/.test(name);

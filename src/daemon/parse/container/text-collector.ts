@@ -4,7 +4,7 @@ import type { PathSyntax } from './path-syntax.ts';
 /** The rules of a collector. */
 export interface CollectorOptions {
   readonly syntax: PathSyntax;
-  /** Each is one field, or several fields that identify a row together. The first that is unique in an array is used. */
+  /** Each is one field, or several fields that identify a row together. See {@link chooseRowKey}. */
   readonly rowKeys: readonly (readonly string[])[];
   /** Fields that name the speaker of the texts beside or below them. */
   readonly speakerFields: ReadonlySet<string>;
@@ -48,8 +48,9 @@ interface Place {
   /** The element that leads here, and its name where the format gives one. */
   readonly index: number;
   readonly elementName: string | null;
-  /** Arrays: the number of elements so far, and the values of key fields by element. */
+  /** Arrays: the number of elements so far, of objects among them, and the values of key fields by element. */
   count: number;
+  rows: number;
   columns: Map<string, (string | undefined)[]> | null;
   rowKey: readonly string[] | null;
   speaker: string | null;
@@ -158,6 +159,7 @@ export class TextCollector implements ValueVisitor {
     const parent = this.#place;
     const name = parent.isArray ? null : this.#field;
     const place = createPlace(parent, isArray, name, parent.count, this.#elementName);
+    if (!isArray) parent.rows += 1;
     this.#step();
     this.#place = place;
   }
@@ -221,6 +223,7 @@ function createPlace(
     index,
     elementName,
     count: 0,
+    rows: 0,
     columns: null,
     rowKey: null,
     speaker: null,
@@ -230,21 +233,24 @@ function createPlace(
   };
 }
 
-/** The first key that every element of an array has and that no two elements share; `null` when there is none. */
+/**
+ * The first key that tells most objects of an array from all others; `null` when there is none. So a row without its key,
+ * with that of another row, or that cannot be read at all changes nothing for the other rows.
+ */
 function chooseRowKey(
-  { columns, count }: Pick<Place, 'columns' | 'count'>,
+  { columns, count, rows }: Pick<Place, 'columns' | 'count' | 'rows'>,
   candidates: readonly (readonly string[])[],
 ): readonly string[] | null {
   for (const names of candidates) {
     const values = new Set<string>();
-    let index = 0;
-    while (index < count) {
+    const shared = new Set<string>();
+    for (let index = 0; index < count; index += 1) {
       const value = rowKeyText(columns, names, index);
-      if (value === null || values.has(value)) break;
-      values.add(value);
-      index += 1;
+      if (value === null) continue;
+      if (values.has(value)) shared.add(value);
+      else values.add(value);
     }
-    if (index === count) return names;
+    if ((values.size - shared.size) * 2 > rows) return names;
   }
   return null;
 }

@@ -1,6 +1,8 @@
 import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
+import { createDigestSet } from '../../../platform/hashing/digest-set.ts';
 import { FormatError } from '../../formats/format-error.ts';
-import type { ParsedUnit, PartLocation } from './parsed-container.ts';
+import { UNIT_ID_BYTES, type ParsedUnit, type PartLocation } from './parsed-container.ts';
+import { repeatedKey } from './unique-keys.ts';
 
 /** Units of one message. */
 const BATCH_UNITS = 500;
@@ -8,7 +10,8 @@ const BATCH_UNITS = 500;
 const BATCH_CHARACTERS = 256 * 1024;
 /** Most units of one container. */
 const MAX_UNITS = 4_000_000;
-const UNIT_ID_BYTES = 16;
+/** Most UTF-16 code units of the texts and paths of one container. Long paths can take far more than the container. */
+const MAX_CHARACTERS = 1024 ** 3;
 
 /** A unit before it has its digests. */
 export type FoundText = Omit<ParsedUnit, 'unitId' | 'sourceDigest' | keyof PartLocation>;
@@ -26,27 +29,40 @@ export function unitIdOf(destinationKey: string, keyPath: string): Uint8Array {
 /** Hands over the units of a container in bounded batches. */
 export interface UnitEmitter {
   /**
+   * Hands over a unit. One whose id another unit of the container has is reported and identified by its exact place.
+   *
    * @throws FormatError `container_limit_exceeded`
    */
   emit(location: PartLocation, text: FoundText): Promise<void>;
   flush(): Promise<void>;
 }
 
-/**
- * Creates the emitter of one container.
- *
- * @param destinationKey the stable name of the container, part of the identity of its units
- * @param send takes a batch; the emitter waits for it
- * @param maxUnits most units of the container
- */
-export function createUnitEmitter(
-  destinationKey: string,
-  send: (units: readonly ParsedUnit[]) => Promise<void>,
+export interface UnitEmitterOptions {
+  /** The stable name of the container, part of the identity of its units. */
+  readonly destinationKey: string;
+  /** Takes a batch; the emitter waits for it. */
+  readonly send: (units: readonly ParsedUnit[]) => Promise<void>;
+  /** Receives the warning for a unit whose id another one has. */
+  readonly report: (location: PartLocation, error: FormatError, fieldPath: string) => void;
+  /** Most units of the container. */
+  readonly maxUnits?: number;
+  /** Most UTF-16 code units of their texts and paths. */
+  readonly maxCharacters?: number;
+}
+
+/** Creates the emitter of one container. */
+export function createUnitEmitter({
+  destinationKey,
+  send,
+  report,
   maxUnits = MAX_UNITS,
-): UnitEmitter {
+  maxCharacters = MAX_CHARACTERS,
+}: UnitEmitterOptions): UnitEmitter {
+  const seen = createDigestSet();
   let batch: ParsedUnit[] = [];
   let characters = 0;
   let emitted = 0;
+  let emittedCharacters = 0;
 
   const flush = async (): Promise<void> => {
     if (batch.length === 0) return;
@@ -54,6 +70,19 @@ export function createUnitEmitter(
     batch = [];
     characters = 0;
     await send(full);
+  };
+
+  /**
+   * Names are unique where they are made: siblings by their names, texts of one object by {@link uniqueTexts}. This finds
+   * what these rules missed; the earlier unit was handed over and keeps its id.
+   */
+  const identify = (location: PartLocation, text: FoundText): Pick<ParsedUnit, 'keyPath' | 'unitId'> => {
+    const unitId = unitIdOf(destinationKey, text.keyPath);
+    if (seen.add(unitId)) return { keyPath: text.keyPath, unitId };
+    report(location, repeatedKey(), text.fieldPath);
+    const { archiveEntry, pathId } = location;
+    const keyPath = [archiveEntry ?? '', pathId ?? '', text.fieldPath, emitted].join('\0');
+    return { keyPath, unitId: unitIdOf(destinationKey, keyPath) };
   };
 
   return {
@@ -65,13 +94,21 @@ export function createUnitEmitter(
           `the container has more than ${maxUnits} text units`,
         );
       }
+      const length = charactersOf(location, text);
+      emittedCharacters += length;
+      if (emittedCharacters > maxCharacters) {
+        throw new FormatError(
+          'container_limit_exceeded',
+          `the texts of the container and their paths have more than ${maxCharacters} characters`,
+        );
+      }
       batch.push({
         ...location,
         ...text,
-        unitId: unitIdOf(destinationKey, text.keyPath),
+        ...identify(location, text),
         sourceDigest: blake3OfText(text.sourceText),
       });
-      characters += charactersOf(location, text);
+      characters += length;
       if (batch.length >= BATCH_UNITS || characters >= BATCH_CHARACTERS) await flush();
     },
     flush,

@@ -1,33 +1,13 @@
 import type { SQLOutputValue } from 'node:sqlite';
-import { CARRY_TIERS } from '../../../contract/schemas/vocabulary.ts';
 import type { Database } from '../../database/sqlite-database.ts';
-import { createColumnReader, type ReadColumns } from './column-reader.ts';
-import { matchLeftovers, storeLeftoverRuns } from './leftovers.ts';
-import { matchUnits, type UnitMatches } from './match-units.ts';
-import { createRowBuffer, type RowBuffer } from './row-buffer.ts';
-import { contextAt, NO_UNITS, unitIdAt, type UnitColumns } from './unit-columns.ts';
-
-/** How many units of a release follow units of the previous one, and how; how many are new, and how many it lost. */
-export interface CarryOverCounts {
-  same: number;
-  moved: number;
-  unique: number;
-  changed: number;
-  new: number;
-  removed: number;
-}
-
-/** A file of which the text is not as it was: the sides are of the previous release and of this one. */
-interface ChangedContainer {
-  readonly old: ContainerSide | null;
-  readonly now: ContainerSide | null;
-}
-
-interface ContainerSide {
-  readonly position: number;
-  readonly contentId: number;
-  readonly units: number;
-}
+import { compareContainer } from './compare-container.ts';
+import type { CarryOverCounts, ChangedContainer, ContainerSide } from './comparison.ts';
+import { createColumnReader } from './column-reader.ts';
+import { createContextFilter } from './context-filter.ts';
+import { matchLeftovers } from './match-leftovers.ts';
+import { matchWanderers } from './match-wanderers.ts';
+import { createStatementCache } from './statement-cache.ts';
+import { createRowBuffer } from './row-buffer.ts';
 
 /** The indexes whose units are compared. */
 export interface ComparedIndexes {
@@ -36,9 +16,9 @@ export interface ComparedIndexes {
 }
 
 /**
- * Finds for every unit the one of the previous release that it follows, and stores the pairs. Files are compared by their keys, one at a
- * time; then units that are left over are compared across files. Pauses after bounded work, and may be begun again after a
- * crash.
+ * Finds for every unit the one of the previous release that it follows, and stores the pairs. Tier by tier: `same` and `moved` in
+ * each file, `moved` across files, then `unique` and `changed` in each file over the rest. One file is in memory at a time.
+ * Pauses after bounded work, and may be begun again after a crash.
  */
 export function* carryOver(database: Database, indexes: ComparedIndexes): Generator<void, CarryOverCounts> {
   yield* clear(database, indexes.indexId);
@@ -51,23 +31,40 @@ export function* carryOver(database: Database, indexes: ComparedIndexes): Genera
     removed: 0,
   };
   yield;
-  const rows = createRowBuffer(database);
-  const readColumns = createColumnReader(database);
+  const comparison = {
+    database,
+    indexId: indexes.indexId,
+    prepare: createStatementCache(database),
+    rows: createRowBuffer(database),
+    readColumns: createColumnReader(database),
+    contexts: createContextFilter(),
+    counts,
+  };
   for (const container of changedContainers(database, indexes)) {
-    yield* compareContainer({ database, rows, readColumns, counts, indexId: indexes.indexId }, container);
+    yield* compareContainer(comparison, container);
   }
-  yield* rows.flush();
-  counts.moved += yield* matchLeftovers(database, rows, indexes.indexId);
-  const left = yield* storeLeftoverRuns(database, rows, indexes.indexId);
-  return { ...counts, ...left };
+  yield* comparison.rows.flush();
+  yield* matchWanderers(comparison);
+  for (const container of changedContainers(database, indexes)) {
+    yield* matchLeftovers(comparison, container);
+  }
+  yield* comparison.rows.flush();
+  empty(database);
+  return counts;
 }
 
 /** Removes what an interrupted carry-over stored. */
 function* clear(database: Database, indexId: number): Generator<void, void> {
-  database.prepare('DELETE FROM leftover').run();
+  empty(database);
   const remove = database.prepare(`DELETE FROM pair WHERE index_id = ?1 AND (side, position, first_ordinal) IN
     (SELECT side, position, first_ordinal FROM pair WHERE index_id = ?1 LIMIT 1000)`);
   while (remove.run(indexId).changes > 0) yield;
+}
+
+/** Empties the working tables. Without a condition SQLite frees the pages and reads no row. */
+function empty(database: Database): void {
+  database.prepare('DELETE FROM leftover').run();
+  database.prepare('DELETE FROM wanderer').run();
 }
 
 /** The units of files whose content is that of the previous release. */
@@ -128,89 +125,4 @@ function sideOf(row: Readonly<Record<string, SQLOutputValue>>, side: 'old' | 'no
     contentId: Number(row[`${side}_content`]),
     units: Number(row[`${side}_units`]),
   };
-}
-
-interface Comparison {
-  readonly database: Database;
-  readonly rows: RowBuffer;
-  readonly readColumns: ReadColumns;
-  readonly counts: CarryOverCounts;
-  readonly indexId: number;
-}
-
-function* compareContainer(comparison: Comparison, { old, now }: ChangedContainer): Generator<void, void> {
-  const { readColumns } = comparison;
-  const oldUnits = old === null ? NO_UNITS : yield* readColumns(old.contentId, old.units);
-  const newUnits = now === null ? NO_UNITS : yield* readColumns(now.contentId, now.units);
-  const matches = yield* matchUnits(oldUnits, newUnits);
-  if (old !== null && now !== null) {
-    yield* storePairs(
-      comparison,
-      { old: oldUnits, oldPosition: old.position, position: now.position },
-      matches,
-    );
-  }
-  if (now !== null) {
-    yield* storeLeftovers(comparison, 'new', now.position, newUnits, (o) => matches.oldOrdinals[o] === -1);
-  }
-  if (old !== null) {
-    yield* storeLeftovers(comparison, 'old', old.position, oldUnits, (o) => matches.isTaken[o] === 0);
-  }
-}
-
-/** Stores pairs: runs of `same` and of `changed`, whose ids are equal, and single rows of the others. */
-function* storePairs(
-  { database, rows, counts, indexId }: Comparison,
-  { old, oldPosition, position }: { old: UnitColumns; oldPosition: number; position: number },
-  { oldOrdinals, tiers }: UnitMatches,
-): Generator<void, void> {
-  const insert = database.prepare(`INSERT INTO pair VALUES (?, 'new', ?, ?, ?, ?, ?, ?, ?)`);
-  for (let first = 0; first < oldOrdinals.length;) {
-    const oldFirst = oldOrdinals[first] ?? -1;
-    const tier = CARRY_TIERS[tiers[first] ?? 0] ?? 'same';
-    const keepsId = tier === 'same' || tier === 'changed';
-    const units = oldFirst !== -1 && keepsId ? runLength({ oldOrdinals, tiers }, first) : 1;
-    if (oldFirst !== -1) {
-      counts[tier] += units;
-      const oldId = keepsId ? null : Buffer.from(unitIdAt(old, oldFirst), 'latin1');
-      rows.add(insert, indexId, position, first, units, tier, oldPosition, oldFirst, oldId);
-      yield* rows.drain();
-    }
-    first += units;
-  }
-}
-
-/** How many units from one on follow consecutive old units in the same way. */
-function runLength(
-  { oldOrdinals, tiers }: Pick<UnitMatches, 'oldOrdinals' | 'tiers'>,
-  first: number,
-): number {
-  const oldFirst = oldOrdinals[first] ?? -1;
-  let units = 1;
-  while (tiers[first + units] === tiers[first] && oldOrdinals[first + units] === oldFirst + units) units += 1;
-  return units;
-}
-
-function* storeLeftovers(
-  { database, rows }: Comparison,
-  side: 'new' | 'old',
-  position: number,
-  units: UnitColumns,
-  isLeft: (ordinal: number) => boolean,
-): Generator<void, void> {
-  const insert = database.prepare('INSERT INTO leftover VALUES (?, ?, ?, ?, ?)');
-  for (let ordinal = 0; ordinal < units.count; ordinal += 1) {
-    if (!isLeft(ordinal)) continue;
-    const context = contextAt(units, ordinal);
-    const unitId = Buffer.from(unitIdAt(units, ordinal), 'latin1');
-    rows.add(
-      insert,
-      side,
-      position,
-      ordinal,
-      context === null ? null : Buffer.from(context, 'latin1'),
-      unitId,
-    );
-    yield* rows.drain();
-  }
 }

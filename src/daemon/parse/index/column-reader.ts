@@ -1,11 +1,12 @@
 import type { Database } from '../../database/sqlite-database.ts';
-import { SOURCE_DIGEST_BYTES, UNIT_ID_BYTES, type UnitColumns } from './unit-columns.ts';
+import { UNIT_ID_BYTES } from '../container/parsed-container.ts';
+import { TEXT_BYTES, type ContainerColumns } from './unit-columns.ts';
 
 /** Units of one step. */
 const STEP_UNITS = 5000;
 
 /** Reads the columns of a content in steps. */
-export type ReadColumns = (contentId: number, count: number) => Generator<void, UnitColumns>;
+export type ReadColumns = (contentId: number, count: number) => Generator<void, ContainerColumns>;
 
 export function createColumnReader(database: Database): ReadColumns {
   const units = database.prepare(
@@ -18,7 +19,7 @@ export function createColumnReader(database: Database): ReadColumns {
     const columns = {
       count,
       unitIds: Buffer.alloc(count * UNIT_ID_BYTES),
-      sourceDigests: Buffer.alloc(count * SOURCE_DIGEST_BYTES),
+      texts: Buffer.alloc(count * TEXT_BYTES),
       leafStarts: new Uint8Array(count),
     };
     for (let first = 0; first < count; first += STEP_UNITS) {
@@ -26,7 +27,7 @@ export function createColumnReader(database: Database): ReadColumns {
       let ordinal = first;
       for (const row of units.iterate(contentId, first, last)) {
         columns.unitIds.set(row['unit_id'] as Uint8Array, ordinal * UNIT_ID_BYTES);
-        columns.sourceDigests.set(row['source_digest'] as Uint8Array, ordinal * SOURCE_DIGEST_BYTES);
+        columns.texts.set((row['source_digest'] as Uint8Array).subarray(0, TEXT_BYTES), ordinal * TEXT_BYTES);
         ordinal += 1;
       }
       for (const row of leaves.iterate(contentId, first, last)) {

@@ -23,6 +23,8 @@ export interface ContentCopierDependencies {
 
 /** Rows of one step. */
 const STEP_ROWS = 1000;
+/** UTF-16 code units of the texts and paths of one step, about. */
+const STEP_CHARACTERS = 1024 * 1024;
 
 /**
  * Makes the content of a file from that of another file with the same bytes: only the ids of the units differ.
@@ -44,15 +46,14 @@ export function* copyContent(
     )
     .get(indexId, position);
   if (source === undefined) return false;
-  const [from, units, errors] = [source['content_id'], source['units'], source['errors']].map(Number) as [
-    number,
-    number,
-    number,
-  ];
+  const [from, units] = [Number(source['content_id']), Number(source['units'])];
+  const errors = Number(source['errors']) + Number(source['warnings']);
   const newKey = String(source['new_key']);
   const contentId = writer.start(indexId, position);
-  for (let first = 0; first < units; first += STEP_ROWS) {
-    writer.append(contentId, readUnits(reader, from, first, newKey, unitIdOf));
+  for (let first = 0; first < units;) {
+    const batch = readUnits(reader, from, first, newKey, unitIdOf);
+    writer.append(contentId, batch);
+    first += batch.length;
     yield;
   }
   for (let first = 0; first < errors; first += STEP_ROWS) {
@@ -63,6 +64,7 @@ export function* copyContent(
   return true;
 }
 
+/** The next units, with the ids that they have in another file; at least one. */
 function readUnits(
   reader: ContentReader,
   contentId: number,
@@ -71,20 +73,22 @@ function readUnits(
   unitIdOf: UnitIdOf,
 ): ParsedUnit[] {
   const last = first + STEP_ROWS - 1;
-  const units = reader.units(contentId, first, last);
-  return reader.leaves(contentId, first, last).flatMap((leaf) => {
-    const { archiveEntry, pathId, classId, format, firstOrdinal } = leaf;
-    return units
-      .slice(Math.max(0, firstOrdinal - first), Math.max(0, firstOrdinal + leaf.units - first))
-      .map((unit) => ({
-        ...unit,
-        archiveEntry,
-        pathId,
-        classId,
-        format,
-        unitId: unitIdOf(destinationKey, unit.keyPath),
-      }));
-  });
+  const leaves = reader.leaves(contentId, first, last);
+  const units: ParsedUnit[] = [];
+  let characters = 0;
+  let at = 0;
+  for (const unit of reader.eachUnit(contentId, first, last)) {
+    while (at + 1 < leaves.length && (leaves[at + 1]?.firstOrdinal ?? 0) <= unit.ordinal) at += 1;
+    const leaf = leaves[at];
+    if (leaf === undefined) break;
+    const { archiveEntry, pathId, classId, format } = leaf;
+    const unitId = unitIdOf(destinationKey, unit.keyPath);
+    units.push({ ...unit, archiveEntry, pathId, classId, format, unitId });
+    characters += unit.sourceText.length + unit.keyPath.length + unit.fieldPath.length;
+    if (characters >= STEP_CHARACTERS) break;
+  }
+  if (units.length === 0) throw new Error(`the content ${contentId} has no unit ${first}`);
+  return units;
 }
 
 function outcomeOf(row: Record<string, SQLOutputValue>): ContentOutcome {

@@ -27,6 +27,10 @@ export interface StoredUnit {
 /** Reads the stored text of single contents. Ranges of ordinals include both ends. */
 export interface ContentReader {
   units(contentId: number, first: number, last: number): StoredUnit[];
+  /** The units of a range, each read when it is asked for. Only one such reading can be open at a time. */
+  eachUnit(contentId: number, first: number, last: number): Iterable<StoredUnit>;
+  /** The ids of the units of a range, by ordinal. */
+  unitIds(contentId: number, first: number, last: number): ReadonlyMap<number, Uint8Array>;
   /** The leaves that hold units of a range, in order. */
   leaves(contentId: number, first: number, last: number): StoredLeaf[];
   /** Ordinals of the units of a range that have a field path. */
@@ -39,7 +43,9 @@ export interface ContentReader {
 export const LOCATION_COLUMNS = 'archive_entry, CAST(path_id AS TEXT) AS path_id, class_id';
 
 export function createContentReader(database: Database): ContentReader {
-  const units = database.prepare('SELECT * FROM unit WHERE content_id = ? AND ordinal BETWEEN ? AND ?');
+  const range = 'FROM unit WHERE content_id = ? AND ordinal BETWEEN ? AND ? ORDER BY ordinal';
+  const units = database.prepare(`SELECT * ${range}`);
+  const unitIds = database.prepare(`SELECT ordinal, unit_id ${range}`);
   const leaves = database.prepare(`SELECT first_ordinal, units, ${LOCATION_COLUMNS}, format FROM leaf
     WHERE content_id = ?1 AND first_ordinal <= ?3 AND first_ordinal >= coalesce(
       (SELECT max(first_ordinal) FROM leaf WHERE content_id = ?1 AND first_ordinal <= ?2), 0)
@@ -47,10 +53,20 @@ export function createContentReader(database: Database): ContentReader {
   const ordinals = database.prepare(
     'SELECT ordinal FROM unit WHERE content_id = ? AND ordinal BETWEEN ? AND ? AND field_path = ? ORDER BY ordinal',
   );
-  const errors = database.prepare(`SELECT ${LOCATION_COLUMNS}, format, field_path, code, message, severity
+  const errors =
+    database.prepare(`SELECT ${LOCATION_COLUMNS}, format, field_path, code, message, severity, first_seen
     FROM parse_error WHERE content_id = ? AND number >= ? ORDER BY number LIMIT ?`);
   return {
     units: (contentId, first, last) => all(units, unitOf, contentId, first, last),
+    eachUnit: function* eachUnit(contentId, first, last) {
+      for (const row of units.iterate(contentId, first, last)) yield unitOf(row);
+    },
+    unitIds: (contentId, first, last) =>
+      new Map(
+        unitIds
+          .all(contentId, first, last)
+          .map((row) => [Number(row['ordinal']), row['unit_id'] as Uint8Array]),
+      ),
     leaves: (contentId, first, last) => all(leaves, leafOf, contentId, first, last),
     ordinalsOf: (contentId, first, last, fieldPath) =>
       all(ordinals, (row) => Number(row['ordinal']), contentId, first, last, fieldPath),
@@ -86,6 +102,7 @@ function errorOf(row: Row): FoundError {
     code: String(row['code']),
     message: String(row['message']),
     severity: row['severity'] === 'warning' ? 'warning' : 'error',
+    firstSeen: Number(row['first_seen']),
   };
 }
 

@@ -1,8 +1,13 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
-import type { ParsedUnit, PartLocation } from '../container/parsed-container.ts';
+import {
+  isSamePart,
+  SOURCE_DIGEST_BYTES,
+  UNIT_ID_BYTES,
+  type ParsedUnit,
+  type PartLocation,
+} from '../container/parsed-container.ts';
 import type { ContentOutcome, FoundError } from './index-rows.ts';
-import { SOURCE_DIGEST_BYTES, UNIT_ID_BYTES } from './unit-columns.ts';
 
 /** The most units, and the most errors, that are appended in one transaction. */
 export const MAX_BATCH_ROWS = 1000;
@@ -33,6 +38,7 @@ interface OpenContent {
   readonly position: number;
   units: number;
   errors: number;
+  warnings: number;
   leaf: OpenLeaf | null;
 }
 
@@ -64,7 +70,7 @@ export function createContentWriter(database: Database, clock: Clock): ContentWr
           throw new RangeError(`index ${indexId} is not being built or has no file at position ${position}`);
         }
         const contentId = Number(row['content_id']);
-        open.set(contentId, { indexId, position, units: 0, errors: 0, leaf: null });
+        open.set(contentId, { indexId, position, units: 0, errors: 0, warnings: 0, leaf: null });
         return contentId;
       }),
     append: (contentId, units, errors = []) => {
@@ -80,12 +86,13 @@ export function createContentWriter(database: Database, clock: Clock): ContentWr
       open.set(contentId, content);
     },
     finish: (contentId, { parseStatus, format, skipped, seconds, bytes, isReusable }) => {
-      const { indexId, position, units, errors } = contentOf(contentId);
+      const { indexId, position, units, errors, warnings } = contentOf(contentId);
       database.transaction(() => {
         const json = JSON.stringify(skipped);
         const reusable = Number(isReusable);
         if (reusable === 1) statements.release.run(contentId);
-        statements.finish.run(parseStatus, format, units, errors, json, seconds, bytes, reusable, contentId);
+        const counts = [units, errors, warnings] as const;
+        statements.finish.run(parseStatus, format, ...counts, json, seconds, bytes, reusable, contentId);
         statements.assign.run(contentId, indexId, position);
       });
       open.delete(contentId);
@@ -102,7 +109,7 @@ function createAppender(database: Database, clock: Clock) {
   const insertError = database.prepare('INSERT INTO parse_error VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const appendUnits = (contentId: number, content: OpenContent, units: readonly ParsedUnit[]): void => {
     for (const unit of units) {
-      if (content.leaf === null || !isSameLeaf(content.leaf, unit)) {
+      if (content.leaf === null || !isSamePart(content.leaf, unit)) {
         if (content.leaf !== null) storeLeaf(contentId, content, content.leaf);
         const { archiveEntry, pathId, classId, format } = unit;
         content.leaf = { archiveEntry, pathId, classId, format, firstOrdinal: content.units };
@@ -130,12 +137,22 @@ function createAppender(database: Database, clock: Clock) {
     insertLeaf.run(contentId, firstOrdinal, units - firstOrdinal, archiveEntry, pathId, classId, format);
   };
   const appendErrors = (contentId: number, content: OpenContent, errors: readonly FoundError[]): void => {
-    const firstSeen = unixSeconds(clock);
+    const now = unixSeconds(clock);
     for (const found of errors) {
-      const { archiveEntry, pathId, classId, fieldPath, format, code, message, severity } = found;
+      const {
+        archiveEntry,
+        pathId,
+        classId,
+        fieldPath,
+        format,
+        code,
+        message,
+        severity,
+        firstSeen = now,
+      } = found;
       insertError.run(
         contentId,
-        content.errors,
+        content.errors + content.warnings,
         archiveEntry,
         pathId,
         classId,
@@ -146,7 +163,8 @@ function createAppender(database: Database, clock: Clock) {
         severity,
         firstSeen,
       );
-      content.errors += 1;
+      if (severity === 'error') content.errors += 1;
+      else content.warnings += 1;
     }
   };
   return { appendUnits, appendErrors } as const;
@@ -166,19 +184,10 @@ function prepareStatements(database: Database) {
         AND content.blake3 = finished.blake3 AND content.destination_key = finished.destination_key
         AND content.parser_version = finished.parser_version AND content.rules_digest = finished.rules_digest`),
     finish:
-      database.prepare(`UPDATE content SET state = 'complete', parse_status = ?, format = ?, units = ?, errors = ?,
+      database.prepare(`UPDATE content SET state = 'complete', parse_status = ?, format = ?, units = ?, errors = ?, warnings = ?,
       skipped = ?, seconds = ?, bytes = ?, is_reusable = ? WHERE content_id = ?`),
     assign: database.prepare('UPDATE container SET content_id = ? WHERE index_id = ? AND position = ?'),
   } as const;
-}
-
-function isSameLeaf(left: PartLocation, right: PartLocation): boolean {
-  return (
-    left.archiveEntry === right.archiveEntry &&
-    left.pathId === right.pathId &&
-    left.classId === right.classId &&
-    left.format === right.format
-  );
 }
 
 function checkSizes({ unitId, sourceDigest }: ParsedUnit): void {

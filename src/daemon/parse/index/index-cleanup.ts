@@ -6,8 +6,8 @@ const STEP_ROWS = 1000;
 /** Removes rows that no release needs, in small steps. */
 export interface IndexCleanup {
   /**
-   * Drops the indexes of releases that are not listed. The one that reports show stays, and so does the one that a running
-   * carry-over compares with.
+   * Drops the indexes of releases that are not listed. The one that reports show stays, and so does the one it was carried
+   * over from: indexing it again compares it with the same one. The one that a running carry-over compares with stays too.
    */
   drop(keptReleases: readonly string[]): void;
   /**
@@ -16,24 +16,27 @@ export interface IndexCleanup {
    * @returns false when there is nothing left to delete
    */
   step(): boolean;
+  /** Deletes all rows that were dropped; pauses after each step. */
+  reclaim(): Generator<void, void>;
 }
 
 export function createIndexCleanup(database: Database): IndexCleanup {
   const dropIndexes = database.prepare(`UPDATE release_index SET state = 'dropped' WHERE state = 'complete'
     AND release_id NOT IN (SELECT value FROM json_each(?))
     AND generation < (SELECT max(generation) FROM release_index)
-    AND index_id NOT IN (SELECT previous_index_id FROM release_index
-      WHERE state = 'indexing' AND previous_index_id IS NOT NULL)`);
+    AND index_id NOT IN (SELECT previous_index_id FROM release_index WHERE previous_index_id IS NOT NULL
+      AND (state = 'indexing' OR generation = (SELECT max(generation) FROM release_index)))`);
   const nextContent = database.prepare(
     `SELECT content_id AS id FROM content WHERE state = 'dropped' LIMIT 1`,
   );
   const nextIndex = database.prepare(
     `SELECT index_id AS id FROM release_index WHERE state = 'dropped' LIMIT 1`,
   );
-  // A copy reads a content that may belong to no release, so nothing is orphaned while a release is being indexed.
+  // A content that belongs to no release stays while a file that is being indexed may be copied from it.
   const dropOrphans = database.prepare(`UPDATE content SET state = 'dropped' WHERE state = 'complete'
     AND NOT EXISTS (SELECT 1 FROM container WHERE container.content_id = content.content_id)
-    AND NOT EXISTS (SELECT 1 FROM release_index WHERE state = 'indexing')`);
+    AND blake3 NOT IN (SELECT blake3 FROM container JOIN release_index USING (index_id)
+      WHERE state = 'indexing' AND content_id IS NULL)`);
   const deleteSome = (table: string, owner: string, key: string) =>
     database.prepare(`DELETE FROM ${table} WHERE ${owner} = ?1 AND (${key}) IN
       (SELECT ${key} FROM ${table} WHERE ${owner} = ?1 LIMIT ${STEP_ROWS})`);
@@ -48,7 +51,7 @@ export function createIndexCleanup(database: Database): IndexCleanup {
     deleteSome('container', 'index_id', 'position'),
     database.prepare('DELETE FROM release_index WHERE index_id = ?'),
   ];
-  return {
+  const cleanup: IndexCleanup = {
     drop: (keptReleases) => {
       dropIndexes.run(JSON.stringify(keptReleases));
     },
@@ -63,7 +66,11 @@ export function createIndexCleanup(database: Database): IndexCleanup {
         }
         return dropOrphans.run().changes > 0;
       }),
+    reclaim: function* reclaim() {
+      while (cleanup.step()) yield;
+    },
   };
+  return cleanup;
 }
 
 /** Drops what an earlier process did not complete: it stays invisible, and the cleanup deletes it. */

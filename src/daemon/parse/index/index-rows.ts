@@ -17,6 +17,8 @@ export interface IndexedFile {
    * equal bytes and an equal digest share their units.
    */
   readonly rulesDigest: Uint8Array;
+  /** The warning that this file shares its stable name with another file of the release; `null` for the others. */
+  readonly ambiguity: string | null;
 }
 
 /** The release that is to be indexed. */
@@ -44,6 +46,8 @@ export interface FoundError extends PartLocation {
   readonly code: string;
   readonly message: string;
   readonly severity: ParseErrorSeverity;
+  /** Unix seconds; not given for an error that was found just now. */
+  readonly firstSeen?: number;
 }
 
 /** The end of parsing a container. */

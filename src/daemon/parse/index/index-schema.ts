@@ -1,13 +1,14 @@
 /** Version of {@link INDEX_SCHEMA}. A change of the schema raises it, and the index is then built again. */
-export const INDEX_SCHEMA_VERSION = 1;
+export const INDEX_SCHEMA_VERSION = 2;
 
 /**
  * The tables of the parse index.
  *
  * `content` is the text that one container's bytes gave. Releases share it, so an unchanged container is neither parsed nor
- * stored again. `release_index` is one indexing of one release; `container` is its list of files. A run of units with equal
+ * stored again. `release_index` is one indexing of one release; `container` is its list of files; `ambiguity` is
+ * a warning about the name of a file among the others of its release. A run of units with equal
  * archive entry, object and format is a `leaf`. `pair` says what became of units since the previous release, in runs;
- * containers with unchanged content have no rows there. `leftover` is the working table of one carry-over.
+ * containers with unchanged content have no rows there. `leftover` and `wanderer` are the working tables of one carry-over.
  */
 export const INDEX_SCHEMA = `
 CREATE TABLE content (
@@ -22,6 +23,7 @@ CREATE TABLE content (
   format TEXT,
   units INTEGER NOT NULL DEFAULT 0,
   errors INTEGER NOT NULL DEFAULT 0,
+  warnings INTEGER NOT NULL DEFAULT 0,
   skipped TEXT NOT NULL DEFAULT '{}',
   seconds REAL NOT NULL DEFAULT 0,
   bytes INTEGER NOT NULL DEFAULT 0
@@ -94,6 +96,8 @@ CREATE TABLE container (
   content_id INTEGER REFERENCES content,
   units_before INTEGER NOT NULL DEFAULT 0,
   is_unchanged INTEGER NOT NULL DEFAULT 0,
+  ambiguity TEXT,
+  ambiguous_since INTEGER,
   PRIMARY KEY (index_id, position)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX container_destination ON container (index_id, destination);
@@ -117,9 +121,17 @@ CREATE TABLE leftover (
   side TEXT NOT NULL CHECK (side IN ('new', 'old')),
   position INTEGER NOT NULL,
   ordinal INTEGER NOT NULL,
-  context BLOB,
   unit_id BLOB NOT NULL,
+  single_text BLOB,
+  context BLOB,
   PRIMARY KEY (side, position, ordinal)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX leftover_context ON leftover (side, context, position, ordinal) WHERE context IS NOT NULL;
+
+CREATE TABLE wanderer (
+  side TEXT NOT NULL CHECK (side IN ('new', 'old')),
+  context BLOB NOT NULL,
+  position INTEGER NOT NULL,
+  ordinal INTEGER NOT NULL,
+  PRIMARY KEY (side, context, position, ordinal)
+) STRICT, WITHOUT ROWID;
 `;

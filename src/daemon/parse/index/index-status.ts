@@ -3,7 +3,7 @@ import type { ParseStatusReport } from '../../../contract/reports/report-parse.t
 import type { ReportedIndex } from './reported-index.ts';
 
 /** The part of `parse.status` that the index knows. */
-export type IndexStatus = Omit<z.output<typeof ParseStatusReport.body>, 'last_run'>;
+export type IndexStatus = Omit<z.output<typeof ParseStatusReport.body>, 'last_run' | 'replaced'>;
 
 const NOTHING_INDEXED: IndexStatus = {
   release_id: null,
@@ -14,6 +14,7 @@ const NOTHING_INDEXED: IndexStatus = {
   by_format: {},
   units: 0,
   errors: 0,
+  warnings: 0,
   errors_by_code: {},
   skipped: {},
   seconds: 0,
@@ -36,6 +37,7 @@ export function statusOf(index: ReportedIndex | null): IndexStatus {
     by_format: totals.byFormat,
     units: totals.units,
     errors: totals.errors,
+    warnings: totals.warnings,
     errors_by_code: totals.errorsByCode,
     skipped: totals.skipped,
     seconds: totals.seconds,
@@ -46,7 +48,8 @@ export function statusOf(index: ReportedIndex | null): IndexStatus {
   };
 }
 
-function carryOverFields({
+/** The counts of a carry-over as reports and task results show them. */
+export function carryOverFields({
   previousReleaseId,
   ...counts
 }: NonNullable<ReportedIndex['totals']['carryOver']>): NonNullable<IndexStatus['carry_over']> {

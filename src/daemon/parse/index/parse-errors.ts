@@ -1,7 +1,10 @@
+import type { SQLOutputValue } from 'node:sqlite';
 import type { z } from 'zod';
 import type { ParseErrorsReport } from '../../../contract/reports/report-parse.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { LOCATION_COLUMNS, locationOf, textOf } from './content-reader.ts';
+import { FOUND_ERRORS } from './found-errors.ts';
+import { PageItems } from './page-items.ts';
 import type { ReportedIndex } from './reported-index.ts';
 import { locationFields } from './text-units.ts';
 import { conditionOf, leafCondition, patternOf, type UnitQuery } from './unit-filter.ts';
@@ -11,42 +14,54 @@ export type ParseErrorsBody = z.output<typeof ParseErrorsReport.body>;
 
 type ParseErrorItem = ParseErrorsBody['items'][number];
 
-/** A page of `parse.errors`. */
+/** A page of `parse.errors`. It ends early when its names are long. */
 export function readParseErrors(
   database: Database,
   index: ReportedIndex | null,
   query: UnitQuery,
 ): ParseErrorsBody {
   const { offset, limit } = query;
-  const page = { total: 0, offset, limit };
-  if (index === null) return { release_id: null, generation: 0, ...page, items: [] };
+  if (index === null) {
+    return { release_id: null, generation: 0, total: 0, offset, limit, next_offset: null, items: [] };
+  }
   const matches = patternOf(query);
   const condition = conditionOf([
     ['destination', query.destination],
     ['field_path', query.field_path],
   ]);
-  const location = leafCondition(query, 'parse_error');
+  const location = leafCondition(query, 'found');
   const statement =
-    database.prepare(`SELECT destination, parse_status, ${LOCATION_COLUMNS}, parse_error.format,
-      field_path, code, message, severity, first_seen
-    FROM container JOIN content USING (content_id) JOIN parse_error USING (content_id)
-    WHERE index_id = ?${condition.sql}${location.sql} ORDER BY position, number`);
-  const items: ParseErrorItem[] = [];
+    database.prepare(`SELECT destination, parse_status, ${LOCATION_COLUMNS}, format, field_path, code, message, severity,
+      first_seen
+    FROM ${FOUND_ERRORS} WHERE index_id = ?${condition.sql}${location.sql} ORDER BY position, number`);
+  const page = new PageItems<ParseErrorItem>(limit);
+  let total = 0;
   for (const row of statement.iterate(index.indexId, ...condition.values, ...location.values)) {
     if (!matches(String(row['destination']))) continue;
-    page.total += 1;
-    if (page.total <= offset || items.length === limit) continue;
-    items.push({
-      release_id: index.releaseId,
-      destination: String(row['destination']),
-      ...locationFields(locationOf(row)),
-      field_path: textOf(row['field_path']),
-      code: String(row['code']),
-      message: String(row['message']),
-      severity: row['severity'] === 'warning' ? 'warning' : 'error',
-      parse_status: row['parse_status'] as ParseErrorItem['parse_status'],
-      first_seen: Number(row['first_seen']),
-    });
+    total += 1;
+    if (total > offset && !page.isFull) page.add(itemOf(row, index));
   }
-  return { release_id: index.releaseId, generation: index.generation, ...page, items };
+  return {
+    release_id: index.releaseId,
+    generation: index.generation,
+    total,
+    offset,
+    limit,
+    next_offset: page.nextOffset(offset, total),
+    items: page.items,
+  };
+}
+
+function itemOf(row: Record<string, SQLOutputValue>, { releaseId }: ReportedIndex): ParseErrorItem {
+  return {
+    release_id: releaseId,
+    destination: String(row['destination']),
+    ...locationFields(locationOf(row)),
+    field_path: textOf(row['field_path']),
+    code: String(row['code']),
+    message: String(row['message']),
+    severity: row['severity'] === 'warning' ? 'warning' : 'error',
+    parse_status: row['parse_status'] as ParseErrorItem['parse_status'],
+    first_seen: Number(row['first_seen']),
+  };
 }

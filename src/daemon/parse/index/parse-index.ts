@@ -53,12 +53,12 @@ export interface ParseIndexOptions {
 }
 
 /**
- * Opens the parse index. A damaged file is replaced by an empty one.
+ * Opens the parse index. A damaged file is set aside, and an empty one takes its place.
  *
  * @throws DatabaseError when the file cannot be opened or written
  */
 export function openParseIndex({ path, clock, unitIdOf, placeholdersOf }: ParseIndexOptions): ParseIndex {
-  const { database, rebuilt } = openIndexDatabase(path);
+  const { database, rebuilt } = openIndexDatabase(path, new Date(clock.now()));
   dropUnfinished(database);
   const reader = createContentReader(database);
   const writer = createContentWriter(database, clock);

@@ -1,6 +1,8 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { carryOver } from './carry-over.ts';
+import { FOUND_ERRORS } from './found-errors.ts';
+import { keepFirstSeen } from './first-seen.ts';
 import { readReportedIndex, type IndexTotals, type ReportedIndex } from './reported-index.ts';
 
 /** Files of one step. */
@@ -20,6 +22,7 @@ export function* completeRelease(
   const releaseId = checkComplete(database, indexId);
   const previous = choosePrevious(database, indexId, releaseId);
   yield* describeFiles(database, indexId, previous?.indexId ?? null);
+  yield* keepFirstSeen(database, clock, indexId);
   const counts =
     previous === null ? null : yield* carryOver(database, { indexId, previousIndexId: previous.indexId });
   const totals: IndexTotals = {
@@ -131,7 +134,8 @@ function readTotals(database: Database, indexId: number): Omit<IndexTotals, 'car
     );
   const sums = database
     .prepare(
-      `SELECT count(*) AS containers, total(units) AS units, total(errors) AS errors, total(seconds) AS seconds,
+      `SELECT count(*) AS containers, total(units) AS units, total(errors) AS errors,
+        total(warnings) + count(ambiguity) AS warnings, total(seconds) AS seconds,
         total(bytes) AS bytes FROM ${files} WHERE index_id = ?`,
     )
     .get(indexId);
@@ -141,7 +145,8 @@ function readTotals(database: Database, indexId: number): Omit<IndexTotals, 'car
     byFormat: counts('content.format', 'count(*)', files),
     units: Number(sums?.['units']),
     errors: Number(sums?.['errors']),
-    errorsByCode: counts('code', 'count(*)', `${files} JOIN parse_error USING (content_id)`),
+    warnings: Number(sums?.['warnings']),
+    errorsByCode: counts('code', 'count(*)', FOUND_ERRORS),
     skipped: counts('each.key', 'sum(each.value)', `${files}, json_each(content.skipped) AS each`),
     seconds: Number(sums?.['seconds']),
     bytes: Number(sums?.['bytes']),

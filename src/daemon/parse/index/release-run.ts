@@ -29,7 +29,7 @@ function storeFiles(
   { parserVersion, files }: ReleaseFiles,
 ): Omit<MissingContents, 'indexId'> {
   const insert = database.prepare(
-    'INSERT INTO container (index_id, position, destination, destination_key, blake3, rules_digest, content_id) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO container (index_id, position, destination, destination_key, blake3, rules_digest, content_id, ambiguity) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   );
   const known = database.prepare(`SELECT content_id FROM content WHERE blake3 = ? AND destination_key = ?
     AND parser_version = ? AND rules_digest = ? AND state = 'complete' AND is_reusable = 1`);
@@ -40,11 +40,11 @@ function storeFiles(
   /** The bytes that the files of `toParse` have. */
   const awaited = new Set<string>();
   let position = -1;
-  for (const { destination, destinationKey, blake3, rulesDigest } of inOrder(files)) {
+  for (const { destination, destinationKey, blake3, rulesDigest, ambiguity } of inOrder(files)) {
     position += 1;
     const found = known.get(blake3, destinationKey, parserVersion, rulesDigest);
     const contentId: SQLInputValue = found === undefined ? null : Number(found['content_id']);
-    insert.run(indexId, position, destination, destinationKey, blake3, rulesDigest, contentId);
+    insert.run(indexId, position, destination, destinationKey, blake3, rulesDigest, contentId, ambiguity);
     if (contentId !== null) continue;
     const bytesKey = `${Buffer.from(blake3).toString('latin1')}${Buffer.from(rulesDigest).toString('latin1')}`;
     if (awaited.has(bytesKey) || alike.get(blake3, parserVersion, rulesDigest) !== undefined) {

@@ -1,6 +1,6 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import type { Database } from '../../database/sqlite-database.ts';
-import type { CarryOverCounts } from './carry-over.ts';
+import type { CarryOverCounts } from './comparison.ts';
 
 /** Counts over a complete release. */
 export interface IndexTotals {
@@ -10,6 +10,8 @@ export interface IndexTotals {
   readonly byFormat: Readonly<Record<string, number>>;
   readonly units: number;
   readonly errors: number;
+  readonly warnings: number;
+  /** Errors and warnings. */
   readonly errorsByCode: Readonly<Record<string, number>>;
   readonly skipped: Readonly<Record<string, number>>;
   /** Time that parsing took, over all containers. */

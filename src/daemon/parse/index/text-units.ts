@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { CarriedBy, ReadCarried } from './carried-units.ts';
 import type { ContentReader, StoredLeaf, StoredUnit } from './content-reader.ts';
 import type { PartLocation } from '../container/parsed-container.ts';
+import { PageItems } from './page-items.ts';
 import type { ReportedIndex } from './reported-index.ts';
 import { unitIdText } from './unit-id-text.ts';
 import type { UnitQuery } from './unit-filter.ts';
@@ -22,57 +23,74 @@ export interface TextUnitsDependencies {
   readonly placeholdersOf: (text: string) => readonly string[];
 }
 
-/** A page of `parse.text_units`. */
+/** UTF-16 code units of a text in a report; longer ones are cut. One unit must not fill a whole answer. */
+const MAX_TEXT = 256 * 1024;
+
+/** A page of `parse.text_units`. It ends early when its texts are long. */
 export function readTextUnits(
   dependencies: TextUnitsDependencies,
   index: ReportedIndex | null,
   query: UnitQuery,
 ): TextUnitsBody {
   const { offset, limit } = query;
-  if (index === null) return { release_id: null, generation: 0, total: 0, offset, limit, items: [] };
+  if (index === null) {
+    return { release_id: null, generation: 0, total: 0, offset, limit, next_offset: null, items: [] };
+  }
+  const page = new PageItems<TextUnitItem>(limit);
   const { total, segments } = dependencies.findPage(index, query);
+  for (const segment of segments) {
+    if (page.isFull) break;
+    for (const item of readSegment(dependencies, index, segment)) {
+      page.add(item);
+      if (page.isFull) break;
+    }
+  }
   return {
     release_id: index.releaseId,
     generation: index.generation,
     total,
     offset,
     limit,
-    items: segments.flatMap((segment) => readSegment(dependencies, index, segment)),
+    next_offset: page.nextOffset(offset, total),
+    items: page.items,
   };
 }
 
-function readSegment(
+/** The units of a segment, each read when it is asked for. */
+function* readSegment(
   { reader, readCarried, placeholdersOf }: TextUnitsDependencies,
   index: ReportedIndex,
   segment: UnitSegment,
-): TextUnitItem[] {
+): Generator<TextUnitItem, void> {
   const { contentId, first, units: count } = segment;
   const last = first + count - 1;
-  const units = new Map(reader.units(contentId, first - 1, last + 1).map((unit) => [unit.ordinal, unit]));
+  const ids = reader.unitIds(contentId, first - 1, last + 1);
   const carriedAt = readCarried(index, segment);
-  return reader.leaves(contentId, first, last).flatMap((leaf) => {
-    const ordinals = rangeWithin(leaf, first, last);
-    const neighbour = (ordinal: number): string | null => {
-      const unit = isWithin(leaf, ordinal) ? units.get(ordinal) : undefined;
-      return unit === undefined ? null : unitIdText(unit.unitId);
+  const leaves = reader.leaves(contentId, first, last);
+  let at = 0;
+  for (const unit of reader.eachUnit(contentId, first, last)) {
+    const { ordinal } = unit;
+    while (at + 1 < leaves.length && !isWithin(leaves[at], ordinal)) at += 1;
+    const leaf = leaves[at];
+    if (leaf === undefined) return;
+    const neighbour = (other: number): string | null => {
+      const id = isWithin(leaf, other) ? ids.get(other) : undefined;
+      return id === undefined ? null : unitIdText(id);
     };
-    return ordinals.flatMap((ordinal) => {
-      const unit = units.get(ordinal);
-      if (unit === undefined) return [];
-      return {
-        ...unitFields(unit),
-        release_id: index.releaseId,
-        destination: segment.destination,
-        ...locationFields(leaf),
-        placeholders: [...placeholdersOf(unit.sourceText)],
-        translatable: true,
-        reason: null,
-        previous_unit_id: neighbour(ordinal - 1),
-        next_unit_id: neighbour(ordinal + 1),
-        carried_by: carriedField(carriedAt(ordinal), unit),
-      };
-    });
-  });
+    const fields = unitFields(unit);
+    yield {
+      ...fields,
+      release_id: index.releaseId,
+      destination: segment.destination,
+      ...locationFields(leaf),
+      placeholders: [...placeholdersOf(fields.source_text)],
+      translatable: true,
+      reason: null,
+      previous_unit_id: neighbour(ordinal - 1),
+      next_unit_id: neighbour(ordinal + 1),
+      carried_by: carriedField(carriedAt(ordinal), unit),
+    };
+  }
 }
 
 /** The fields of a unit in reports that do not depend on its surroundings. */
@@ -80,13 +98,24 @@ export function unitFields(
   unit: StoredUnit,
 ): Pick<
   TextUnitItem,
-  'unit_id' | 'field_path' | 'key_path' | 'source_text' | 'source_digest' | 'ordinal' | 'speaker' | 'scene'
+  | 'unit_id'
+  | 'field_path'
+  | 'key_path'
+  | 'source_text'
+  | 'is_cut'
+  | 'source_digest'
+  | 'ordinal'
+  | 'speaker'
+  | 'scene'
 > {
+  const { sourceText } = unit;
+  const isCut = sourceText.length > MAX_TEXT;
   return {
     unit_id: unitIdText(unit.unitId),
     field_path: unit.fieldPath,
     key_path: unit.keyPath,
-    source_text: unit.sourceText,
+    source_text: isCut ? sourceText.slice(0, MAX_TEXT).toWellFormed() : sourceText,
+    is_cut: isCut,
     source_digest: Buffer.from(unit.sourceDigest).toString('hex'),
     ordinal: unit.ordinal,
     speaker: unit.speaker,
@@ -115,12 +144,6 @@ function carriedField(carried: CarriedBy | null, unit: StoredUnit): TextUnitItem
     : { tier: carried.tier, unit_id: unitIdText(carried.oldUnitId ?? unit.unitId) };
 }
 
-function isWithin({ firstOrdinal, units }: StoredLeaf, ordinal: number): boolean {
-  return ordinal >= firstOrdinal && ordinal < firstOrdinal + units;
-}
-
-function rangeWithin(leaf: StoredLeaf, first: number, last: number): number[] {
-  const from = Math.max(leaf.firstOrdinal, first);
-  const to = Math.min(leaf.firstOrdinal + leaf.units - 1, last);
-  return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
+function isWithin(leaf: StoredLeaf | undefined, ordinal: number): boolean {
+  return leaf !== undefined && ordinal >= leaf.firstOrdinal && ordinal < leaf.firstOrdinal + leaf.units;
 }

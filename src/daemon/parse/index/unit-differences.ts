@@ -1,6 +1,7 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import type { Database } from '../../database/sqlite-database.ts';
 import type { ContentReader } from './content-reader.ts';
+import { PageItems } from './page-items.ts';
 import { readIndexOf } from './reported-index.ts';
 import { locationFields, unitFields, type TextUnitsBody } from './text-units.ts';
 
@@ -19,6 +20,7 @@ type DifferenceSide = Pick<
   | 'field_path'
   | 'key_path'
   | 'source_text'
+  | 'is_cut'
   | 'source_digest'
   | 'ordinal'
   | 'speaker'
@@ -37,6 +39,8 @@ export interface UnitDifference {
 /** A page of differences: those of the newer release in its order, then the removed units. */
 export interface UnitDifferences {
   readonly total: number;
+  /** Where the next page begins; `null` on the last one. */
+  readonly nextOffset: number | null;
   readonly items: readonly UnitDifference[];
 }
 
@@ -46,6 +50,9 @@ export interface DifferencesQuery {
   readonly offset: number;
   readonly limit: number;
 }
+
+/** Most bytes of a page as JSON: it becomes the result of a task, and the daemon keeps that. */
+const MAX_BYTES = 1024 * 1024;
 
 /**
  * The differences between a release and the one it was carried over from.
@@ -64,20 +71,19 @@ export function readDifferences(
     `SELECT * FROM pair WHERE index_id = ? AND tier <> 'same' ORDER BY side, position, first_ordinal`,
   );
   const readSide = createSideReader(database, reader);
-  const items: UnitDifference[] = [];
+  const page = new PageItems<UnitDifference>(limit, MAX_BYTES);
   let total = 0;
   for (const row of runs.iterate(to.indexId)) {
     const run = runOf(row);
     const start = Math.max(0, offset - total);
-    const end = Math.min(run.units, offset + limit - total);
-    for (let index = start; index < end; index += 1) {
+    for (let index = start; index < run.units && !page.isFull; index += 1) {
       const place = run.isRemoved ? null : { position: run.position, ordinal: run.first + index };
       const old = run.isRemoved
         ? { position: run.position, ordinal: run.first + index }
         : run.old === null
           ? null
           : { position: run.old.position, ordinal: run.old.first + index };
-      items.push({
+      page.add({
         change: run.change,
         unit: place === null ? null : readSide(to.indexId, place),
         previous: old === null ? null : readSide(from.indexId, old),
@@ -85,7 +91,7 @@ export function readDifferences(
     }
     total += run.units;
   }
-  return { total, items };
+  return { total, nextOffset: page.nextOffset(offset, total), items: page.items };
 }
 
 interface Run {

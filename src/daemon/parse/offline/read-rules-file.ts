@@ -1,3 +1,4 @@
+import { isMap, isNode, isScalar, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { failure, success, type Result } from '../../../domain/result.ts';
 import { loadConfiguration } from '../../../platform/config/load-configuration.ts';
@@ -14,7 +15,29 @@ export interface RulesFile {
 }
 
 /**
- * Reads a file of rules, and the files that it names. Relative paths in it start at the working directory, as they do for
+ * Blanks the other sections of a file that has a section `parse`: the configuration of a daemon has more of them. Line
+ * numbers do not change.
+ */
+function onlyParseSection(text: string): string {
+  const { contents, errors } = parseDocument(text, { logLevel: 'silent' });
+  if (errors.length > 0 || !isMap(contents) || contents.flow === true || !contents.has('parse')) return text;
+  let blanked = text;
+  for (const [index, { key, value }] of contents.items.entries()) {
+    if (!isScalar(key) || key.value === 'parse' || !key.range) continue;
+    const next = contents.items[index + 1]?.key;
+    const end =
+      isScalar(next) && next.range
+        ? next.range[0]
+        : ((isNode(value) ? value.range?.[2] : undefined) ?? text.length);
+    const [start] = key.range;
+    blanked =
+      blanked.slice(0, start) + blanked.slice(start, end).replaceAll(/[^\n]/g, ' ') + blanked.slice(end);
+  }
+  return blanked;
+}
+
+/**
+ * Reads a file of rules, which may be the whole configuration of a daemon, and the files that it names. Relative paths in it start at the working directory, as they do for
  * the daemon.
  *
  * @param path `null`: the default rules
@@ -26,7 +49,7 @@ export async function readRulesFile(path: string | null): Promise<Result<RulesFi
     name: 'slipway parse',
     argv: path === null ? [] : [`--config=${path}`],
     env: {},
-    readFile: readConfigurationFile,
+    readFile: (file) => onlyParseSection(readConfigurationFile(file)),
   });
   if (!loaded.ok) return failure(loaded.error);
   const configuration = loaded.value.config.parse;

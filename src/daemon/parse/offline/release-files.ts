@@ -26,7 +26,11 @@ export async function listReleaseFiles(
 ): Promise<Result<readonly ReleaseFile[], string>> {
   try {
     const real = await realpath(path);
-    if ((await stat(real)).isDirectory()) {
+    const found = await stat(real);
+    if (!found.isFile() && !found.isDirectory()) {
+      return failure(`${path} is neither a file nor a folder; give one of them`);
+    }
+    if (found.isDirectory()) {
       if (destination !== null) return failure('--as: is only for a file, but a folder is given');
       return await listFolder(real, signal);
     }

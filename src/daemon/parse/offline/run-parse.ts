@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { messageOf } from '../../../platform/errors.ts';
+import { errorCode } from '../../../platform/files/error-code.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { destinationKeys } from '../container/destination-keys.ts';
 import { createParseWorker } from '../process/parse-worker.ts';
@@ -49,6 +51,7 @@ export async function runParse(argv: readonly string[], io: ParseIo): Promise<nu
     const totals = await printUnits(files.value, rules.value, options, io);
     return totals.errors > 0 ? PARSE_EXITS.unreadable : PARSE_EXITS.ok;
   } catch (error) {
+    if (error instanceof OutputError) return outputFailed(io, error.cause);
     if (!io.signal.aborted) throw error;
     io.stderr.write('slipway parse: interrupted\n');
     return PARSE_EXITS.interrupted;
@@ -79,7 +82,7 @@ async function printUnits(
   );
   try {
     const keys = destinationKeys(
-      files.map(({ destination }) => destination),
+      () => files.values().map(({ destination }) => destination),
       configuration.stableNames,
     );
     const sink = createSink(printer, totals, limit ?? Infinity, print);
@@ -123,6 +126,16 @@ function createSink(
   };
 }
 
+/** The output did not take the text; the cause says why. */
+class OutputError extends Error {}
+
+/** A reader that has seen enough, as in `slipway parse DIR | head`, is not a failure. */
+function outputFailed(io: ParseIo, cause: unknown): number {
+  if (errorCode(cause) === 'EPIPE') return PARSE_EXITS.ok;
+  io.stderr.write(`slipway parse: the output cannot be written: ${messageOf(cause)}\n`);
+  return PARSE_EXITS.unreadable;
+}
+
 /** Resolves when the output took the text, so that a slow reader does not fill the memory. */
 async function written(output: ParseOutput, text: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
@@ -131,7 +144,7 @@ async function written(output: ParseOutput, text: string, signal: AbortSignal): 
   signal.addEventListener('abort', onAbort, { once: true });
   output.write(text, (error) => {
     if (error === null || error === undefined) resolve();
-    else reject(error);
+    else reject(new OutputError('the output cannot be written', { cause: error }));
   });
   try {
     await promise;

@@ -1,14 +1,18 @@
 import process from 'node:process';
-import { Worker } from 'node:worker_threads';
 import type { ParsedUnit } from '../container/parsed-container.ts';
 import { parseContainerFile, type ContainerFile } from '../container/parse-container-file.ts';
 import { compileRules, type CompiledRules } from '../rules/compile-rules.ts';
+import { startBusyWatch } from './busy-watch.ts';
 import { MAX_UNSTORED, type ParseAnswer, type ParseRequest } from './parse-messages.ts';
 import { packUnits } from './unit-batch.ts';
 
 // The program of a process that parses containers, one at a time. It trusts nothing in them: a crash or a hang costs one
 // container, because its owner kills it and starts another.
 
+/** The owner ends a container after its time. This much later nobody did: its thread has crashed. */
+const OWNER_LATE_MS = 10_000;
+
+const busy = startBusyWatch(Number(process.argv[2]) + OWNER_LATE_MS);
 let rules: CompiledRules | null = null;
 /** Messages with units that the owner has not stored yet. */
 let unstored = 0;
@@ -23,7 +27,10 @@ async function sendUnits(units: readonly ParsedUnit[]): Promise<void> {
   if (unstored === MAX_UNSTORED) {
     const { promise, resolve } = Promise.withResolvers<void>();
     continueSending = resolve;
+    // The time of the owner does not count.
+    busy.end();
     await promise;
+    busy.begin();
   }
   unstored += 1;
   send({ kind: 'units', units: packUnits(units) });
@@ -36,10 +43,12 @@ function noteStored(): void {
 
 async function parse(job: ContainerFile): Promise<void> {
   if (rules === null) throw new Error('the rules come before the first container');
-  send({ kind: 'outcome', outcome: await parseContainerFile(job, rules, sendUnits) });
+  busy.begin();
+  const outcome = await parseContainerFile(job, rules, sendUnits);
+  busy.end();
+  send({ kind: 'outcome', outcome });
 }
 
-new Worker(new URL('./orphan-watch.ts', import.meta.url), { workerData: process.ppid, execArgv: [] }).unref();
 process.on('message', (request: ParseRequest) => {
   if (request.kind === 'rules') rules = compileRules(request.rules);
   else if (request.kind === 'continue') noteStored();

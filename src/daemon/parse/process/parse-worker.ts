@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import type { ContainerFile } from '../container/parse-container-file.ts';
@@ -19,7 +20,8 @@ export type ParseWorkerJob = Omit<ContainerFile, 'scratchDirectory'>;
 export interface ParseWorker {
   /**
    * Parses one container. A process that crashes, exceeds its memory or its time costs only this container; the next one
-   * gets a new process.
+   * gets a new process. A process that already parsed others may hold memory of theirs: a container that exceeds the memory
+   * in it is parsed again in a new one, and only the units that it did not hand over before reach `onUnits`.
    *
    * @param onUnits called with at most 1,000 units at a time, one call after the other; the process runs ahead by a bounded
    * number of them
@@ -66,72 +68,144 @@ export function createParseWorker(options: ParseWorkerOptions): ParseWorker {
     current = null;
   };
 
+  const parseOnce = async (
+    job: ParseWorkerJob,
+    onUnits: TakeUnits,
+    signal: AbortSignal,
+  ): Promise<ParseAttempt> => {
+    signal.throwIfAborted();
+    // A process that ended between two containers is none of the next one's business.
+    if (current !== null && hasEnded(current)) current = null;
+    current ??= startProcess(options);
+    const active = current;
+    const isFresh = active.containers === 0;
+    active.containers += 1;
+    const watching = new AbortController();
+    const time = createStopwatch(options.clock);
+    const { promise, resolve, reject } = Promise.withResolvers<ContainerOutcome>();
+    const fail = (code: ParseErrorCode, message: string): void => {
+      if (current === active) discard();
+      resolve(failedContainer(code, message));
+    };
+    let stored = Promise.resolve();
+    const store = async (units: UnitBatch): Promise<void> => {
+      // After an error, and after the end of the process, nobody wants the rest.
+      if (watching.signal.aborted) return;
+      time.pause();
+      await onUnits(unpackUnits(units));
+      time.resume();
+      send(active, { kind: 'continue' });
+    };
+    const onMessage = (answer: ParseAnswer): void => {
+      if (answer.kind === 'outcome') stored.then(() => resolve(answer.outcome), reject);
+      else {
+        stored = stored.then(async () => await store(answer.units));
+        stored.catch(reject);
+      }
+    };
+    const onAbort = (): void => {
+      reject(signal.reason as Error);
+    };
+    active.child.on('message', onMessage);
+    active.onEnd = (how) => {
+      const code = OUT_OF_MEMORY.test(how) ? 'memory_exceeded' : 'process_failed';
+      fail(code, `the process that parsed the container ended ${how}`);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    watchLimits(active.child, options, time, watching.signal, fail);
+    send(active, { kind: 'parse', job: { ...job, scratchDirectory: active.scratchDirectory } });
+    try {
+      return { outcome: await promise, isFresh };
+    } catch (error) {
+      // The process is in the middle of a container that nobody waits for.
+      if (current === active) discard();
+      throw error;
+    } finally {
+      watching.abort();
+      active.child.off('message', onMessage);
+      active.onEnd = () => undefined;
+      signal.removeEventListener('abort', onAbort);
+    }
+  };
+
   return {
     parse: async (job, onUnits, signal) => {
-      signal.throwIfAborted();
-      current ??= startProcess(options);
-      const active = current;
-      const watching = new AbortController();
-      const time = createStopwatch(options.clock);
-      const { promise, resolve, reject } = Promise.withResolvers<ContainerOutcome>();
-      const fail = (code: ParseErrorCode, message: string): void => {
-        if (current === active) discard();
-        resolve(failedContainer(code, message));
+      let handedOver = 0;
+      const count: TakeUnits = async (units) => {
+        await onUnits(units);
+        handedOver += units.length;
       };
-      let stored = Promise.resolve();
-      const store = async (units: UnitBatch): Promise<void> => {
-        // After an error, and after the end of the process, nobody wants the rest.
-        if (watching.signal.aborted) return;
-        time.pause();
-        await onUnits(unpackUnits(units));
-        time.resume();
-        send(active, { kind: 'continue' });
-      };
-      const onMessage = (answer: ParseAnswer): void => {
-        if (answer.kind === 'outcome') stored.then(() => resolve(answer.outcome), reject);
-        else {
-          stored = stored.then(async () => await store(answer.units));
-          stored.catch(reject);
-        }
-      };
-      const onAbort = (): void => {
-        reject(signal.reason as Error);
-      };
-      active.child.on('message', onMessage);
-      void active.ended.then((how) => {
-        const code = OUT_OF_MEMORY.test(how) ? 'memory_exceeded' : 'process_failed';
-        fail(code, `the process that parsed the container ended ${how}`);
-      });
-      signal.addEventListener('abort', onAbort, { once: true });
-      watchLimits(active.child, options, time, watching.signal, fail);
-      send(active, { kind: 'parse', job: { ...job, scratchDirectory: active.scratchDirectory } });
-      try {
-        return await promise;
-      } catch (error) {
-        // The process is in the middle of a container that nobody waits for.
-        if (current === active) discard();
-        throw error;
-      } finally {
-        watching.abort();
-        active.child.off('message', onMessage);
-        signal.removeEventListener('abort', onAbort);
-      }
+      const { outcome, isFresh } = await parseOnce(job, count, signal);
+      if (isFresh || !outcome.issues.some(({ code }) => code === 'memory_exceeded')) return outcome;
+      return (await parseOnce(job, withoutFirst(handedOver, onUnits), signal)).outcome;
     },
     close: discard,
   };
 }
 
+type TakeUnits = Parameters<ParseWorker['parse']>[1];
+
+interface ParseAttempt {
+  readonly outcome: ContainerOutcome;
+  /** Whether this was the first container of its process. */
+  readonly isFresh: boolean;
+}
+
+/** Hands over units behind the first ones. A container gives the same units in the same order every time. */
+function withoutFirst(count: number, onUnits: TakeUnits): TakeUnits {
+  let left = count;
+  return async (units) => {
+    const rest = units.slice(left);
+    left -= units.length - rest.length;
+    if (rest.length > 0) await onUnits(rest);
+  };
+}
+
+function hasEnded({ child }: ParseProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
 interface ParseProcess {
   readonly child: ChildProcess;
   readonly scratchDirectory: string;
-  /** Tells how the process ended. */
-  readonly ended: Promise<string>;
+  /** Containers that it was given. */
+  containers: number;
+  /** Called when the process has ended, with how. */
+  onEnd: (how: string) => void;
+}
+
+/**
+ * The variables of the environment that a process gets: where libraries and temporary files are, the language, and how memory is
+ * managed.
+ * The daemon's other ones, such as tokens, are not for a process that reads bytes from outside.
+ */
+const PASSED_VARIABLES = [
+  'PATH',
+  'LD_LIBRARY_PATH',
+  'TMPDIR',
+  'LANG',
+  'LC_ALL',
+  'TZ',
+  'NODE_COMPILE_CACHE',
+  'UV_THREADPOOL_SIZE',
+  'MALLOC_ARENA_MAX',
+  'MALLOC_MMAP_THRESHOLD_',
+];
+
+function minimalEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    PASSED_VARIABLES.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
 }
 
 function startProcess(options: ParseWorkerOptions): ParseProcess {
   const { memoryBytes, program, rules } = options;
   const mebibytes = Math.floor(memoryBytes / (1024 * 1024));
-  const child = fork(program ?? new URL('./parse-process.ts', import.meta.url), [], {
+  const child = fork(program ?? new URL('./parse-process.ts', import.meta.url), [String(options.timeoutMs)], {
+    env: minimalEnvironment(),
     serialization: 'advanced',
     // V8 then ends the process before its heap alone takes all of the memory.
     execArgv: [`--max-old-space-size=${mebibytes}`, `--max-semi-space-size=${SEMI_SPACE_MEBIBYTES}`],
@@ -141,29 +215,27 @@ function startProcess(options: ParseWorkerOptions): ParseProcess {
   child.stderr?.on('data', (chunk: Buffer) => {
     complaint = `${complaint}${chunk.toString()}`.slice(-COMPLAINT_CHARACTERS);
   });
-  const ended = new Promise<string>((resolve) => {
-    child.once('close', (code, signal) => {
-      const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
-      const [error] = /^\w*Error\b.*$|^FATAL ERROR.*$/m.exec(complaint) ?? [];
-      resolve(error === undefined ? how : `${how}: ${error}`);
-    });
-    // A process that could not be started emits nothing else.
-    child.on('error', (error) => {
-      if (child.pid === undefined) resolve(`before it started: ${error.message}`);
-    });
-  });
   try {
     if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   } catch {
     // The system does not allow it. Parsing then competes with serving for processor time.
   }
   const scratchDirectory = join(options.scratchDirectory, randomUUID());
-  const removeScratch = async (): Promise<void> => {
-    await rm(scratchDirectory, { recursive: true, force: true });
+  const started: ParseProcess = { child, scratchDirectory, containers: 0, onEnd: () => undefined };
+  const noteEnd = (how: string): void => {
+    started.onEnd(how);
+    // A folder that cannot be removed now is removed when the daemon starts again.
+    rm(scratchDirectory, { recursive: true, force: true }).catch(() => undefined);
   };
-  // A folder that cannot be removed now is removed when the daemon starts again.
-  void ended.then(removeScratch).catch(() => undefined);
-  const started = { child, scratchDirectory, ended };
+  child.once('close', (code, signal) => {
+    const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+    const [error] = /^\w*Error\b.*$|^FATAL ERROR.*$/m.exec(complaint) ?? [];
+    noteEnd(error === undefined ? how : `${how}: ${error}`);
+  });
+  // A process that could not be started emits nothing else.
+  child.on('error', (error) => {
+    if (child.pid === undefined) noteEnd(`before it started: ${error.message}`);
+  });
   send(started, { kind: 'rules', rules });
   return started;
 }

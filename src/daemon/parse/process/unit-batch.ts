@@ -1,4 +1,10 @@
-import type { ParsedUnit, PartLocation } from '../container/parsed-container.ts';
+import {
+  isSamePart,
+  SOURCE_DIGEST_BYTES,
+  UNIT_ID_BYTES,
+  type ParsedUnit,
+  type PartLocation,
+} from '../container/parsed-container.ts';
 
 /** A run of units in the same part of a container. */
 interface BatchLeaf extends PartLocation {
@@ -20,8 +26,6 @@ export interface UnitBatch {
   readonly digests: Uint8Array;
 }
 
-const UNIT_ID_BYTES = 16;
-const SOURCE_DIGEST_BYTES = 32;
 const DIGEST_BYTES = UNIT_ID_BYTES + SOURCE_DIGEST_BYTES;
 
 /** Packs units for {@link unpackUnits}. */
@@ -69,17 +73,12 @@ export function unpackUnits(batch: UnitBatch): ParsedUnit[] {
 
 function leavesOf(units: readonly ParsedUnit[]): BatchLeaf[] {
   const leaves: (PartLocation & { units: number })[] = [];
-  for (const { archiveEntry, pathId, classId, format } of units) {
+  for (const unit of units) {
     const last = leaves.at(-1);
-    if (
-      last !== undefined &&
-      last.archiveEntry === archiveEntry &&
-      last.pathId === pathId &&
-      last.classId === classId &&
-      last.format === format
-    ) {
+    if (last !== undefined && isSamePart(last, unit)) {
       last.units += 1;
     } else {
+      const { archiveEntry, pathId, classId, format } = unit;
       leaves.push({ archiveEntry, pathId, classId, format, units: 1 });
     }
   }

@@ -4,7 +4,8 @@ import { createGlobFilter } from '../../../platform/config/glob-filter.ts';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { DEFAULT_RULE, type ParseRule, type RULE_FORMATS } from './parse-config.ts';
-import type { LoadedRules } from './load-rules.ts';
+import { parsingPart, type LoadedRules } from './load-rules.ts';
+import { compileConstraints, type TextConstraints } from './text-constraints.ts';
 
 /** One of {@link RULE_FORMATS}. */
 export type RuleFormat = (typeof RULE_FORMATS)[number];
@@ -26,6 +27,8 @@ export interface CompiledRule {
   readonly schema: Uint8Array | null;
   readonly typeTrees: Uint8Array | null;
   readonly password: (entry: string) => Uint8Array | null;
+  /** The limits, characters and tags of translations. */
+  readonly constraints: TextConstraints;
 }
 
 /** Rules that are ready to be applied. */
@@ -74,7 +77,7 @@ export function compileRules({ configuration, secrets, files }: LoadedRules): Co
     digestFor: (destination) => {
       const matching = rules
         .filter(({ isDestination }) => isDestination(destination))
-        .map(({ rule }) => rule);
+        .map(({ rule }) => parsingPart(rule));
       const extension = extensionOf(destination);
       const key = JSON.stringify([extension, matching]);
       let digest = digests.get(key);
@@ -116,6 +119,7 @@ function compileRule(
     schema: fileOf(rule.schema),
     typeTrees: fileOf(rule.typeTrees),
     password: passwordLookup(rule.password, secrets),
+    constraints: compileConstraints(rule, fileOf(rule.charset)),
   };
 }
 
@@ -143,7 +147,7 @@ function digestOf(
     extension,
     sourceScript,
   }: {
-    readonly rules: readonly ParseRule[];
+    readonly rules: readonly ReturnType<typeof parsingPart>[];
     readonly extension: string;
     readonly sourceScript: SourceScript;
   },

@@ -6,12 +6,13 @@ import { createStringCodec } from '../../formats/codecs/string-codec.ts';
 import { readBinarySchema } from '../../formats/flatbuffers/binary-schema.ts';
 import { readTypeTreeFile } from '../../formats/unity/type-tree-file.ts';
 import { READ_LIMITS } from '../../formats/value-visitor.ts';
-import type { ParseConfiguration } from './parse-config.ts';
+import type { ParseConfiguration, ParseRule } from './parse-config.ts';
+import { compileConstraints } from './text-constraints.ts';
 
 /** The rules with the contents of the files that they name. Plain data, so that it can be sent to another process. */
 export interface LoadedRules {
-  readonly configuration: Pick<ParseConfiguration, 'rules' | 'sourceScript'>;
-  /** Contents of secrets by name, and of schemas and type trees by path. */
+  readonly configuration: Pick<ParseConfiguration, 'rules' | 'sourceScript' | 'stableNames'>;
+  /** Contents of secrets by name, and of schemas, type trees and character sets by path. */
   readonly secrets: ReadonlyMap<string, Uint8Array>;
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
@@ -45,15 +46,15 @@ export async function loadRules(configuration: ParseConfiguration): Promise<Load
     if (bytes !== null) secrets.set(name, bytes.subarray(0, bytes.length - lineBreak.length));
   }
   const files = new Map<string, Uint8Array>();
-  for (const [index, { schema, typeTrees }] of configuration.rules.entries()) {
-    for (const [setting, path] of Object.entries({ schema, typeTrees })) {
+  for (const [index, { schema, typeTrees, charset }] of configuration.rules.entries()) {
+    for (const [setting, path] of Object.entries({ schema, typeTrees, charset })) {
       if (path === undefined) continue;
       const bytes = await readNamed(path, `parse.rules[${index}].${setting}`, problems);
       if (bytes !== null) files.set(path, bytes);
     }
   }
-  const { rules, sourceScript } = configuration;
-  const loaded = { configuration: { rules, sourceScript }, secrets, files };
+  const { rules, sourceScript, stableNames } = configuration;
+  const loaded = { configuration: { rules, sourceScript, stableNames }, secrets, files };
   if (problems.length === 0) checkContents(loaded, problems);
   if (problems.length > 0) throw new RulesError(problems);
   return loaded;
@@ -68,13 +69,17 @@ function checkContents({ configuration: { rules }, secrets, files }: LoadedRules
       problems.push(`${setting}: ${messageOf(error)}`);
     }
   };
-  for (const [index, { codec, schema, typeTrees }] of rules.entries()) {
+  for (const [index, rule] of rules.entries()) {
+    const { codec, schema, typeTrees, charset } = rule;
     const setting = `parse.rules[${index}]`;
     if (codec !== undefined) check(`${setting}.codec`, () => createStringCodec(codec, secrets));
     if (schema !== undefined) check(`${setting}.schema`, () => readBinarySchema(contentOf(files, schema)));
     if (typeTrees !== undefined) {
       const text = contentOf(files, typeTrees).toString();
       check(`${setting}.typeTrees`, () => readTypeTreeFile(text, READ_LIMITS.depth));
+    }
+    if (charset !== undefined) {
+      check(`${setting}.charset`, () => compileConstraints(rule, contentOf(files, charset)));
     }
   }
 }
@@ -95,8 +100,19 @@ async function readNamed(path: string, setting: string, problems: string[]): Pro
   return null;
 }
 
-/** A digest of all rules and of the contents that they name. */
+/** A rule without what only translations must comply with; the rest decides which texts are found. */
+export function parsingPart(rule: ParseRule): Omit<ParseRule, 'limits' | 'charset' | 'tags'> {
+  const { limits: _limits, charset: _charset, tags: _tags, ...rest } = rule;
+  return rest;
+}
+
+/** A digest of everything in the rules that decides which texts are found and how they are identified. */
 export function rulesDigest({ configuration, secrets, files }: LoadedRules): Blake3Hex {
-  const contents = [...secrets, ...files].map(([name, bytes]) => [name, blake3Hex(bytes)]);
-  return blake3Hex(Buffer.from(JSON.stringify([configuration, contents])));
+  const rules = configuration.rules.map(parsingPart);
+  const read = new Set(rules.flatMap(({ schema, typeTrees }) => [schema, typeTrees]));
+  const contents = [...secrets, ...[...files].filter(([path]) => read.has(path))].map(([name, bytes]) => [
+    name,
+    blake3Hex(bytes),
+  ]);
+  return blake3Hex(Buffer.from(JSON.stringify([{ ...configuration, rules }, contents])));
 }

@@ -20,6 +20,12 @@ export const RULE_FORMATS = [
 /** The encodings of text files. `utf-16` needs a byte order mark. */
 export const RULE_ENCODINGS = ['utf-8', 'utf-16', 'cp932'] as const;
 
+/**
+ * How tags are written: `none`: a text has no tags; `angle`: `<name>` and `</name>`, each closed; `unity-rich-text`: those of
+ * TextMeshPro and Unity UI, also `<#hex>`, `<br>`, `<sprite name=x>` and tags that are not closed.
+ */
+const TAG_GRAMMARS = ['none', 'angle', 'unity-rich-text'] as const;
+
 const glob = z
   .string()
   .min(1)
@@ -31,6 +37,19 @@ const glob = z
 const fieldName = z.string().min(1).max(256);
 const secretName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be letters, digits, "_" and "-"');
 const filePath = z.string().min(1).max(4096);
+const fieldGlobs = z.array(z.string().min(1).max(1024)).max(64);
+const textLimit = z.int().min(1).max(1_000_000).optional();
+
+/** The schema of one element of `limits`. */
+export const textLimitsSchema = z.strictObject({
+  fields: fieldGlobs
+    .default([])
+    .describe('Globs of field paths that the limits are for. Empty: every field.'),
+  maxBytes: textLimit.describe('Bytes in the encoding of the file.'),
+  maxCharacters: textLimit.describe('Characters (Unicode code points).'),
+  maxWidth: textLimit.describe('Columns of the widest line; East Asian wide characters take two.'),
+  maxLines: textLimit.describe('Lines.'),
+});
 
 /** For checks that also run when other parts of the value are wrong, so that every problem is reported together. */
 const ALWAYS = { when: ({ value }: { readonly value: unknown }) => isMapping(value) };
@@ -74,16 +93,10 @@ export const parseRuleSchema = z
       .describe(
         'Fields, or lists of fields together, that identify a row; the first that is unique is used.',
       ),
-    include: z
-      .array(z.string().min(1).max(1024))
-      .max(64)
+    include: fieldGlobs
       .default([])
       .describe('Globs of field paths; a text must match one. Empty: every field.'),
-    exclude: z
-      .array(z.string().min(1).max(1024))
-      .max(64)
-      .default([])
-      .describe('Globs of field paths; a text that matches one is left out.'),
+    exclude: fieldGlobs.default([]).describe('Globs of field paths; a text that matches one is left out.'),
     sourceScript: z.enum(SOURCE_SCRIPTS).optional().describe('Default: parse.sourceScript.'),
     speaker: z.array(fieldName).max(16).optional().describe('Fields that name the speaker of a text.'),
     scene: z.array(fieldName).max(16).optional().describe('Fields that name the scene of a text.'),
@@ -102,6 +115,15 @@ export const parseRuleSchema = z
       .union([secretName, z.record(z.string().min(1).max(1024), secretName)])
       .optional()
       .describe('The secret with the password of an archive, or secrets by glob of the entry.'),
+    limits: z
+      .array(textLimitsSchema)
+      .max(64)
+      .default([])
+      .describe('How long translations may be; the first that matches a field is used.'),
+    charset: filePath
+      .optional()
+      .describe('File in UTF-8 with the characters that translations may have; its line breaks are ignored.'),
+    tags: z.enum(TAG_GRAMMARS).default('unity-rich-text').describe('How tags in texts are written.'),
   })
   .superRefine(({ format, schema, codec }, context) => {
     if (format === 'flatbuffers' && schema === undefined) {

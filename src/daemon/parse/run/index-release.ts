@@ -50,7 +50,7 @@ export interface IndexProgress {
   containers: number;
   total: number;
   units: number;
-  phase: 'parsing' | 'copying' | 'comparing';
+  phase: 'parsing' | 'copying' | 'comparing' | 'done';
 }
 
 /** A container that was not parsed completely. */
@@ -70,6 +70,8 @@ export interface IndexedRelease {
   readonly reused: number;
   /** At most {@link MAX_FAILURES}. */
   readonly failures: readonly ContainerFailure[];
+  /** How far it got: everything. */
+  readonly progress: IndexProgress;
 }
 
 export interface IndexReleaseDependencies {
@@ -107,13 +109,15 @@ export async function indexRelease(
 ): Promise<IndexedRelease> {
   const { index, checkSpace } = dependencies;
   const { files, rules } = release;
-  const keys = destinationKeys({ [Symbol.iterator]: () => destinationsOf(files) }, release.stableNames);
+  const keys = destinationKeys(() => destinationsOf(files), release.stableNames);
   const { indexId, toParse, toCopy } = index.begin({
     releaseId: release.releaseId,
     parserVersion: PARSER_VERSION,
     rulesDigest: Buffer.from(release.rulesDigest, 'hex'),
     files: indexedFiles(files, keys, rules),
   });
+  // Rows of failed and cancelled runs are freed first, because they may fill the disk.
+  await takeSteps(index.reclaim(), signal);
   const positions = release.full ? Array.from({ length: files.length }, (_, position) => position) : toParse;
   const copies = release.full ? [] : toCopy;
   Object.assign(progress, {
@@ -144,6 +148,7 @@ export async function indexRelease(
     parsed: positions.length,
     reused: files.length - positions.length,
     failures: run.failures,
+    progress: { ...progress, phase: 'done' },
   };
 }
 
@@ -163,6 +168,7 @@ function* indexedFiles(
       destinationKey: keys.keyOf(destination),
       blake3: Buffer.from(blake3, 'hex'),
       rulesDigest: Buffer.from(rules.digestFor(destination), 'hex'),
+      ambiguity: keys.ambiguity(destination, 'unknown')?.message ?? null,
     };
   }
 }
@@ -200,9 +206,7 @@ async function parseFile(run: Run, pool: WorkerPool, position: number, signal: A
   });
   // A process that died may have handed over some units; without the rest they are not the text of the container.
   if (outcome.status === 'failed') store.clear();
-  const ambiguity = run.keys.ambiguity(destination, outcome.format);
-  const issues = ambiguity === null ? outcome.issues : [...outcome.issues, ambiguity];
-  store.finish(issues.map(withSeverity), {
+  store.finish(outcome.issues.map(withSeverity), {
     parseStatus: outcome.status,
     format: outcome.format,
     skipped: outcome.skipped,

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { lstat, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { lstat, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { writeDemoRelease } from '../../../../src/cli/dev/demo-release.ts';
+import { devLayout, writeDaemonConfiguration } from '../../../../src/cli/dev/dev-files.ts';
 import { parseDevOptions } from '../../../../src/cli/dev/dev-options.ts';
 import { renderProgress } from '../../../../src/cli/output/progress-line.ts';
 import { renderReadableLine } from '../../../../src/cli/output/readable-log.ts';
@@ -20,7 +21,23 @@ describe('the options of slipway dev', () => {
       { kind: 'server-info', url: 'https://example.test/r90.json' },
     ],
   ])('reads the upstream of %j', (args, upstream) => {
-    expect(parseDevOptions(args)).toEqual({ ok: true, value: { port: 8080, data: '.slipway', upstream } });
+    expect(parseDevOptions(args)).toEqual({
+      ok: true,
+      value: { port: 8080, data: '.slipway', upstream, rules: null },
+    });
+  });
+
+  it('take a file of rules, which becomes the section parse of the daemon', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-rules-'));
+    onTestFinished(async () => await rm(folder, { recursive: true }));
+    const rules = join(folder, 'rules.yaml');
+    await writeFile(rules, 'parse:\n  sourceScript: korean\n');
+    const parsed = parseDevOptions(['--rules', rules]);
+    if (!parsed.ok) throw new Error(parsed.error.join());
+    expect(parsed.value.rules).toBe(rules);
+    const layout = devLayout(folder);
+    await writeDaemonConfiguration(layout, { ...parsed.value, port: 1 });
+    expect(await readFile(layout.daemonConfiguration, 'utf8')).toContain('parse:\n  sourceScript: korean\n');
   });
 
   it('reports every problem together', () => {

@@ -164,6 +164,7 @@ describe('a job that is not a control action', () => {
     kind: 'handoff-export',
     summary: '',
     lane: 'i18n',
+    scope: 'translate',
     groups: ['i18n'],
     arguments: z.strictObject({ format: z.enum(['xliff', 'csv']), max: z.int().optional() }),
     resumable: true,

@@ -8,6 +8,7 @@ const EXPORT_JOB = {
   kind: 'export',
   summary: '',
   lane: 'i18n',
+  scope: 'translate',
   groups: ['i18n'],
   arguments: z.strictObject({ max: z.int().default(10) }),
   resumable: false,

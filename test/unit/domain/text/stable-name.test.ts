@@ -9,6 +9,8 @@ describe('stableName', () => {
       'Android/academy-2024-11-18_assets_all_3456789012.bundle',
       'Android/academy-2024-11-18_assets_all_*.bundle',
     ],
+    ['ui_23456789.bundle', 'ui_*.bundle'],
+    ['ui_2024991812.bundle', 'ui_*.bundle'],
     ['CAB-0f3cab12e9d84c7b95a1e0d2c3b4a596', 'CAB-*'],
     ['a/0f3cab12e9d84c7b/b/1f3cab12e9d84c7b.json', 'a/*/b/*.json'],
   ])('replaces the hash of %s', (name, expected) => {
@@ -21,6 +23,9 @@ describe('stableName', () => {
     'defacedefacedefaced.txt',
     'Windows_PatchPack/FullPack_0001.bundle',
     'event_20240918/text.csv',
+    'news_20240918.csv',
+    'news_2024091823.csv',
+    'Scene_00001234.json',
     'x0f3cab12e9d84c7b95a1e0d2c3b4a596.bundle',
   ])('keeps %s', (name) => {
     expect(stableName(name)).toBe(name);
@@ -37,7 +42,7 @@ describe('stableNames', () => {
       'c_3f3cab12e9d84c7b.bundle',
       'd.bundle',
     ];
-    const stable = stableNames(names);
+    const stable = stableNames(() => names);
     expect(names.map((name) => [name, stable.keyOf(name), stable.isAmbiguous(name)])).toEqual([
       ['a_0f3cab12e9d84c7b.bundle', 'a_0f3cab12e9d84c7b.bundle', true],
       ['a_1f3cab12e9d84c7b.bundle', 'a_1f3cab12e9d84c7b.bundle', true],

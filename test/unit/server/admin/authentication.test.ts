@@ -4,6 +4,7 @@ import { READ_OPERATIONS } from '../../../../src/server/admin/admin-routes.ts';
 import { createFailedLogins } from '../../../../src/server/admin/failed-logins.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { ADMIN_TOKEN, refusal, startAdminServer } from '../../../support/admin-client.ts';
+import { writeTokenFile } from '../../../support/token-file.ts';
 import { exchange, rawRequest } from '../../../support/raw-http.ts';
 
 const GOOD = { authorization: `Bearer ${ADMIN_TOKEN}` };
@@ -52,6 +53,36 @@ describe('the credentials of the admin surface', () => {
     const answer = await rawRequest(Number(new URL(server.url).port), 'GET', target, fields);
     expect(answer.status).toBe(status);
     expect(answer.headers['www-authenticate']).toBe(status === 401 ? 'Bearer realm="slipway"' : undefined);
+  });
+
+  it('admit the tokens of auth.tokens to every read, and tell the daemon whose call it is', async () => {
+    const limited = await writeTokenFile('canary-translator-token');
+    const server = await startAdminServer({
+      config: {
+        admin: { tokenFiles: [], exposeControl: true },
+        auth: { tokens: [{ file: limited, id: 'mika', allow: ['translate', 'review'] }] },
+      },
+    });
+    const authorization = 'Bearer canary-translator-token';
+    expect((await server.ask('/admin/', { headers: { authorization } })).status).toBe(200);
+    server.daemon.setAnswer('/v1/control/sync', {
+      status: 403,
+      body: '{"code":"scope_missing","detail":"sync needs operate"}',
+      headers: { 'content-type': 'application/problem+json' },
+    });
+    const response = await server.control('sync', undefined, { authorization });
+    expect([response.status, await response.json()]).toEqual([
+      403,
+      expect.objectContaining({ code: 'scope_missing', detail: 'sync needs operate' }),
+    ]);
+    const { headers } = server.daemon.received.at(-1) ?? {};
+    expect([headers?.['slipway-token-id'], headers?.['slipway-token-allow']]).toEqual([
+      'mika',
+      'translate,review',
+    ]);
+    const lines = server.log.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const audit = lines.find((line) => line['audit'] === 'control');
+    expect(audit).toMatchObject({ audit: 'control', token_id: 'mika', status: 403, code: 'scope_missing' });
   });
 
   it('must not be repeated', async () => {

@@ -68,6 +68,7 @@ describe('a request to the daemon', () => {
       'content-length',
       'content-type',
       'host',
+      'slipway-token-id',
       'x-request-id',
     ]);
     expect(JSON.stringify(server.daemon.received)).not.toContain('canary');

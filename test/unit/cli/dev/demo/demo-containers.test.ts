@@ -78,7 +78,7 @@ async function parse(rules: CompiledRules, { destination, bytes }: WrittenFile):
 /** The text of a release as the index takes it; runs of units with one location are leaves. */
 async function modelOf(rules: CompiledRules, releaseId: DemoReleaseId): Promise<ModelFile[]> {
   const files = await writeRelease(releaseId);
-  const stable = stableNames(files.map(({ destination }) => destination));
+  const stable = stableNames(() => files.map(({ destination }) => destination));
   return await Promise.all(
     files.map(async (file) => {
       const { units } = await parse(rules, file);
@@ -202,7 +202,7 @@ describe('the text of the demo releases', () => {
         demoContainers(id).map(({ destination }) => destination),
       );
       const [oldKeys, nowKeys] = [old ?? [], now ?? []].map((names) => {
-        const stable = stableNames(names);
+        const stable = stableNames(() => names);
         return new Set(names.map((name) => stable.keyOf(name)));
       });
       expect(oldKeys?.difference(nowKeys ?? new Set()).size).toBe(1);

@@ -83,16 +83,27 @@ describe('readCsv', () => {
     expect(errorOf('"a"b,c\n1,2')).toEqual({ code: 'csv_invalid', offset: 3 });
   });
 
-  it('names the quote that is not closed, in bytes of the file', () => {
-    expect(errorOf('a,b\nあ,"い\n3,4')).toEqual({ code: 'csv_invalid', offset: 8 });
-    expect(errorOf('\uFEFFa\n"""')).toEqual({ code: 'csv_invalid', offset: 5 });
-    const recorder = createValueRecorder();
-    expect(
-      formatErrorOf(() => {
-        readCsv(decodedString('a\n1\n"'), CSV, recorder);
-      })?.code,
-    ).toBe('csv_invalid');
-    expect(recorder.events.join(' ')).toBe('row: [ { a: "1" }');
+  it('reports the quote that is not closed, in bytes of the file, and keeps the rows before it', () => {
+    const { events, errors } = read('a,b\n1,2\nあ,"い\n3,4');
+    expect(errors).toEqual([{ code: 'csv_invalid', path: 'row[1]', offset: 12 }]);
+    expect(events.join(' ')).toBe('row: [ { a: "1" b: "2" } ? ]');
+    expect(read('\uFEFFa\n"""').errors).toEqual([{ code: 'csv_invalid', path: 'row[0]', offset: 5 }]);
+    expect(errorOf('a,"b\n1,2')).toEqual({ code: 'csv_invalid', offset: 2 });
+  });
+
+  it('keeps the rows before the cut at every 64th byte where a table is cut', () => {
+    const rows = Array.from({ length: 40 }, (_, id) => `${id},アロナ,"${id}行目、「先生」\n,""はい"""`);
+    const bytes = Buffer.from(`id,speaker,text\n${rows.join('\n')}\n`);
+    const all = read(bytes.toString()).texts;
+    expect(all).toHaveLength(120);
+    for (let length = 64; length < bytes.length; length += 64) {
+      // The rows whose bytes are all there are read; the cut one is an error, or a row whose last cell is complete.
+      const text = bytes.subarray(0, length).toString();
+      const whole = text.split('"\n').length - 1;
+      const { texts, errors } = read(text);
+      expect(texts.slice(0, whole * 3), text).toEqual(all.slice(0, whole * 3));
+      expect(texts.length / 3 - whole + errors.length, text).toBe(text.endsWith('"\n') ? 0 : 1);
+    }
   });
 
   it('skips a cell that is too long', () => {

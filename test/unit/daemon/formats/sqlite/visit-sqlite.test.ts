@@ -332,6 +332,27 @@ describe('the SQLite reader with a damaged file', () => {
     expect(names).toHaveLength(30);
   });
 
+  it('stops a table whose pages are used twice, before a row repeats', async () => {
+    const path = await sampleDatabase();
+    const bytes = readFileSync(path);
+    const pages = Array.from({ length: bytes.length / 512 }, (_, page) =>
+      bytes.subarray(page * 512, (page + 1) * 512),
+    );
+    // Inner pages: 5 of a table, 2 of a table WITHOUT ROWID. The last child becomes the first one again.
+    for (const page of pages.filter(([kind]) => kind === 5 || kind === 2)) {
+      const headerBytes = 12;
+      page.writeUInt32BE(page.readUInt32BE(page.readUInt16BE(headerBytes)), 8);
+    }
+    writeFileSync(path, bytes);
+    const { parts, names } = visit(path);
+    expect(parts).toEqual([
+      ['sqlite_invalid', 'lines'],
+      ['sqlite_invalid', 'names'],
+    ]);
+    expect(names.length).toBeGreaterThan(2);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
   it('reads damaged files, or ends with a code', async () => {
     const path = await sampleDatabase();
     const bytes = readFileSync(path);

@@ -358,6 +358,19 @@ const CASES: Readonly<
     ],
   ],
   zip_invalid: [
+    [
+      'zip',
+      'an encrypted entry whose data are damaged',
+      async () =>
+        await codesOf(
+          'a.zip',
+          changed(ENCRYPTED, (copy) => {
+            const at = 30 + 'a.json'.length + 12;
+            copy[at] = (copy[at] ?? 0) ^ 1;
+          }),
+          passwordRules(PASSWORD),
+        ),
+    ],
     ['zip', 'an archive that is cut', async () => await codesOf('a.zip', zip({}).subarray(0, 60))],
     ['zip', 'an entry with a wrong checksum', async () => await codesOf('a.zip', zip({ crc32: 1 }))],
     [
@@ -540,6 +553,11 @@ const CASES: Readonly<
     ['json', 'an object with a key twice', async () => await codesOf('a.json', '{"a":"あ","a":"い"}')],
   ],
   duplicate_unit_key: [
+    [
+      'csv',
+      'two rows with one key',
+      async () => await codesOf('a.csv', 'Id,Text\n1,あ\n1,い\n2,う\n3,え\n4,お\n'),
+    ],
     [
       'any',
       'two files whose names differ by their hashes',

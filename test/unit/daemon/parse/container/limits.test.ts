@@ -4,7 +4,7 @@ import { writeSerializedFile } from '../../../../../src/cli/dev/demo/unity/write
 import { bytesSource, type ByteSource } from '../../../../../src/daemon/formats/byte-source.ts';
 import { FormatError } from '../../../../../src/daemon/formats/format-error.ts';
 import type { ParsedUnit } from '../../../../../src/daemon/parse/container/parsed-container.ts';
-import { createUnitEmitter } from '../../../../../src/daemon/parse/container/unit-emitter.ts';
+import { createUnitEmitter, unitIdOf } from '../../../../../src/daemon/parse/container/unit-emitter.ts';
 import { parseBytes, type ParsedBytes } from '../../../../support/parse-bytes.ts';
 import { sampleBehaviour } from '../../../../support/unity-samples.ts';
 import { zipOf } from '../../../../support/zip-of.ts';
@@ -64,7 +64,12 @@ describe('the limits of a container', () => {
 
   it('stop at the largest number of units, after all units before it were handed over', async () => {
     const seen: ParsedUnit[] = [];
-    const emitter = createUnitEmitter('a', async (units) => void seen.push(...units), 1000);
+    const emitter = createUnitEmitter({
+      destinationKey: 'a',
+      send: async (units) => void seen.push(...units),
+      report: () => undefined,
+      maxUnits: 1000,
+    });
     const location = { archiveEntry: null, pathId: null, classId: null, format: 'json' };
     const emit = async (number: number): Promise<void> => {
       const path = `/${number}`;
@@ -84,6 +89,47 @@ describe('the limits of a container', () => {
     await emitter.flush();
     expect(seen).toHaveLength(1000);
   });
+});
+
+it('a unit with the id of an earlier one is reported and gets another id', async () => {
+  const seen: ParsedUnit[] = [];
+  const reports: unknown[] = [];
+  const emitter = createUnitEmitter({
+    destinationKey: 'a',
+    send: async (units) => void seen.push(...units),
+    report: (_location, { code }, fieldPath) => void reports.push([code, fieldPath]),
+  });
+  const location = { archiveEntry: null, pathId: null, classId: null, format: 'json' };
+  const text = { keyPath: 'k', sourceText: 'あ', speaker: null, scene: null };
+  for (const fieldPath of ['x', 'y', 'y']) await emitter.emit(location, { ...text, fieldPath });
+  await emitter.flush();
+  expect(new Set(seen.map(({ unitId }) => unitId.toString())).size).toBe(3);
+  expect(seen.every(({ unitId, keyPath }) => Buffer.compare(unitId, unitIdOf('a', keyPath)) === 0)).toBe(
+    true,
+  );
+  expect(reports).toEqual([
+    ['duplicate_unit_key', 'y'],
+    ['duplicate_unit_key', 'y'],
+  ]);
+});
+
+it('a container stops when its texts and paths together are too long, after all units before', async () => {
+  const seen: ParsedUnit[] = [];
+  const emitter = createUnitEmitter({
+    destinationKey: 'a',
+    send: async (units) => void seen.push(...units),
+    report: () => undefined,
+    maxCharacters: 100,
+  });
+  const location = { archiveEntry: 'e', pathId: null, classId: null, format: 'json' };
+  const text = { fieldPath: '/a/path', keyPath: '/a/key', sourceText: 'あ', speaker: null, scene: null };
+  for (let number = 0; number < 6; number += 1) await emitter.emit(location, text);
+  await expect(emitter.emit(location, text)).rejects.toMatchObject({
+    code: 'container_limit_exceeded',
+    message: 'the texts of the container and their paths have more than 100 characters',
+  });
+  await emitter.flush();
+  expect(seen).toHaveLength(6);
 });
 
 describe('a long name that many texts share', () => {

@@ -14,6 +14,7 @@ import type {
 } from '../../../../../src/daemon/parse/container/parsed-container.ts';
 import { compileRules } from '../../../../../src/daemon/parse/rules/compile-rules.ts';
 import { parseConfigurationSchema } from '../../../../../src/daemon/parse/rules/parse-config.ts';
+import { writeZip } from '../../../../support/write-zip.ts';
 import { zipOf } from '../../../../support/zip-of.ts';
 
 interface Parsed {
@@ -30,7 +31,7 @@ async function parse(
 ): Promise<Parsed> {
   const units: ParsedUnit[] = [];
   let largestBatch = 0;
-  const { rules, sourceScript } = parseConfigurationSchema.parse(configuration);
+  const { rules, sourceScript, stableNames } = parseConfigurationSchema.parse(configuration);
   const outcome = await parseContainer(
     {
       source: bytesSource(Buffer.from(content)),
@@ -38,7 +39,11 @@ async function parse(
       destinationKey: destination,
       scratchDirectory: '/nowhere',
     },
-    compileRules({ configuration: { rules, sourceScript }, secrets: new Map(), files: new Map() }),
+    compileRules({
+      configuration: { rules, sourceScript, stableNames },
+      secrets: new Map(),
+      files: new Map(),
+    }),
     async (batch) => {
       largestBatch = Math.max(largestBatch, batch.length);
       units.push(...batch);
@@ -63,6 +68,14 @@ const shown = ({ units }: Parsed): string[] =>
   units.map(({ archiveEntry, pathId, fieldPath, format, sourceText }) =>
     [archiveEntry ?? '-', pathId ?? '-', fieldPath, format, sourceText].join(' | '),
   );
+
+const serialized = (name: string, script: string): { readonly name: string; readonly bytes: Buffer } => ({
+  name,
+  bytes: writeSerializedFile({ version: 22, objects: [textAsset(1n, 'n', script)] }),
+});
+
+const idsOf = (units: readonly ParsedUnit[]): ReadonlySet<string> =>
+  new Set(units.map(({ unitId }) => unitId.toString()));
 
 describe('parsing a container', () => {
   it('finds the text of JSON, with speaker and keys', async () => {
@@ -148,6 +161,135 @@ describe('parsing a container', () => {
   it('numbers objects that share class and name', async () => {
     const { units } = await parse('a', bundle(textAsset(3n, 'n', 'あ'), textAsset(4n, 'n', 'い')));
     expect(units.map(({ keyPath }) => keyPath)).toEqual(['\u{0}49:n\0m_Script', '\u{0}49:n#2\0m_Script']);
+  });
+
+  it('never gives two objects one id, whatever their names are', async () => {
+    const names = ['A', 'A', 'A#2', 'B#2', 'B', 'B', 'foo#2'];
+    const { units, outcome } = await parse(
+      'a',
+      bundle(...names.map((name, index) => textAsset(BigInt(index + 1), name, 'あ'))),
+    );
+    expect(units).toHaveLength(7);
+    expect(idsOf(units).size).toBe(7);
+    expect(outcome.issues).toEqual([]);
+  });
+
+  it('identifies texts with one key by their exact place, and reports each key once', async () => {
+    const rows = [5, 6, 5, 7, 5, 8, 9].map((Id) => ({ Id, Text: 'あ', Code: 'x' }));
+    const before = await parse('a.json', JSON.stringify([...rows.slice(0, 2), ...rows.slice(5)]));
+    const { units, outcome } = await parse('a.json', JSON.stringify(rows));
+    expect(outcome).toMatchObject({
+      status: 'parsed',
+      issues: [{ code: 'duplicate_unit_key', fieldPath: '/0/Text' }],
+    });
+    expect(units.map(({ keyPath }) => keyPath.split('\0')[2])).toEqual([
+      '/0/Text',
+      '/Id=6/Text',
+      '/2/Text',
+      '/Id=7/Text',
+      '/4/Text',
+      '/Id=8/Text',
+      '/Id=9/Text',
+    ]);
+    const known = idsOf(before.units);
+    expect(
+      units.filter(({ unitId }) => known.has(unitId.toString())).map(({ fieldPath }) => fieldPath),
+    ).toEqual(['/1/Text', '/5/Text', '/6/Text']);
+  });
+
+  it('tells the tables inside of rows with one key apart', async () => {
+    const rows = [0, 0, 1, 2, 3].map((id) => ({ id, m_Script: '[{"id":1,"t":"あ"}]' }));
+    const { units, outcome } = await parse('a.json', JSON.stringify(rows));
+    expect(outcome.issues.map(({ code, fieldPath }) => [code, fieldPath])).toEqual([
+      ['duplicate_unit_key', '/0/m_Script'],
+    ]);
+    expect(units).toHaveLength(5);
+    expect(idsOf(units).size).toBe(5);
+  });
+
+  it('tells a key that ends with `#` from a table inside of a string', async () => {
+    const { units } = await parse(
+      'a.json',
+      JSON.stringify({ m_Script: '{"b":"あ"}', 'm_Script#': { b: 'い' } }),
+    );
+    expect(units.map(({ fieldPath }) => fieldPath)).toEqual(['/m_Script#/b', '/m_Script~2/b']);
+    expect(idsOf(units).size).toBe(2);
+  });
+
+  it('tells an entry whose name looks like that of an inner archive from an entry of that archive', async () => {
+    const inner = await zipOf({ 'b.json': '["あ"]' });
+    const outer = writeZip([
+      { name: 'inner.zip', content: inner },
+      { name: 'inner.zip!/b.json', content: Buffer.from('["い"]') },
+    ]);
+    const { units } = await parse('a.zip', outer);
+    expect(units.map(({ archiveEntry }) => archiveEntry)).toEqual([
+      'inner.zip!/b.json',
+      'inner.zip!%2Fb.json',
+    ]);
+    expect(idsOf(units).size).toBe(2);
+  });
+
+  it('trusts no file of a bundle whose name another one has, and loses only those', async () => {
+    const { units, outcome } = await parse(
+      'a',
+      writeBundle([serialized('x', 'あ'), serialized('y', 'い'), serialized('x', 'う')]),
+    );
+    expect(outcome.status).toBe('partial');
+    expect(outcome.issues.map(({ code, archiveEntry }) => [code, archiveEntry])).toEqual([
+      ['bundle_invalid', 'x'],
+      ['bundle_invalid', 'x'],
+    ]);
+    expect(units.map(({ sourceText }) => sourceText)).toEqual(['い']);
+  });
+
+  it('loses only the file of a bundle that cannot be read, and names it', async () => {
+    const damaged = serialized('x', 'あ');
+    damaged.bytes.writeUInt32BE(0x7fff_ffff, 20);
+    const whole = await parse('a', writeBundle([serialized('x', 'あ'), serialized('y', 'い')]));
+    const { units, outcome } = await parse('a', writeBundle([damaged, serialized('y', 'い')]));
+    expect(outcome).toMatchObject({
+      status: 'partial',
+      issues: [{ code: 'serialized_invalid', archiveEntry: 'x' }],
+    });
+    expect(units).toEqual(whole.units.slice(1));
+    expect((await parse('a', writeBundle([damaged]))).outcome.status).toBe('failed');
+  });
+
+  it('reports entries whose names differ only by their hashes', async () => {
+    const names = ['a_0f3cab12e9d84c7b.json', 'a_1f3cab12e9d84c7b.json'];
+    const { units, outcome } = await parse(
+      'a.zip',
+      await zipOf({
+        [names[0] ?? '']: '["あ"]',
+        [names[1] ?? '']: '["あ"]',
+        'b_0f3cab12e9d84c7b.json': '["あ"]',
+      }),
+    );
+    expect(outcome.status).toBe('parsed');
+    expect(outcome.issues.map(({ code, archiveEntry }) => [code, archiveEntry])).toEqual(
+      names.map((name) => ['duplicate_unit_key', name]),
+    );
+    expect(units.map(({ keyPath }) => keyPath.split('\0')[0])).toEqual([...names, 'b_*.json']);
+  });
+
+  it('keeps the rows of a table in a text asset when one of them is damaged', async () => {
+    const { units, outcome } = await parse(
+      'a',
+      bundle(
+        textAsset(1n, 'table', 'Id,Text\n1,あ\n2,い,x\n3,う\n'),
+        textAsset(2n, 'prose', 'Hello,World\nこんにちは\n'),
+      ),
+    );
+    expect(units.map(({ fieldPath, keyPath }) => [fieldPath, keyPath.split('\0')[2]])).toEqual([
+      ['m_Script#row[0].Text', 'm_Script#row[Id=1].Text'],
+      ['m_Script#row[2].Text', 'm_Script#row[Id=3].Text'],
+      ['m_Script', 'm_Script'],
+    ]);
+    expect(outcome).toMatchObject({
+      status: 'partial',
+      issues: [{ code: 'csv_invalid', fieldPath: 'm_Script#row[1]', pathId: 1n }],
+    });
   });
 
   it('walks archives in archives, in the order of names', async () => {

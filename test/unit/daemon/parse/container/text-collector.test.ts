@@ -62,16 +62,41 @@ describe('the text collector', () => {
     expect(paths(value, DOTTED_SYNTAX).map(([path]) => path)).toEqual(['a/b~[0]["c.d"]', 'a/b~[3][1]']);
   });
 
-  it('names rows by the first key that all of them have and none shares', () => {
+  it('names rows by the first key that tells most of them apart', () => {
     const rows = [
       { id: 1, Id: 'x', Text: 'あ' },
       { Id: 'y z', id: 1, Text: 'い' },
     ];
     expect(paths({ rows }).map(([, key]) => key)).toEqual(['/rows/Id=x/Text', '/rows/Id="y z"/Text']);
-    expect(paths({ rows: [...rows, { Text: 'う' }] }).map(([, key]) => key)).toEqual([
+  });
+
+  it('keeps the keys of the other rows when a row has no key, is not an object or cannot be read', () => {
+    const keys = (rows: readonly unknown[]): string[] => paths({ rows }).map(([, key]) => key ?? '');
+    const rows = [
+      { Id: 'x', Text: 'あ' },
+      { Id: 'y', Text: 'い' },
+    ];
+    const expected = ['/rows/Id=x/Text', '/rows/Id=y/Text'];
+    expect(keys(rows)).toEqual(expected);
+    expect(keys([null, ...rows, 7, [], 'x'])).toEqual(expected);
+    expect(keys([...rows, { Text: 'う' }])).toEqual([...expected, '/rows/2/Text']);
+    expect(keys([{ Text: 'う' }, { Text: 'え' }, ...rows])).toEqual([
       '/rows/0/Text',
       '/rows/1/Text',
       '/rows/2/Text',
+      '/rows/3/Text',
+    ]);
+  });
+
+  it('gives rows that share a key the same path, and changes no other row', () => {
+    const rows = ['x', 'y', 'x', 'z', 'w'].map((Id) => ({ Id, Text: 'あ' }));
+    expect(paths({ rows }).map(([, key]) => key)).toEqual(rows.map(({ Id }) => `/rows/Id=${Id}/Text`));
+  });
+
+  it('tells a key with `#` from a path that continues inside a string', () => {
+    expect(paths({ 'm_Script#': { b: 'あ' } })).toEqual([['/m_Script~2/b', '/m_Script~2/b']]);
+    expect(paths({ 'm_Script#': { b: 'あ' } }, DOTTED_SYNTAX).map(([path]) => path)).toEqual([
+      '["m_Script#"].b',
     ]);
   });
 

@@ -7,6 +7,7 @@ import {
   indexRelease,
   openTestIndex,
   ordered,
+  sha256,
   unitIdOf,
   type ModelFile,
 } from '../../../../support/index-release.ts';
@@ -58,12 +59,12 @@ function oracle(
   const tiers: readonly (readonly [string, (old: Unit, now: Unit) => boolean])[] = [
     ['same', (old, now) => old.file === now.file && old.key === now.key && old.text === now.text],
     ['moved', (old, now) => old.file === now.file && hasContext(old, now)],
+    ['moved', hasContext],
     [
       'unique',
       (old, now) => old.file === now.file && old.text === now.text && once(olds, old) && once(news, now),
     ],
     ['changed', (old, now) => old.file === now.file && old.key === now.key],
-    ['moved', hasContext],
   ];
   for (const [tier, fits] of tiers) {
     for (const now of news) {
@@ -173,6 +174,28 @@ describe('carry-over between releases', () => {
     expect(found?.total).toBe(6);
   });
 
+  it('prefers the unit that moved to another file to the one with the same id', () => {
+    const index = open();
+    indexRelease(index, 'r1', [
+      file('a', ['1', 'p'], ['2', 'x'], ['3', 'q']),
+      file('b', ['1', 'r'], ['2', 's']),
+    ]);
+    indexRelease(index, 'r2', [
+      file('a', ['1', 'r'], ['2', 's']),
+      file('b', ['1', 'p'], ['2', 'x'], ['3', 'q']),
+    ]);
+    expect(allUnits(index).map(({ carried_by: by }) => [by?.tier, by?.unit_id])).toEqual(
+      [
+        ['b', '1'],
+        ['b', '2'],
+        ['a', '1'],
+        ['a', '2'],
+        ['a', '3'],
+      ].map(([name = '', key = '']) => ['moved', unitIdText(unitIdOf(name, key))]),
+    );
+    expect(index.status().carry_over).toMatchObject({ moved: 5, changed: 0, new: 0, removed: 0 });
+  });
+
   it('does not compare releases that do not follow each other', () => {
     const index = open();
     for (const [release, value] of [
@@ -191,14 +214,23 @@ describe('carry-over between releases', () => {
     expect(total('r0', 'r1')).toBeUndefined();
   });
 
-  it('keeps the way of a unit when the previous release is gone', () => {
+  it('keeps the way of a unit when the previous release was deleted, also with other rules', () => {
     const index = open();
+    const now = [file('a', ['1', 'p'], ['9', 'x'], ['3', 'q'])];
     indexRelease(index, 'r1', [file('a', ['1', 'p'], ['2', 'x'], ['3', 'q'])]);
-    indexRelease(index, 'r2', [file('a', ['1', 'p'], ['9', 'x'], ['3', 'q'])]);
+    indexRelease(index, 'r2', now);
     const before = allUnits(index);
     index.drop(['r2']);
     while (index.step());
     expect(allUnits(index)).toEqual(before);
+    const { carry_over: counts } = index.status();
+    for (const rules of ['other rules', 'and others']) {
+      expect(indexRelease(index, 'r2', now, sha256(rules))).toMatchObject({ parsed: 1 });
+      index.drop(['r2']);
+      while (index.step());
+      expect(allUnits(index)).toEqual(before);
+      expect(index.status().carry_over).toEqual(counts);
+    }
     expect(before.map(({ carried_by: by }) => by?.tier)).toEqual(['same', 'moved', 'same']);
   });
 

@@ -105,7 +105,7 @@ describe('the file of the parse index', () => {
   });
 
   it('passes the error of a full disk on and loses nothing that it reported', async () => {
-    const { database } = openIndexDatabase(await indexFile());
+    const { database } = openIndexDatabase(await indexFile(), new Date(0));
     onTestFinished(() => {
       database.close();
     });

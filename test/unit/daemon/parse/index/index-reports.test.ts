@@ -20,6 +20,7 @@ import {
   type ModelFile,
   type ModelLeaf,
 } from '../../../../support/index-release.ts';
+import { FakeClock } from '../../../../fakes/fake-clock.ts';
 
 const BEYOND_DOUBLE = -9_180_874_206_900_030_759n;
 const NEXT_TO_IT = -9_180_874_206_900_030_760n;
@@ -163,6 +164,7 @@ describe('parse.text_units', () => {
       total: 2,
       offset: 1,
       limit: 1,
+      next_offset: null,
       items: [
         {
           unit_id: id('f1'),
@@ -175,6 +177,7 @@ describe('parse.text_units', () => {
           key_path: 'f1',
           format: 'unity.monobehaviour',
           source_text: 'text {p} of f1',
+          is_cut: false,
           source_digest: sha256('text {p} of f1').toString('hex'),
           ordinal: 3,
           placeholders: ['{p}'],
@@ -207,7 +210,9 @@ describe('parse.text_units', () => {
     const page = { offset: 0, limit: 1000 };
     expect(TextUnitsReport.body.strict().parse(index.textUnits(page))).toBeDefined();
     expect(ParseErrorsReport.body.strict().parse(index.errors(page))).toBeDefined();
-    expect(ParseStatusReport.body.strict().parse({ ...index.status(), last_run: null })).toBeDefined();
+    expect(
+      ParseStatusReport.body.strict().parse({ ...index.status(), replaced: null, last_run: null }),
+    ).toBeDefined();
   });
 
   it('keeps one leaf over the bounds of batches', () => {
@@ -226,7 +231,146 @@ describe('parse.text_units', () => {
   });
 });
 
+describe('a page with long texts', () => {
+  const MEBIBYTE = 1024 * 1024;
+  const bytesOf = (page: object): number =>
+    JSON.stringify(page, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)).length;
+
+  it('ends early and says where the next one begins', () => {
+    const index = open();
+    const units = Array.from({ length: 30 }, (_, i) => [`${i}`, `${i} ${'x'.repeat(250_000)}`] as const);
+    indexRelease(index, 'r1', [
+      { destination: 'a', leaves: [{ units }] },
+      { destination: 'b', leaves: [leaf(3, {}, 'f')] },
+    ]);
+    for (const filter of [{}, { format: 'json' }]) {
+      const found: string[] = [];
+      const sizes: number[] = [];
+      for (let offset: number | null = 0; offset !== null;) {
+        const page = index.textUnits({ ...filter, offset, limit: 1000 });
+        expect(page.total).toBe(33);
+        expect(bytesOf(page)).toBeLessThan(4.5 * MEBIBYTE);
+        found.push(...page.items.map(({ field_path: path }) => path ?? ''));
+        sizes.push(page.items.length);
+        offset = page.next_offset;
+      }
+      expect(sizes).toEqual([16, 17]);
+      expect(found).toEqual([...units.map(([key]) => `/${key}`), '/f0', '/f1', '/f2']);
+    }
+  });
+
+  it('cuts a text that would fill it, and marks it', () => {
+    const index = open();
+    const text = '{\u0001}'.repeat(300_000);
+    indexRelease(index, 'r1', [
+      {
+        destination: 'a',
+        leaves: [
+          {
+            units: [
+              ['1', text],
+              ['2', 'short'],
+            ],
+          },
+        ],
+      },
+    ]);
+    const page = index.textUnits({ offset: 0, limit: 1000 });
+    expect(bytesOf(page)).toBeLessThan(8 * MEBIBYTE);
+    expect(page.items.map(({ is_cut: isCut }) => isCut)).toEqual([true, false]);
+    expect(text.startsWith(page.items[0]?.source_text ?? '-')).toBe(true);
+    expect(page.items[0]?.source_digest).toBe(sha256(text).toString('hex'));
+  });
+
+  it('bounds differences and errors, too', () => {
+    const index = open();
+    const texts = (mark: string): ModelFile[] => [
+      {
+        destination: 'a',
+        leaves: [{ units: Array.from({ length: 20 }, (_, i) => [`${i}`, mark.repeat(100_000)] as const) }],
+        errors: Array.from({ length: 10 }, () => error('json_invalid', { message: 'm'.repeat(MEBIBYTE) })),
+      },
+    ];
+    indexRelease(index, 'r1', texts('x'));
+    indexRelease(index, 'r2', texts('y'));
+    const query = { fromRelease: 'r1', toRelease: 'r2', offset: 2, limit: 100 };
+    const differences = index.differences(query);
+    expect(differences?.items).toHaveLength(5);
+    expect(differences).toMatchObject({ total: 20, nextOffset: 7 });
+    expect(index.differences({ ...query, offset: 19 })?.nextOffset).toBeNull();
+    const errors = index.errors({ offset: 5, limit: 100 });
+    expect(errors.items).toHaveLength(3);
+    expect(errors).toMatchObject({ total: 10, next_offset: 8 });
+  });
+});
+
 describe('parse.errors', () => {
+  it('warns of an ambiguous name where the release has it, not with the content', () => {
+    const index = open();
+    const found = { ...FILES[1]!, destination: 'a-1.zip', key: 'a-1.zip', ambiguity: 'like a-2.zip' };
+    const other = { ...found, destination: 'a-2.zip', key: 'a-2.zip', ambiguity: 'like a-1.zip' };
+    const codes = (): string[] =>
+      index.errors({ offset: 0, limit: 100 }).items.map(({ destination, code }) => `${destination} ${code}`);
+    indexRelease(index, 'r1', [found, other]);
+    expect(codes()).toEqual([
+      'a-1.zip zip_encrypted',
+      'a-1.zip csv_invalid',
+      'a-1.zip duplicate_unit_key',
+      'a-2.zip zip_encrypted',
+      'a-2.zip csv_invalid',
+      'a-2.zip duplicate_unit_key',
+    ]);
+    expect(index.status()).toMatchObject({
+      errors: 4,
+      warnings: 2,
+      errors_by_code: { csv_invalid: 2, duplicate_unit_key: 2, zip_encrypted: 2 },
+    });
+    expect(index.errors({ offset: 2, limit: 1 }).items).toMatchObject([
+      { severity: 'warning', message: 'like a-2.zip', field_path: null, parse_status: 'parsed' },
+    ]);
+    // Copied under its stable name, without parsing.
+    const { ambiguity: _, ...alone } = { ...found, key: 'a-*.zip' };
+    expect(indexRelease(index, 'r2', [alone])).toMatchObject({ parsed: 0, copied: 1 });
+    expect(codes()).toEqual(['a-1.zip zip_encrypted', 'a-1.zip csv_invalid']);
+    expect(index.status()).toMatchObject({ errors: 2, warnings: 0 });
+    // Known content, so nothing is parsed or copied.
+    expect(indexRelease(index, 'r3', [found, other])).toMatchObject({ parsed: 0 });
+    expect(index.status()).toMatchObject({ errors: 4, warnings: 2 });
+  });
+
+  it('keeps the time when an error was first seen, through new bytes, rules and releases', async () => {
+    const clock = new FakeClock();
+    const index = openTestIndex(':memory:', clock);
+    onTestFinished(() => {
+      index.close();
+    });
+    const files = (text: string, ...codes: string[]): ModelFile[] => [
+      {
+        destination: 'a',
+        leaves: [{ units: [['1', text]] }],
+        errors: codes.map((code) => error(code, { pathId: BEYOND_DOUBLE, message: `at ${text}` })),
+        ambiguity: 'like another',
+      },
+    ];
+    const seen = (): [string, number][] =>
+      index.errors({ offset: 0, limit: 10 }).items.map(({ code, first_seen: at }) => [code, at]);
+    const at = (): number => Math.floor(clock.now() / 1000);
+    const first = at();
+    indexRelease(index, 'r1', files('x', 'json_invalid'));
+    await clock.advance(60_000);
+    const second = at();
+    indexRelease(index, 'r2', files('y', 'csv_invalid', 'json_invalid'));
+    const expected = [
+      ['csv_invalid', second],
+      ['json_invalid', first],
+      ['duplicate_unit_key', first],
+    ];
+    expect(seen()).toEqual(expected);
+    await clock.advance(60_000);
+    indexRelease(index, 'r2', files('y', 'csv_invalid', 'json_invalid'), sha256('other rules'));
+    expect(seen()).toEqual(expected);
+  });
+
   it('gives every page under every combination of filters', () => {
     const index = open();
     indexRelease(index, 'r1', FILES);
@@ -252,6 +396,7 @@ describe('parse.errors', () => {
       total: 1,
       offset: 0,
       limit: 10,
+      next_offset: null,
       items: [
         {
           release_id: 'r1',

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ParseIndex } from '../../../../../src/daemon/parse/index/parse-index.ts';
 import {
@@ -130,6 +131,19 @@ describe('indexing a release', () => {
     expect(allUnits(index)).toEqual(allUnits(parsed));
   });
 
+  it('copies long texts in bounded batches', () => {
+    const index = open();
+    const texts = Array.from({ length: 40 }, (_, i) => `${i} ${'x'.repeat(100_000)}`);
+    indexRelease(index, 'r1', [file('a', ...texts)]);
+    const { indexId } = index.begin(releaseOf('r2', [file('b', ...texts)]));
+    const steps = index.copy(indexId, 0);
+    let count = 0;
+    while (steps.next().done !== true) count += 1;
+    expect(count).toBe(4);
+    finishSteps(index.complete(indexId));
+    expect(textsOf(index)).toEqual(texts);
+  });
+
   it('parses one of several new files with equal bytes and copies the others', () => {
     const index = open();
     const files = ['a', 'b', 'c'].map((name) => file(name, 'x'));
@@ -191,6 +205,7 @@ describe('indexing a release', () => {
       by_format: { json: 1, csv: 1 },
       units: 3,
       errors: 0,
+      warnings: 0,
       errors_by_code: {},
       skipped: { no_source_script: 3, denied: 4 },
       seconds: 1.5,
@@ -261,6 +276,30 @@ describe('an indexing that was interrupted', () => {
     expect(index.begin(releaseOf('r1', files)).toParse).toEqual([]);
   });
 
+  it('leaves nothing behind, however often it fails', async () => {
+    const path = join(await temporaryDirectory(), 'index.db');
+    const index = open(path);
+    const rows = (): number[] => {
+      const database = new DatabaseSync(path, { readOnly: true });
+      const counts = ['unit', 'content', 'container', 'release_index'].map((table) =>
+        Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']),
+      );
+      database.close();
+      return counts;
+    };
+    indexRelease(index, 'r0', [file('a', 'x')]);
+    for (let attempt = 1; attempt <= 4; attempt += 1) {
+      const files = [file('a', `x${attempt}`), file('b', `y${attempt}`)];
+      const { indexId } = index.begin(releaseOf(`r${attempt}`, files));
+      finishSteps(index.reclaim());
+      // The text of the release that reports show, and two files of which none has text yet.
+      expect(rows()).toEqual([1, 1, 3, 2]);
+      parseFile(index, indexId, 0, files[0]!);
+      index.append(index.start(indexId, 1), unitsOf(files[1]!));
+    }
+    expect(textsOf(index)).toEqual(['x']);
+  });
+
   it('starts a file over after its parser died', () => {
     const index = open();
     const { indexId } = index.begin(releaseOf('r1', [file('a', 'x', 'y')]));
@@ -304,7 +343,8 @@ describe('old releases', () => {
     const many = Array.from({ length: 2500 }, (_, i) => `text ${i}`);
     indexRelease(index, 'r1', [file('a', 'x'), file('b', ...many)]);
     indexRelease(index, 'r2', [file('a', 'x'), file('b', 'y')]);
-    index.drop(['r2']);
+    indexRelease(index, 'r3', [file('a', 'x'), file('b', 'y')]);
+    index.drop(['r2', 'r3']);
     let steps = 0;
     while (index.step()) {
       steps += 1;
@@ -313,7 +353,7 @@ describe('old releases', () => {
     expect(steps).toBeGreaterThan(3);
     expect(index.differences({ fromRelease: 'r1', toRelease: 'r2', offset: 0, limit: 10 })).toBeNull();
     // The text of "a" is shared, that of the old "b" is gone.
-    expect(indexRelease(index, 'r3', [file('a', 'x'), file('b', ...many)])).toMatchObject({ parsed: 1 });
+    expect(indexRelease(index, 'r4', [file('a', 'x'), file('b', ...many)])).toMatchObject({ parsed: 1 });
   });
 
   it('stay while reports show them', () => {

@@ -1,7 +1,14 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { matchUnits } from '../../../../../src/daemon/parse/index/match-units.ts';
-import type { UnitColumns } from '../../../../../src/daemon/parse/index/unit-columns.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  findSingles,
+  matchExactly,
+  matchLoosely,
+  type UnitMatches,
+} from '../../../../../src/daemon/parse/index/match-units.ts';
+import type { ContainerColumns } from '../../../../../src/daemon/parse/index/unit-columns.ts';
 import { CARRY_TIERS } from '../../../../../src/contract/schemas/vocabulary.ts';
 import { finishSteps, sha256 } from '../../../../support/index-release.ts';
 
@@ -12,18 +19,26 @@ interface Unit {
   readonly starts: boolean;
 }
 
-function columnsOf(units: readonly Unit[]): UnitColumns {
+function columnsOf(units: readonly Unit[]): ContainerColumns {
   return {
     count: units.length,
     unitIds: Buffer.concat(units.map(({ id }) => sha256(id).subarray(0, 16))),
-    sourceDigests: Buffer.concat(units.map(({ text }) => sha256(text))),
+    texts: Buffer.concat(units.map(({ text }) => sha256(text).subarray(0, 16))),
     leafStarts: Uint8Array.from(units, ({ starts }, index) => Number(starts || index === 0)),
   };
 }
 
+/** All tiers, as for a release with this one container. */
+function* matchUnits(old: ContainerColumns, now: ContainerColumns): Generator<void, UnitMatches> {
+  const matches = yield* matchExactly(old, now);
+  const singles = yield* findSingles(old, now, matches);
+  yield* matchLoosely(old, now, singles, matches);
+  return matches;
+}
+
 function match(old: readonly Unit[], now: readonly Unit[]): (readonly [number, string] | null)[] {
-  const { oldOrdinals, tiers } = finishSteps(matchUnits(columnsOf(old), columnsOf(now)));
-  return [...oldOrdinals].map((ordinal, index) =>
+  const { oldUnits, tiers } = finishSteps(matchUnits(columnsOf(old), columnsOf(now)));
+  return [...oldUnits].map((ordinal, index) =>
     ordinal === -1 ? null : ([ordinal, CARRY_TIERS[tiers[index] ?? 0] ?? ''] as const),
   );
 }
@@ -92,10 +107,13 @@ describe('matching the units of a container', () => {
 
   it('matches a container that is taken in parts', () => {
     const count = 70_000;
-    const columns = (textAt: (index: number) => string, idAt: (index: number) => number): UnitColumns => ({
+    const columns = (
+      textAt: (index: number) => string,
+      idAt: (index: number) => number,
+    ): ContainerColumns => ({
       count,
       unitIds: Buffer.concat(Array.from({ length: count }, (_, i) => sha256(`${idAt(i)}`).subarray(0, 16))),
-      sourceDigests: Buffer.concat(Array.from({ length: count }, (_, i) => sha256(textAt(i)))),
+      texts: Buffer.concat(Array.from({ length: count }, (_, i) => sha256(textAt(i)).subarray(0, 16))),
       leafStarts: new Uint8Array(count).fill(1),
     });
     const old = columns(
@@ -106,12 +124,23 @@ describe('matching the units of a container', () => {
       (index) => `${index % 100 === 0 ? 'new ' : ''}text ${count - 1 - index}`,
       (index) => count - 1 - index,
     );
-    const { oldOrdinals, tiers, isTaken } = finishSteps(matchUnits(old, now));
-    expect(oldOrdinals.every((ordinal, index) => ordinal === count - 1 - index)).toBe(true);
+    const { oldUnits, tiers, isTaken } = finishSteps(matchUnits(old, now));
+    expect(oldUnits.every((ordinal, index) => ordinal === count - 1 - index)).toBe(true);
     expect(tiers.every((tier, index) => CARRY_TIERS[tier] === (index % 100 === 0 ? 'changed' : 'same'))).toBe(
       true,
     );
     expect(isTaken.every((taken) => taken === 1)).toBe(true);
+  });
+
+  it('takes bounded memory when no text is as it was', async () => {
+    const module = new URL('../../../../support/match-changed-units.ts', import.meta.url);
+    const worker = new Worker(module, {
+      workerData: { units: 300_000 },
+      resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 8 },
+    });
+    onTestFinished(async () => void (await worker.terminate()));
+    const [changed] = (await once(worker, 'message')) as [number];
+    expect(changed).toBe(300_000);
   });
 
   it('agrees with the rules, word for word, after random edits', () => {

@@ -25,7 +25,7 @@ describe('parsing files', () => {
       close: () => undefined,
     };
     const files = filesOf('a', 'b', 'c');
-    const keys = destinationKeys(['a', 'b', 'c'], []);
+    const keys = destinationKeys(() => ['a', 'b', 'c'], []);
     await parseFiles(
       { files, keys, workers: [worker, worker] },
       {
@@ -52,7 +52,7 @@ describe('parsing files', () => {
       },
       outcome: async (): Promise<void> => undefined,
     };
-    const keys = destinationKeys(['a', 'b'], []);
+    const keys = destinationKeys(() => ['a', 'b'], []);
     const run = parseFiles({ files: filesOf('a', 'b'), keys, workers: [worker, worker] }, sink, NEVER);
     await expect(run).rejects.toThrow('disk full at a');
   });
@@ -71,7 +71,7 @@ describe('parsing files', () => {
     await parseFiles(
       {
         files: filesOf(...names),
-        keys: destinationKeys(names, []),
+        keys: destinationKeys(() => names, []),
         workers: [worker],
       },
       {

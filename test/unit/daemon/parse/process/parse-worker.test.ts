@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ParsedUnit } from '../../../../../src/daemon/parse/container/parsed-container.ts';
 import { createParseWorker, type ParseWorker } from '../../../../../src/daemon/parse/process/parse-worker.ts';
 import { systemClock, type Clock } from '../../../../../src/platform/process/clock.ts';
@@ -32,6 +32,20 @@ process.on('message', (request) => {
     writeFileSync(scratchDirectory + '/copy', 'x');
     outcome(scratchDirectory);
   }
+  if (path === 'die') { outcome(String(process.pid)); setImmediate(() => process.exit(3)); }
+  if (path === 'environment') outcome(JSON.stringify(process.env));
+  const keep = (mebibytes) => { for (let i = 0; i < mebibytes; i += 10) waste.push(Buffer.alloc(10 * 1024 * 1024, 1)); };
+  if (path === 'leaves 120') { keep(120); outcome(String(process.pid)); }
+  if (path === 'needs 120') {
+    process.send({ kind: 'units', units: batch('one') });
+    resume = () => {
+      const isReused = waste.length > 0;
+      keep(120);
+      // The owner looks at the memory ten times a second.
+      if (isReused) setInterval(() => undefined, 1000);
+      else { process.send({ kind: 'units', units: batch('two') }); resume = () => outcome(String(process.pid)); }
+    };
+  }
   if (path === 'flags') outcome(process.execArgv.join(' '));
   if (path === 'crash') throw new TypeError('no such thing');
   if (path === 'kill') process.kill(process.pid, 'SIGSEGV');
@@ -59,7 +73,11 @@ async function worker(
   const program = join(directory, 'program.mjs');
   await writeFile(program, PROGRAM);
   const created = createParseWorker({
-    rules: { configuration: { rules: [], sourceScript: 'any' }, secrets: new Map(), files: new Map() },
+    rules: {
+      configuration: { rules: [], sourceScript: 'any', stableNames: [] },
+      secrets: new Map(),
+      files: new Map(),
+    },
     scratchDirectory: directory,
     memoryBytes: 1024 * 1024 * 1024,
     timeoutMs: 60_000,
@@ -104,6 +122,34 @@ describe('a worker that parses', () => {
     const parser = await worker({ memoryBytes: 256 * 1024 * 1024 });
     const failed = await parser.parse(job('waste'), ignore, NEVER);
     expect(failed.issues.map(({ code }) => code)).toEqual(['memory_exceeded']);
+  });
+
+  it('parses a container again in a new process when earlier containers took the memory', async () => {
+    const parser = await worker({ memoryBytes: 256 * 1024 * 1024 });
+    const { format: first } = await parser.parse(job('leaves 120'), ignore, NEVER);
+    const seen: string[] = [];
+    const second = await parser.parse(job('needs 120'), (units) => void seen.push(...textsOf(units)), NEVER);
+    expect(second).toMatchObject({ status: 'parsed', issues: [] });
+    expect(second.format).not.toBe(first);
+    expect(seen).toEqual(['one', 'two']);
+  });
+
+  it('does not count a process that ended between two containers as a failure of the next one', async () => {
+    const parser = await worker();
+    const { format: pid } = await parser.parse(job('die'), ignore, NEVER);
+    await until(() => !existsSync(`/proc/${pid}`));
+    expect(await parser.parse(job('good'), ignore, NEVER)).toMatchObject({ status: 'parsed', issues: [] });
+  });
+
+  it('passes no secret of the environment on', async () => {
+    vi.stubEnv('SLIPWAY_TOKEN', 'secret');
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+    const { format } = await (await worker()).parse(job('environment'), ignore, NEVER);
+    const names = Object.keys(JSON.parse(format) as object);
+    expect(names).toContain('PATH');
+    expect(names).not.toContain('SLIPWAY_TOKEN');
   });
 
   it('removes the temporary files of a process that it ended', async () => {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { compileRules, type CompiledRules } from '../../../../../src/daemon/parse/rules/compile-rules.ts';
-import { loadRules, RulesError } from '../../../../../src/daemon/parse/rules/load-rules.ts';
+import { loadRules, rulesDigest, RulesError } from '../../../../../src/daemon/parse/rules/load-rules.ts';
 import { parseConfigurationSchema } from '../../../../../src/daemon/parse/rules/parse-config.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 
@@ -93,6 +93,64 @@ describe('the rules of parsing', () => {
     expect(await digests('2')).toEqual([expect.not.stringMatching(a ?? ''), b, c]);
     expect(await digests('1', 'japanese', 'Key')).toEqual([a, expect.not.stringMatching(b ?? ''), c]);
     expect(new Set([...(await digests('1', 'korean')), a, b, c]).size).toBe(6);
+  });
+
+  it('says what translations must comply with, by destination, entry and field', async () => {
+    const directory = await temporaryDirectory();
+    const charset = join(directory, 'charset');
+    await writeFile(charset, 'あい\r\n𠮟 a\n');
+    const rules = await compile({
+      rules: [
+        {
+          destination: ['a.zip'],
+          entry: ['*.csv'],
+          charset,
+          tags: 'angle',
+          limits: [
+            { fields: ['row[*].Title'], maxWidth: 24, maxLines: 1 },
+            { maxBytes: 400, maxCharacters: 200 },
+          ],
+        },
+      ],
+    });
+    const { constraints } = rules.ruleFor('a.zip', 'x.csv');
+    expect([...(constraints.charset ?? [])]).toEqual(['あ', 'い', '𠮟', ' ', 'a']);
+    expect(constraints.tags).toBe('angle');
+    expect(constraints.limitsFor('row[3].Title')).toEqual({ maxWidth: 24, maxLines: 1 });
+    expect(constraints.limitsFor('row[3].Text')).toEqual({ maxBytes: 400, maxCharacters: 200 });
+    const none = rules.ruleFor('a.zip', 'x.json').constraints;
+    expect([none.charset, none.tags, none.limitsFor('/a')]).toEqual([null, 'unity-rich-text', {}]);
+  });
+
+  it('refuses a file of characters that is not UTF-8 or has none', async () => {
+    const charset = join(await temporaryDirectory(), 'charset');
+    for (const content of [Buffer.of(0x82, 0xa0), Buffer.from('\n')]) {
+      await writeFile(charset, content);
+      await expect(compile({ rules: [{ destination: ['a'], charset }] })).rejects.toMatchObject({
+        problems: [expect.stringMatching(/^parse\.rules\[0\]\.charset: /)],
+      });
+    }
+  });
+
+  it('digests what decides the texts and their identity, and not what only translations must comply with', async () => {
+    const directory = await temporaryDirectory();
+    const charset = join(directory, 'charset');
+    const digests = async (configuration: object): Promise<readonly string[]> => {
+      const loaded = await loadRules(parseConfigurationSchema.parse(configuration));
+      return [rulesDigest(loaded), compileRules(loaded).digestFor('a')];
+    };
+    await writeFile(charset, 'あ');
+    const plain = await digests({ rules: [{ destination: ['a'] }] });
+    const constrained = {
+      rules: [{ destination: ['a'], charset, tags: 'none', limits: [{ maxLines: 1 }] }],
+    };
+    expect(await digests(constrained)).toEqual(plain);
+    await writeFile(charset, 'い');
+    expect(await digests(constrained)).toEqual(plain);
+    const [all, ofContainer] = await digests({ rules: [{ destination: ['a'] }], stableNames: ['a_*'] });
+    expect(all).not.toBe(plain[0]);
+    // The stable name is a part of the key of a container's texts by itself.
+    expect(ofContainer).toBe(plain[1]);
   });
 
   it('does not share texts between files whose extensions tell different formats', async () => {

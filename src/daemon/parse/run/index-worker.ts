@@ -24,6 +24,7 @@ import {
   type IndexProgress,
 } from './index-release.ts';
 import { createIndexHolder } from './index-holder.ts';
+import type { IndexReplacement } from './index-slot.ts';
 import { createSpaceCheck } from './space-check.ts';
 import { takeSteps } from './take-steps.ts';
 
@@ -41,13 +42,21 @@ export interface IndexJob {
   readonly keptReleases: readonly string[];
 }
 
+/** The state of the thread's index. */
+export interface ParseThreadStatus {
+  readonly index: IndexStatus;
+  /** The last time that another index took the place of this one, since the thread started; `null` when there was none. */
+  readonly replacement: IndexReplacement | null;
+}
+
 /** The functions of the thread that owns the parse index. Errors of storage have the code of their failure. */
 export interface ParseCalls {
   /** Indexes a release. A damaged index is made again from nothing. */
   index(job: IndexJob, context: CallContext): Promise<IndexedRelease>;
   /** How far the running `index` is; `null` when none runs. */
   progress(argument: null): IndexProgress | null;
-  status(argument: null): IndexStatus & { readonly rebuilt: string | null };
+  status(argument: null): ParseThreadStatus;
+  /** Reports throw Error with the code `index_empty` until a run filled an index that took the place of another one. */
   textUnits(query: UnitQuery): TextUnitsBody;
   errors(query: UnitQuery): ParseErrorsBody;
   /** Pages through the units of the reported release with their carry-over. */
@@ -83,23 +92,25 @@ export function createCalls({ indexPath, scratchDirectory }: ParseThreadData): P
       const current = progress;
       try {
         const files = await readFiles(job, signal);
-        return await opened.retryWhenDamaged((index) =>
-          runJob({ job, files, index, scratchDirectory, checkSpace, progress: current }, signal),
+        return await opened.run(
+          async (index, either) =>
+            await runJob({ job, files, index, scratchDirectory, checkSpace, progress: current }, either),
+          signal,
         );
       } finally {
         progress = null;
       }
     },
     progress: () => progress,
-    status: () => opened.read((index) => ({ ...index.status(), rebuilt: index.rebuilt })),
-    textUnits: (query) => opened.read((index) => index.textUnits(query)),
-    errors: (query) => opened.read((index) => index.errors(query)),
-    unitsAfter: (query) => opened.read((index) => index.unitsAfter(query)),
-    differences: (query) => opened.read((index) => index.differences(query)),
+    status: () => opened.read((index) => ({ index: index.status(), replacement: opened.replacement() })),
+    textUnits: (query) => opened.readFilled((index) => index.textUnits(query)),
+    errors: (query) => opened.readFilled((index) => index.errors(query)),
+    unitsAfter: (query) => opened.readFilled((index) => index.unitsAfter(query)),
+    differences: (query) => opened.readFilled((index) => index.differences(query)),
     drop: async (keptReleases, context) => {
       const signal = AbortSignal.any([context.signal, stopping.signal]);
-      await takeSteps(
-        opened.read((index) => dropReleases(index, keptReleases)),
+      await opened.run(
+        async (index, either) => await takeSteps(dropReleases(index, keptReleases), either),
         signal,
       );
     },

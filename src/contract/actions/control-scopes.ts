@@ -1,0 +1,28 @@
+/**
+ * The groups of control actions that a token can be limited to. `translate` writes translations and drafts of terms, `review`
+ * accepts and decides, `publish` makes localized releases and takes them back, `operate` is everything else.
+ */
+export const CONTROL_SCOPES = ['translate', 'review', 'publish', 'operate'] as const;
+
+/** One of {@link CONTROL_SCOPES}. */
+export type ControlScope = (typeof CONTROL_SCOPES)[number];
+
+/** The sender of a control call. */
+export interface Caller {
+  /** Names the token in logs and histories; `null` when the daemon was called directly. */
+  readonly tokenId: string | null;
+  /** The scopes of the token; `null` for all. */
+  readonly allow: readonly ControlScope[] | null;
+}
+
+/** The fields of the loopback call that carry the {@link Caller}. */
+export const CALLER_FIELDS = { tokenId: 'slipway-token-id', allow: 'slipway-token-allow' } as const;
+
+/** The id of a token: what an operator gives it, or the beginning of its digest. */
+export const TOKEN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** The scopes that a caller lacks, in the order of {@link CONTROL_SCOPES}. */
+export function missingScopes({ allow }: Caller, needed: readonly ControlScope[]): readonly ControlScope[] {
+  if (allow === null) return [];
+  return CONTROL_SCOPES.filter((scope) => needed.includes(scope) && !allow.includes(scope));
+}

@@ -1,0 +1,22 @@
+import type { ControlScope } from '../../contract/actions/control-scopes.ts';
+import type { ServerConfiguration } from './config.ts';
+
+/** A file with one token; surrounding white space is ignored. */
+export interface TokenSource {
+  readonly file: string;
+  /** The name that an operator gave the token, or `null`. */
+  readonly id: string | null;
+  /** The scopes of the token; `null` for all. */
+  readonly allow: readonly ControlScope[] | null;
+}
+
+/** The files of the admin tokens: those that may do everything, then those with limits. */
+export function tokenSources({
+  admin,
+  auth,
+}: Pick<ServerConfiguration, 'admin' | 'auth'>): readonly TokenSource[] {
+  return [
+    ...admin.tokenFiles.map((file) => ({ file, id: null, allow: null })),
+    ...auth.tokens.map(({ file, id = null, allow = null }) => ({ file, id, allow })),
+  ];
+}
