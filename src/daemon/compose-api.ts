@@ -98,7 +98,7 @@ export function daemonSurface(
   },
 ): ApiSurface {
   const { options, settings } = base;
-  const { engine, releases, schedules, parse, reload } = parts;
+  const { engine, releases, schedules, parse, translation, reload } = parts;
   const daemonActions = createDaemonActions({
     engine,
     reload,
@@ -111,6 +111,7 @@ export function daemonSurface(
       ...releases.reports,
       ...schedules.reports,
       ...parse.reports,
+      ...translation.reports,
       defineReport('daemon.doctor', createDoctorReport(doctor, options.supervision)),
       defineReport('daemon.logs', createLogReport(options.logRing)),
     ]),
@@ -131,7 +132,7 @@ function doctorOf({ clock, logger }: DaemonOptions, checks: readonly DoctorCheck
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules, parse, keyWatch }: DaemonParts,
+  { engine, releases, schedules, parse, translation, keyWatch }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
@@ -145,6 +146,7 @@ function doctorChecks(
     laneCheck(engine),
     schedules.check,
     parse.check,
+    translation.check,
     secretsCheck(async () => await findWeakSecrets(settings.current().configuration)),
     clockCheck(clock),
   ];

@@ -21,6 +21,7 @@ import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
 import { problemsOfRules } from './parse/rules-state.ts';
 import type { ParseConfiguration } from './parse/rules/parse-config.ts';
+import { createTranslation, type Translation } from './translation/translation.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
 import { createSigningKeyWatch, type SigningKeyWatch } from './settings/signing-key-watch.ts';
@@ -76,6 +77,7 @@ export interface DaemonParts {
   readonly releases: Releases;
   readonly schedules: Schedules;
   readonly parse: Parse;
+  readonly translation: Translation;
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
 }
@@ -131,7 +133,15 @@ export function createDaemonParts({
     configuration: parseSettings,
   });
   closers.add('parse index', async () => await parse.close());
-  engine.jobs.register(...releases.jobs, ...parse.jobs);
+  const translation = createTranslation({
+    ...options,
+    dataDirectory: configuration.data.dir,
+    engine,
+    parse,
+    configuration: () => settings.current().configuration.translation,
+  });
+  closers.add('translations', async () => await translation.close());
+  engine.jobs.register(...releases.jobs, ...parse.jobs, ...translation.jobs);
   const { attestor } = releases;
   const reload = createReload({
     load: options.loadSettings,
@@ -142,12 +152,12 @@ export function createDaemonParts({
     problemsOfRules: async (configuration) => await problemsOfRules(configuration.parse),
     configureSchedules: (configuration) => {
       schedules.configure(scheduleIntervals(configuration));
-      void parse.catchUp();
+      void parse.catchUp().then(async () => await translation.catchUp());
     },
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, parse, reload, keyWatch };
+  return { engine, events, releases, schedules, parse, translation, reload, keyWatch };
 }
 
 /** The releases whose text is indexed. */

@@ -114,7 +114,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     const what = 'the schedules of the configuration';
     closers.add('start of tasks', storeWhenPossible({ step, what, clock: options.clock, logger }));
     readiness = { ready: true, message: 'ready' };
-    void parts.parse.catchUp();
+    void parts.parse.catchUp().then(async () => await parts.translation.catchUp());
   };
 
   return {
@@ -260,7 +260,7 @@ async function openVolume(
 /** @returns the address of the metrics, or `null` without a port for them */
 async function serveMetrics(
   { configuration, options, closers }: DaemonBase,
-  { engine, releases, parse }: DaemonParts,
+  { engine, releases, parse, translation }: DaemonParts,
   doctor: Doctor,
 ): Promise<string | null> {
   if (configuration.metrics === undefined) return null;
@@ -270,6 +270,7 @@ async function serveMetrics(
     nextSyncAt: () => releases.syncState().next_at,
     doctor,
     parse,
+    translation,
   });
   const listening = await createMetricsServer({ ...options, ...configuration.metrics, registry });
   closers.add('metrics', async (signal) => await listening.close(signal));

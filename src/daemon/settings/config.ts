@@ -5,6 +5,7 @@ import { CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
+import { translationConfigurationSchema } from '../translation/translation-config.ts';
 import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
 
 const DAY_SECONDS = 86_400;
@@ -218,6 +219,9 @@ export const daemonConfigurationSchema = z
     parse: parseConfigurationSchema
       .prefault({})
       .describe('Text units of releases: which strings are translatable text, and how they are found.'),
+    translation: translationConfigurationSchema
+      .prefault({})
+      .describe('Translation of text units: tasks and their targets.'),
     hashing: z
       .strictObject({
         threads: z.int().min(1).max(64).default(2).describe('Threads that hash.'),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PARSE_ERROR_CODES } from '../../../src/contract/reports/parse-error-codes.ts';
-import { PARSE_STATUSES } from '../../../src/contract/schemas/vocabulary.ts';
+import { PARSE_STATUSES, TRANSLATION_STATUSES } from '../../../src/contract/schemas/vocabulary.ts';
 import { createDaemonMetrics } from '../../../src/daemon/metrics.ts';
 import { SKIP_REASONS } from '../../../src/daemon/parse/container/parsed-container.ts';
 import type { IndexStatus } from '../../../src/daemon/parse/index/index-status.ts';
@@ -34,6 +34,7 @@ function collector() {
     nextSyncAt: () => null,
     doctor: { latest: () => [] },
     parse: { latestStatus: () => status },
+    translation: { latestStatus: () => null },
   });
   return async (next: IndexStatus | null): Promise<string[]> => {
     status = next;
@@ -79,5 +80,25 @@ describe('the metrics of the parse index', () => {
   it('have no time before the first release is indexed', async () => {
     const lines = await collector()({ ...INDEXED, indexed_at: null, release_id: null });
     expect(lines.join('\n')).not.toContain('last_success');
+  });
+});
+
+describe('the metrics of translation tasks', () => {
+  it('have every status, and the counts as they were last read', async () => {
+    const registry = createDaemonMetrics({
+      version: '1.2.3',
+      supervision: null,
+      syncHistory: () => ({ last: null, succeededAt: null, consecutiveFailures: 0 }),
+      nextSyncAt: () => null,
+      doctor: { latest: () => [] },
+      parse: { latestStatus: () => null },
+      translation: { latestStatus: () => ({ schemaVersion: 1, tasks: { blocked: 3 }, built: null }) },
+    });
+    const lines = (await registry.metrics())
+      .split('\n')
+      .filter((line) => line.includes('translation_tasks{'));
+    expect(lines).toHaveLength(TRANSLATION_STATUSES.length);
+    expect(lines).toContain('slipway_daemon_translation_tasks{status="blocked"} 3');
+    expect(lines).toContain('slipway_daemon_translation_tasks{status="pending"} 0');
   });
 });

@@ -15,7 +15,10 @@ export interface BuildProgress {
   /** Where the next batch begins. */
   readonly from: UnitPlace;
   readonly units: number;
+  /** Whether it has all units. */
   readonly isComplete: boolean;
+  /** Whether reports show its tasks. */
+  readonly isCurrent: boolean;
 }
 
 /**
@@ -23,6 +26,8 @@ export interface BuildProgress {
  * before `finish`, which replaces the tasks of the release before in one transaction.
  */
 export interface TaskBuilder {
+  /** The release whose tasks reports show; `null` before the first build. */
+  current(): { readonly releaseId: string; readonly generation: number } | null;
   /** Begins a build, or finds the one of the same release and generation. */
   begin(releaseId: string, generation: number, now: number): BuildProgress;
   /** Adds the units of a page; a page of another release or another place is refused with an Error. */
@@ -57,6 +62,12 @@ export function createTaskBuilder(options: TaskBuilderOptions): TaskBuilder {
     'UPDATE build SET next_position = ?, next_ordinal = ?, units = units + ? WHERE build_id = ?',
   );
   return {
+    current: () => {
+      const row = byState.get(targetLanguage, 'current');
+      if (row === undefined) return null;
+      const { releaseId, generation } = progressOf(row);
+      return { releaseId, generation };
+    },
     begin: (releaseId, generation, now) =>
       database.transaction(() => {
         const isWanted = (row: Row | undefined): row is Row =>
@@ -105,6 +116,7 @@ function progressOf(row: Row): BuildProgress {
     generation: Number(row['generation']),
     from: { position, ordinal: Number(row['next_ordinal']) },
     units: Number(row['units']),
-    isComplete: position < 0 || row['state'] !== 'building',
+    isComplete: position < 0,
+    isCurrent: row['state'] === 'current',
   };
 }

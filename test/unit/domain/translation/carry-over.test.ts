@@ -26,7 +26,7 @@ describe('carrying a target over', () => {
     );
   });
 
-  it('property: only `same` and `moved` keep a review, and nothing gains one', () => {
+  it('property: a review stays only with an equal text and place, and nothing gains one', () => {
     fc.assert(
       fc.property(fc.constantFrom(...TIERS), target, (tier, before) => {
         const { state } = carryTarget(tier, before);

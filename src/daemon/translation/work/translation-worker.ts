@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { systemClock, unixSeconds } from '../../../platform/process/clock.ts';
+import { createUlidFactory } from '../../../platform/process/ids.ts';
+import type { UnitsAfter } from '../../parse/index/units-after.ts';
+import type { BuildResult } from './finish-build.ts';
+import type { BuildProgress } from './task-builder.ts';
+import { countTasks, readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
+import { createTranslationWork } from './translation-work.ts';
+import { createWorkHolder } from './work-holder.ts';
+
+/** The state of translation.db. */
+export interface WorkStatus {
+  readonly schemaVersion: number;
+  /** Tasks by status. */
+  readonly tasks: Readonly<Record<string, number>>;
+  /** The release and the generation of the index that the tasks were built for; `null` before the first. */
+  readonly built: { readonly releaseId: string; readonly generation: number } | null;
+}
+
+/** The functions of the thread that owns translation.db. A file that cannot be used gives an error with its own code. */
+export interface TranslationCalls {
+  status(argument: null): WorkStatus;
+  beginBuild(release: { readonly releaseId: string; readonly generation: number }): BuildProgress;
+  /** Adds the units of a page to a build. */
+  addUnits(batch: { readonly buildId: number; readonly page: UnitsAfter }): BuildProgress;
+  /** Replaces the tasks of the release before. */
+  finishBuild(buildId: number): BuildResult;
+  /** Deletes a bounded part of the units of superseded tasks. @returns whether there may be more */
+  cleanUp(argument: null): boolean;
+  tasks(query: TaskQuery): TaskPage;
+  close(argument: null): void;
+}
+
+/** The file of the thread and the language of its targets. */
+export interface TranslationThreadData {
+  readonly path: string;
+  readonly targetLanguage: string;
+}
+
+/** Creates the functions of the thread. */
+export function createCalls({ path, targetLanguage }: TranslationThreadData): TranslationCalls {
+  const createId = createUlidFactory({ clock: systemClock, randomBytes });
+  const holder = createWorkHolder(path, systemClock, (database) =>
+    createTranslationWork({ database, targetLanguage, createId }),
+  );
+  const now = (): number => unixSeconds(systemClock);
+  return {
+    status: () =>
+      holder.use(({ builder }, database) => ({
+        schemaVersion: database.schemaVersion,
+        tasks: countTasks(database),
+        built: builder.current(),
+      })),
+    beginBuild: ({ releaseId, generation }) =>
+      holder.use(({ builder }) => builder.begin(releaseId, generation, now())),
+    addUnits: ({ buildId, page }) => holder.use(({ builder }) => builder.add(buildId, page, now())),
+    finishBuild: (buildId) => holder.use(({ builder }) => builder.finish(buildId, now())),
+    cleanUp: () => holder.use(({ builder }) => builder.cleanUp()),
+    tasks: (query) =>
+      holder.use(({ leases }, database) => {
+        leases.sweep(now());
+        return readTaskPage(database, query);
+      }),
+    close: () => {
+      holder.close();
+    },
+  };
+}
