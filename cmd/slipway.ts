@@ -18,6 +18,13 @@ const USAGE = `Usage: slipway COMMAND [OPTIONS]
 Run slipway COMMAND --help for details.
 `;
 
+/** The daemon reads the rules; the command line only passes the file on. */
+async function problemsOfRules(path: string): Promise<readonly string[]> {
+  const { readRulesFile } = await import('../src/daemon/parse/offline/read-rules-file.ts');
+  const read = await readRulesFile(path);
+  return read.ok ? [] : read.error;
+}
+
 const signal = interruptSignal();
 const [command = '', ...args] = process.argv.slice(2);
 const io = { stdout: process.stdout, stderr: process.stderr };
@@ -30,7 +37,7 @@ async function main(): Promise<number> {
     case 'dev': {
       const { runDev } = await import('../src/cli/dev/dev.ts');
       const programDirectory = join(import.meta.dirname, '..');
-      return await runDev(args, { ...io, clock: systemClock, programDirectory, signal });
+      return await runDev(args, { ...io, clock: systemClock, programDirectory, problemsOfRules, signal });
     }
     case 'keygen':
       return await runKeygen(args, io);

@@ -8,6 +8,8 @@ export interface DevIo {
   readonly clock: Clock;
   /** The folder that holds `cmd/` and `bin/`. */
   readonly programDirectory: string;
+  /** The problems of a file of rules for texts, one line for each. */
+  readonly problemsOfRules: (path: string) => Promise<readonly string[]>;
   /** Aborted by Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;
 }

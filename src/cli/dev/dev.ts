@@ -6,7 +6,6 @@ import { startChild, type Child } from './child.ts';
 import { waitForRelease } from './daemon-progress.ts';
 import { DEMO_RELEASE_IDS } from './demo/demo-story.ts';
 import { flatBuffersTableSchema } from './demo/flatbuffers-table.ts';
-import { readRulesFile } from '../../daemon/parse/offline/read-rules-file.ts';
 import { createDemoUpstream, type DemoUpstream } from './demo-upstream.ts';
 import {
   devLayout,
@@ -46,7 +45,7 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
     return 0;
   }
   const options = parseDevOptions(args);
-  const problems = options.ok ? await problemsOf(options.value) : options.error;
+  const problems = options.ok ? await problemsOf(options.value, io) : options.error;
   if (!options.ok || problems.length > 0) {
     for (const problem of problems) io.stderr.write(`slipway dev: ${problem}\n`);
     io.stderr.write(DEV_USAGE);
@@ -77,9 +76,11 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
 }
 
 /** The problems of the options that only a look at this machine shows. */
-async function problemsOf({ upstream, rules }: DevOptions): Promise<readonly string[]> {
-  const read = rules === null ? null : await readRulesFile(rules);
-  return [...(await problemsOfUpstream(upstream)), ...(read === null || read.ok ? [] : read.error)];
+async function problemsOf(
+  { upstream, rules }: DevOptions,
+  { problemsOfRules }: DevIo,
+): Promise<readonly string[]> {
+  return [...(await problemsOfUpstream(upstream)), ...(rules === null ? [] : await problemsOfRules(rules))];
 }
 
 async function problemsOfUpstream(upstream: DevUpstream): Promise<readonly string[]> {

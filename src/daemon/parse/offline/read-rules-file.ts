@@ -37,8 +37,8 @@ function onlyParseSection(text: string): string {
 }
 
 /**
- * Reads a file of rules, which may be the whole configuration of a daemon, and the files that it names. Relative paths in it start at the working directory, as they do for
- * the daemon.
+ * Reads a file of rules, which may be the whole configuration of a daemon, and the files that it names. Relative paths in it
+ * start at the working directory, as they do for the daemon.
  *
  * @param path `null`: the default rules
  * @returns the rules, or one line for every problem, each naming the file and the line or the key
