@@ -8,15 +8,23 @@ export type Row = Record<string, SQLOutputValue>;
 /** The kind of the author of a target. */
 export type AuthorKind = 'machine' | 'person' | 'import' | 'memory';
 
-/** A result of a check of a target. `span` is the first and the last UTF-16 unit, the last one excluded. */
+/** A part of a text: UTF-16 code units, from `start` up to and without `end`. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A finding on a target. */
 export interface Finding {
   readonly check: string;
+  /** Where it comes from. A Glossary override covers findings of the Glossary only. */
+  readonly origin: 'target' | 'glossary';
   /** An `error` blocks the unit. */
   readonly severity: 'error' | 'warning' | 'info';
   readonly message: string;
   readonly waivable: boolean;
-  readonly source_span?: readonly [number, number];
-  readonly target_span?: readonly [number, number];
+  readonly source_span: Span | null;
+  readonly target_span: Span | null;
 }
 
 /** The newest target of a unit. */

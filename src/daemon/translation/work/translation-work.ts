@@ -2,12 +2,14 @@ import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
+import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
 import { createTargetStore } from './target-store.ts';
 
 /** The work on translations in one target language, in an open database. */
 export interface TranslationWork {
   readonly builder: TaskBuilder;
   readonly leases: ChunkLeases;
+  readonly updater: TaskUpdater;
 }
 
 export interface TranslationWorkOptions {
@@ -29,5 +31,6 @@ export function createTranslationWork({
   return {
     builder: createTaskBuilder({ ...shared, createId }),
     leases: createChunkLeases({ ...shared, createToken: createId }),
+    updater: createTaskUpdater(shared),
   };
 }

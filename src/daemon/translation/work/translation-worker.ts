@@ -5,6 +5,7 @@ import type { UnitsAfter } from '../../parse/index/units-after.ts';
 import type { BuildResult } from './finish-build.ts';
 import type { BuildProgress } from './task-builder.ts';
 import { countTasks, readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
+import type { ExaminedUpdate, TaskUpdate, UpdateDone, UpdateRefusal } from './task-update.ts';
 import { createTranslationWork } from './translation-work.ts';
 import { createWorkHolder } from './work-holder.ts';
 
@@ -28,6 +29,10 @@ export interface TranslationCalls {
   /** Deletes a bounded part of the units of superseded tasks. @returns whether there may be more */
   cleanUp(argument: null): boolean;
   tasks(query: TaskQuery): TaskPage;
+  /** Says whether an update could be made, its findings aside. */
+  examineUpdate(update: TaskUpdate): ExaminedUpdate | UpdateRefusal;
+  /** Makes an update, all or nothing. */
+  applyUpdate(update: TaskUpdate): UpdateDone | UpdateRefusal;
   close(argument: null): void;
 }
 
@@ -61,6 +66,8 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
         leases.sweep(now());
         return readTaskPage(database, query);
       }),
+    examineUpdate: (update) => holder.use(({ updater }) => updater.examine(update, now())),
+    applyUpdate: (update) => holder.use(({ updater }) => updater.apply(update, now())),
     close: () => {
       holder.close();
     },
