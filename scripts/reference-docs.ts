@@ -12,11 +12,13 @@ import { renderConfigurationPage } from './reference/configuration.ts';
 import { renderCtlPage } from './reference/ctl.ts';
 import { renderDependencies } from './reference/dependencies.ts';
 import { renderOperationStatuses } from './reference/operation-statuses.ts';
+import { renderGlossary } from './reference/glossary.ts';
 import { renderParseErrors } from './reference/parse-errors.ts';
 import { renderParseRules } from './reference/parse-rules.ts';
 import { renderProtocol } from './reference/protocol.ts';
 import { renderReleaseChannelPage } from './reference/release-channel.ts';
 import { renderSchemas } from './reference/schemas.ts';
+import { renderTranslationChecks } from './reference/translation-checks.ts';
 import { renderActions, renderOperations, renderProblems, renderReasons } from './reference/tables.ts';
 import { renderReleaseChannelDefinition } from '../src/contract/crd/custom-resource-definition.ts';
 import { renderOpenApiYaml } from '../src/contract/operations/openapi.ts';
@@ -38,7 +40,9 @@ function renderAll(): Map<string, string> {
     ['ctl.md', renderCtlPage()],
     ['configuration.md', renderConfigurationPage()],
     ['parse-rules.md', renderParseRules()],
+    ['glossary.md', renderGlossary()],
     ['parse-errors.md', renderParseErrors()],
+    ['translation-checks.md', renderTranslationChecks()],
     ['dependencies.md', renderDependencies(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))],
     ['daemon-protocol.md', renderProtocol(protocol)],
     ['releasechannel.md', renderReleaseChannelPage()],

@@ -1,4 +1,5 @@
 import { loadSigningKeys, type SigningKey } from '../attestation/keys.ts';
+import type { LanguagePair } from '../domain/memory/memory-record.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Failpoints } from '../platform/files/failpoints.ts';
 import type { Logger } from '../platform/logging/logging.ts';
@@ -16,7 +17,9 @@ import { createReleaseEvents, type ReleaseEvents } from './events/release-events
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { crashLoopOf } from './reports/doctor-checks.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
+import { createGlossary, type Glossary } from './glossary/glossary.ts';
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
+import { createMemory, type Memory } from './memory/memory.ts';
 import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
 import { problemsOfRules } from './parse/rules-state.ts';
@@ -78,6 +81,8 @@ export interface DaemonParts {
   readonly schedules: Schedules;
   readonly parse: Parse;
   readonly translation: Translation;
+  readonly memory: Memory;
+  readonly glossary: Glossary;
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
 }
@@ -133,15 +138,13 @@ export function createDaemonParts({
     configuration: parseSettings,
   });
   closers.add('parse index', async () => await parse.close());
-  const translation = createTranslation({
-    ...options,
-    dataDirectory: configuration.data.dir,
+  const { memory, glossary } = createTextStores(
+    { configuration, options, settings, closers },
     engine,
-    parse,
-    configuration: () => settings.current().configuration.translation,
-  });
-  closers.add('translations', async () => await translation.close());
-  engine.jobs.register(...releases.jobs, ...parse.jobs, ...translation.jobs);
+    createId,
+  );
+  const translation = createTranslationWork({ configuration, options, settings, closers }, engine, parse);
+  engine.jobs.register(...releases.jobs, ...parse.jobs, ...translation.jobs, ...memory.jobs);
   const { attestor } = releases;
   const reload = createReload({
     load: options.loadSettings,
@@ -157,7 +160,61 @@ export function createDaemonParts({
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, parse, translation, reload, keyWatch };
+  return { engine, events, releases, schedules, parse, translation, memory, glossary, reload, keyWatch };
+}
+
+/** Assembles the work on translations. */
+function createTranslationWork(
+  {
+    configuration,
+    options,
+    settings,
+    closers,
+  }: Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>,
+  engine: TaskEngine,
+  parse: Parse,
+): Translation {
+  const translation = createTranslation({
+    ...options,
+    dataDirectory: configuration.data.dir,
+    engine,
+    parse,
+    configuration: () => settings.current().configuration.translation,
+  });
+  closers.add('translations', async () => await translation.close());
+  return translation;
+}
+
+/** Assembles the stores of human work on texts. */
+function createTextStores(
+  {
+    configuration,
+    options,
+    settings,
+    closers,
+  }: Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>,
+  engine: TaskEngine,
+  createId: () => string,
+): Pick<DaemonParts, 'memory' | 'glossary'> {
+  const shared = { ...options, dataDirectory: configuration.data.dir, engine, createId };
+  const memory = createMemory({
+    ...shared,
+    configuration: () => settings.current().configuration.memory,
+    pair: () => languagePair(settings.current().configuration),
+  });
+  closers.add('Translation Memory', async () => await memory.close());
+  const glossary = createGlossary({
+    ...shared,
+    configuration: () => settings.current().configuration.glossary,
+    languages: () => settings.current().configuration.translation,
+  });
+  closers.add('Glossary', async () => await glossary.close());
+  return { memory, glossary };
+}
+
+/** The configured languages, as records name them. */
+function languagePair({ translation }: DaemonConfiguration): LanguagePair {
+  return { source_language: translation.sourceLanguage, target_language: translation.targetLanguage };
 }
 
 /** The releases whose text is indexed. */

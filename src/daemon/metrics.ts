@@ -1,8 +1,10 @@
 import { Gauge } from 'prom-client';
 import { PARSE_ERROR_CODES } from '../contract/reports/parse-error-codes.ts';
-import { PARSE_STATUSES, TRANSLATION_STATUSES } from '../contract/schemas/vocabulary.ts';
+import { MEMORY_STATES, PARSE_STATUSES, TRANSLATION_STATUSES } from '../contract/schemas/vocabulary.ts';
 import { createRegistry, type Registry } from '../platform/metrics/metrics.ts';
 import { SKIP_REASONS } from './parse/container/parsed-container.ts';
+import type { Memory } from './memory/memory.ts';
+import type { Glossary } from './glossary/glossary.ts';
 import type { Parse } from './parse/parse.ts';
 import type { Translation } from './translation/translation.ts';
 import { severityOf, type Doctor } from './reports/doctor-report.ts';
@@ -19,6 +21,8 @@ export interface DaemonMetricsOptions {
   readonly doctor: Pick<Doctor, 'latest'>;
   readonly parse: Pick<Parse, 'latestStatus'>;
   readonly translation: Pick<Translation, 'latestStatus'>;
+  readonly memory: Pick<Memory, 'latestCounts'>;
+  readonly glossary: Pick<Glossary, 'latestSummary'>;
 }
 
 /** Creates the registry of the daemon. A time that is not known has no sample. */
@@ -52,6 +56,8 @@ export function createDaemonMetrics(options: DaemonMetricsOptions): Registry {
   });
   addParseMetrics(registry, options.parse);
   addTranslationMetrics(registry, options.translation);
+  addMemoryMetrics(registry, options.memory);
+  addGlossaryMetrics(registry, options.glossary);
   return registry;
 }
 
@@ -86,6 +92,29 @@ function addGauge(
       const value = read();
       if (value === null) created.remove();
       else created.set(value);
+    },
+  });
+}
+
+/** The main Glossary as it was last read. */
+function addGlossaryMetrics(registry: Registry, { latestSummary }: Pick<Glossary, 'latestSummary'>): void {
+  addGauge(registry, { name: 'glossary_available', help: 'Whether the Glossary can be used.' }, () =>
+    latestSummary() === null ? 0 : 1,
+  );
+  addGauge(
+    registry,
+    { name: 'glossary_generation', help: 'Changes of the Glossary since it was created.' },
+    () => latestSummary()?.generation ?? null,
+  );
+  const terms: Gauge = new Gauge({
+    name: 'slipway_daemon_glossary_terms',
+    help: 'Terms of the Glossary, by review status.',
+    labelNames: ['status'],
+    registers: [registry],
+    collect: () => {
+      terms.reset();
+      for (const [status, count] of Object.entries(latestSummary()?.counts ?? {}))
+        terms.set({ status }, count);
     },
   });
 }
@@ -146,4 +175,22 @@ function addParseMetrics(registry: Registry, { latestStatus }: Pick<Parse, 'late
     'When the indexed release was completely indexed.',
     (status) => status.indexed_at,
   );
+}
+
+/** The Translation Memory as the doctor saw it last; without samples while its file cannot be used. */
+function addMemoryMetrics(registry: Registry, { latestCounts }: Pick<Memory, 'latestCounts'>): void {
+  const records: Gauge = new Gauge({
+    name: 'slipway_daemon_memory_records',
+    help: 'Records of the Translation Memory, by state.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect: () => {
+      const found = latestCounts();
+      records.reset();
+      if (found === null) return;
+      for (const state of MEMORY_STATES) records.set({ state }, found.counts[state]);
+    },
+  });
+  const conflicts = { name: 'memory_conflicts', help: 'Texts with several trusted translations.' };
+  addGauge(registry, conflicts, () => latestCounts()?.counts.conflict_groups ?? null);
 }

@@ -117,7 +117,14 @@ export const TRANSLATION_ACTIONS = {
     required: ['record_id', 'reviewer'],
     used: ['reason', 'supersede_record_id', 'force', 'translation_memory_path'],
     choices: [],
-    errors: ['unknown_record', 'trusted_conflict', 'qa_blocked', 'invalid_path'],
+    errors: [
+      'unknown_record',
+      'trusted_conflict',
+      'invalid_transition',
+      'qa_blocked',
+      'invalid_path',
+      'file_not_found',
+    ],
   },
   'translation-memory-resolve-conflict': {
     summary: 'Keeps one trusted record of a conflict group and supersedes the others.',
@@ -127,7 +134,7 @@ export const TRANSLATION_ACTIONS = {
     required: ['winner_record_id', 'expected_trusted_record_ids', 'reviewer', 'reason'],
     used: ['translation_memory_path'],
     choices: [],
-    errors: ['unknown_record', 'conflict_group_changed', 'invalid_path'],
+    errors: ['unknown_record', 'conflict_group_changed', 'invalid_path', 'file_not_found'],
   },
   'translation-glossary-add': {
     summary: 'Adds a Glossary term as a draft, or approved when a reviewer is named.',
@@ -150,7 +157,7 @@ export const TRANSLATION_ACTIONS = {
     ],
     choices: [],
     fields: { review_status: word(['draft', 'approved']) },
-    errors: ['term_exists', 'invalid_path'],
+    errors: ['term_exists', 'term_conflict', 'invalid_path', 'file_not_found'],
   },
   'translation-glossary-update': {
     summary: 'Changes a Glossary term; an approved one becomes a draft unless reviewer and reason are given.',
@@ -161,7 +168,14 @@ export const TRANSLATION_ACTIONS = {
     required: ['term_id'],
     used: [...TERM_FIELDS, 'reviewer', 'reason', 'glossary_path'],
     choices: [{ fields: TERM_FIELDS, rule: 'some' }],
-    errors: ['unknown_term', 'term_exists', 'invalid_path'],
+    errors: [
+      'unknown_term',
+      'term_exists',
+      'term_conflict',
+      'invalid_transition',
+      'invalid_path',
+      'file_not_found',
+    ],
   },
   'translation-glossary-approve': {
     summary: 'Approves a draft or deprecated Glossary term.',
@@ -171,7 +185,7 @@ export const TRANSLATION_ACTIONS = {
     required: ['term_id', 'reviewer'],
     used: ['reason', 'force', 'glossary_path'],
     choices: [],
-    errors: ['unknown_term', 'term_conflict', 'invalid_transition', 'invalid_path'],
+    errors: ['unknown_term', 'term_conflict', 'invalid_transition', 'invalid_path', 'file_not_found'],
   },
   'translation-glossary-deprecate': {
     summary: 'Deprecates an approved Glossary term; its wording becomes forbidden.',
@@ -181,7 +195,7 @@ export const TRANSLATION_ACTIONS = {
     required: ['term_id', 'reviewer', 'reason'],
     used: ['glossary_path'],
     choices: [],
-    errors: ['unknown_term', 'invalid_transition', 'invalid_path'],
+    errors: ['unknown_term', 'invalid_transition', 'invalid_path', 'file_not_found'],
   },
   'translation-glossary-delete': {
     summary: 'Deletes a Glossary term; an approved one only with `force`.',
@@ -191,6 +205,6 @@ export const TRANSLATION_ACTIONS = {
     required: ['term_id'],
     used: ['reviewer', 'reason', 'force', 'glossary_path'],
     choices: [],
-    errors: ['unknown_term', 'term_approved', 'invalid_path'],
+    errors: ['unknown_term', 'term_approved', 'invalid_path', 'file_not_found'],
   },
 } as const satisfies Record<string, ActionDefinition>;

@@ -2,10 +2,12 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { RETAINED_MAX_RELEASES } from '../../contract/formats/attestation-format.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
+import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-tag.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
+import { memoryConfigurationSchema } from '../memory/memory-config.ts';
+import { glossaryConfigurationSchema } from '../glossary/glossary-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
-import { translationConfigurationSchema } from '../translation/translation-config.ts';
 import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
 
 const DAY_SECONDS = 86_400;
@@ -22,6 +24,12 @@ function intervalOrNone(least: number) {
     .max(YEAR_SECONDS)
     .refine((seconds) => seconds === 0 || seconds >= least, `must be 0, or at least ${least}`);
 }
+
+const languageTag = z
+  .string()
+  .max(64)
+  .refine(isLanguageTag, 'must be a language tag such as ja or zh-Hans')
+  .transform(canonicalLanguageTag);
 
 const filePath = z.string().min(1).max(4096);
 
@@ -219,9 +227,23 @@ export const daemonConfigurationSchema = z
     parse: parseConfigurationSchema
       .prefault({})
       .describe('Text units of releases: which strings are translatable text, and how they are found.'),
-    translation: translationConfigurationSchema
+    translation: z
+      .strictObject({
+        automatic: z
+          .boolean()
+          .default(true)
+          .describe('Whether the tasks of a release are built as soon as its text is indexed.'),
+        sourceLanguage: languageTag.default('ja').describe('Language of the text of releases (BCP 47).'),
+        targetLanguage: languageTag
+          .default('zh-Hans')
+          .describe('Language that it is translated to (BCP 47).'),
+      })
       .prefault({})
-      .describe('Translation of text units: tasks and their targets.'),
+      .describe('Translation of text units: its languages and tasks.'),
+    memory: memoryConfigurationSchema.prefault({}).describe('The Translation Memory.'),
+    glossary: glossaryConfigurationSchema
+      .prefault({})
+      .describe('The Glossary: terms and their translations.'),
     hashing: z
       .strictObject({
         threads: z.int().min(1).max(64).default(2).describe('Threads that hash.'),

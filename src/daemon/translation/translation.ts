@@ -9,10 +9,17 @@ import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import { runTaskBuild } from './task-build.ts';
-import type { TranslationConfiguration } from './translation-config.ts';
 import { translationServiceError } from './translation-failure.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import type { TranslationCalls, TranslationThreadData, WorkStatus } from './work/translation-worker.ts';
+
+/** The settings that the work on translations uses. */
+interface TranslationConfiguration {
+  /** Whether the tasks of a release are built as soon as its text is indexed. */
+  readonly automatic: boolean;
+  /** The language of the targets; fixed while the daemon runs. */
+  readonly targetLanguage: string;
+}
 
 export interface TranslationOptions {
   /** The private folder of the daemon. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PARSE_ERROR_CODES } from '../../../src/contract/reports/parse-error-codes.ts';
 import { PARSE_STATUSES, TRANSLATION_STATUSES } from '../../../src/contract/schemas/vocabulary.ts';
+import type { GlossarySummary } from '../../../src/daemon/glossary/glossary-worker.ts';
 import { createDaemonMetrics } from '../../../src/daemon/metrics.ts';
 import { SKIP_REASONS } from '../../../src/daemon/parse/container/parsed-container.ts';
 import type { IndexStatus } from '../../../src/daemon/parse/index/index-status.ts';
@@ -25,7 +26,7 @@ const INDEXED: IndexStatus = {
 };
 
 /** The samples of the parse index at each collection. */
-function collector() {
+function collector(glossary: GlossarySummary | null = null, prefix = 'slipway_daemon_parse_') {
   let status: IndexStatus | null = null;
   const registry = createDaemonMetrics({
     version: '1.2.3',
@@ -33,12 +34,14 @@ function collector() {
     syncHistory: () => ({ last: null, succeededAt: null, consecutiveFailures: 0 }),
     nextSyncAt: () => null,
     doctor: { latest: () => [] },
+    glossary: { latestSummary: () => glossary },
     parse: { latestStatus: () => status },
     translation: { latestStatus: () => null },
+    memory: { latestCounts: () => null },
   });
   return async (next: IndexStatus | null): Promise<string[]> => {
     status = next;
-    return (await registry.metrics()).split('\n').filter((line) => line.startsWith('slipway_daemon_parse_'));
+    return (await registry.metrics()).split('\n').filter((line) => line.startsWith(prefix));
   };
 }
 
@@ -83,6 +86,21 @@ describe('the metrics of the parse index', () => {
   });
 });
 
+describe('the metrics of the Glossary', () => {
+  it('say whether it can be used, and count its terms', async () => {
+    const summary = { counts: { approved: 320, draft: 4 }, generation: 512, pairs: [] };
+    expect(await collector(summary, 'slipway_daemon_glossary_')(null)).toEqual([
+      'slipway_daemon_glossary_available 1',
+      'slipway_daemon_glossary_generation 512',
+      'slipway_daemon_glossary_terms{status="approved"} 320',
+      'slipway_daemon_glossary_terms{status="draft"} 4',
+    ]);
+    expect(await collector(null, 'slipway_daemon_glossary_')(null)).toEqual([
+      'slipway_daemon_glossary_available 0',
+    ]);
+  });
+});
+
 describe('the metrics of translation tasks', () => {
   it('have every status, and the counts as they were last read', async () => {
     const registry = createDaemonMetrics({
@@ -92,6 +110,8 @@ describe('the metrics of translation tasks', () => {
       nextSyncAt: () => null,
       doctor: { latest: () => [] },
       parse: { latestStatus: () => null },
+      memory: { latestCounts: () => null },
+      glossary: { latestSummary: () => null },
       translation: { latestStatus: () => ({ schemaVersion: 1, tasks: { blocked: 3 }, built: null }) },
     });
     const lines = (await registry.metrics())

@@ -1,20 +1,14 @@
+import { base32 } from '../../../platform/hashing/base32.ts';
+
 const PREFIX = 'tu1_';
-/** RFC 4648 section 6, in lower case. */
-const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** The unit id as reports show it: a prefix and the 16 bytes in base32 without padding, 26 characters. */
 export function unitIdText(bytes: Uint8Array): string {
-  let text = PREFIX;
-  let [bits, held] = [0, 0];
-  for (const byte of bytes) {
-    held = (held << 8) | byte;
-    bits += 8;
-    for (; bits >= 5; bits -= 5) text += ALPHABET[(held >>> (bits - 5)) & 31];
-    held &= (1 << bits) - 1;
-  }
-  return bits === 0 ? text : text + ALPHABET[(held << (5 - bits)) & 31];
+  return PREFIX + base32(bytes);
 }
 
+/** RFC 4648 section 6, in lower case. */
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 /** The text form of an id: the prefix and 26 digits, of which the last one has 3 bits only. */
 const UNIT_ID = /^tu1_[a-z2-7]{25}[aeimquy4]$/;
 
