@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { systemClock, unixSeconds } from '../../../platform/process/clock.ts';
 import { createUlidFactory } from '../../../platform/process/ids.ts';
 import type { UnitsAfter } from '../../parse/index/units-after.ts';
+import type { ChunkEnd, ClaimRequest, Lease, StoredResults, WorkerResult } from './chunk-leases.ts';
 import type { BuildResult } from './finish-build.ts';
+import type { Provenance } from './target-rows.ts';
 import type { BuildProgress } from './task-builder.ts';
 import { countTasks, readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
 import type { ExaminedUpdate, TaskUpdate, UpdateDone, UpdateRefusal } from './task-update.ts';
@@ -29,6 +31,19 @@ export interface TranslationCalls {
   /** Deletes a bounded part of the units of superseded tasks. @returns whether there may be more */
   cleanUp(argument: null): boolean;
   tasks(query: TaskQuery): TaskPage;
+  /** Leases a chunk; expired leases are taken back first. `null` when there is nothing to do. */
+  claimChunk(request: ClaimRequest): Lease | null;
+  /** @returns false when the lease was lost: the worker must stop and write nothing */
+  heartbeat(lease: { readonly token: string; readonly leaseSeconds: number }): boolean;
+  storeResults(batch: {
+    readonly token: string;
+    readonly results: readonly WorkerResult[];
+    readonly provenance: Provenance;
+  }): StoredResults;
+  /** @returns false when the lease was lost */
+  endLease(end: { readonly token: string; readonly outcome: ChunkEnd }): boolean;
+  /** Makes the failed chunks of a task, or of all tasks, free again. @returns how many */
+  reopenChunks(taskId: string | null): number;
   /** Says whether an update could be made, its findings aside. */
   examineUpdate(update: TaskUpdate): ExaminedUpdate | UpdateRefusal;
   /** Makes an update, all or nothing. */
@@ -66,6 +81,13 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
         leases.sweep(now());
         return readTaskPage(database, query);
       }),
+    claimChunk: (request) => holder.use(({ leases }) => leases.claim(request, now())),
+    heartbeat: ({ token, leaseSeconds }) =>
+      holder.use(({ leases }) => leases.heartbeat(token, leaseSeconds, now())),
+    storeResults: ({ token, results, provenance }) =>
+      holder.use(({ leases }) => leases.store(token, results, provenance, now())),
+    endLease: ({ token, outcome }) => holder.use(({ leases }) => leases.end(token, outcome, now())),
+    reopenChunks: (taskId) => holder.use(({ leases }) => leases.reopen(taskId, now())),
     examineUpdate: (update) => holder.use(({ updater }) => updater.examine(update, now())),
     applyUpdate: (update) => holder.use(({ updater }) => updater.apply(update, now())),
     close: () => {

@@ -8,7 +8,7 @@ import {
   type ProposedTarget,
   type UpdatePorts,
 } from '../../../../src/daemon/translation/update-action.ts';
-import type { Finding } from '../../../../src/daemon/translation/work/target-rows.ts';
+import { NO_PROVENANCE, type Finding } from '../../../../src/daemon/translation/work/target-rows.ts';
 import type { ReportedTask } from '../../../../src/daemon/translation/work/task-page.ts';
 import {
   createCalls,
@@ -440,6 +440,18 @@ describe('several people at work', () => {
   it('a hold keeps a unit from workers', async () => {
     const world = await open();
     await world.update({ status: 'in_progress', args: [`hold=${unit(1)}`], reason: 'unclear' });
+    const request = { owner: 'w', leaseSeconds: 60, maxAttempts: 3, taskId: null, after: null };
+    const lease = world.calls.claimChunk(request);
+    expect(lease?.units.map(({ ordinal }) => ordinal)).toEqual([0, 2]);
+    expect(world.calls.claimChunk(request)).toBeNull();
+    const token = lease?.token ?? '';
+    expect(world.calls.heartbeat({ token, leaseSeconds: 60 })).toBe(true);
+    expect(world.calls.storeResults({ token: 'other', results: [], provenance: NO_PROVENANCE }).isHeld).toBe(
+      false,
+    );
+    expect(world.calls.endLease({ token, outcome: { kind: 'failed', reason: 'refused' } })).toBe(true);
+    expect(world.calls.endLease({ token, outcome: { kind: 'done' } })).toBe(false);
+    expect(world.calls.reopenChunks(world.taskId)).toBe(1);
     expect(world.rows('SELECT reason FROM hold')).toEqual([{ reason: 'unclear' }]);
   });
 });
