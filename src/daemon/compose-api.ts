@@ -98,7 +98,7 @@ export function daemonSurface(
   },
 ): ApiSurface {
   const { options, settings } = base;
-  const { engine, releases, schedules, parse, memory, glossary, reload } = parts;
+  const { engine, releases, schedules, parse, translation, memory, glossary, reload } = parts;
   const daemonActions = createDaemonActions({
     engine,
     reload,
@@ -111,6 +111,7 @@ export function daemonSurface(
       ...releases.reports,
       ...schedules.reports,
       ...parse.reports,
+      ...translation.reports,
       ...memory.reports,
       ...glossary.reports,
       defineReport('daemon.doctor', createDoctorReport(doctor, options.supervision)),
@@ -139,7 +140,7 @@ function doctorOf({ clock, logger }: DaemonOptions, checks: readonly DoctorCheck
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules, parse, memory, glossary, backup, keyWatch }: DaemonParts,
+  { engine, releases, schedules, parse, translation, memory, glossary, backup, keyWatch }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
@@ -153,6 +154,7 @@ function doctorChecks(
     laneCheck(engine),
     schedules.check,
     parse.check,
+    translation.check,
     backup.check,
     memory.check,
     glossary.check,

@@ -26,6 +26,7 @@ import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
 import { problemsOfRules } from './parse/rules-state.ts';
 import type { ParseConfiguration } from './parse/rules/parse-config.ts';
+import { createTranslation, type Translation } from './translation/translation.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
 import { createSigningKeyWatch, type SigningKeyWatch } from './settings/signing-key-watch.ts';
@@ -81,6 +82,7 @@ export interface DaemonParts {
   readonly releases: Releases;
   readonly schedules: Schedules;
   readonly parse: Parse;
+  readonly translation: Translation;
   readonly backup: Backup;
   readonly memory: Memory;
   readonly glossary: Glossary;
@@ -142,13 +144,14 @@ export function createDaemonParts({
     engine,
     createId,
   );
+  const translation = createTranslationWork({ configuration, options, settings, closers }, engine, parse);
   const backup = createBackup({
     ...options,
     ...backupSettings(configuration, settings, schedules),
     engine,
     pool,
   });
-  engine.jobs.register(...releases.jobs, ...parse.jobs, ...memory.jobs, ...backup.jobs);
+  engine.jobs.register(...releases.jobs, ...parse.jobs, ...translation.jobs, ...memory.jobs, ...backup.jobs);
   const { attestor } = releases;
   const reload = createReload({
     load: options.loadSettings,
@@ -159,12 +162,46 @@ export function createDaemonParts({
     problemsOfRules: async (configuration) => await problemsOfRules(configuration.parse),
     configureSchedules: (configuration) => {
       schedules.configure(scheduleIntervals(configuration));
-      void parse.catchUp();
+      void parse.catchUp().then(async () => await translation.catchUp());
     },
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, parse, memory, glossary, backup, reload, keyWatch };
+  return {
+    engine,
+    events,
+    releases,
+    schedules,
+    parse,
+    translation,
+    memory,
+    glossary,
+    backup,
+    reload,
+    keyWatch,
+  };
+}
+
+/** Assembles the work on translations. */
+function createTranslationWork(
+  {
+    configuration,
+    options,
+    settings,
+    closers,
+  }: Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>,
+  engine: TaskEngine,
+  parse: Parse,
+): Translation {
+  const translation = createTranslation({
+    ...options,
+    dataDirectory: configuration.data.dir,
+    engine,
+    parse,
+    configuration: () => settings.current().configuration.translation,
+  });
+  closers.add('translations', async () => await translation.close());
+  return translation;
 }
 
 /** Assembles the stores of human work on texts. */

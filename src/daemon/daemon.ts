@@ -115,7 +115,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     const what = 'the schedules of the configuration';
     closers.add('start of tasks', storeWhenPossible({ step, what, clock: options.clock, logger }));
     readiness = { ready: true, message: 'ready' };
-    void parts.parse.catchUp();
+    void parts.parse.catchUp().then(async () => await parts.translation.catchUp());
     void parts.glossary.open();
   };
 
@@ -262,7 +262,7 @@ async function openVolume(
 /** @returns the address of the metrics, or `null` without a port for them */
 async function serveMetrics(
   { configuration, options, closers }: DaemonBase,
-  { engine, releases, parse, memory, glossary, backup }: DaemonParts,
+  { engine, releases, parse, translation, memory, glossary, backup }: DaemonParts,
   doctor: Doctor,
 ): Promise<string | null> {
   if (configuration.metrics === undefined) return null;
@@ -272,6 +272,7 @@ async function serveMetrics(
     nextSyncAt: () => releases.syncState().next_at,
     doctor,
     parse,
+    translation,
     backup,
     backupHistory: () => engine.historyOf(BACKUP_JOB.kind),
     memory,

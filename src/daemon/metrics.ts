@@ -1,12 +1,13 @@
 import { Gauge } from 'prom-client';
 import { PARSE_ERROR_CODES } from '../contract/reports/parse-error-codes.ts';
-import { MEMORY_STATES, PARSE_STATUSES } from '../contract/schemas/vocabulary.ts';
+import { MEMORY_STATES, PARSE_STATUSES, TRANSLATION_STATUSES } from '../contract/schemas/vocabulary.ts';
 import { createRegistry, type Registry } from '../platform/metrics/metrics.ts';
 import { SKIP_REASONS } from './parse/container/parsed-container.ts';
 import type { Backup } from './backup/backup.ts';
 import type { Memory } from './memory/memory.ts';
 import type { Glossary } from './glossary/glossary.ts';
 import type { Parse } from './parse/parse.ts';
+import type { Translation } from './translation/translation.ts';
 import { severityOf, type Doctor } from './reports/doctor-report.ts';
 import type { Supervision } from './supervisor/supervision.ts';
 import type { KindHistory } from './tasks/task-reads.ts';
@@ -20,6 +21,7 @@ export interface DaemonMetricsOptions {
   readonly nextSyncAt: () => number | null;
   readonly doctor: Pick<Doctor, 'latest'>;
   readonly parse: Pick<Parse, 'latestStatus'>;
+  readonly translation: Pick<Translation, 'latestStatus'>;
   readonly backup: Pick<Backup, 'latest'>;
   readonly backupHistory: () => Pick<KindHistory, 'consecutiveFailures'>;
   readonly memory: Pick<Memory, 'latestCounts'>;
@@ -63,9 +65,27 @@ export function createDaemonMetrics(options: DaemonMetricsOptions): Registry {
     },
   });
   addParseMetrics(registry, options.parse);
+  addTranslationMetrics(registry, options.translation);
   addMemoryMetrics(registry, options.memory);
   addGlossaryMetrics(registry, options.glossary);
   return registry;
+}
+
+/** The tasks as they were last read; the doctor reads them every minute. */
+function addTranslationMetrics(
+  registry: Registry,
+  { latestStatus }: Pick<Translation, 'latestStatus'>,
+): void {
+  const tasks: Gauge = new Gauge({
+    name: 'slipway_daemon_translation_tasks',
+    help: 'Translation tasks, by status.',
+    labelNames: ['status'],
+    registers: [registry],
+    collect: () => {
+      const counts = latestStatus()?.tasks ?? {};
+      for (const status of TRANSLATION_STATUSES) tasks.set({ status }, counts[status] ?? 0);
+    },
+  });
 }
 
 /** Adds a gauge that is read on every collection, and has no sample while its value is `null`. */

@@ -131,6 +131,11 @@ export const DAEMON_PROBLEMS = {
     description:
       'The release is current, previous, pinned or the base of a kept release, so it is not removed.',
   },
+  revision_changed: {
+    status: 409,
+    title: 'Revision changed',
+    description: 'A unit has another revision than `expect` says: someone changed it. Read the unit again.',
+  },
   schedule_configured: {
     status: 409,
     title: 'Schedule configured',

@@ -55,7 +55,8 @@ export function createParseJobs(dependencies: ParseJobDependencies): ParseJobs {
   };
 }
 
-async function withTaskErrors<T>(run: () => Promise<T>): Promise<T> {
+/** Runs work of the parse thread. Its failures become TaskErrors. */
+export async function withTaskErrors<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

@@ -11,8 +11,9 @@ import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Task } from '../tasks/task.ts';
 import { createCatchUp, type CatchUp } from './catch-up.ts';
 import type { IndexStatus } from './index/index-status.ts';
+import type { UnitsAfter, UnitsAfterQuery } from './index/units-after.ts';
 import { parseFinding } from './parse-check.ts';
-import { createParseJobs } from './create-parse-jobs.ts';
+import { createParseJobs, withTaskErrors } from './create-parse-jobs.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from './parse-jobs.ts';
 import { createParseReports } from './parse-reports.ts';
 import type { ReleaseSource } from './parse-task.ts';
@@ -40,6 +41,12 @@ export interface Parse {
   readonly check: DoctorCheck;
   /** The index as it was last read; `null` before that. */
   latestStatus(): IndexStatus | null;
+  /**
+   * Pages through the units of the reported release, for the work on their translations.
+   *
+   * @throws TaskError when the index cannot be read; the signal's reason
+   */
+  unitsAfter(query: UnitsAfterQuery, signal: AbortSignal): Promise<UnitsAfter>;
   /** Queues a run when the index is not that of the current release and rules. Called at the start and after a reload. */
   catchUp(): Promise<void>;
   /** Ends the thread and its processes. */
@@ -107,6 +114,8 @@ export function createParse(options: ParseOptions): Parse {
         }),
     },
     latestStatus: () => latest?.index ?? null,
+    unitsAfter: async (query, signal) =>
+      await withTaskErrors(async () => await thread.call('unitsAfter', query, { signal })),
     catchUp: catchUp.run,
     close: async () => {
       await owner.call('close', null).catch(() => undefined);

@@ -233,13 +233,17 @@ export const daemonConfigurationSchema = z
       .describe('Backups of the databases that hold human work: memory, glossary, translation.'),
     translation: z
       .strictObject({
+        automatic: z
+          .boolean()
+          .default(true)
+          .describe('Whether the tasks of a release are built as soon as its text is indexed.'),
         sourceLanguage: languageTag.default('ja').describe('Language of the text of releases (BCP 47).'),
         targetLanguage: languageTag
           .default('zh-Hans')
           .describe('Language that it is translated to (BCP 47).'),
       })
       .prefault({})
-      .describe('Languages of the translation.'),
+      .describe('Translation of text units: its languages and tasks.'),
     memory: memoryConfigurationSchema.prefault({}).describe('The Translation Memory.'),
     glossary: glossaryConfigurationSchema
       .prefault({})

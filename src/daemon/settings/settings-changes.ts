@@ -13,6 +13,7 @@ const FIXED_SETTINGS = [
   'snapshot.adopt',
   'data.dir',
   'hashing.threads',
+  'translation.targetLanguage',
 ] as const;
 
 /** The effect of a new configuration on a running daemon. */
@@ -42,6 +43,7 @@ export function compareSettings(running: DaemonConfiguration, next: DaemonConfig
       metrics: running.metrics,
       data: running.data,
       hashing: running.hashing,
+      translation: { ...next.translation, targetLanguage: running.translation.targetLanguage },
       snapshot: { ...next.snapshot, root: running.snapshot.root, adopt: running.snapshot.adopt },
     },
     changed: differing.filter((name) => !isFixed(name)),

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { PARSE_ERROR_CODES } from '../../../src/contract/reports/parse-error-codes.ts';
-import { PARSE_STATUSES } from '../../../src/contract/schemas/vocabulary.ts';
+import { PARSE_STATUSES, TRANSLATION_STATUSES } from '../../../src/contract/schemas/vocabulary.ts';
 import type { CompleteBackup } from '../../../src/daemon/backup/backup-status.ts';
 import type { GlossarySummary } from '../../../src/daemon/glossary/glossary-worker.ts';
-import { createDaemonMetrics } from '../../../src/daemon/metrics.ts';
+import { createDaemonMetrics, type DaemonMetricsOptions } from '../../../src/daemon/metrics.ts';
 import { SKIP_REASONS } from '../../../src/daemon/parse/container/parsed-container.ts';
 import type { IndexStatus } from '../../../src/daemon/parse/index/index-status.ts';
 
@@ -26,20 +26,28 @@ const INDEXED: IndexStatus = {
   carry_over: null,
 };
 
+/** Options of a daemon that has done nothing yet. */
+const NOTHING_YET: DaemonMetricsOptions = {
+  version: '1.2.3',
+  supervision: null,
+  syncHistory: () => ({ last: null, succeededAt: null, consecutiveFailures: 0 }),
+  nextSyncAt: () => null,
+  doctor: { latest: () => [] },
+  parse: { latestStatus: () => null },
+  memory: { latestCounts: () => null },
+  glossary: { latestSummary: () => null },
+  translation: { latestStatus: () => null },
+  backup: { latest: () => null },
+  backupHistory: () => ({ consecutiveFailures: 0 }),
+};
+
 /** The samples of the parse index at each collection. */
 function collector(glossary: GlossarySummary | null = null, prefix = 'slipway_daemon_parse_') {
   let status: IndexStatus | null = null;
   const registry = createDaemonMetrics({
-    version: '1.2.3',
-    supervision: null,
-    syncHistory: () => ({ last: null, succeededAt: null, consecutiveFailures: 0 }),
-    nextSyncAt: () => null,
-    doctor: { latest: () => [] },
+    ...NOTHING_YET,
     glossary: { latestSummary: () => glossary },
     parse: { latestStatus: () => status },
-    backup: { latest: () => null },
-    backupHistory: () => ({ consecutiveFailures: 0 }),
-    memory: { latestCounts: () => null },
   });
   return async (next: IndexStatus | null): Promise<string[]> => {
     status = next;
@@ -91,14 +99,7 @@ describe('the metrics of the parse index', () => {
 it('the metrics of backups show the newest complete one, and nothing before it is known', async () => {
   let latest: CompleteBackup | null = null;
   const registry = createDaemonMetrics({
-    version: '1.2.3',
-    supervision: null,
-    syncHistory: () => ({ last: null, succeededAt: null, consecutiveFailures: 0 }),
-    nextSyncAt: () => null,
-    doctor: { latest: () => [] },
-    parse: { latestStatus: () => null },
-    glossary: { latestSummary: () => null },
-    memory: { latestCounts: () => null },
+    ...NOTHING_YET,
     backup: { latest: () => latest },
     backupHistory: () => ({ consecutiveFailures: 2 }),
   });
@@ -125,5 +126,20 @@ describe('the metrics of the Glossary', () => {
     expect(await collector(null, 'slipway_daemon_glossary_')(null)).toEqual([
       'slipway_daemon_glossary_available 0',
     ]);
+  });
+});
+
+describe('the metrics of translation tasks', () => {
+  it('have every status, and the counts as they were last read', async () => {
+    const registry = createDaemonMetrics({
+      ...NOTHING_YET,
+      translation: { latestStatus: () => ({ schemaVersion: 1, tasks: { blocked: 3 }, built: null }) },
+    });
+    const lines = (await registry.metrics())
+      .split('\n')
+      .filter((line) => line.includes('translation_tasks{'));
+    expect(lines).toHaveLength(TRANSLATION_STATUSES.length);
+    expect(lines).toContain('slipway_daemon_translation_tasks{status="blocked"} 3');
+    expect(lines).toContain('slipway_daemon_translation_tasks{status="pending"} 0');
   });
 });

@@ -14,6 +14,7 @@ import { readReportedIndex, type ReportedIndex } from './reported-index.ts';
 import { readTextUnits, type TextUnitsBody } from './text-units.ts';
 import { readDifferences, type DifferencesQuery, type UnitDifferences } from './unit-differences.ts';
 import type { UnitQuery } from './unit-filter.ts';
+import { createUnitsAfterReader, type ReadUnitsAfter } from './units-after.ts';
 import { createPageFinder } from './unit-segments.ts';
 
 /**
@@ -35,6 +36,8 @@ export interface ParseIndex extends ContentWriter, IndexCleanup {
   status(): IndexStatus;
   textUnits(query: UnitQuery): TextUnitsBody;
   errors(query: UnitQuery): ParseErrorsBody;
+  /** Pages through the units of the reported release; see {@link createUnitsAfterReader}. */
+  readonly unitsAfter: ReadUnitsAfter;
   /** Differences between two releases; see {@link readDifferences}. */
   differences(query: DifferencesQuery): UnitDifferences | null;
   close(): void;
@@ -82,6 +85,7 @@ export function openParseIndex({ path, clock, unitIdOf, placeholdersOf }: ParseI
     status: () => statusOf(reported()),
     textUnits: (query) => readTextUnits(pages, reported(), query),
     errors: (query) => readParseErrors(database, reported(), query),
+    unitsAfter: createUnitsAfterReader(database),
     differences: (query) => readDifferences(database, reader, query),
     close: () => {
       database.close();

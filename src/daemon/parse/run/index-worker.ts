@@ -12,6 +12,7 @@ import type { ParseErrorsBody } from '../index/parse-errors.ts';
 import type { TextUnitsBody } from '../index/text-units.ts';
 import type { DifferencesQuery, UnitDifferences } from '../index/unit-differences.ts';
 import type { UnitQuery } from '../index/unit-filter.ts';
+import type { UnitsAfter, UnitsAfterQuery } from '../index/units-after.ts';
 import { createParseWorker } from '../process/parse-worker.ts';
 import { compileRules } from '../rules/compile-rules.ts';
 import { rulesDigest, type LoadedRules } from '../rules/load-rules.ts';
@@ -58,6 +59,8 @@ export interface ParseCalls {
   /** Reports throw Error with the code `index_empty` until a run filled an index that took the place of another one. */
   textUnits(query: UnitQuery): TextUnitsBody;
   errors(query: UnitQuery): ParseErrorsBody;
+  /** Pages through the units of the reported release with their carry-over. */
+  unitsAfter(query: UnitsAfterQuery): UnitsAfter;
   differences(query: DifferencesQuery): UnitDifferences | null;
   /** Deletes the index of releases that are not listed; the one that reports show stays. */
   drop(keptReleases: readonly string[], context: CallContext): Promise<void>;
@@ -102,6 +105,7 @@ export function createCalls({ indexPath, scratchDirectory }: ParseThreadData): P
     status: () => opened.read((index) => ({ index: index.status(), replacement: opened.replacement() })),
     textUnits: (query) => opened.readFilled((index) => index.textUnits(query)),
     errors: (query) => opened.readFilled((index) => index.errors(query)),
+    unitsAfter: (query) => opened.readFilled((index) => index.unitsAfter(query)),
     differences: (query) => opened.readFilled((index) => index.differences(query)),
     drop: async (keptReleases, context) => {
       const signal = AbortSignal.any([context.signal, stopping.signal]);

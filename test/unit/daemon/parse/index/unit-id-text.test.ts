@@ -1,5 +1,6 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { unitIdText } from '../../../../../src/daemon/parse/index/unit-id-text.ts';
+import { unitIdBytes, unitIdText } from '../../../../../src/daemon/parse/index/unit-id-text.ts';
 
 describe('the text of a unit id', () => {
   // RFC 4648 section 10, in lower case and without padding.
@@ -16,5 +17,24 @@ describe('the text of a unit id', () => {
 
   it('has 26 characters behind its prefix', () => {
     expect(unitIdText(Buffer.alloc(16, 0xff))).toBe(`tu1_${'7'.repeat(25)}4`);
+  });
+
+  it('property: gives its bytes back', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
+        expect(unitIdBytes(unitIdText(bytes))).toEqual(Uint8Array.from(bytes));
+      }),
+    );
+  });
+
+  it.each([
+    '',
+    'tu1_',
+    `tu1_${'a'.repeat(25)}`,
+    `tu1_${'a'.repeat(25)}b`,
+    `tu1_${'A'.repeat(26)}`,
+    'a'.repeat(26),
+  ])('is not %j', (text) => {
+    expect(unitIdBytes(text)).toBeNull();
   });
 });

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import type { JobDefinition } from '../tasks/job.ts';
+
+/** Builds the tasks of the indexed release. */
+export const TASK_BUILD_JOB = {
+  kind: 'task-build',
+  summary:
+    'Builds the translation tasks of the indexed release, and carries targets over from the release before.',
+  lane: 'i18n',
+  scope: 'operate',
+  groups: ['i18n'],
+  arguments: z.strictObject({}),
+  resumable: true,
+  maxAttempts: 1,
+  storeLock: 'none',
+} as const satisfies JobDefinition;
+
+/** The jobs of the work on translations, in the order of the reference. */
+export const TRANSLATION_JOBS = [TASK_BUILD_JOB] as const;

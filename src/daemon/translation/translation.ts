@@ -1,0 +1,127 @@
+import { join } from 'node:path';
+import { messageOf } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import { createThread, type Thread } from '../../platform/threads/thread.ts';
+import { defineReport, type DefinedReport } from '../api/define-report.ts';
+import type { Parse } from '../parse/parse.ts';
+import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
+import type { DoctorCheck } from '../reports/doctor-report.ts';
+import { callOf, implementJob, type Job } from '../tasks/job.ts';
+import type { TaskEngine } from '../tasks/task-engine.ts';
+import { runTaskBuild } from './task-build.ts';
+import { translationServiceError } from './translation-failure.ts';
+import { TASK_BUILD_JOB } from './translation-jobs.ts';
+import type { TranslationCalls, TranslationThreadData, WorkStatus } from './work/translation-worker.ts';
+
+/** The settings that the work on translations uses. */
+interface TranslationConfiguration {
+  /** Whether the tasks of a release are built as soon as its text is indexed. */
+  readonly automatic: boolean;
+  /** The language of the targets; fixed while the daemon runs. */
+  readonly targetLanguage: string;
+}
+
+export interface TranslationOptions {
+  /** The private folder of the daemon. */
+  readonly dataDirectory: string;
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
+  readonly configuration: () => TranslationConfiguration;
+  readonly logger: Logger;
+}
+
+/** The work on translations: tasks, targets, leases. */
+export interface Translation {
+  readonly jobs: readonly Job[];
+  readonly reports: readonly DefinedReport[];
+  readonly check: DoctorCheck;
+  /** The state as it was last read; `null` before that. */
+  latestStatus(): WorkStatus | null;
+  /** Opens the database, and queues `task-build` when the tasks are not those of the index. Called after the index was read. */
+  catchUp(): Promise<void>;
+  /** Ends the thread. */
+  close(): Promise<void>;
+}
+
+/** MiB. The memory of SQLite is not part of it. */
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 };
+/** Jobs after which the tasks may not be those of the index. */
+const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kind]);
+
+/** Assembles the work on translations: the thread that owns translation.db, its job and its reports. */
+export function createTranslation(options: TranslationOptions): Translation {
+  const { engine, parse, configuration, logger } = options;
+  const thread = createWorkThread(options);
+  let latest: WorkStatus | null = null;
+  const refresh = async (): Promise<WorkStatus> => {
+    latest = await thread.call('status', null);
+    return latest;
+  };
+  const queue = (): void => {
+    if (configuration().automatic) engine.submit({ ...callOf(TASK_BUILD_JOB, {}), dedupe: true });
+  };
+  engine.onFinished(({ kind, status }) => {
+    if (PARSING.has(kind) && status === 'succeeded') queue();
+  });
+  return {
+    jobs: [
+      implementJob(TASK_BUILD_JOB, async (context) => {
+        const result = await runTaskBuild({ thread, unitsAfter: parse.unitsAfter }, context);
+        await refresh();
+        return result;
+      }),
+    ],
+    reports: createReports(thread),
+    check: {
+      id: 'database.translation',
+      run: async () => {
+        try {
+          const { schemaVersion } = await refresh();
+          return { status: 'ok', message: `sound, schema ${schemaVersion}` };
+        } catch (error) {
+          return { status: 'failing', message: messageOf(error) };
+        }
+      },
+    },
+    latestStatus: () => latest,
+    catchUp: async () => {
+      try {
+        const { built } = await refresh();
+        const index = parse.latestStatus();
+        if (index === null || index.release_id === null) return;
+        if (built?.releaseId !== index.release_id || built.generation !== index.generation) queue();
+      } catch (error) {
+        logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
+      }
+    },
+    close: async () => {
+      await thread.call('close', null).catch(() => undefined);
+      await thread.close();
+    },
+  };
+}
+
+function createWorkThread({ dataDirectory, configuration }: TranslationOptions): Thread<TranslationCalls> {
+  return createThread<TranslationCalls>({
+    purpose: 'owns translation.db',
+    module: new URL('./work/translation-worker.ts', import.meta.url),
+    data: {
+      path: join(dataDirectory, 'translation.db'),
+      targetLanguage: configuration().targetLanguage,
+    } satisfies TranslationThreadData,
+    limits: THREAD_LIMITS,
+  });
+}
+
+function createReports(thread: Pick<Thread<TranslationCalls>, 'call'>): readonly DefinedReport[] {
+  return [
+    defineReport('translation.tasks', async (query, signal) => {
+      try {
+        return await thread.call('tasks', query, { signal });
+      } catch (error) {
+        signal.throwIfAborted();
+        throw translationServiceError(error);
+      }
+    }),
+  ];
+}

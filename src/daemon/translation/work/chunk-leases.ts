@@ -1,0 +1,332 @@
+import { isOpen } from '../../../domain/translation/unit-state.ts';
+import type { Database } from '../../database/sqlite-database.ts';
+import { CHUNK_UNITS, type TaskCounts } from './task-counts.ts';
+import { sameBytes, type Provenance, type Row } from './target-rows.ts';
+import type { NewTarget, TargetStore } from './target-store.ts';
+
+/** Asks for a chunk of work. */
+export interface ClaimRequest {
+  readonly owner: string;
+  readonly leaseSeconds: number;
+  readonly maxAttempts: number;
+  /** Only this task; `null` for every task. */
+  readonly taskId: string | null;
+  /** The chunk after which the search begins, so that one run takes each chunk once; `null` for the beginning. */
+  readonly after: ChunkPlace | null;
+}
+
+/** The place of a chunk in the order of work. */
+export interface ChunkPlace {
+  readonly taskSeq: number;
+  readonly number: number;
+}
+
+/** A unit of a leased chunk that needs a target. */
+export interface LeasedUnit {
+  readonly unitId: Uint8Array;
+  /** In its file. */
+  readonly ordinal: number;
+  readonly sourceDigest: Uint8Array;
+  /** The revision of its target; 0 without one. A result counts only while it is the same. */
+  readonly revision: number;
+  /** Equal for units that are translated once. */
+  readonly repetition: Uint8Array;
+}
+
+/** A chunk that a worker may work on until the lease expires. */
+export interface Lease extends ChunkPlace {
+  readonly token: string;
+  readonly taskId: string;
+  readonly releaseId: string;
+  /** Of the parse index. */
+  readonly generation: number;
+  /** Position of the file in the parse index. */
+  readonly indexPosition: number;
+  readonly destination: string;
+  readonly archiveEntry: string | null;
+  readonly attempt: number;
+  readonly expiresAt: number;
+  readonly units: readonly LeasedUnit[];
+}
+
+/** A target of a worker. */
+export interface WorkerResult {
+  readonly target: Omit<NewTarget, 'updatedAt' | 'stateBefore' | 'propagatedFrom'>;
+  /** As in the lease. */
+  readonly revision: number;
+}
+
+/** How the work on a chunk ended. */
+export type ChunkEnd =
+  | { readonly kind: 'done' }
+  /** Units stay open and nobody failed: the next run takes them. */
+  | { readonly kind: 'left' }
+  | { readonly kind: 'retry'; readonly reason: string; readonly nextAttemptAt: number }
+  | { readonly kind: 'failed'; readonly reason: string }
+  /** The attempt does not count. */
+  | { readonly kind: 'cancelled' };
+
+/** The outcome of storing the results of a worker. */
+export interface StoredResults {
+  /** False: the lease was lost and nothing was written. */
+  readonly isHeld: boolean;
+  readonly written: number;
+  /** Results that lost against a person or a newer target. */
+  readonly skipped: number;
+}
+
+/** Leases on chunks. Every call that writes has the token of the lease, and a token that is not current writes nothing. */
+export interface ChunkLeases {
+  claim(request: ClaimRequest, now: number): Lease | null;
+  /** Extends a lease. @returns false when it was lost */
+  heartbeat(token: string, leaseSeconds: number, now: number): boolean;
+  /** Stores results. The attempts of the chunk start again when something was written. */
+  store(token: string, results: readonly WorkerResult[], provenance: Provenance, now: number): StoredResults;
+  /** Ends a lease. @returns false when it was lost */
+  end(token: string, outcome: ChunkEnd, now: number): boolean;
+  /** Takes back the leases that have expired. @returns how many */
+  sweep(now: number): number;
+  /** Makes the failed chunks of a task, or of all tasks, free again. @returns how many */
+  reopen(taskId: string | null, now: number): number;
+}
+
+export interface ChunkLeaseOptions {
+  readonly database: Database;
+  readonly targetLanguage: string;
+  readonly targets: TargetStore;
+  readonly counts: TaskCounts;
+  /** Makes a token that no other lease has. */
+  readonly createToken: () => string;
+}
+
+/** Most expired leases that one sweep takes back. */
+const SWEEP_CHUNKS = 1000;
+
+/** Creates the leases of one target language. Every call is one transaction. */
+export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
+  const { database, counts } = options;
+  const sweep = createSweep(options);
+  const claim = createClaim(options);
+  const live = database.prepare(`SELECT chunk.* FROM chunk JOIN task USING (task_seq)
+    WHERE lease_token = ? AND state = 'leased' AND chunk.lease_expires_at > ? AND stored_status IS NOT 'superseded'`);
+  const extend = database.prepare('UPDATE chunk SET lease_expires_at = ? WHERE task_seq = ? AND number = ?');
+  const release =
+    database.prepare(`UPDATE chunk SET state = ?, attempt = ?, next_attempt_at = ?, failure_reason = ?,
+    lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL WHERE task_seq = ? AND number = ?`);
+  const progress = database.prepare('UPDATE chunk SET attempt = 1 WHERE task_seq = ? AND number = ?');
+  const failed = database.prepare(`SELECT task_seq, number FROM chunk JOIN task USING (task_seq)
+    WHERE state = 'failed' AND is_visible = 1 AND stored_status IS NOT 'superseded' AND coalesce(task_id = ?, 1)`);
+  const reopenTask = database.prepare(
+    `UPDATE task SET stored_status = NULL, failure_reason = NULL WHERE task_seq = ? AND stored_status = 'failed'`,
+  );
+  const writeResults = createResultWriter(options);
+  const placeOf = (row: Row): readonly [number, number] => [Number(row['task_seq']), Number(row['number'])];
+  return {
+    claim: (request, now) =>
+      database.transaction(() => {
+        sweep(now);
+        const lease = claim(request, now);
+        counts.refresh(now);
+        return lease;
+      }),
+    heartbeat: (token, leaseSeconds, now) =>
+      database.transaction(() => {
+        const row = live.get(token, now);
+        if (row === undefined) return false;
+        extend.run(now + leaseSeconds, ...placeOf(row));
+        counts.touch(Number(row['task_seq']));
+        counts.refresh(now);
+        return true;
+      }),
+    store: (token, results, provenance, now) =>
+      database.transaction(() => {
+        const row = live.get(token, now);
+        if (row === undefined) return { isHeld: false, written: 0, skipped: 0 };
+        const written = writeResults(row, results, provenance, now);
+        if (written > 0) progress.run(...placeOf(row));
+        counts.touch(Number(row['task_seq']));
+        counts.refresh(now);
+        return { isHeld: true, written, skipped: results.length - written };
+      }),
+    end: (token, outcome, now) =>
+      database.transaction(() => {
+        const row = live.get(token, now);
+        if (row === undefined) return false;
+        const attempt = Number(row['attempt']);
+        const reason = 'reason' in outcome ? outcome.reason : null;
+        release.run(...endOf(outcome, attempt), reason, ...placeOf(row));
+        counts.touch(Number(row['task_seq']));
+        counts.refresh(now);
+        return true;
+      }),
+    sweep: (now) =>
+      database.transaction(() => {
+        const swept = sweep(now);
+        counts.refresh(now);
+        return swept;
+      }),
+    reopen: (taskId, now) =>
+      database.transaction(() => {
+        const rows = failed.all(taskId);
+        for (const row of rows) {
+          release.run('idle', 0, 0, null, ...placeOf(row));
+          reopenTask.run(Number(row['task_seq']));
+          counts.touch(Number(row['task_seq']));
+        }
+        counts.refresh(now);
+        return rows.length;
+      }),
+  };
+}
+
+/** The state, the attempts and the time of the next attempt after the end of a lease. */
+function endOf(outcome: ChunkEnd, attempt: number): readonly [string, number, number] {
+  switch (outcome.kind) {
+    case 'done':
+      return ['succeeded', 0, 0];
+    case 'left':
+      return ['idle', 0, 0];
+    case 'retry':
+      return ['retry_wait', attempt, outcome.nextAttemptAt];
+    case 'failed':
+      return ['failed', attempt, 0];
+    case 'cancelled':
+      return ['cancelled', Math.max(0, attempt - 1), 0];
+  }
+}
+
+function createSweep({ database, counts }: ChunkLeaseOptions): (now: number) => number {
+  const expired = database.prepare(`SELECT chunk.task_seq, number, chunk.attempt, max_attempts FROM chunk
+    JOIN task USING (task_seq) WHERE state = 'leased' AND chunk.lease_expires_at <= ?
+    ORDER BY chunk.lease_expires_at LIMIT ${SWEEP_CHUNKS}`);
+  const take =
+    database.prepare(`UPDATE chunk SET state = ?, failure_reason = ?, lease_owner = NULL, lease_token = NULL,
+    lease_expires_at = NULL WHERE task_seq = ? AND number = ?`);
+  return (now) => {
+    const rows = expired.all(now);
+    for (const row of rows) {
+      const taskSeq = Number(row['task_seq']);
+      const isLast = Number(row['attempt']) >= Number(row['max_attempts']);
+      take.run(isLast ? 'failed' : 'idle', isLast ? 'lease_expired' : null, taskSeq, Number(row['number']));
+      counts.touch(taskSeq);
+    }
+    return rows.length;
+  };
+}
+
+function createClaim(options: ChunkLeaseOptions): (request: ClaimRequest, now: number) => Lease | null {
+  const { database, targetLanguage, counts, createToken } = options;
+  const free = `FROM chunk JOIN task USING (task_seq) WHERE open_units > 0 AND is_visible = 1
+    AND target_language = :language AND (stored_status IS NULL OR stored_status IN ('pending', 'in_progress'))
+    AND chunk.attempt < :max_attempts AND (chunk.task_seq, chunk.number) > (:after_task, :after_number)
+    AND coalesce(task_id = :task_id, 1)`;
+  const order = 'ORDER BY chunk.task_seq, chunk.number LIMIT 1';
+  const find = database.prepare(`SELECT * FROM (
+    SELECT * FROM (SELECT chunk.task_seq, chunk.number ${free} AND chunk.state = 'idle' ${order})
+    UNION ALL SELECT * FROM (SELECT chunk.task_seq, chunk.number ${free} AND chunk.state = 'cancelled' ${order})
+    UNION ALL SELECT * FROM (SELECT chunk.task_seq, chunk.number ${free} AND chunk.state = 'retry_wait'
+      AND chunk.next_attempt_at <= :now ${order})
+  ) ORDER BY task_seq, number LIMIT 1`);
+  const lease =
+    database.prepare(`UPDATE chunk SET state = 'leased', lease_owner = ?, lease_token = ?, lease_expires_at = ?,
+    attempt = attempt + 1 WHERE task_seq = ? AND number = ? RETURNING attempt`);
+  const limit = database.prepare('UPDATE task SET max_attempts = ? WHERE task_seq = ?');
+  const taskOf = database.prepare(
+    'SELECT task.*, generation FROM task JOIN build USING (build_id) WHERE task_seq = ?',
+  );
+  const unitsOf = createOpenUnits(options);
+  return ({ owner, leaseSeconds, maxAttempts, taskId, after }, now) => {
+    const found = find.get({
+      language: targetLanguage,
+      max_attempts: maxAttempts,
+      after_task: after?.taskSeq ?? -1,
+      after_number: after?.number ?? -1,
+      task_id: taskId,
+      now,
+    });
+    if (found === undefined) return null;
+    const [taskSeq, number] = [Number(found['task_seq']), Number(found['number'])];
+    const token = createToken();
+    const expiresAt = now + leaseSeconds;
+    const attempt = Number(lease.get(owner, token, expiresAt, taskSeq, number)?.['attempt']);
+    limit.run(maxAttempts, taskSeq);
+    counts.touch(taskSeq);
+    const task = taskOf.get(taskSeq) ?? {};
+    return {
+      taskSeq,
+      number,
+      token,
+      taskId: String(task['task_id']),
+      releaseId: String(task['release_id']),
+      generation: Number(task['generation']),
+      indexPosition: Number(task['index_position']),
+      destination: String(task['destination']),
+      archiveEntry: task['archive_entry'] as string | null,
+      attempt,
+      expiresAt,
+      units: unitsOf(taskSeq, number, now),
+    };
+  };
+}
+
+/** The units of a chunk that need a target, without those that a person holds or works on. */
+function createOpenUnits({
+  database,
+  targetLanguage,
+  targets,
+}: ChunkLeaseOptions): (taskSeq: number, chunk: number, now: number) => LeasedUnit[] {
+  const units = database.prepare(`SELECT unit_id, ordinal, source_digest, repetition FROM task_unit
+    WHERE task_seq = :task_seq AND number BETWEEN :first AND :last
+    AND NOT EXISTS (SELECT 1 FROM hold WHERE hold.unit_id = task_unit.unit_id AND target_language = :language)
+    AND NOT EXISTS (SELECT 1 FROM claim WHERE claim.unit_id = task_unit.unit_id AND target_language = :language
+      AND expires_at > :now)
+    ORDER BY number`);
+  return (taskSeq, chunk, now) => {
+    const first = chunk * CHUNK_UNITS;
+    const range = { task_seq: taskSeq, first, last: first + CHUNK_UNITS - 1, language: targetLanguage, now };
+    return units.all(range).flatMap((row) => {
+      const unitId = row['unit_id'] as Uint8Array;
+      const target = targets.get(unitId);
+      if (!isOpen(target?.state ?? 'untranslated')) return [];
+      return {
+        unitId,
+        ordinal: Number(row['ordinal']),
+        sourceDigest: row['source_digest'] as Uint8Array,
+        revision: target?.revision ?? 0,
+        repetition: row['repetition'] as Uint8Array,
+      };
+    });
+  };
+}
+
+/** Writes the results of a lease. A result loses against every change since the lease began. */
+function createResultWriter({
+  database,
+  targetLanguage,
+  targets,
+}: ChunkLeaseOptions): (
+  chunk: Row,
+  results: readonly WorkerResult[],
+  provenance: Provenance,
+  now: number,
+) => number {
+  const unit = database.prepare(`SELECT source_digest FROM task_unit
+    WHERE task_seq = ? AND unit_id = ? AND number BETWEEN ? AND ?`);
+  const blocked =
+    database.prepare(`SELECT 1 FROM hold WHERE unit_id = :unit_id AND target_language = :language
+    UNION ALL SELECT 1 FROM claim WHERE unit_id = :unit_id AND target_language = :language AND expires_at > :now LIMIT 1`);
+  return (chunk, results, provenance, now) => {
+    const first = Number(chunk['number']) * CHUNK_UNITS;
+    let written = 0;
+    for (const { target, revision } of results) {
+      const { unitId } = target;
+      const row = unit.get(Number(chunk['task_seq']), unitId, first, first + CHUNK_UNITS - 1);
+      if (row === undefined || !sameBytes(row['source_digest'] as Uint8Array, target.sourceDigest)) continue;
+      if (blocked.get({ unit_id: unitId, language: targetLanguage, now }) !== undefined) continue;
+      if ((targets.get(unitId)?.revision ?? 0) !== revision) continue;
+      targets.put({ ...target, stateBefore: null, propagatedFrom: null, updatedAt: now }, provenance);
+      written += 1;
+    }
+    return written;
+  };
+}

@@ -1,0 +1,60 @@
+import type { Database } from '../../database/sqlite-database.ts';
+import { createCarrier } from './carry-targets.ts';
+import type { TaskCounts } from './task-counts.ts';
+import type { TargetStore } from './target-store.ts';
+
+/** The result of a complete build. */
+export interface BuildResult {
+  readonly tasks: number;
+  /** Units whose target was kept or became stale, by how they follow the release before. */
+  readonly carried: Readonly<Record<string, number>>;
+  /** Tasks that the new ones replace. */
+  readonly superseded: number;
+}
+
+export interface FinishOptions {
+  readonly database: Database;
+  readonly targetLanguage: string;
+  readonly targets: TargetStore;
+  readonly counts: TaskCounts;
+}
+
+/** Applies what `carried` says, and switches reports to the new tasks. */
+export function createFinish({
+  database,
+  targetLanguage,
+  targets,
+  counts,
+}: FinishOptions): (buildId: number, now: number) => BuildResult {
+  const supersede = database.prepare(`UPDATE task SET stored_status = 'superseded', status = 'superseded',
+    worker_status = 'idle', lease_owner = NULL, lease_expires_at = NULL, next_attempt_at = NULL, updated_at = ?
+    WHERE build_id IN (SELECT build_id FROM build WHERE target_language = ? AND state = 'current')`);
+  const endLeases =
+    database.prepare(`UPDATE chunk SET state = 'cancelled', lease_token = NULL WHERE state = 'leased'
+    AND task_seq IN (SELECT task_seq FROM task WHERE stored_status = 'superseded')`);
+  const keepSkipped = database.prepare(`UPDATE task SET stored_status = 'skipped', reason = old.reason
+    FROM task AS old JOIN build AS old_build ON old_build.build_id = old.build_id
+    WHERE task.build_id = ? AND old_build.state = 'current' AND old.stored_status = 'skipped'
+    AND old.release_id = task.release_id AND old.destination = task.destination
+    AND old.archive_entry IS task.archive_entry`);
+  const endBuild = database.prepare(
+    `UPDATE build SET state = 'superseded' WHERE target_language = ? AND state = 'current'`,
+  );
+  const show = database.prepare(`UPDATE build SET state = 'current', finished_at = ? WHERE build_id = ?`);
+  const showTasks = database.prepare('UPDATE task SET is_visible = 1 WHERE build_id = ?');
+  const tasks = database.prepare('SELECT task_seq FROM task WHERE build_id = ?');
+  const applyAll = createCarrier(database, targetLanguage, targets);
+  return (buildId, now) => {
+    keepSkipped.run(buildId);
+    const superseded = Number(supersede.run(now, targetLanguage).changes);
+    endLeases.run();
+    const carried = applyAll(buildId, now);
+    endBuild.run(targetLanguage);
+    show.run(now, buildId);
+    showTasks.run(buildId);
+    const built = tasks.all(buildId);
+    for (const row of built) counts.touch(Number(row['task_seq']));
+    counts.refresh(now);
+    return { tasks: built.length, carried, superseded };
+  };
+}

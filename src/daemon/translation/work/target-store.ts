@@ -1,0 +1,118 @@
+import type { UnitState } from '../../../domain/translation/unit-state.ts';
+import type { Database } from '../../database/sqlite-database.ts';
+import type { TaskCounts } from './task-counts.ts';
+import { targetOf, type Provenance, type StoredTarget } from './target-rows.ts';
+
+/** A target before it has a revision. */
+export type NewTarget = Omit<StoredTarget, 'revision'>;
+
+/** The targets of units in one language. Every write is in the history, and in the counts of the tasks of the unit. */
+export interface TargetStore {
+  get(unitId: Uint8Array): StoredTarget | null;
+  /** The state of a unit; `untranslated` without a target. */
+  stateOf(unitId: Uint8Array): UnitState;
+  /** Stores a target. @returns it with its revision */
+  put(target: NewTarget, provenance: Provenance): StoredTarget;
+  /** Changes the state of a target, for example after its source changed. */
+  setState(
+    unitId: Uint8Array,
+    state: StoredTarget['state'],
+    stateBefore: StoredTarget['stateBefore'],
+    now: number,
+  ): void;
+  /** Forgets the target of an id that now belongs to another text. The history keeps it. */
+  remove(unitId: Uint8Array): void;
+}
+
+/** Creates the store; call it inside a transaction. */
+export function createTargetStore(
+  database: Database,
+  targetLanguage: string,
+  counts: Pick<TaskCounts, 'move'>,
+): TargetStore {
+  const get = database.prepare('SELECT * FROM target WHERE unit_id = ? AND target_language = ?');
+  const lastRevision = database.prepare(
+    'SELECT max(revision) AS revision FROM target_history WHERE unit_id = ? AND target_language = ?',
+  );
+  const put =
+    database.prepare(`INSERT OR REPLACE INTO target (unit_id, target_language, target_text, state, state_before,
+    revision, source_text, source_digest, author_kind, token_id, provider, provider_run_id, findings, qa_identity,
+    propagated_from, updated_at) VALUES (:unit_id, :target_language, :target_text, :state, :state_before, :revision,
+    :source_text, :source_digest, :author_kind, :token_id, :provider, :provider_run_id, :findings, :qa_identity,
+    :propagated_from, :updated_at)`);
+  const log =
+    database.prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
+    source_text, source_digest, author_kind, token_id, reviewer, reason, provider, provider_run_id, model, prompt_digest,
+    glossary_generation, propagated_from, task_id, release_id, at) VALUES (:unit_id, :target_language, :revision,
+    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reason, :provider,
+    :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
+  const setState =
+    database.prepare(`UPDATE target SET state = ?, state_before = ?, revision = revision + 1, updated_at = ?
+    WHERE unit_id = ? AND target_language = ?`);
+  const remove = database.prepare('DELETE FROM target WHERE unit_id = ? AND target_language = ?');
+  const read = (unitId: Uint8Array): StoredTarget | null => {
+    const row = get.get(unitId, targetLanguage);
+    return row === undefined ? null : targetOf(row);
+  };
+  const revisionOf = (unitId: Uint8Array, before: StoredTarget | null): number => {
+    const logged = Number(lastRevision.get(unitId, targetLanguage)?.['revision'] ?? 0);
+    return Math.max(logged, before?.revision ?? 0) + 1;
+  };
+  const stateOf = (unitId: Uint8Array): UnitState => read(unitId)?.state ?? 'untranslated';
+  return {
+    get: read,
+    stateOf,
+    put: (target, provenance) => {
+      const before = read(target.unitId);
+      const stored = { ...target, revision: revisionOf(target.unitId, before) };
+      const shared = sharedColumns(stored, targetLanguage);
+      put.run({
+        ...shared,
+        state_before: stored.stateBefore,
+        findings: JSON.stringify(stored.findings),
+        qa_identity: stored.qaIdentity,
+        updated_at: stored.updatedAt,
+      });
+      log.run({
+        ...shared,
+        reviewer: provenance.reviewer,
+        reason: provenance.reason,
+        model: provenance.model,
+        prompt_digest: provenance.promptDigest,
+        glossary_generation: provenance.glossaryGeneration,
+        task_id: provenance.taskId,
+        release_id: provenance.releaseId,
+        at: stored.updatedAt,
+      });
+      counts.move(target.unitId, before?.state ?? 'untranslated', stored.state);
+      return stored;
+    },
+    setState: (unitId, state, stateBefore, now) => {
+      const before = stateOf(unitId);
+      setState.run(state, stateBefore, now, unitId, targetLanguage);
+      counts.move(unitId, before, state);
+    },
+    remove: (unitId) => {
+      const before = stateOf(unitId);
+      remove.run(unitId, targetLanguage);
+      counts.move(unitId, before, 'untranslated');
+    },
+  };
+}
+
+function sharedColumns(target: StoredTarget, targetLanguage: string) {
+  return {
+    unit_id: target.unitId,
+    target_language: targetLanguage,
+    target_text: target.text,
+    state: target.state,
+    revision: target.revision,
+    source_text: target.sourceText,
+    source_digest: target.sourceDigest,
+    author_kind: target.authorKind,
+    token_id: target.tokenId,
+    provider: target.provider,
+    provider_run_id: target.providerRunId,
+    propagated_from: target.propagatedFrom,
+  };
+}

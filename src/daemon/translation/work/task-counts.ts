@@ -1,0 +1,153 @@
+import { taskStatus, type StoredStatus } from '../../../domain/translation/task-status.ts';
+import { isOpen, noUnits, UNIT_STATES, type UnitState } from '../../../domain/translation/unit-state.ts';
+import type { Database } from '../../database/sqlite-database.ts';
+import type { Row } from './target-rows.ts';
+
+/** Most units of one chunk. */
+export const CHUNK_UNITS = 200;
+
+/**
+ * Keeps what tasks and chunks say about their units. The counts change with every unit. The status of a task is written once, by
+ * `refresh`, at the end of a transaction.
+ */
+export interface TaskCounts {
+  /** Records that a unit went from one state to another, in every task that has it. */
+  move(unitId: Uint8Array, from: UnitState, to: UnitState): void;
+  /** Records that a task has another status or another lease. */
+  touch(taskSeq: number): void;
+  /** Writes the status of the tasks that changed. */
+  refresh(now: number): void;
+}
+
+/** The leases of a task in sum. */
+interface LeaseSummary {
+  readonly leased: number;
+  readonly waiting: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly succeeded: number;
+  /** Chunks that a worker may still take. */
+  readonly idle: number;
+  readonly attempt: number;
+  readonly expiresAt: number | null;
+  readonly nextAttemptAt: number | null;
+  readonly owner: string | null;
+  readonly failureReason: string | null;
+}
+
+/** Creates the counts of the tasks of one target language. */
+export function createTaskCounts(database: Database, targetLanguage: string): TaskCounts {
+  const places = database.prepare(`SELECT task_seq, number FROM task_unit JOIN task USING (task_seq)
+    WHERE unit_id = ? AND target_language = ? AND stored_status IS NOT 'superseded'`);
+  const counts = new Map(
+    UNIT_STATES.map((state) => [
+      state,
+      database.prepare(`UPDATE task SET ${state} = ${state} + ? WHERE task_seq = ?`),
+    ]),
+  );
+  const openUnits = database.prepare(
+    'UPDATE chunk SET open_units = open_units + ? WHERE task_seq = ? AND number = ?',
+  );
+  const reopen = database.prepare(
+    `UPDATE chunk SET state = 'idle', attempt = 0 WHERE task_seq = ? AND number = ? AND state = 'succeeded'`,
+  );
+  const refreshTask = createRefresh(database);
+  const touched = new Set<number>();
+  return {
+    move: (unitId, from, to) => {
+      for (const row of places.all(unitId, targetLanguage)) {
+        const taskSeq = Number(row['task_seq']);
+        touched.add(taskSeq);
+        if (from === to) continue;
+        counts.get(from)?.run(-1, taskSeq);
+        counts.get(to)?.run(1, taskSeq);
+        if (isOpen(from) === isOpen(to)) continue;
+        const chunk = Math.floor(Number(row['number']) / CHUNK_UNITS);
+        openUnits.run(isOpen(to) ? 1 : -1, taskSeq, chunk);
+        if (isOpen(to)) reopen.run(taskSeq, chunk);
+      }
+    },
+    touch: (taskSeq) => {
+      touched.add(taskSeq);
+    },
+    refresh: (now) => {
+      for (const taskSeq of touched) refreshTask(taskSeq, now);
+      touched.clear();
+    },
+  };
+}
+
+function createRefresh(database: Database): (taskSeq: number, now: number) => void {
+  const task = database.prepare('SELECT * FROM task WHERE task_seq = ?');
+  const leases = database.prepare(`SELECT
+    count(*) FILTER (WHERE state = 'leased') AS leased,
+    count(*) FILTER (WHERE state = 'retry_wait') AS waiting,
+    count(*) FILTER (WHERE state = 'failed' AND open_units > 0) AS failed,
+    count(*) FILTER (WHERE state = 'cancelled') AS cancelled,
+    count(*) FILTER (WHERE state = 'succeeded') AS succeeded,
+    count(*) FILTER (WHERE state IN ('idle', 'cancelled') AND open_units > 0) AS idle,
+    max(attempt) AS attempt,
+    min(lease_expires_at) FILTER (WHERE state = 'leased') AS expires_at,
+    min(next_attempt_at) FILTER (WHERE state = 'retry_wait') AS next_attempt_at,
+    max(failure_reason) FILTER (WHERE state IN ('failed', 'retry_wait') AND open_units > 0) AS failure_reason
+    FROM chunk WHERE task_seq = ?`);
+  const owner = database.prepare(`SELECT lease_owner FROM chunk WHERE task_seq = ? AND state = 'leased'
+    ORDER BY lease_expires_at, number LIMIT 1`);
+  const update = database.prepare(`UPDATE task SET stored_status = :stored, status = :status,
+    worker_status = :worker_status, attempt = :attempt, lease_owner = :owner, lease_expires_at = :expires_at,
+    next_attempt_at = :next_attempt_at, failure_reason = :failure_reason, updated_at = :now WHERE task_seq = :task_seq`);
+  return (taskSeq, now) => {
+    const row = task.get(taskSeq);
+    if (row === undefined) return;
+    const summary = summaryOf(leases.get(taskSeq) ?? {}, owner.get(taskSeq)?.['lease_owner'] ?? null);
+    const units = noUnits();
+    for (const state of UNIT_STATES) units[state] = Number(row[state]);
+    const before = row['stored_status'] as StoredStatus | null;
+    const stored = before === null && hasFailed(summary) ? 'failed' : before;
+    const isEnded = stored === 'superseded';
+    update.run({
+      task_seq: taskSeq,
+      now,
+      stored,
+      status: taskStatus({ stored, units, isLeased: summary.leased > 0 }),
+      worker_status: isEnded ? 'idle' : workerStatus(summary, units.blocked > 0),
+      attempt: summary.attempt,
+      owner: summary.owner,
+      expires_at: summary.expiresAt,
+      next_attempt_at: summary.nextAttemptAt,
+      failure_reason:
+        stored === 'failed' ? (row['failure_reason'] ?? summary.failureReason) : summary.failureReason,
+    });
+  };
+}
+
+function summaryOf(row: Row, owner: unknown): LeaseSummary {
+  const numberOf = (name: string): number => Number(row[name] ?? 0);
+  const numberOrNull = (name: string): number | null => (typeof row[name] === 'number' ? row[name] : null);
+  return {
+    leased: numberOf('leased'),
+    waiting: numberOf('waiting'),
+    failed: numberOf('failed'),
+    cancelled: numberOf('cancelled'),
+    succeeded: numberOf('succeeded'),
+    idle: numberOf('idle'),
+    attempt: numberOf('attempt'),
+    expiresAt: numberOrNull('expires_at'),
+    nextAttemptAt: numberOrNull('next_attempt_at'),
+    owner: typeof owner === 'string' ? owner : null,
+    failureReason: typeof row['failure_reason'] === 'string' ? row['failure_reason'] : null,
+  };
+}
+
+/** A task has failed when nothing of it succeeded and no part of it can be retried. */
+function hasFailed({ failed, leased, waiting, idle, succeeded }: LeaseSummary): boolean {
+  return failed > 0 && leased + waiting + idle + succeeded === 0;
+}
+
+function workerStatus(summary: LeaseSummary, hasBlockedUnit: boolean): string {
+  if (summary.leased > 0) return 'leased';
+  if (summary.waiting > 0) return 'retry_wait';
+  if (summary.failed > 0) return 'failed';
+  if (summary.succeeded > 0) return hasBlockedUnit ? 'blocked' : 'succeeded';
+  return summary.cancelled > 0 ? 'cancelled' : 'idle';
+}

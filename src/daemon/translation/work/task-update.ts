@@ -1,0 +1,104 @@
+import type { ProblemCode } from '../../../contract/problems/problems.ts';
+import type { Finding } from './target-rows.ts';
+import type { ReportedTask } from './task-page.ts';
+
+/** A target that a caller wants to store. */
+export interface UpdateResult {
+  readonly unitId: Uint8Array;
+  readonly sourceText: string;
+  /** Of the source text of the caller. */
+  readonly sourceDigest: Uint8Array;
+  readonly text: string;
+  /** Where it is in the body. */
+  readonly pointer: string;
+  /** The findings on the target; empty before it was checked. */
+  readonly findings: readonly Finding[];
+  /** Of the Glossary diagnosis; `null` without one. */
+  readonly qaIdentity: string | null;
+}
+
+/** A unit that an entry of `args` names. */
+export interface NamedUnit {
+  readonly unitId: Uint8Array;
+  /** Where it is in the body. */
+  readonly pointer: string;
+}
+
+/** A decision to accept what the Glossary blocks. */
+export interface GlossaryOverride {
+  readonly qaIdentity: string;
+  readonly reviewer: string;
+  readonly reason: string;
+  readonly provenance: string;
+  /** Unix seconds. */
+  readonly confirmedAt: number;
+}
+
+/** An update of a translation task. */
+export interface TaskUpdate {
+  readonly taskId: string;
+  readonly status: 'pending' | 'in_progress' | 'translated' | 'failed' | 'skipped' | null;
+  readonly results: readonly UpdateResult[];
+  readonly failureReason: string | null;
+  readonly providerRunId: string | null;
+  readonly provider: string | null;
+  readonly glossaryGeneration: number | null;
+  readonly override: GlossaryOverride | null;
+  readonly workerId: string | null;
+  readonly leaseSeconds: number | null;
+  readonly reviewer: string | null;
+  readonly reason: string | null;
+  /** Whether the leases and the claims of others do not count. */
+  readonly force: boolean;
+  readonly tokenId: string | null;
+  /** Units that must have this revision; 0 for a unit without a target. */
+  readonly expect: readonly (NamedUnit & { readonly revision: number })[];
+  readonly waive: readonly (NamedUnit & { readonly check: string })[];
+  readonly hold: readonly NamedUnit[];
+}
+
+/** A refused update. Nothing was changed. */
+export interface UpdateRefusal {
+  readonly isRefused: true;
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly errors: readonly { readonly pointer: string; readonly message: string }[];
+}
+
+/** A unit after an update. */
+export interface UpdatedUnit {
+  readonly unitId: Uint8Array;
+  /** The id that the caller used; another one where the named task is superseded. */
+  readonly requestedId: Uint8Array;
+  readonly revision: number;
+  readonly state: string;
+}
+
+/** An update that was made. */
+export interface UpdateDone {
+  readonly isRefused: false;
+  readonly task: ReportedTask;
+  /** The tasks that have the units now, where the named task is superseded. */
+  readonly appliedTo: readonly string[];
+  /** Targets that were stored. */
+  readonly written: readonly UpdatedUnit[];
+  /** Results that were stored before, by the same run of a provider. */
+  readonly repeated: number;
+}
+
+/** Facts about the task of an update that its checks need. */
+export interface ExaminedUpdate {
+  readonly isRefused: false;
+  readonly destination: string;
+  readonly archiveEntry: string | null;
+  readonly releaseId: string;
+}
+
+/** The refusal of an update. */
+export function refuse(
+  code: ProblemCode,
+  detail: string,
+  errors: UpdateRefusal['errors'] = [],
+): UpdateRefusal {
+  return { isRefused: true, code, detail, errors };
+}

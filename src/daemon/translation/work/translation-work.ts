@@ -1,0 +1,36 @@
+import type { Database } from '../../database/sqlite-database.ts';
+import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
+import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
+import { createTaskCounts } from './task-counts.ts';
+import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
+import { createTargetStore } from './target-store.ts';
+
+/** The work on translations in one target language, in an open database. */
+export interface TranslationWork {
+  readonly builder: TaskBuilder;
+  readonly leases: ChunkLeases;
+  readonly updater: TaskUpdater;
+}
+
+export interface TranslationWorkOptions {
+  readonly database: Database;
+  readonly targetLanguage: string;
+  /** Makes a ULID. */
+  readonly createId: () => string;
+}
+
+/** Assembles the work in one target language. */
+export function createTranslationWork({
+  database,
+  targetLanguage,
+  createId,
+}: TranslationWorkOptions): TranslationWork {
+  const counts = createTaskCounts(database, targetLanguage);
+  const targets = createTargetStore(database, targetLanguage, counts);
+  const shared = { database, targetLanguage, targets, counts };
+  return {
+    builder: createTaskBuilder({ ...shared, createId }),
+    leases: createChunkLeases({ ...shared, createToken: createId }),
+    updater: createTaskUpdater(shared),
+  };
+}

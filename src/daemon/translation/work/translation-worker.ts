@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { systemClock, unixSeconds } from '../../../platform/process/clock.ts';
+import { createUlidFactory } from '../../../platform/process/ids.ts';
+import type { UnitsAfter } from '../../parse/index/units-after.ts';
+import type { ChunkEnd, ClaimRequest, Lease, StoredResults, WorkerResult } from './chunk-leases.ts';
+import type { BuildResult } from './finish-build.ts';
+import type { Provenance } from './target-rows.ts';
+import type { BuildProgress } from './task-builder.ts';
+import { countTasks, readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
+import type { ExaminedUpdate, TaskUpdate, UpdateDone, UpdateRefusal } from './task-update.ts';
+import { createTranslationWork } from './translation-work.ts';
+import { createWorkHolder } from './work-holder.ts';
+
+/** The state of translation.db. */
+export interface WorkStatus {
+  readonly schemaVersion: number;
+  /** Tasks by status. */
+  readonly tasks: Readonly<Record<string, number>>;
+  /** The release and the generation of the index that the tasks were built for; `null` before the first. */
+  readonly built: { readonly releaseId: string; readonly generation: number } | null;
+}
+
+/** The functions of the thread that owns translation.db. A file that cannot be used gives an error with its own code. */
+export interface TranslationCalls {
+  status(argument: null): WorkStatus;
+  beginBuild(release: { readonly releaseId: string; readonly generation: number }): BuildProgress;
+  /** Adds the units of a page to a build. */
+  addUnits(batch: { readonly buildId: number; readonly page: UnitsAfter }): BuildProgress;
+  /** Replaces the tasks of the release before. */
+  finishBuild(buildId: number): BuildResult;
+  /** Deletes a bounded part of the units of superseded tasks. @returns whether there may be more */
+  cleanUp(argument: null): boolean;
+  tasks(query: TaskQuery): TaskPage;
+  /** Leases a chunk; expired leases are taken back first. `null` when there is nothing to do. */
+  claimChunk(request: ClaimRequest): Lease | null;
+  /** @returns false when the lease was lost: the worker must stop and write nothing */
+  heartbeat(lease: { readonly token: string; readonly leaseSeconds: number }): boolean;
+  storeResults(batch: {
+    readonly token: string;
+    readonly results: readonly WorkerResult[];
+    readonly provenance: Provenance;
+  }): StoredResults;
+  /** @returns false when the lease was lost */
+  endLease(end: { readonly token: string; readonly outcome: ChunkEnd }): boolean;
+  /** Makes the failed chunks of a task, or of all tasks, free again. @returns how many */
+  reopenChunks(taskId: string | null): number;
+  /** Says whether an update could be made, its findings aside. */
+  examineUpdate(update: TaskUpdate): ExaminedUpdate | UpdateRefusal;
+  /** Makes an update, all or nothing. */
+  applyUpdate(update: TaskUpdate): UpdateDone | UpdateRefusal;
+  close(argument: null): void;
+}
+
+/** The file of the thread and the language of its targets. */
+export interface TranslationThreadData {
+  readonly path: string;
+  readonly targetLanguage: string;
+}
+
+/** Creates the functions of the thread. */
+export function createCalls({ path, targetLanguage }: TranslationThreadData): TranslationCalls {
+  const createId = createUlidFactory({ clock: systemClock, randomBytes });
+  const holder = createWorkHolder(path, systemClock, (database) =>
+    createTranslationWork({ database, targetLanguage, createId }),
+  );
+  const now = (): number => unixSeconds(systemClock);
+  return {
+    status: () =>
+      holder.use(({ builder }, database) => ({
+        schemaVersion: database.schemaVersion,
+        tasks: countTasks(database),
+        built: builder.current(),
+      })),
+    beginBuild: ({ releaseId, generation }) =>
+      holder.use(({ builder }) => builder.begin(releaseId, generation, now())),
+    addUnits: ({ buildId, page }) => holder.use(({ builder }) => builder.add(buildId, page, now())),
+    finishBuild: (buildId) => holder.use(({ builder }) => builder.finish(buildId, now())),
+    cleanUp: () => holder.use(({ builder }) => builder.cleanUp()),
+    tasks: (query) =>
+      holder.use(({ leases }, database) => {
+        leases.sweep(now());
+        return readTaskPage(database, query);
+      }),
+    claimChunk: (request) => holder.use(({ leases }) => leases.claim(request, now())),
+    heartbeat: ({ token, leaseSeconds }) =>
+      holder.use(({ leases }) => leases.heartbeat(token, leaseSeconds, now())),
+    storeResults: ({ token, results, provenance }) =>
+      holder.use(({ leases }) => leases.store(token, results, provenance, now())),
+    endLease: ({ token, outcome }) => holder.use(({ leases }) => leases.end(token, outcome, now())),
+    reopenChunks: (taskId) => holder.use(({ leases }) => leases.reopen(taskId, now())),
+    examineUpdate: (update) => holder.use(({ updater }) => updater.examine(update, now())),
+    applyUpdate: (update) => holder.use(({ updater }) => updater.apply(update, now())),
+    close: () => {
+      holder.close();
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import {
+  canSetStatus,
+  nextStatuses,
+  type TranslationTaskStatus,
+} from '../../../domain/translation/task-status.ts';
+import type { Database } from '../../database/sqlite-database.ts';
+import { unitIdText } from '../../parse/index/unit-id-text.ts';
+import { sameBytes, type Row } from './target-rows.ts';
+import type { TargetStore } from './target-store.ts';
+import { refuse, type TaskUpdate, type UpdateRefusal } from './task-update.ts';
+import type { PlacedUnits } from './update-units.ts';
+
+export interface UpdateRulesOptions {
+  readonly database: Database;
+  readonly targetLanguage: string;
+  readonly targets: Pick<TargetStore, 'get'>;
+}
+
+/** Finds the reason why an update cannot be made now, the findings on its targets aside. */
+export type CheckUpdate = (
+  task: Row,
+  update: TaskUpdate,
+  units: PlacedUnits,
+  now: number,
+) => UpdateRefusal | null;
+
+/** Creates the rules of updates: transitions, sources, revisions, leases. */
+export function createUpdateRules(options: UpdateRulesOptions): CheckUpdate {
+  const checkLeases = createLeaseRule(options);
+  return (task, update, units, now) =>
+    checkTransition(task, update) ??
+    checkSources(update, units) ??
+    checkRevisions(options.targets, update, units) ??
+    (update.force ? null : checkLeases(task, update, units, now));
+}
+
+function checkTransition(task: Row, { status, results }: TaskUpdate): UpdateRefusal | null {
+  const from = task['status'] as TranslationTaskStatus;
+  if (from === 'superseded') {
+    if (results.length > 0 && (status === null || status === 'in_progress' || status === 'translated'))
+      return null;
+    return refuse(
+      'invalid_transition',
+      'the task is superseded: a newer release has replaced it; only results can still be sent, and go to its successor',
+    );
+  }
+  // Results without a status are work in progress.
+  const to = status ?? (results.length > 0 ? 'in_progress' : null);
+  if (to === null || canSetStatus(from, to)) return null;
+  const next = nextStatuses(from);
+  return refuse(
+    'invalid_transition',
+    `the task is ${from} and cannot become ${to}; ${next.length === 0 ? 'its status cannot be changed here' : `possible: ${next.join(', ')}`}`,
+  );
+}
+
+function checkSources({ results }: TaskUpdate, units: PlacedUnits): UpdateRefusal | null {
+  const wrong = results.filter(
+    ({ unitId, sourceText, sourceDigest }) =>
+      !sourceText.isWellFormed() || !sameBytes(units.at(unitId).sourceDigest, sourceDigest),
+  );
+  if (wrong.length === 0) return null;
+  const ids = wrong.slice(0, 20).map(({ unitId }) => unitIdText(unitId));
+  return refuse(
+    'source_mismatch',
+    `${wrong.length} results were made for another source text than the stored one: ${ids.join(', ')}; export these units again`,
+    wrong.slice(0, 20).map(({ pointer }) => ({ pointer, message: 'source_text is not the stored one' })),
+  );
+}
+
+function checkRevisions(
+  targets: Pick<TargetStore, 'get'>,
+  { expect }: TaskUpdate,
+  units: PlacedUnits,
+): UpdateRefusal | null {
+  const differing = expect.flatMap(({ unitId, revision, pointer }) => {
+    const found = targets.get(units.at(unitId).unitId)?.revision ?? 0;
+    if (found === revision) return [];
+    return { pointer, message: `${unitIdText(unitId)} has revision ${found}, not ${revision}` };
+  });
+  if (differing.length === 0) return null;
+  const messages = differing.slice(0, 20).map(({ message }) => message);
+  return refuse(
+    'revision_changed',
+    `${messages.join('; ')}; read these units again`,
+    differing.slice(0, 100),
+  );
+}
+
+/**
+ * Units that another person has claimed refuse every change. A chunk of another worker refuses the results of a program: those of
+ * a person are stored, and the worker's result loses. A lease also keeps the status of the task.
+ */
+function createLeaseRule({ database, targetLanguage }: UpdateRulesOptions): CheckUpdate {
+  const claim = database.prepare(
+    'SELECT owner, expires_at FROM claim WHERE unit_id = ? AND target_language = ? AND expires_at > ?',
+  );
+  const chunk = database.prepare(`SELECT lease_owner, lease_expires_at FROM chunk
+    WHERE task_seq = ? AND number = ? AND state = 'leased' AND lease_expires_at > ?`);
+  const anyChunk = database.prepare(`SELECT lease_owner, lease_expires_at FROM chunk
+    WHERE task_seq = ? AND state = 'leased' AND lease_expires_at > ? AND lease_owner IS NOT ? LIMIT 1`);
+  const held = (owner: unknown, until: unknown, what: string): UpdateRefusal =>
+    refuse(
+      'lease_held',
+      `${String(owner)} holds ${what} until ${new Date(Number(until) * 1000).toISOString()}; wait, or send force`,
+    );
+  return (task, update, units, now) => {
+    const { workerId, status, results, expect, waive, hold } = update;
+    const isProgram = update.provider !== null || update.providerRunId !== null;
+    for (const { unitId: named } of [...results, ...expect, ...waive, ...hold]) {
+      const { unitId, taskSeq, chunk: number } = units.at(named);
+      const claimed = claim.get(unitId, targetLanguage, now);
+      if (claimed !== undefined && claimed['owner'] !== workerId) {
+        return held(claimed['owner'], claimed['expires_at'], `the unit ${unitIdText(unitId)}`);
+      }
+      const leased = isProgram ? chunk.get(taskSeq, number, now) : undefined;
+      if (leased !== undefined && leased['lease_owner'] !== workerId) {
+        return held(leased['lease_owner'], leased['lease_expires_at'], `the lease on ${unitIdText(unitId)}`);
+      }
+    }
+    if (status === null || status === 'in_progress') return null;
+    const leased = anyChunk.get(Number(task['task_seq']), now, workerId);
+    return leased === undefined
+      ? null
+      : held(leased['lease_owner'], leased['lease_expires_at'], 'a lease on the task');
+  };
+}

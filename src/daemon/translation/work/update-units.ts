@@ -1,0 +1,93 @@
+import type { Database } from '../../database/sqlite-database.ts';
+import { unitIdText } from '../../parse/index/unit-id-text.ts';
+import { CHUNK_UNITS } from './task-counts.ts';
+import { sameBytes, type Row } from './target-rows.ts';
+import { refuse, type NamedUnit, type TaskUpdate, type UpdateRefusal } from './task-update.ts';
+
+/** A unit of an update in the task that has it now. */
+export interface PlacedUnit {
+  readonly unitId: Uint8Array;
+  readonly sourceDigest: Uint8Array;
+  readonly taskSeq: number;
+  readonly taskId: string;
+  readonly chunk: number;
+}
+
+/** The units that an update names, by the id that the caller uses. */
+export interface PlacedUnits {
+  readonly isRefused: false;
+  /** @returns the unit; every unit of the update has one */
+  at(unitId: Uint8Array): PlacedUnit;
+}
+
+/** Most errors that a refusal lists. */
+const MAX_ERRORS = 100;
+
+/** Finds the units of an update. */
+export type PlaceUnits = (task: Row, update: TaskUpdate) => PlacedUnits | UpdateRefusal;
+
+/**
+ * Creates the search for the units of an update. Those of a superseded task are looked for in the current tasks, under their own
+ * id or the id that they have now.
+ */
+export function createUnitFinder(database: Database): PlaceUnits {
+  const own = database.prepare(`SELECT task_unit.*, task_id FROM task_unit JOIN task USING (task_seq)
+    WHERE unit_id = ? AND task_seq = ?`);
+  const successors = database.prepare(`SELECT task_unit.*, task_id FROM task_unit JOIN task USING (task_seq)
+    WHERE is_visible = 1 AND stored_status IS NOT 'superseded' AND target_language = :language
+    AND (carried_from = :unit_id OR unit_id = :unit_id) ORDER BY carried_from IS NULL LIMIT 2`);
+  const find = (task: Row, { unitId }: NamedUnit, digest: Uint8Array | null): PlacedUnit | null => {
+    if (task['stored_status'] !== 'superseded') return placeOf(own.get(unitId, Number(task['task_seq'])));
+    const rows = successors.all({ unit_id: unitId, language: String(task['target_language']) });
+    const places = rows.flatMap((row) => placeOf(row) ?? []);
+    // Another text may have the id now: the one with the caller's text is meant.
+    return (
+      places.find(({ sourceDigest }) => digest !== null && sameBytes(sourceDigest, digest)) ??
+      places[0] ??
+      null
+    );
+  };
+  return (task, update) => {
+    const places = new Map<string, PlacedUnit>();
+    const errors: { pointer: string; message: string }[] = [];
+    const named: readonly (NamedUnit & { readonly sourceDigest?: Uint8Array })[] = [
+      ...update.results,
+      ...update.expect,
+      ...update.waive,
+      ...update.hold,
+    ];
+    for (const unit of named) {
+      const key = unitIdText(unit.unitId);
+      if (places.has(key)) continue;
+      const place = find(task, unit, unit.sourceDigest ?? null);
+      if (place !== null) places.set(key, place);
+      else errors.push({ pointer: unit.pointer, message: `is not a unit of this task: ${key}` });
+    }
+    if (errors.length > 0) {
+      return refuse(
+        'invalid_request',
+        `the task has no such units; export it again`,
+        errors.slice(0, MAX_ERRORS),
+      );
+    }
+    return {
+      isRefused: false,
+      at: (unitId) => {
+        const place = places.get(unitIdText(unitId));
+        if (place === undefined) throw new Error(`the update does not name ${unitIdText(unitId)}`);
+        return place;
+      },
+    };
+  };
+}
+
+function placeOf(row: Row | undefined): PlacedUnit | null {
+  if (row === undefined) return null;
+  return {
+    unitId: row['unit_id'] as Uint8Array,
+    sourceDigest: row['source_digest'] as Uint8Array,
+    taskSeq: Number(row['task_seq']),
+    taskId: String(row['task_id']),
+    chunk: Math.floor(Number(row['number']) / CHUNK_UNITS),
+  };
+}

@@ -1,0 +1,27 @@
+/** The parts of a unit that decide which others have the same translation. */
+export interface RepeatableUnit {
+  readonly sourceText: string;
+  readonly speaker: string | null;
+  readonly fieldPath: string;
+}
+
+/** NFC with line feeds as line ends; nothing is trimmed. Texts that are equal after it are the same text for people. */
+export function normalizeText(text: string): string {
+  return text.replaceAll('\r\n', '\n').normalize('NFC');
+}
+
+/**
+ * The class of a field: its path with every position in a list, a table or a text replaced by `*`, so that the same column of
+ * two rows is one class.
+ */
+export function fieldClass(fieldPath: string): string {
+  return fieldPath.replaceAll(/\[[^\]]*\]/g, '[*]').replaceAll(/(?<=\/)\d+(?=\/|#|$)/g, '*');
+}
+
+/**
+ * The key of a group of repetitions: units with an equal key have the same text, speaker and class of field, and are translated
+ * once.
+ */
+export function repetitionKey({ sourceText, speaker, fieldPath }: RepeatableUnit): string {
+  return JSON.stringify([normalizeText(sourceText), speaker, fieldClass(fieldPath)]);
+}

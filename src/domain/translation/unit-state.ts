@@ -1,0 +1,29 @@
+/**
+ * States of a text unit in one target language, in the order of review. `blocked` has a target with a blocking finding, and
+ * the target of `stale` was made for another source text.
+ */
+export const UNIT_STATES = ['untranslated', 'draft', 'translated', 'proofread', 'blocked', 'stale'] as const;
+
+/** One of {@link UNIT_STATES}. */
+export type UnitState = (typeof UNIT_STATES)[number];
+
+/** How many units are in each state. */
+export type UnitCounts = Readonly<Record<UnitState, number>>;
+
+/** States of a unit whose target can be used. */
+export type UsableState = 'draft' | 'translated' | 'proofread';
+
+/** Whether a unit still needs a target. */
+export function isOpen(state: UnitState): boolean {
+  return state === 'untranslated' || state === 'stale';
+}
+
+/** The lower of two states of review. */
+export function lowerState(left: UsableState, right: UsableState): UsableState {
+  return UNIT_STATES.indexOf(left) <= UNIT_STATES.indexOf(right) ? left : right;
+}
+
+/** Counts without any unit. */
+export function noUnits(): Record<UnitState, number> {
+  return { untranslated: 0, draft: 0, translated: 0, proofread: 0, blocked: 0, stale: 0 };
+}

@@ -1,0 +1,93 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { writeReleaseTree } from '../support/release-tree.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { writeTokenFile } from '../support/token-file.ts';
+import { until } from '../support/until.ts';
+
+const TOKEN = 'translation-token-4711';
+
+const table = (...texts: readonly string[]): Buffer =>
+  Buffer.from(JSON.stringify(texts.map((Text, at) => ({ Id: at + 1, Text }))));
+
+interface World {
+  readonly system: TestSystem;
+  readonly upstream: string;
+  readonly get: (path: string) => Promise<{ status: number; body: Record<string, unknown> }>;
+  readonly tasksOf: (releaseId: string) => Promise<Record<string, unknown>[]>;
+}
+
+async function world(): Promise<World> {
+  const tokenFile = await writeTokenFile(TOKEN);
+  const upstream = join(await temporaryDirectory(), 'upstream');
+  await writeReleaseTree(upstream, {
+    id: 'r1',
+    files: new Map([['a.json', table('おはよう', 'さようなら')]]),
+  });
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream }, maxAttempts: 1 },
+    server: { admin: { tokenFiles: [tokenFile], exposeControl: true } },
+  });
+  const get: World['get'] = async (path) => {
+    const response = await fetch(`${system.serverUrl}/admin/${path}`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  const tasksOf: World['tasksOf'] = async (releaseId) =>
+    ((await get(`translation/tasks?release_id=${releaseId}`)).body['items'] ?? []) as Record<
+      string,
+      unknown
+    >[];
+  return { system, upstream, get, tasksOf };
+}
+
+describe('translation tasks of a running system', () => {
+  it('are built after a release was parsed, and replaced by those of the next one', async () => {
+    const { system, upstream, get, tasksOf } = await world();
+    await until(async () => (await tasksOf('r1')).length === 1);
+    expect(await tasksOf('r1')).toMatchObject([
+      { destination: 'a.json', status: 'pending', worker_status: 'idle', unit_counts: { untranslated: 2 } },
+    ]);
+    const files = new Map([
+      ['a.json', table('おはよう', 'さようなら')],
+      ['b.json', table('はい')],
+    ]);
+    await writeReleaseTree(upstream, { id: 'r2', files });
+    await fetch(`${system.serverUrl}/admin/control/sync`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    await until(async () => (await tasksOf('r2')).length === 2);
+    expect(await tasksOf('r1')).toMatchObject([{ status: 'superseded' }]);
+    const { body } = await get('diagnostics');
+    expect(body['checks']).toContainEqual(
+      expect.objectContaining({ id: 'database.translation', status: 'ok', message: 'sound, schema 1' }),
+    );
+  });
+
+  it('are unavailable with a damaged database, which is left as it is, while the rest works', async () => {
+    const { system, get, tasksOf } = await world();
+    await until(async () => (await tasksOf('r1')).length === 1);
+    await system.daemon.stop();
+    const path = join(system.directory, 'data', 'translation.db');
+    const damaged = Buffer.alloc(8192, 'not of SQLite at all ');
+    await writeFile(path, damaged);
+    await system.startDaemon();
+    await system.untilReady(true);
+    expect((await get('parse/status')).body['release_id']).toBe('r1');
+    const refused = await get('translation/tasks');
+    expect(refused).toMatchObject({ status: 503, body: { code: 'backend_unavailable' } });
+    expect(refused.body['detail']).toContain('translation');
+    const { body } = await get('diagnostics');
+    const check = (body['checks'] as { id: string; status: string; message: string }[]).find(
+      ({ id }) => id === 'database.translation',
+    );
+    expect(check).toMatchObject({ status: 'failing' });
+    expect(check?.message).toContain('put the file of a backup in its place');
+    expect(await readFile(path)).toEqual(damaged);
+  });
+});
