@@ -73,8 +73,8 @@ function describeLine(
   const isAfterPrevious = previous !== null && unit.before.at(-1) === previous.unit.sourceText;
   const isBeforeNext = next !== null && unit.after[0] === next.unit.sourceText;
   const examples = unit.examples
-    .slice(0, MAX_EXAMPLES)
-    .flatMap(({ source, target }) => maskedExample(source, target, masked.originals, style) ?? []);
+    .flatMap(({ source, target }) => maskedExample(source, target, masked.originals, style) ?? [])
+    .slice(0, MAX_EXAMPLES);
   const terms = unit.constraints.map(({ source, recommended, allowed, forbidden }) => ({
     term: source,
     use: recommended,
