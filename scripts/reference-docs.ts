@@ -17,6 +17,7 @@ import { renderParseRules } from './reference/parse-rules.ts';
 import { renderProtocol } from './reference/protocol.ts';
 import { renderReleaseChannelPage } from './reference/release-channel.ts';
 import { renderSchemas } from './reference/schemas.ts';
+import { renderTranslationChecks } from './reference/translation-checks.ts';
 import { renderActions, renderOperations, renderProblems, renderReasons } from './reference/tables.ts';
 import { renderReleaseChannelDefinition } from '../src/contract/crd/custom-resource-definition.ts';
 import { renderOpenApiYaml } from '../src/contract/operations/openapi.ts';
@@ -39,6 +40,7 @@ function renderAll(): Map<string, string> {
     ['configuration.md', renderConfigurationPage()],
     ['parse-rules.md', renderParseRules()],
     ['parse-errors.md', renderParseErrors()],
+    ['translation-checks.md', renderTranslationChecks()],
     ['dependencies.md', renderDependencies(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))],
     ['daemon-protocol.md', renderProtocol(protocol)],
     ['releasechannel.md', renderReleaseChannelPage()],

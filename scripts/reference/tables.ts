@@ -3,6 +3,7 @@ import type { FieldChoice } from '../../src/contract/actions/action-definition.t
 import { listOperations } from '../../src/contract/operations/operations.ts';
 import { DAEMON_PROBLEMS } from '../../src/contract/problems/daemon-problems.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/contract/problems/problems.ts';
+import { MEMORY_JOBS } from '../../src/daemon/memory/memory-jobs.ts';
 import { PARSE_JOBS } from '../../src/daemon/parse/parse-jobs.ts';
 import { RELEASE_JOBS } from '../../src/daemon/releases/jobs/release-jobs.ts';
 import { REASONS } from '../../src/domain/verdict/reasons.ts';
@@ -123,7 +124,7 @@ Control actions, schedules and events of the daemon queue tasks of jobs. A lane 
 the job in \`action\`, and gives its arguments as \`key=value\` pairs in \`args\`; \`reviewer\` and \`reason\` are recorded on
 the task.
 
-${table(['Job', 'Purpose', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], [...RELEASE_JOBS, ...PARSE_JOBS].map(jobRow))}
+${table(['Job', 'Purpose', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], [...RELEASE_JOBS, ...PARSE_JOBS, ...MEMORY_JOBS].map(jobRow))}
 `;
 }
 

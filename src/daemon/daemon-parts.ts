@@ -1,4 +1,5 @@
 import { loadSigningKeys, type SigningKey } from '../attestation/keys.ts';
+import type { LanguagePair } from '../domain/memory/memory-record.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Failpoints } from '../platform/files/failpoints.ts';
 import type { Logger } from '../platform/logging/logging.ts';
@@ -17,6 +18,8 @@ import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { crashLoopOf } from './reports/doctor-checks.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
+import { createMemory, type Memory } from './memory/memory.ts';
+import { checkPlaceholders } from './memory/target-check.ts';
 import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
 import { problemsOfRules } from './parse/rules-state.ts';
@@ -76,6 +79,7 @@ export interface DaemonParts {
   readonly releases: Releases;
   readonly schedules: Schedules;
   readonly parse: Parse;
+  readonly memory: Memory;
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
 }
@@ -131,7 +135,17 @@ export function createDaemonParts({
     configuration: parseSettings,
   });
   closers.add('parse index', async () => await parse.close());
-  engine.jobs.register(...releases.jobs, ...parse.jobs);
+  const memory = createMemory({
+    ...options,
+    dataDirectory: configuration.data.dir,
+    engine,
+    configuration: () => settings.current().configuration.memory,
+    pair: () => languagePair(settings.current().configuration),
+    checkTarget: checkPlaceholders,
+    createId,
+  });
+  closers.add('translation memory', async () => await memory.close());
+  engine.jobs.register(...releases.jobs, ...parse.jobs, ...memory.jobs);
   const { attestor } = releases;
   const reload = createReload({
     load: options.loadSettings,
@@ -147,7 +161,12 @@ export function createDaemonParts({
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, parse, reload, keyWatch };
+  return { engine, events, releases, schedules, parse, memory, reload, keyWatch };
+}
+
+/** The configured languages, as records name them. */
+function languagePair({ translation }: DaemonConfiguration): LanguagePair {
+  return { source_language: translation.sourceLanguage, target_language: translation.targetLanguage };
 }
 
 /** The releases whose text is indexed. */

@@ -260,7 +260,7 @@ async function openVolume(
 /** @returns the address of the metrics, or `null` without a port for them */
 async function serveMetrics(
   { configuration, options, closers }: DaemonBase,
-  { engine, releases, parse }: DaemonParts,
+  { engine, releases, parse, memory }: DaemonParts,
   doctor: Doctor,
 ): Promise<string | null> {
   if (configuration.metrics === undefined) return null;
@@ -270,6 +270,7 @@ async function serveMetrics(
     nextSyncAt: () => releases.syncState().next_at,
     doctor,
     parse,
+    memory,
   });
   const listening = await createMetricsServer({ ...options, ...configuration.metrics, registry });
   closers.add('metrics', async (signal) => await listening.close(signal));

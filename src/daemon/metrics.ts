@@ -1,8 +1,9 @@
 import { Gauge } from 'prom-client';
 import { PARSE_ERROR_CODES } from '../contract/reports/parse-error-codes.ts';
-import { PARSE_STATUSES } from '../contract/schemas/vocabulary.ts';
+import { MEMORY_STATES, PARSE_STATUSES } from '../contract/schemas/vocabulary.ts';
 import { createRegistry, type Registry } from '../platform/metrics/metrics.ts';
 import { SKIP_REASONS } from './parse/container/parsed-container.ts';
+import type { Memory } from './memory/memory.ts';
 import type { Parse } from './parse/parse.ts';
 import { severityOf, type Doctor } from './reports/doctor-report.ts';
 import type { Supervision } from './supervisor/supervision.ts';
@@ -17,6 +18,7 @@ export interface DaemonMetricsOptions {
   readonly nextSyncAt: () => number | null;
   readonly doctor: Pick<Doctor, 'latest'>;
   readonly parse: Pick<Parse, 'latestStatus'>;
+  readonly memory: Pick<Memory, 'latestCounts'>;
 }
 
 /** Creates the registry of the daemon. A time that is not known has no sample. */
@@ -49,6 +51,7 @@ export function createDaemonMetrics(options: DaemonMetricsOptions): Registry {
     },
   });
   addParseMetrics(registry, options.parse);
+  addMemoryMetrics(registry, options.memory);
   return registry;
 }
 
@@ -126,4 +129,22 @@ function addParseMetrics(registry: Registry, { latestStatus }: Pick<Parse, 'late
     'When the indexed release was completely indexed.',
     (status) => status.indexed_at,
   );
+}
+
+/** The Translation Memory as the doctor saw it last; without samples while its file cannot be used. */
+function addMemoryMetrics(registry: Registry, { latestCounts }: Pick<Memory, 'latestCounts'>): void {
+  const records: Gauge = new Gauge({
+    name: 'slipway_daemon_memory_records',
+    help: 'Records of the Translation Memory, by state.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect: () => {
+      const found = latestCounts();
+      records.reset();
+      if (found === null) return;
+      for (const state of MEMORY_STATES) records.set({ state }, found.counts[state]);
+    },
+  });
+  const conflicts = { name: 'memory_conflicts', help: 'Texts with several trusted translations.' };
+  addGauge(registry, conflicts, () => latestCounts()?.counts.conflict_groups ?? null);
 }

@@ -150,7 +150,7 @@ describe('a schedule of a real daemon', () => {
     expect([
       await refusal('schedule-add', add),
       await refusal('schedule-add', { ...add, id: 'b', action: 'restart' }),
-      await refusal('schedule-add', { ...add, id: 'b', group: 'i18n', action: 'worker-run' }),
+      await refusal('schedule-add', { ...add, id: 'b', group: 'i18n', action: 'publish' }),
       await refusal('schedule-add', { ...add, id: 'b', args: ['count=1'] }),
       await refusal('schedule-remove', { id: 'nobody' }),
       await refusal('schedule-update', { id: 'a', delay_seconds: 1, next_run_unix_seconds: 1 }),

@@ -114,7 +114,14 @@ export const TRANSLATION_ACTIONS = {
     required: ['record_id', 'reviewer'],
     used: ['reason', 'supersede_record_id', 'force', 'translation_memory_path'],
     choices: [],
-    errors: ['unknown_record', 'trusted_conflict', 'qa_blocked', 'invalid_path'],
+    errors: [
+      'unknown_record',
+      'trusted_conflict',
+      'invalid_transition',
+      'qa_blocked',
+      'invalid_path',
+      'file_not_found',
+    ],
   },
   'translation-memory-resolve-conflict': {
     summary: 'Keeps one trusted record of a conflict group and supersedes the others.',
@@ -124,7 +131,7 @@ export const TRANSLATION_ACTIONS = {
     required: ['winner_record_id', 'expected_trusted_record_ids', 'reviewer', 'reason'],
     used: ['translation_memory_path'],
     choices: [],
-    errors: ['unknown_record', 'conflict_group_changed', 'invalid_path'],
+    errors: ['unknown_record', 'conflict_group_changed', 'invalid_path', 'file_not_found'],
   },
   'translation-glossary-add': {
     summary: 'Adds a Glossary term as a draft, or approved when a reviewer is named.',

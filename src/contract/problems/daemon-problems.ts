@@ -97,7 +97,7 @@ export const DAEMON_PROBLEMS = {
   invalid_transition: {
     status: 409,
     title: 'Invalid transition',
-    description: 'The task or term cannot change from its current state to the requested one.',
+    description: 'The task, term or record cannot change from its current state to the requested one.',
   },
   lease_held: {
     status: 409,

@@ -30,7 +30,8 @@ export const MemoryRecordSchema = z.object({
   source_text: z.string(),
   target_text: z.string(),
   context: StringMap,
-  context_key: z.string().describe('Empty for a default record.'),
+  context_key: z.string().describe('Empty when the context names no place.'),
+  is_default: z.boolean().describe('Whether it also serves units of other contexts; only trusted records.'),
   identity: z.string(),
   provenance: ProvenanceSchema,
   reviewer: z.string().nullable(),
@@ -52,6 +53,7 @@ const RECORD_EXAMPLE: z.input<typeof MemoryRecordSchema> = {
   target_text: '早上好',
   context: {},
   context_key: '',
+  is_default: true,
   identity: EXAMPLE.blake3,
   provenance: {
     origin: 'proofread',
@@ -89,7 +91,7 @@ export const MemorySummaryReport = report(
   },
   {
     available: true,
-    path: 'translation-memory.sqlite',
+    path: 'memory.db',
     counts: { candidate: 120, trusted: 40_000, superseded: 12, rejected: 3, conflict_groups: 0 },
     pairs: [{ source_language: 'ja', target_language: 'zh-Hans', counts: { trusted: 40_000 } }],
   },
@@ -105,10 +107,13 @@ export const MemoryQueryReport = report(
       .array(
         z.object({
           record: MemoryRecordSchema,
-          match_type: z.enum(['context', 'exact', 'normalized', 'fuzzy']),
+          match_type: z.enum(['context', 'exact', 'normalized', 'numbers', 'fuzzy', 'concordance']),
           score: z.int().min(0).max(101),
           decision: z.enum(['reuse', 'suggest', 'conflict']),
           penalties: z.array(z.object({ code: z.string(), points: z.number() })),
+          proposed_text: z
+            .string()
+            .describe('The target of the record; for `numbers` with the numbers of the query.'),
         }),
       )
       .describe('Best first.'),
@@ -116,7 +121,16 @@ export const MemoryQueryReport = report(
   {
     source_text: 'おはよう',
     decision: 'reuse',
-    matches: [{ record: RECORD_EXAMPLE, match_type: 'exact', score: 100, decision: 'reuse', penalties: [] }],
+    matches: [
+      {
+        record: RECORD_EXAMPLE,
+        match_type: 'exact',
+        score: 100,
+        decision: 'reuse',
+        penalties: [],
+        proposed_text: '早上好',
+      },
+    ],
   },
 );
 

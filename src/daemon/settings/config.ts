@@ -4,6 +4,7 @@ import { RETAINED_MAX_RELEASES } from '../../contract/formats/attestation-format
 import { CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
+import { memoryConfigurationSchema } from '../memory/memory-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
 import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
 
@@ -23,6 +24,11 @@ function intervalOrNone(least: number) {
 }
 
 const filePath = z.string().min(1).max(4096);
+
+const language = z
+  .string()
+  .max(64)
+  .regex(/^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as ja or zh-Hans');
 
 const listen = z
   .strictObject({
@@ -218,6 +224,14 @@ export const daemonConfigurationSchema = z
     parse: parseConfigurationSchema
       .prefault({})
       .describe('Text units of releases: which strings are translatable text, and how they are found.'),
+    translation: z
+      .strictObject({
+        sourceLanguage: language.default('ja').describe('Language of the releases (BCP 47).'),
+        targetLanguage: language.default('zh-Hans').describe('Language to translate to (BCP 47).'),
+      })
+      .prefault({})
+      .describe('Languages of the translation.'),
+    memory: memoryConfigurationSchema.prefault({}).describe('The Translation Memory.'),
     hashing: z
       .strictObject({
         threads: z.int().min(1).max(64).default(2).describe('Threads that hash.'),

@@ -17,3 +17,18 @@ const PLACEHOLDER = new RegExp(
 export function findPlaceholders(text: string): readonly string[] {
   return text.match(PLACEHOLDER) ?? [];
 }
+
+/**
+ * Divides a text at its placeholders and tags: plain text at even indexes, one placeholder or tag at each odd index. The
+ * parts joined are the text.
+ */
+export function splitPlaceholders(text: string): readonly string[] {
+  const parts: string[] = [];
+  let end = 0;
+  for (const match of text.matchAll(PLACEHOLDER)) {
+    parts.push(text.slice(end, match.index), match[0]);
+    end = match.index + match[0].length;
+  }
+  parts.push(text.slice(end));
+  return parts;
+}

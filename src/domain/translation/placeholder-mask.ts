@@ -10,7 +10,7 @@ export type MaskStyle = (typeof MASK_STYLES)[number];
 /** A text whose placeholders are replaced by tokens. */
 export interface MaskedText {
   readonly text: string;
-  /** What each token stands for; the token of `originals[0]` has the number 1. */
+  /** The text behind each token; the token of `originals[0]` has the number 1. */
   readonly originals: readonly string[];
 }
 

@@ -34,6 +34,7 @@ function collector() {
     nextSyncAt: () => null,
     doctor: { latest: () => [] },
     parse: { latestStatus: () => status },
+    memory: { latestCounts: () => null },
   });
   return async (next: IndexStatus | null): Promise<string[]> => {
     status = next;

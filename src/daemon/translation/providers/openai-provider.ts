@@ -31,7 +31,7 @@ interface Asked {
   readonly estimate: RequestEstimate;
 }
 
-/** What one answer says. */
+/** The usable parts of one answer. */
 interface Completion {
   readonly content: string;
   readonly providerRunId: string | null;

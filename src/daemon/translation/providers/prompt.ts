@@ -9,7 +9,7 @@ export interface Prompt {
   readonly user: string;
 }
 
-/** What a prompt is about. */
+/** The languages and the characters of a prompt. */
 export type PromptSubject = Pick<TranslationRequest, 'sourceLanguage' | 'targetLanguage' | 'characters'>;
 
 /** A line to ask about, with its unit. */

@@ -4,7 +4,7 @@ import { MASK_STYLES } from '../../../domain/translation/placeholder-mask.ts';
 /** The kinds of providers. */
 const PROVIDER_KINDS = ['openai', 'libretranslate', 'fixture', 'memory-only'] as const;
 
-/** How a language model is asked for JSON; each is the fallback of the one before. */
+/** The ways to ask a language model for JSON, each the fallback of the previous way. */
 export const ANSWER_FORMATS = ['json_schema', 'json_object', 'text'] as const;
 
 const MEBIBYTE = 1024 ** 2;
@@ -109,9 +109,7 @@ export const providerConfigurationSchema = z
     mask: z
       .enum(MASK_STYLES)
       .default('xml')
-      .describe(
-        'How placeholders are written in what is sent: <x id="1"/>, [[1]] or private use characters.',
-      ),
+      .describe('How placeholders are written in requests: <x id="1"/>, [[1]] or private use characters.'),
     answerFormat: z
       .enum(ANSWER_FORMATS)
       .default('json_schema')

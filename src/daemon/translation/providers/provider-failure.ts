@@ -1,5 +1,5 @@
 /**
- * What the caller does with a failed unit. `unit`: the attempt counts. `retry`: the provider has trouble; try again later.
+ * The consequence of a failure for its units. `unit`: the attempt counts. `retry`: the provider has trouble; try again later.
  * `stop`: no other request can succeed, so the run ends and no attempt counts. `leave`: the unit stays as it is.
  */
 type Disposition = 'unit' | 'retry' | 'stop' | 'leave';

@@ -11,7 +11,7 @@ import type { ProviderConfiguration } from './provider-config.ts';
 import { ProviderTrouble } from './provider-failure.ts';
 import type { RateLimit } from './rate-limit.ts';
 
-/** What a provider needs from the outside. */
+/** The dependencies of every provider. */
 export interface ProviderWorld {
   readonly clock: Clock;
   /** In [0, 1), for the jitter of waits. */
@@ -117,7 +117,7 @@ export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
   };
 }
 
-/** A request that timed out may have been carried out and paid for, so it is not sent again at once. */
+/** A request that timed out may have been carried out and paid for, so it is not sent again immediately. */
 const SENT_AGAIN: ReadonlySet<string> = new Set([
   'provider_unreachable',
   'provider_throttled',
@@ -152,7 +152,7 @@ export function rejected(answer: BoundedAnswer, secrets: SecretMask): ProviderTr
   );
 }
 
-/** What the body of a refusal says, short and without secrets; empty when it says nothing. */
+/** The explanation in the body of a refusal, short and without secrets; empty when there is none. */
 function explanationOf({ body }: BoundedAnswer, secrets: SecretMask): string {
   const text = errorTextOf(body);
   if (text === null) return '';

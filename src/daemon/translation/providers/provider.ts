@@ -39,7 +39,7 @@ export interface UnitToTranslate {
   readonly examples: readonly MemoryExample[];
   /** Characters that the translation may have. */
   readonly maxLength: number | null;
-  /** What was wrong with an earlier translation, for the call that repairs it. */
+  /** The flaws of an earlier translation, for the call that repairs it. */
   readonly findings: readonly string[];
 }
 
@@ -73,11 +73,11 @@ export interface FailedUnit {
   readonly retryAfterMs: number | null;
 }
 
-/** What came of a request. Each unit is in `results` or in `failures`, once. */
+/** The outcome of a request. Each unit is in `results` or in `failures`, once. */
 export interface TranslationOutcome {
   readonly results: readonly TranslatedUnit[];
   readonly failures: readonly FailedUnit[];
-  /** What the request used; also counted in its account. */
+  /** The usage of the request; also counted in its account. */
   readonly usage: Usage;
 }
 
@@ -92,7 +92,7 @@ export interface TranslationProvider {
   readonly promptDigest: string | null;
   /** Whether a cap on costs can work. */
   readonly hasPrices: boolean;
-  /** What a request would use, estimated high and without a call. */
+  /** The usage of a request, estimated high and without a call. */
   estimate(request: Omit<TranslationRequest, 'spending' | 'signal'>): Usage;
   /**
    * Translates units. A failure of the provider is a failure of the units, never an error.

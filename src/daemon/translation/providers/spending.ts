@@ -1,6 +1,6 @@
 import { ProviderTrouble } from './provider-failure.ts';
 
-/** What requests used. */
+/** The tokens, characters and money of requests. */
 export interface Usage {
   readonly requests: number;
   readonly promptTokens: number;
@@ -25,7 +25,7 @@ export interface SpendingCaps {
   readonly maxCost: number | null;
 }
 
-/** What one request will need, estimated. */
+/** The estimated needs of one request. */
 export interface RequestEstimate {
   readonly promptTokens: number;
   readonly answerTokens: number;
@@ -45,7 +45,7 @@ export interface Reservation {
 /** The account of one run. */
 export interface Spending {
   /**
-   * Takes room for a request with its longest answer, so that the caps hold with any number of requests at once, as long as
+   * Takes room for a request with its longest answer, so that the caps hold with any number of concurrent requests, as long as
    * the estimate of the prompt is not too low.
    *
    * @throws ProviderTrouble `cap_reached` when the estimated request does not fit

@@ -211,7 +211,7 @@ describe('schedule-add and schedule-update', () => {
     [{ ...EVERY_MINUTE }, 'schedule_exists'],
     [{ ...EVERY_MINUTE, id: 'x', action: 'restart' }, 'action_not_schedulable'],
     [{ ...EVERY_MINUTE, id: 'x', group: 'parse' }, 'action_not_schedulable'],
-    [{ ...EVERY_MINUTE, id: 'x', group: 'parse', action: 'parse-full' }, 'not_implemented'],
+    [{ ...EVERY_MINUTE, id: 'x', group: 'i18n', action: 'publish' }, 'not_implemented'],
     [{ ...EVERY_MINUTE, id: 'x', group: 'i18n', action: 'publish' }, 'not_implemented'],
     [{ ...EVERY_MINUTE, id: 'x', args: ['count=2'] }, 'invalid_request'],
     [{ ...EVERY_MINUTE, id: 'a b' }, 'invalid_request'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findPlaceholders } from '../../../../src/domain/text/placeholders.ts';
+import { findPlaceholders, splitPlaceholders } from '../../../../src/domain/text/placeholders.ts';
 
 describe('findPlaceholders', () => {
   it.each<[string, readonly string[]]>([
@@ -20,5 +20,12 @@ describe('findPlaceholders', () => {
     for (const text of ['{'.repeat(200_000), `%${'0'.repeat(200_000)}`, '<a'.repeat(100_000)]) {
       expect(findPlaceholders(text)).toEqual([]);
     }
+  });
+});
+
+describe('splitPlaceholders', () => {
+  it('gives plain text and placeholders in turn', () => {
+    expect(splitPlaceholders('{0}と<b>名</b>')).toEqual(['', '{0}', 'と', '<b>', '名', '</b>', '']);
+    expect(splitPlaceholders('はい')).toEqual(['はい']);
   });
 });

@@ -10,7 +10,7 @@ const { signal } = new AbortController();
 const none = { requestsPerMinute: null, charactersPerMinute: null };
 
 describe('the rate limit', () => {
-  it('lets through one minute at once, then the rate', async () => {
+  it('lets one minute through immediately, then the rate', async () => {
     const clock = quickClock();
     const limit = createRateLimit({ requestsPerMinute: 3, charactersPerMinute: null }, clock);
     for (let request = 0; request < 5; request += 1) await limit.take(1, signal);
@@ -26,7 +26,7 @@ describe('the rate limit', () => {
     expect(clock.slept).toEqual([150_000]);
   });
 
-  it('is one for all requests at once', async () => {
+  it('is shared by concurrent requests', async () => {
     const clock = new FakeClock();
     const limit = createRateLimit({ requestsPerMinute: 2, charactersPerMinute: null }, clock);
     let through = 0;
@@ -70,7 +70,7 @@ describe('the rate limit', () => {
 });
 
 describe('the account of a run', () => {
-  it('never goes over its caps, with any number of requests at once', () => {
+  it('never goes over its caps, with any number of concurrent requests', () => {
     const estimates = fc.record({
       promptTokens: fc.integer({ min: 0, max: 50 }),
       answerTokens: fc.integer({ min: 0, max: 50 }),

@@ -131,7 +131,7 @@ describe('the provider for chat completions', () => {
     if (code === 'provider_throttled') expect(clock.slept[0]).toBe(7000);
   });
 
-  it('goes on after 429, and does not wait longer than allowed', async () => {
+  it('continues after 429, and does not wait longer than allowed', async () => {
     let answered = 0;
     const { provider, calls } = await against((call, response, request) => {
       answered += 1;
@@ -236,7 +236,7 @@ describe('the provider for chat completions', () => {
     expect(moved.calls.length).toBe(1);
   });
 
-  it('stops at the cap of tokens, keeps what is done, and counts what was used', async () => {
+  it('stops at the cap of tokens, keeps results, and counts the usage', async () => {
     const prices = { promptTokensPerMillion: 1_000_000, answerTokensPerMillion: 500_000 };
     const { provider, calls } = await against(good, { limits: { batchUnits: 1 }, prices });
     const estimate = provider.estimate(requestOf(three.slice(0, 1)));
@@ -260,7 +260,7 @@ describe('the provider for chat completions', () => {
     expect(calls.length).toBe(1);
   });
 
-  it('ends at once when it is cancelled', async () => {
+  it('ends immediately when it is cancelled', async () => {
     const abort = new AbortController();
     const { provider } = await against(() => abort.abort(new Error('cancelled')));
     await expect(provider.translateBatch(requestOf(three, { signal: abort.signal }))).rejects.toThrow(

@@ -142,7 +142,7 @@ describe('the fixture', () => {
 });
 
 describe('the set of providers', () => {
-  it('has fixture and memory-only without configuration, and names what is missing', async () => {
+  it('has fixture and memory-only without configuration, and knows no other name', async () => {
     const { set, provider } = await openProvider({ kind: 'memory-only' });
     const { signal } = new AbortController();
     expect(await set.open({ name: 'other', fixturePath: null, signal })).toBeNull();

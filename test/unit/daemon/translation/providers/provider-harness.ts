@@ -27,7 +27,7 @@ export interface SeenCall {
 /** Answers one call. */
 export type Reply = (call: SeenCall, response: ServerResponse, request: IncomingMessage) => void;
 
-/** A clock whose sleeps end at once, and remember how long they were. */
+/** A clock whose sleeps end immediately. It records their lengths. */
 export function quickClock(): Clock & { readonly slept: number[] } {
   let now = Date.UTC(2026, 0, 1);
   const slept: number[] = [];

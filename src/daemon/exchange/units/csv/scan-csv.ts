@@ -1,0 +1,145 @@
+import { ExchangeFileError } from '../../exchange-file-error.ts';
+import { MAX_TEXT_CHARACTERS } from '../unit-record.ts';
+
+/** A row and the line that it begins on. */
+export interface CsvLine {
+  readonly cells: readonly string[];
+  readonly line: number;
+}
+
+/** Splits a table of separated values piece by piece. */
+export interface CsvScanner {
+  write(text: string): CsvLine[];
+  /** @throws ExchangeFileError when a quote is not closed */
+  end(): CsvLine[];
+}
+
+const MAX_CELLS = 64;
+const DELIMITERS = new Set([',', ';', '\t']);
+/** Longer cells are of no unit: a text in full, and its guard. */
+const MAX_CELL_CHARACTERS = MAX_TEXT_CHARACTERS + 16;
+
+type State = 'cell start' | 'plain' | 'quoted' | 'quote in quoted';
+
+/**
+ * Makes a scanner of RFC 4180 with lines that end with CRLF, LF or CR. The delimiter is a comma, a semicolon or a tab; the
+ * first one that follows a cell of the first row decides, because spreadsheets choose by country. Empty lines are left out.
+ */
+export function createCsvScanner(): CsvScanner {
+  const rows = new RowScanner();
+  return {
+    write(text) {
+      for (let at = 0; at < text.length;) at = rows.step(text, at);
+      return rows.take();
+    },
+    end() {
+      rows.finish();
+      return rows.take();
+    },
+  };
+}
+
+class RowScanner {
+  #state: State = 'cell start';
+  #delimiter: string | null = null;
+  #cell = '';
+  #cells: string[] = [];
+  #line = 1;
+  #rowLine = 1;
+  #rows: CsvLine[] = [];
+  #isBehindReturn = false;
+
+  /** The rows that are complete, once. */
+  take(): CsvLine[] {
+    const rows = this.#rows;
+    this.#rows = [];
+    return rows;
+  }
+
+  finish(): void {
+    if (this.#state === 'quoted') {
+      const message = 'a quote is not closed; the file may be cut off';
+      throw new ExchangeFileError('syntax_invalid', message, this.#rowLine);
+    }
+    if (this.#state === 'cell start' && this.#cells.length > 0) {
+      // An empty last cell needs a line end, so that a cut behind a delimiter is found.
+      const message = 'the last row ends behind a delimiter; the file may be cut off';
+      throw new ExchangeFileError('syntax_invalid', message, this.#rowLine);
+    }
+    this.#endRow();
+  }
+
+  /** Takes the character at a position, or a part of a quoted cell. Returns the next position. */
+  step(text: string, at: number): number {
+    const character = text[at] ?? '';
+    const isPair = this.#isBehindReturn && character === '\n';
+    this.#isBehindReturn = false;
+    if (isPair) return at + 1;
+    if (this.#state === 'quoted') return this.#quotedPart(text, at);
+    if (this.#state === 'quote in quoted' && character === '"') {
+      this.#add('"');
+      this.#state = 'quoted';
+    } else if (character === '\n' || character === '\r') {
+      this.#endRow();
+      this.#line += 1;
+      this.#rowLine = this.#line;
+      this.#isBehindReturn = character === '\r';
+    } else if (this.#isDelimiter(character)) {
+      this.#endCell();
+    } else if (this.#state === 'quote in quoted') {
+      this.#refuse('syntax_invalid', 'a cell continues behind its closing quote');
+    } else if (this.#state === 'cell start' && character === '"') {
+      this.#state = 'quoted';
+    } else {
+      this.#state = 'plain';
+      this.#add(character);
+    }
+    return at + 1;
+  }
+
+  #quotedPart(text: string, at: number): number {
+    const quote = text.indexOf('"', at);
+    const end = quote === -1 ? text.length : quote;
+    const part = text.slice(at, end);
+    this.#line += part.split('\n').length - 1;
+    this.#add(part);
+    if (quote === -1) return end;
+    this.#state = 'quote in quoted';
+    return end + 1;
+  }
+
+  #add(part: string): void {
+    this.#cell += part;
+    if (this.#cell.length <= MAX_CELL_CHARACTERS) return;
+    this.#refuse('limit_exceeded', `a cell has more than ${MAX_TEXT_CHARACTERS} characters`);
+  }
+
+  #isDelimiter(character: string): boolean {
+    if (this.#delimiter !== null) return character === this.#delimiter;
+    if (!DELIMITERS.has(character)) return false;
+    this.#delimiter = character;
+    return true;
+  }
+
+  #endCell(): void {
+    if (this.#cells.length === MAX_CELLS) {
+      this.#refuse('limit_exceeded', `a row has more than ${MAX_CELLS} cells`);
+    }
+    this.#cells.push(this.#cell);
+    this.#cell = '';
+    this.#state = 'cell start';
+  }
+
+  #endRow(): void {
+    const isEmpty = this.#cells.length === 0 && this.#cell === '' && this.#state === 'cell start';
+    if (!isEmpty) {
+      this.#endCell();
+      this.#rows.push({ cells: this.#cells, line: this.#rowLine });
+    }
+    this.#cells = [];
+  }
+
+  #refuse(reason: 'syntax_invalid' | 'limit_exceeded', message: string): never {
+    throw new ExchangeFileError(reason, message, this.#line);
+  }
+}

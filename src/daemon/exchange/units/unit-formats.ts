@@ -1,0 +1,70 @@
+import { ExchangeFileError } from '../exchange-file-error.ts';
+import { createCsvReader } from './csv/read-csv.ts';
+import { createCsvWriter } from './csv/write-csv.ts';
+import { createJsonlReader } from './jsonl/read-jsonl.ts';
+import { createJsonlWriter } from './jsonl/write-jsonl.ts';
+import type { ReadResult, UnitLanguages, UnitReader, UnitRecord, UnitWriter } from './unit-record.ts';
+import { createXliffReader } from './xliff/read-xliff.ts';
+import { createXliffOneWriter, createXliffTwoWriter } from './xliff/write-xliff.ts';
+
+interface UnitFormat {
+  /** The ending of file names. */
+  readonly extension: string;
+  readonly createReader: () => UnitReader;
+  readonly createWriter: (languages: UnitLanguages) => UnitWriter;
+}
+
+/** The formats of units in exchange. */
+export const UNIT_FORMATS = {
+  'xliff-2.1': { extension: 'xlf', createReader: createXliffReader, createWriter: createXliffTwoWriter },
+  'xliff-1.2': { extension: 'xlf', createReader: createXliffReader, createWriter: createXliffOneWriter },
+  csv: { extension: 'csv', createReader: createCsvReader, createWriter: () => createCsvWriter() },
+  jsonl: { extension: 'jsonl', createReader: createJsonlReader, createWriter: createJsonlWriter },
+} as const satisfies Record<string, UnitFormat>;
+
+/** One of {@link UNIT_FORMATS}. */
+export type UnitFormatName = keyof typeof UNIT_FORMATS;
+
+/**
+ * Reads the units of a file one by one. A file that is refused later gave units before: use them only after the end.
+ *
+ * @throws ExchangeFileError with line and reason
+ */
+export async function* readUnits(
+  format: UnitFormatName,
+  file: AsyncIterable<Uint8Array>,
+): AsyncGenerator<ReadResult> {
+  const reader = UNIT_FORMATS[format].createReader();
+  for await (const bytes of file) yield* reader.write(bytes);
+  yield* reader.end();
+}
+
+/** Writes units as a file in UTF-8, piece by piece. */
+export async function* writeUnits(
+  format: UnitFormatName,
+  languages: UnitLanguages,
+  records: AsyncIterable<UnitRecord> | Iterable<UnitRecord>,
+  onRefused: (record: UnitRecord, error: ExchangeFileError) => void,
+): AsyncGenerator<Buffer> {
+  const writer = UNIT_FORMATS[format].createWriter(languages);
+  yield Buffer.from(writer.begin());
+  for await (const record of records) {
+    const text = textOf(writer, record, onRefused);
+    if (text !== null) yield Buffer.from(text);
+  }
+  yield Buffer.from(writer.end());
+}
+
+function textOf(
+  writer: UnitWriter,
+  record: UnitRecord,
+  onRefused: (record: UnitRecord, error: ExchangeFileError) => void,
+): string | null {
+  try {
+    return writer.write(record);
+  } catch (error) {
+    if (!(error instanceof ExchangeFileError)) throw error;
+    onRefused(record, error);
+    return null;
+  }
+}

@@ -1,0 +1,98 @@
+/** The states of a unit's target. */
+export const UNIT_STATES = [
+  'untranslated',
+  'draft',
+  'translated',
+  'proofread',
+  'published',
+  'blocked',
+  'stale',
+] as const;
+
+/** One of {@link UNIT_STATES}. */
+export type UnitState = (typeof UNIT_STATES)[number];
+
+/** Where a unit is in its release. */
+export interface UnitLocator {
+  readonly destination: string;
+  readonly archive_entry: string | null;
+  readonly path_id: string | null;
+  readonly field_path: string;
+}
+
+/** A unit in exchange, the same for all formats. */
+export interface UnitRecord {
+  readonly unit_id: string;
+  readonly locator: UnitLocator;
+  readonly source_text: string;
+  /** `null` while there is no target. */
+  readonly target_text: string | null;
+  readonly state: UnitState;
+  /** For the translator, or from the translator. */
+  readonly note: string | null;
+  /** Such as `speaker` and `scene`. */
+  readonly context: Readonly<Record<string, string>>;
+  /** The texts before the source changed. */
+  readonly previous_source: string | null;
+  readonly previous_target: string | null;
+}
+
+/** The languages of a file, as BCP 47. */
+export interface UnitLanguages {
+  readonly sourceLanguage: string;
+  readonly targetLanguage: string;
+}
+
+/** A unit as a file gives it back. People and tools may leave out everything but its text. */
+export interface ReadUnit {
+  readonly unit_id: string | null;
+  readonly locator: UnitLocator | null;
+  readonly source_text: string;
+  readonly target_text: string | null;
+  /** `null` when the file does not say. */
+  readonly state: UnitState | null;
+  readonly note: string | null;
+  readonly context: Readonly<Record<string, string>>;
+  readonly previous_source: string | null;
+  readonly previous_target: string | null;
+}
+
+/** Why one unit of a readable file cannot be used. */
+export type UnitProblemReason =
+  | 'identity_missing'
+  | 'inline_element_unsupported'
+  | 'segments_unsupported'
+  | 'state_unknown'
+  | 'value_invalid';
+
+/** The result for one unit of a file. */
+export type ReadResult =
+  | { readonly kind: 'unit'; readonly line: number; readonly unit: ReadUnit }
+  | {
+      readonly kind: 'problem';
+      readonly line: number;
+      readonly unit_id: string | null;
+      readonly reason: UnitProblemReason;
+      readonly message: string;
+    };
+
+/** Reads the units of a file piece by piece. */
+export interface UnitReader {
+  /** The units that are complete. @throws ExchangeFileError with line and reason; nothing of the file counts */
+  write(bytes: Uint8Array): ReadResult[];
+  /** The rest. @throws ExchangeFileError when the file is cut off */
+  end(): ReadResult[];
+  /** The languages that the file names, known from its first unit on. */
+  languages(): Partial<UnitLanguages>;
+}
+
+/** Writes a file of units piece by piece. */
+export interface UnitWriter {
+  begin(): string;
+  /** @throws ExchangeFileError `character_unsupported` when the format cannot carry the unit; nothing is written then */
+  write(record: UnitRecord): string;
+  end(): string;
+}
+
+/** Characters of one text. The text of a unit has at most 1 MiB. */
+export const MAX_TEXT_CHARACTERS = 2 ** 20;

@@ -1,0 +1,197 @@
+import type { XmlElement } from '../../xml/xml-reader.ts';
+import type { ReadResult, UnitLocator, UnitProblemReason, UnitState } from '../unit-record.ts';
+import { readOwnValue } from './own-values.ts';
+import { OWN } from './xliff-names.ts';
+import { fromXliffOne, fromXliffTwo } from './xliff-states.ts';
+
+/** A segment; a unit of XLIFF 1.2 is one. */
+interface Segment {
+  readonly isSegment: boolean;
+  source: string | null;
+  target: string | null;
+  state: string | null;
+  qualifier: string | null;
+}
+
+/** The states from the least done to the most. */
+const PROGRESS: readonly UnitState[] = [
+  'untranslated',
+  'stale',
+  'blocked',
+  'draft',
+  'translated',
+  'proofread',
+  'published',
+];
+
+/** Collects the parts of one unit of XLIFF. */
+export class UnitBuilder {
+  readonly #element: XmlElement;
+  readonly #destination: string | null;
+  readonly #isTwo: boolean;
+  readonly #segments: Segment[] = [];
+  readonly #own = new Map<string, string>();
+  readonly #notes: string[] = [];
+  #problem: { reason: UnitProblemReason; message: string } | null = null;
+
+  /**
+   * @param element `unit` of XLIFF 2 or `trans-unit` of XLIFF 1.2
+   * @param destination the file that it belongs to
+   */
+  constructor(element: XmlElement, destination: string | null) {
+    this.#element = element;
+    this.#destination = destination;
+    this.#isTwo = element.name === 'unit';
+  }
+
+  /** Begins a segment of XLIFF 2, or the text between two of them. */
+  beginSegment(isSegment: boolean, attributes: XmlElement['attributes']): void {
+    this.#segments.push({
+      isSegment,
+      source: null,
+      target: null,
+      state: attributes.get('state') ?? 'initial',
+      qualifier: attributes.get('subState') ?? null,
+    });
+  }
+
+  /** Takes a complete text. */
+  take(
+    role: 'source' | 'target' | 'note' | 'context',
+    text: string,
+    attributes: XmlElement['attributes'],
+  ): void {
+    if (role === 'source') this.#current().source = text;
+    else if (role === 'target') this.#takeTarget(text, attributes);
+    else if (role === 'note')
+      this.#takeNote(attributes.get('category') ?? attributes.get('from') ?? '', text);
+    else this.#takeOwn(attributes.get('context-type') ?? '', text);
+  }
+
+  /** Takes note of an element within a text that cannot be kept. */
+  refuseInline(name: string): void {
+    const message = `the text has the inline element ${JSON.stringify(name.slice(0, 40))}`;
+    this.#fail('inline_element_unsupported', message);
+  }
+
+  finish(): ReadResult {
+    const target = targetOf(this.#segments);
+    if (target === undefined) this.#fail('segments_unsupported', 'some segments of the unit have no target');
+    const isApproved = this.#element.attributes.get('approved') === 'yes';
+    const state = stateOf(this.#segments, { isTwo: this.#isTwo, isApproved });
+    if (state === undefined) this.#fail('state_unknown', 'the state of the target is not one of XLIFF');
+    const unitId = this.#element.attributes.get('id') ?? null;
+    const locator = this.#locator();
+    if (unitId === null && locator === null) {
+      this.#fail('identity_missing', 'the unit has neither an id nor a place');
+    }
+    if (this.#segments.every(({ source }) => source === null)) {
+      this.#fail('value_invalid', 'the unit has no source');
+    }
+    const { line } = this.#element;
+    if (this.#problem !== null) return { kind: 'problem', line, unit_id: unitId, ...this.#problem };
+    return {
+      kind: 'unit',
+      line,
+      unit: {
+        unit_id: unitId,
+        locator,
+        source_text: this.#segments.map(({ source }) => source ?? '').join(''),
+        target_text: target ?? null,
+        state: state ?? null,
+        note: this.#notes.length === 0 ? null : this.#notes.join('\n'),
+        context: contextOf(this.#own),
+        previous_source: this.#own.get(OWN.previousSource) ?? null,
+        previous_target: this.#own.get(OWN.previousTarget) ?? null,
+      },
+    };
+  }
+
+  #locator(): UnitLocator | null {
+    const fieldPath = this.#element.attributes.get(this.#isTwo ? 'name' : 'resname');
+    if (this.#destination === null || fieldPath === undefined) return null;
+    return {
+      destination: this.#destination,
+      archive_entry: this.#own.get(OWN.archiveEntry) ?? null,
+      path_id: this.#own.get(OWN.pathId) ?? null,
+      field_path: fieldPath,
+    };
+  }
+
+  #current(): Segment {
+    const last = this.#segments.at(-1);
+    if (last !== undefined) return last;
+    const first = { isSegment: true, source: null, target: null, state: null, qualifier: null };
+    this.#segments.push(first);
+    return first;
+  }
+
+  #takeTarget(text: string, attributes: XmlElement['attributes']): void {
+    const segment = this.#current();
+    if (attributes.has('order')) {
+      this.#fail('segments_unsupported', 'the segments of the unit are in another order');
+    }
+    segment.target = text;
+    if (this.#isTwo) return;
+    segment.state = attributes.get('state') ?? null;
+    segment.qualifier = attributes.get('state-qualifier') ?? null;
+  }
+
+  #takeNote(name: string, text: string): void {
+    if (name.startsWith('x-slipway-')) this.#takeOwn(name, text);
+    else if (text !== '') this.#notes.push(text);
+  }
+
+  #takeOwn(name: string, text: string): void {
+    const value = readOwnValue({ name, text });
+    if (value !== null) this.#own.set(value.name, value.text);
+  }
+
+  #fail(reason: UnitProblemReason, message: string): void {
+    this.#problem ??= { reason, message };
+  }
+}
+
+/** @returns `null` without a target, `undefined` when only some segments have one */
+function targetOf(segments: readonly Segment[]): string | null | undefined {
+  if (segments.every(({ target }) => target === null)) return null;
+  if (segments.some(({ isSegment, target }) => isSegment && target === null)) return undefined;
+  const text = segments.map(({ source, target }) => target ?? source ?? '').join('');
+  // Tools write an empty target where there is none.
+  return text === '' && segments.every(({ state }) => isInitial(state)) ? null : text;
+}
+
+function isInitial(state: string | null): boolean {
+  return state === null || ['initial', 'new', 'needs-translation'].includes(state);
+}
+
+/** @returns `null` when the file does not say, `undefined` for an unknown state */
+function stateOf(
+  segments: readonly Segment[],
+  { isTwo, isApproved }: { isTwo: boolean; isApproved: boolean },
+): UnitState | null | undefined {
+  let least: UnitState | null = null;
+  for (const { isSegment, state, qualifier, target } of segments) {
+    if (!isSegment) continue;
+    const hasTarget = target !== null && target !== '';
+    if (state === null) {
+      // Poedit writes only `approved`.
+      if (!hasTarget) return null;
+      least = isApproved ? 'proofread' : 'translated';
+      continue;
+    }
+    const found = isTwo
+      ? fromXliffTwo(state, qualifier, hasTarget)
+      : fromXliffOne(state, qualifier, hasTarget);
+    if (found === null) return undefined;
+    if (least === null || PROGRESS.indexOf(found) < PROGRESS.indexOf(least)) least = found;
+  }
+  return least;
+}
+
+function contextOf(own: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
+  const entries = [...own]
+    .filter(([name]) => name.startsWith(OWN.context))
+    .map(([name, text]) => [name.slice(OWN.context.length), text] as const);
+  return Object.fromEntries(entries);
+}

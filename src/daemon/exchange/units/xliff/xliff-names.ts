@@ -1,0 +1,19 @@
+/** Namespaces. XLIFF 2.1 kept the one of 2.0. */
+export const XLIFF_ONE = 'urn:oasis:names:tc:xliff:document:1.2';
+export const XLIFF_TWO = 'urn:oasis:names:tc:xliff:document:2.0';
+
+/** The `ctype` of a character that XML cannot carry, in XLIFF 1.2. */
+export const CODE_POINT_TYPE = 'x-code-point';
+
+/** Names of values that XLIFF has no element for: the category of a note, or the type of a context. */
+export const OWN = {
+  archiveEntry: 'x-slipway-archive-entry',
+  pathId: 'x-slipway-path-id',
+  previousSource: 'x-slipway-previous-source',
+  previousTarget: 'x-slipway-previous-target',
+  /** Followed by the key of a context. */
+  context: 'x-slipway-context-',
+} as const;
+
+/** Follows the name of a value that is written as JSON, because XML cannot carry one of its characters. */
+export const JSON_SUFFIX = '-json';

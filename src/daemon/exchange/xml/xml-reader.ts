@@ -1,0 +1,175 @@
+import { SaxesParser } from 'saxes';
+import { createStreamDecoder, type StreamDecoder } from '../decode-stream.ts';
+import { ExchangeFileError, type ExchangeFileReason } from '../exchange-file-error.ts';
+
+/** The start of an element. */
+export interface XmlElement {
+  /** The name without its prefix. */
+  readonly name: string;
+  /** The namespace; empty without one. */
+  readonly namespace: string;
+  /** The attributes by their names as written, such as `xml:lang`. */
+  readonly attributes: ReadonlyMap<string, string>;
+  /** The line on which the start tag ends, from 1. */
+  readonly line: number;
+}
+
+/** Hears of the parts of a document in their order. It may throw an {@link ExchangeFileError}. */
+export interface XmlVisitor {
+  open(element: XmlElement): void;
+  /** Text, also of CDATA sections, with its references resolved. One text can come in several parts. */
+  text(text: string): void;
+  close(name: string): void;
+}
+
+/** Bounds of a document. */
+export interface XmlLimits {
+  /** Elements within one another. */
+  readonly depth: number;
+  /** Attributes of one element. */
+  readonly attributes: number;
+  /** Characters between two parts: of a text, an attribute, a comment. */
+  readonly tokenCharacters: number;
+}
+
+/** Enough for the formats in exchange; the text of a unit has at most 1 MiB. */
+export const XML_LIMITS: XmlLimits = { depth: 32, attributes: 64, tokenCharacters: 8 * 2 ** 20 };
+
+/** Reads a document piece by piece. */
+export interface XmlReader {
+  /** @throws ExchangeFileError with line and reason; the reader must not be used afterwards */
+  write(bytes: Uint8Array): void;
+  /** @throws ExchangeFileError when the document is cut off */
+  end(): void;
+  /** The current line from 1, for errors of the visitor. */
+  line(): number;
+}
+
+/** Characters that are given to the parser in one step, so that its buffers keep to the limits. */
+const FEED_CHARACTERS = 16 * 1024;
+
+/**
+ * Makes a reader of XML 1.0 with namespaces. It refuses documents with their own entities, since an internal part of the
+ * document type is refused; an external one is never loaded. Only the five entities of XML and numbers are resolved.
+ */
+export function createXmlReader(visitor: XmlVisitor, limits: XmlLimits = XML_LIMITS): XmlReader {
+  const decoder = createStreamDecoder();
+  const parser = createParser(visitor, limits, decoder);
+  const feed = (text: string): void => {
+    for (let at = 0; at < text.length; at += FEED_CHARACTERS) {
+      parser.write(text.slice(at, at + FEED_CHARACTERS));
+    }
+  };
+  return {
+    write(bytes) {
+      feed(decoder.write(bytes));
+    },
+    end() {
+      feed(decoder.end());
+      parser.close();
+    },
+    line: () => parser.line(),
+  };
+}
+
+interface BoundedParser {
+  write(text: string): void;
+  close(): void;
+  line(): number;
+}
+
+function createParser(visitor: XmlVisitor, limits: XmlLimits, decoder: StreamDecoder): BoundedParser {
+  const parser = new SaxesParser({ xmlns: true, position: true });
+  let depth = 0;
+  let attributes = 0;
+  /** The position of the last part, in characters. */
+  let last = 0;
+  let fed = 0;
+
+  const refuse = (reason: ExchangeFileReason, message: string): never => {
+    throw new ExchangeFileError(reason, message, parser.line);
+  };
+  const pass = (): void => {
+    if (parser.position - last > limits.tokenCharacters) {
+      refuse('limit_exceeded', `a part of the document has more than ${limits.tokenCharacters} characters`);
+    }
+    last = parser.position;
+  };
+
+  parser.on('error', ({ message }) => refuse('syntax_invalid', plainMessage(message)));
+  parser.on('xmldecl', ({ encoding }) => {
+    if (encoding === undefined || isEncoding(encoding, decoder)) return;
+    refuse('encoding_invalid', `the document declares ${quoted(encoding)}; save the file as UTF-8`);
+  });
+  parser.on('doctype', (text) => {
+    pass();
+    if (!text.includes('[')) return;
+    refuse('structure_invalid', 'the document defines a document type of its own; delete that definition');
+  });
+  parser.on('comment', pass);
+  parser.on('processinginstruction', pass);
+  parser.on('attribute', () => {
+    pass();
+    attributes += 1;
+    if (attributes <= limits.attributes) return;
+    refuse('limit_exceeded', `an element has more than ${limits.attributes} attributes`);
+  });
+  parser.on('opentag', (tag) => {
+    pass();
+    attributes = 0;
+    depth += 1;
+    if (depth > limits.depth) {
+      refuse('limit_exceeded', `elements are nested deeper than ${limits.depth} levels`);
+    }
+    visitor.open({
+      name: tag.local,
+      namespace: tag.uri,
+      attributes: new Map(Object.values(tag.attributes).map(({ name, value }) => [name, value])),
+      line: parser.line,
+    });
+  });
+  parser.on('text', (text) => {
+    pass();
+    if (depth > 0) visitor.text(text);
+  });
+  parser.on('cdata', (text) => {
+    pass();
+    visitor.text(text);
+  });
+  parser.on('closetag', (tag) => {
+    pass();
+    depth -= 1;
+    visitor.close(tag.local);
+  });
+  return {
+    write(text) {
+      fed += text.length;
+      parser.write(text);
+      if (fed - last > limits.tokenCharacters + FEED_CHARACTERS) {
+        refuse('limit_exceeded', `a part of the document has more than ${limits.tokenCharacters} characters`);
+      }
+    },
+    close: () => void parser.close(),
+    line: () => parser.line,
+  };
+}
+
+/** The parser puts line and column before its message. */
+function plainMessage(message: string): string {
+  return message
+    .replace(/^\d+:\d+: /, '')
+    .replace(/\.$/, '')
+    .slice(0, 200)
+    .toWellFormed();
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 40));
+}
+
+function isEncoding(declared: string, decoder: StreamDecoder): boolean {
+  const name = declared.toLowerCase();
+  const encoding = decoder.encoding();
+  if (encoding === 'utf-8') return ['utf-8', 'utf8', 'us-ascii', 'ascii'].includes(name);
+  return name === 'utf-16' || name === encoding;
+}

@@ -1,0 +1,90 @@
+import type { BodyOf } from '../../contract/actions/body-of.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { MemoryRecord } from '../../domain/memory/memory-record.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { defineAction, type DefinedAction } from '../api/define-action.ts';
+import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { TaskResult } from '../tasks/task.ts';
+import { memoryActionError, refusalError } from './memory-failure.ts';
+import type { MemoryThread } from './memory-thread.ts';
+import { blockingFindings, type TargetCheck } from './target-check.ts';
+
+export interface MemoryActionDependencies {
+  readonly thread: Pick<MemoryThread, 'call'>;
+  readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
+  readonly clock: Clock;
+  readonly checkTarget: TargetCheck;
+}
+
+/** The actions `translation-memory-confirm` and `translation-memory-resolve-conflict`. */
+export function createMemoryActions(dependencies: MemoryActionDependencies): readonly DefinedAction[] {
+  const { engine } = dependencies;
+  return [
+    defineAction(engine, 'translation-memory-confirm', {
+      run: async (body) => await withActionErrors(() => confirmRecord(dependencies, body)),
+    }),
+    defineAction(engine, 'translation-memory-resolve-conflict', {
+      run: async (body) => await withActionErrors(() => resolveConflict(dependencies, body)),
+    }),
+  ];
+}
+
+async function confirmRecord(
+  { thread, clock, checkTarget }: MemoryActionDependencies,
+  body: BodyOf<'translation-memory-confirm'>,
+): Promise<TaskResult> {
+  const { record_id, reviewer, reason = null, translation_memory_path: path = null } = body;
+  const record = await thread.call('record', { path, recordId: record_id });
+  if (record !== null && record.state !== 'trusted') refuseBlocked(record, checkTarget);
+  const confirmed = await thread.call('confirm', {
+    path,
+    record_id,
+    reviewer,
+    reason: reason === '' ? null : reason,
+    supersede_record_id: body.supersede_record_id ?? null,
+    force: body.force ?? false,
+    at: unixSeconds(clock),
+  });
+  if (!confirmed.ok) throw refusalError(confirmed.error);
+  return { ...confirmed.value };
+}
+
+async function resolveConflict(
+  { thread, clock }: MemoryActionDependencies,
+  body: BodyOf<'translation-memory-resolve-conflict'>,
+): Promise<TaskResult> {
+  const { winner_record_id, expected_trusted_record_ids, reviewer, reason } = body;
+  const resolved = await thread.call('resolve', {
+    path: body.translation_memory_path ?? null,
+    winner_record_id,
+    expected_trusted_record_ids,
+    reviewer,
+    reason,
+    at: unixSeconds(clock),
+  });
+  if (!resolved.ok) throw refusalError(resolved.error);
+  return { ...resolved.value };
+}
+
+/** @throws ServiceError `qa_blocked` */
+function refuseBlocked(record: MemoryRecord, checkTarget: TargetCheck): void {
+  const findings = blockingFindings(checkTarget, {
+    source: record.source_text,
+    target: record.target_text,
+    sourceLanguage: record.source_language,
+    targetLanguage: record.target_language,
+  });
+  if (findings.length === 0) return;
+  throw new ServiceError(
+    'qa_blocked',
+    `the target of ${record.record_id} has blocking findings: ${findings.join('; ')}; confirm a record with a corrected target`,
+  );
+}
+
+async function withActionErrors<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw memoryActionError(error);
+  }
+}

@@ -1,0 +1,36 @@
+import type { DoctorCheck } from '../reports/doctor-report.ts';
+import { RESTORE_ADVICE, unavailableReason } from './memory-failure.ts';
+import type { MemoryThread } from './memory-thread.ts';
+import type { MemoryCounts } from './store/memory-reads.ts';
+
+export interface MemoryCheckDependencies {
+  readonly thread: Pick<MemoryThread, 'call'>;
+  /** The finding of the last check of the structure, or `null`. */
+  readonly finding: () => string | null;
+  /** Called with the counts of each run; `null` when the file cannot be used. */
+  readonly onCounted: (counts: MemoryCounts | null) => void;
+}
+
+/** The doctor check `database.memory`: whether the main file can be used. */
+export function createMemoryCheck({ thread, finding, onCounted }: MemoryCheckDependencies): DoctorCheck {
+  return {
+    id: 'database.memory',
+    run: async (signal) => {
+      try {
+        const found = await thread.call('summary', { path: null }, { signal });
+        onCounted(found);
+        const damage = finding();
+        if (damage !== null) return { status: 'failing', message: `damaged: ${damage}; ${RESTORE_ADVICE}` };
+        const { trusted, candidate, conflict_groups: conflicts } = found.counts;
+        return {
+          status: 'ok',
+          message: `${trusted} trusted records and ${candidate} candidates, ${conflicts} conflicts`,
+        };
+      } catch (error) {
+        signal.throwIfAborted();
+        onCounted(null);
+        return { status: 'failing', message: unavailableReason(error) };
+      }
+    },
+  };
+}

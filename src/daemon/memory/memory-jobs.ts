@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { messageOf } from '../../platform/errors.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
+import { checkStructureInThread } from '../database/structure-thread.ts';
+import { implementJob, type Job, type JobDefinition } from '../tasks/job.ts';
+import { TaskError } from '../tasks/task.ts';
+import { unavailableReason } from './memory-failure.ts';
+import type { MemoryThread } from './memory-thread.ts';
+
+export const MEMORY_MAINTAIN_JOB = {
+  kind: 'memory-maintain',
+  summary: 'Checks the file of the Translation Memory, and keeps its text indexes compact.',
+  lane: 'i18n',
+  scope: 'operate',
+  groups: ['i18n'],
+  arguments: z.strictObject({}),
+  resumable: true,
+  maxAttempts: 1,
+  storeLock: 'none',
+} as const satisfies JobDefinition;
+
+/** The jobs of the Translation Memory, in the order of the reference. */
+export const MEMORY_JOBS = [MEMORY_MAINTAIN_JOB] as const;
+
+export interface MemoryJobDependencies {
+  readonly thread: Pick<MemoryThread, 'call'>;
+  /** The main file. */
+  readonly path: string;
+  /** Called with the finding of each check of the structure, `null` when it found nothing. */
+  readonly onChecked: (finding: string | null) => void;
+}
+
+/** Creates the jobs of the Translation Memory. */
+export function createMemoryJobs({ thread, path, onChecked }: MemoryJobDependencies): readonly Job[] {
+  return [
+    implementJob(MEMORY_MAINTAIN_JOB, async ({ signal }) => {
+      try {
+        const finding = await checkStructureInThread(path);
+        onChecked(finding);
+        if (finding !== null) throw new TaskError('memory_damaged', unavailableReason(new Error(finding)));
+        signal.throwIfAborted();
+        return { merge_steps: await thread.call('maintain', null, { signal }) };
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof TaskError || errorCode(error) !== 'unavailable') throw error;
+        throw new TaskError('memory_unavailable', messageOf(error), { cause: error });
+      }
+    }),
+  ];
+}

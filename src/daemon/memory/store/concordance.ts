@@ -1,0 +1,55 @@
+import { concordanceMatcher } from '../../../domain/memory/inexact-match.ts';
+import { orderMatches, type MemoryMatch } from '../../../domain/memory/memory-match.ts';
+import type { LanguagePair } from '../../../domain/memory/memory-record.ts';
+import { codePointsOf, foldForSearch, normalizeText } from '../../../domain/memory/normalize-text.ts';
+import { TRIGRAM_LENGTH } from '../../../domain/memory/trigrams.ts';
+import type { ReadableDatabase } from './memory-database.ts';
+import { MATCH_COLUMNS, matchRecordOf } from './record-rows.ts';
+import { allOf, candidates } from './text-index.ts';
+
+/** A text to search within sources and targets. */
+export interface ConcordanceQuery extends LanguagePair {
+  readonly text: string;
+  /** Most matches of the answer. */
+  readonly limit: number;
+}
+
+/** Most records that are read by their first characters. */
+const MOST_BY_PREFIX = 20_000;
+/** The last code point: it ends the range of the texts with one beginning. */
+const LAST_CODE_POINT = '\u{10FFFF}';
+
+/**
+ * Creates the concordance of a file: it finds records whose source or target contains a text, the shortest texts first. A text
+ * of one or two characters is found at the beginning of sources and targets only.
+ */
+export function createConcordance(database: ReadableDatabase): (query: ConcordanceQuery) => MemoryMatch[] {
+  const ofPair = `JOIN pair p USING (pair_id)
+    WHERE p.source_language = ? AND p.target_language = ? AND r.state IN ('trusted', 'candidate')`;
+  const byTrigrams = (['source_search', 'target_search'] as const).map((table) =>
+    database.prepare(
+      `SELECT ${MATCH_COLUMNS} FROM (${candidates(table)}) s CROSS JOIN record r ON r.id = s.rowid ${ofPair}`,
+    ),
+  );
+  const byPrefix = ['source_prefix', 'target_prefix'].map((column) =>
+    database.prepare(
+      `SELECT ${MATCH_COLUMNS} FROM (SELECT id FROM record WHERE ${column} BETWEEN ? AND ? LIMIT ${MOST_BY_PREFIX}) s
+       CROSS JOIN record r ON r.id = s.id ${ofPair}`,
+    ),
+  );
+  return ({ text, limit, source_language, target_language }) => {
+    const folded = foldForSearch(normalizeText(text));
+    const isShort = codePointsOf(folded).length < TRIGRAM_LENGTH;
+    const match = concordanceMatcher(text);
+    const found = new Map<string, MemoryMatch>();
+    for (const statement of isShort ? byPrefix : byTrigrams) {
+      const key = isShort ? [folded, folded + LAST_CODE_POINT] : [allOf(folded)];
+      for (const row of statement.iterate(...key, source_language, target_language)) {
+        const record = matchRecordOf(row);
+        const each = found.has(record.record_id) ? null : match(record);
+        if (each !== null) found.set(record.record_id, each);
+      }
+    }
+    return orderMatches([...found.values()]).slice(0, limit);
+  };
+}

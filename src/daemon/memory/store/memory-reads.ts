@@ -1,0 +1,102 @@
+import type { ReportBodyOf } from '../../../contract/reports/reports.ts';
+import type { MemoryRecord, MemoryState } from '../../../domain/memory/memory-record.ts';
+import type { ReadableDatabase } from './memory-database.ts';
+import { RECORDS, recordOf } from './record-rows.ts';
+
+type Summary = ReportBodyOf<'translation.memory.summary'>;
+
+/** The numbers of a summary. */
+export type MemoryCounts = Pick<Summary, 'counts' | 'pairs'>;
+
+/** Conflicts: groups of trusted records with one identity and several targets. */
+export type MemoryConflicts = Pick<ReportBodyOf<'translation.memory.conflicts'>, 'total' | 'groups'>;
+
+/** One entry of the history of a record. */
+export interface HistoryEntry {
+  /** Unix seconds. */
+  readonly at: number;
+  readonly action: string;
+  readonly from: MemoryState;
+  readonly to: MemoryState;
+  readonly reviewer: string | null;
+  readonly reason: string | null;
+  readonly other_record_id: string | null;
+}
+
+/** Reads of a file that search nothing. */
+export interface MemoryReads {
+  record(recordId: string): MemoryRecord | null;
+  /** The changes of a record, the oldest first. */
+  history(recordId: string): readonly HistoryEntry[];
+  counts(): MemoryCounts;
+  /** The first groups, ordered by identity. */
+  conflicts(limit: number): MemoryConflicts;
+}
+
+/** Most records of one group in a report. */
+const MOST_OF_GROUP = 1000;
+
+/** Creates the reads of a file. */
+export function createMemoryReads(database: ReadableDatabase): MemoryReads {
+  const byId = database.prepare(`${RECORDS} WHERE record_id = ?`);
+  const history = database.prepare(
+    `SELECT h.at, h.action, h.from_state, h.to_state, h.reviewer, h.reason, h.other_record_id
+     FROM record_history h JOIN record r USING (id) WHERE r.record_id = ? ORDER BY h.number`,
+  );
+  const tally = database.prepare(
+    `SELECT p.source_language, p.target_language, t.state, t.records FROM tally t JOIN pair p USING (pair_id)
+     ORDER BY p.source_language, p.target_language, t.state`,
+  );
+  const conflictCount = database.prepare('SELECT count(*) AS groups FROM conflict');
+  const conflicts = database.prepare('SELECT identity FROM conflict ORDER BY identity LIMIT ?');
+  const trusted = database.prepare(
+    `${RECORDS} WHERE identity = ? AND state = 'trusted' ORDER BY record_id LIMIT ${MOST_OF_GROUP}`,
+  );
+  const groups = (): number => Number(conflictCount.get()?.['groups']);
+  return {
+    record: (id) => {
+      const row = byId.get(id);
+      return row === undefined ? null : recordOf(row);
+    },
+    history: (id) => history.all(id).map(historyEntryOf),
+    counts: () => {
+      const counts = { candidate: 0, trusted: 0, superseded: 0, rejected: 0, conflict_groups: groups() };
+      const pairs = new Map<string, Summary['pairs'][number]>();
+      for (const row of tally.all()) {
+        const [source_language, target_language] = [
+          String(row['source_language']),
+          String(row['target_language']),
+        ];
+        const [state, records] = [row['state'] as MemoryState, Number(row['records'])];
+        const key = JSON.stringify([source_language, target_language]);
+        const pair = pairs.get(key) ?? { source_language, target_language, counts: {} };
+        pairs.set(key, { ...pair, counts: { ...pair.counts, [state]: records } });
+        counts[state] += records;
+      }
+      return { counts, pairs: [...pairs.values()] };
+    },
+    conflicts: (limit) => ({
+      total: groups(),
+      groups: conflicts.all(limit).flatMap(({ identity }) => {
+        const records = trusted.all(identity as Uint8Array).map(recordOf);
+        const [first] = records;
+        if (first === undefined) return [];
+        return [
+          { identity: first.identity, source_text: first.source_text, context: first.context, records },
+        ];
+      }),
+    }),
+  };
+}
+
+function historyEntryOf(row: Readonly<Record<string, unknown>>): HistoryEntry {
+  return {
+    at: row['at'] as number,
+    action: row['action'] as string,
+    from: row['from_state'] as MemoryState,
+    to: row['to_state'] as MemoryState,
+    reviewer: row['reviewer'] as string | null,
+    reason: row['reason'] as string | null,
+    other_record_id: row['other_record_id'] as string | null,
+  };
+}

@@ -1,0 +1,150 @@
+import type { LanguagePair, MemoryProvenance, MemoryState } from '../../../domain/memory/memory-record.ts';
+import { comparedCodePoints, normalizeText } from '../../../domain/memory/normalize-text.ts';
+import type { Database } from '../../database/sqlite-database.ts';
+import { createPairIds } from './pair-ids.ts';
+import { createTally } from './tally.ts';
+import { createTextIndexWriter, prefixOf } from './text-index.ts';
+import { identityBytes, sourceKeysOf, targetKeyOf, variantKeysOf } from './text-keys.ts';
+
+/** A translation that may become a record. */
+export interface ProposedRecord extends LanguagePair {
+  /** The id of the record if a new one is made: `tm_` and a ULID. */
+  readonly record_id: string;
+  readonly source_text: string;
+  readonly target_text: string;
+  readonly context: Readonly<Record<string, string>>;
+  readonly provenance: MemoryProvenance;
+}
+
+/** The outcome of one proposed translation. */
+export type ProposalOutcome =
+  | { readonly outcome: 'added'; readonly record_id: string; readonly state: 'candidate' }
+  /** A record with the same identity and target exists; its use was counted. */
+  | { readonly outcome: 'known'; readonly record_id: string; readonly state: MemoryState }
+  | { readonly outcome: 'refused'; readonly reason: string };
+
+/** Writes new records, and counts the use of known ones. */
+export interface MemoryWriter {
+  /**
+   * Adds translations as candidates, in one transaction. One that exists with the same identity and target is not added again.
+   *
+   * @param at Unix seconds
+   * @returns one outcome for each, in their order
+   */
+  propose(proposals: readonly ProposedRecord[], at: number): readonly ProposalOutcome[];
+  /** Counts one use of each record. */
+  countUse(recordIds: readonly string[], at: number): void;
+}
+
+/** Longest text of a record, in UTF-16 units. */
+const LONGEST_TEXT = 65_536;
+/** Longest context of a record as JSON, in UTF-16 units. */
+const LONGEST_CONTEXT = 65_536;
+
+/** Creates the writer of a file. */
+export function createMemoryWriter(database: Database): MemoryWriter {
+  const index = createTextIndexWriter(database);
+  const insert = createInsert(database);
+  const pairIdOf = createPairIds(database);
+  const tally = createTally(database);
+  const same = database.prepare(
+    'SELECT record_id, state, target_text FROM record WHERE identity = ? AND target_key = ?',
+  );
+  const use = database.prepare(
+    'UPDATE record SET use_count = use_count + 1, last_used_at = ? WHERE record_id = ?',
+  );
+
+  const proposeOne = (proposal: ProposedRecord, at: number): ProposalOutcome => {
+    const reason = whyRefused(proposal);
+    if (reason !== null) return { outcome: 'refused', reason };
+    const { record_id, target_text, context } = proposal;
+    const keys = sourceKeysOf(proposal, proposal.source_text, context);
+    const identity = identityBytes(proposal, keys);
+    const targetKey = targetKeyOf(target_text);
+    const target = normalizeText(target_text);
+    const known = same
+      .all(identity, targetKey)
+      .find((row) => normalizeText(row['target_text'] as string) === target);
+    if (known !== undefined) {
+      const knownId = known['record_id'] as string;
+      use.run(at, knownId);
+      return { outcome: 'known', record_id: knownId, state: known['state'] as MemoryState };
+    }
+    const pairId = pairIdOf(proposal);
+    const id = insert({ ...proposal, ...keys, identity, targetKey, pairId, at });
+    index.add(id, keys.normalized, target);
+    tally.add(pairId, 'candidate', 1);
+    return { outcome: 'added', record_id, state: 'candidate' };
+  };
+
+  return {
+    propose: (proposals, at) =>
+      database.transaction(() => {
+        const outcomes = proposals.map((proposal) => proposeOne(proposal, at));
+        index.countTrigrams();
+        return outcomes;
+      }),
+    countUse: (recordIds, at) => {
+      database.transaction(() => {
+        for (const id of recordIds) use.run(at, id);
+      });
+    },
+  };
+}
+
+interface InsertedRecord extends ProposedRecord, ReturnType<typeof sourceKeysOf> {
+  readonly identity: Uint8Array;
+  readonly targetKey: number;
+  readonly pairId: number;
+  readonly at: number;
+}
+
+function createInsert(database: Database): (record: InsertedRecord) => number {
+  const columns = `record_id pair_id state length source_key width_key numbers_key target_key identity context_key source_text
+    target_text source_prefix target_prefix context origin provider provider_run_id task_id unit_id release_id created_at`;
+  const names = columns.split(/\s+/);
+  const statement = database.prepare(
+    `INSERT INTO record (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+  );
+  return (record) => {
+    const { normalized, provenance, target_text } = record;
+    const { widthKey, numbersKey } = variantKeysOf(record, normalized);
+    const { lastInsertRowid } = statement.run(
+      record.record_id,
+      record.pairId,
+      'candidate',
+      comparedCodePoints(normalized).length,
+      record.sourceKey,
+      widthKey,
+      numbersKey,
+      record.targetKey,
+      record.identity,
+      record.contextKey,
+      normalized,
+      target_text,
+      prefixOf(normalized),
+      prefixOf(normalizeText(target_text)),
+      JSON.stringify(record.context),
+      provenance.origin,
+      provenance.provider,
+      provenance.provider_run_id,
+      provenance.task_id,
+      provenance.unit_id,
+      provenance.release_id,
+      record.at,
+    );
+    return Number(lastInsertRowid);
+  };
+}
+
+/** Refuses texts that are empty or too long, and those that SQLite would not return unchanged. */
+function whyRefused({ source_text, target_text, context }: ProposedRecord): string | null {
+  for (const [name, text] of Object.entries({ source_text, target_text })) {
+    if (text === '') return `${name} is empty`;
+    if (text.length > LONGEST_TEXT) return `${name} has more than ${LONGEST_TEXT} characters`;
+    if (!text.isWellFormed()) return `${name} has half of a surrogate pair`;
+    if (text.includes('\0')) return `${name} has a NUL character`;
+  }
+  const json = JSON.stringify(context);
+  return json.length > LONGEST_CONTEXT ? `the context has more than ${LONGEST_CONTEXT} characters` : null;
+}

@@ -1,0 +1,30 @@
+import type { Check, CheckTexts } from './check-texts.ts';
+import { finding, shown } from './finding.ts';
+import type { Markup } from './find-markup.ts';
+
+const KANA = /[\p{Script=Hiragana}\p{Script=Katakana}]+/gu;
+
+/** The language of a BCP 47 tag, such as `zh` of `zh-Hans`. */
+export function primaryLanguage(tag: string): string {
+  return tag.split(/[-_]/, 1)[0]?.toLowerCase() ?? '';
+}
+
+/** `target_equals_source` and `kana_residue`; the first one says it all. */
+export const checkKana: Check = function* (texts: CheckTexts) {
+  const { input, source, target } = texts;
+  if (normalized(source) === normalized(target)) {
+    if (source.masked.search(KANA) !== -1 && input.sourceLanguage !== input.targetLanguage) {
+      yield finding('target_equals_source', 'the target is the source, which has kana');
+    }
+    return;
+  }
+  if (primaryLanguage(input.targetLanguage) === 'ja') return;
+  for (const { 0: kana, index } of target.masked.matchAll(KANA)) {
+    const span = { start: index, end: index + kana.length };
+    yield finding('kana_residue', `the target has the kana ${shown(kana)}`, { target: span });
+  }
+};
+
+function normalized({ text }: Markup): string {
+  return text.normalize('NFC').replaceAll('\r\n', '\n');
+}

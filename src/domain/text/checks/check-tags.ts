@@ -1,0 +1,65 @@
+import { surplus, type Check } from './check-texts.ts';
+import { finding, shown } from './finding.ts';
+import type { Mark, Markup } from './find-markup.ts';
+
+/** Tags that nothing closes, of TextMeshPro, HTML and BBCode. */
+const VOID_TAGS = new Set('br sprite space pos page quad nbsp zwsp zwj shy cr img hr wbr'.split(' '));
+
+/** `tag_mismatch` and `tag_nesting`. Ruby has its own checks. */
+export const checkTags: Check = function* ({ source, target }) {
+  const expected = source.marks.filter(isTag);
+  const given = target.marks.filter(isTag);
+  for (const mark of surplus(expected, given, keyOf)) {
+    const message = `the target lacks the tag ${shown(source.text.slice(mark.start, mark.end))}`;
+    yield finding('tag_mismatch', message, { source: mark });
+  }
+  for (const mark of surplus(given, expected, keyOf)) {
+    const message = `the source lacks the tag ${shown(target.text.slice(mark.start, mark.end))}`;
+    yield finding('tag_mismatch', message, { target: mark });
+  }
+  if (badlyNested(expected) !== null) return;
+  const flaw = badlyNested(given);
+  if (flaw === null) return;
+  const message = `the tag ${textOf(target, flaw)} closes nothing, or a tag that is not the last open one`;
+  yield finding('tag_nesting', message, { target: flaw });
+};
+
+function isTag({ kind }: Mark): boolean {
+  return kind === 'tag';
+}
+
+function keyOf({ key }: Mark): string {
+  return key;
+}
+
+function textOf({ text }: Markup, { start, end }: Mark): string {
+  return shown(text.slice(start, end));
+}
+
+/**
+ * The first closing tag that closes no open tag. A closing tag also ends the tags that were opened behind its own, so of
+ * two overlapping tags the second one is no longer open. Tags that are never closed are legal.
+ */
+function badlyNested(marks: readonly Mark[]): Mark | null {
+  const open: string[] = [];
+  const counts = new Map<string, number>();
+  for (const mark of marks) {
+    const { name } = mark;
+    if (!mark.isClosing) {
+      if (isVoid(mark)) continue;
+      open.push(name);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      continue;
+    }
+    if ((counts.get(name) ?? 0) === 0) return mark;
+    for (let top = open.pop(); top !== undefined; top = open.pop()) {
+      counts.set(top, (counts.get(top) ?? 0) - 1);
+      if (top === name) break;
+    }
+  }
+  return null;
+}
+
+function isVoid({ name, key }: Mark): boolean {
+  return VOID_TAGS.has(name) || key.endsWith('/>') || key.endsWith('/]');
+}

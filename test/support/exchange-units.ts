@@ -1,0 +1,131 @@
+import * as fc from 'fast-check';
+import {
+  UNIT_FORMATS,
+  writeUnits,
+  type UnitFormatName,
+} from '../../src/daemon/exchange/units/unit-formats.ts';
+import {
+  UNIT_STATES,
+  type ReadResult,
+  type UnitLanguages,
+  type UnitRecord,
+} from '../../src/daemon/exchange/units/unit-record.ts';
+
+export const UNIT_FORMAT_NAMES = Object.keys(UNIT_FORMATS) as UnitFormatName[];
+
+export const LANGUAGES: UnitLanguages = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans' };
+
+/** A unit whose missing values are filled in. */
+export function sampleUnit(unit: Partial<UnitRecord> = {}): UnitRecord {
+  return {
+    unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojqga',
+    locator: {
+      destination: 'Android/ScenarioScript.zip',
+      archive_entry: 'Scenario.json',
+      path_id: '-7245034128462131467',
+      field_path: '/rows/0/TextJp',
+    },
+    source_text: 'おはよう、{name}先生\n<b>今日</b>も',
+    target_text: '早上好，{name}老师\n<b>今天</b>也',
+    state: 'translated',
+    note: null,
+    context: { speaker: 'アロナ' },
+    previous_source: null,
+    previous_target: null,
+    ...unit,
+  };
+}
+
+/** Texts that formats and spreadsheets trip over, without the characters that a format cannot carry. */
+function textOf(parts: readonly string[]): fc.Arbitrary<string> {
+  const awkward = fc.constantFrom(
+    '"',
+    "'",
+    '=1+1',
+    ',',
+    ';',
+    '\t',
+    '\r\n',
+    '\n',
+    '\r',
+    ' ',
+    '&',
+    '<b>',
+    ']]>',
+    '12',
+    '1/2',
+    '漢字',
+    '\ufeff',
+    '\u2028',
+    ...parts,
+  );
+  const text = fc
+    .array(fc.oneof(awkward, fc.string({ unit: 'binary', maxLength: 4 })), { minLength: 1, maxLength: 6 })
+    .map((each) => each.join(''))
+    .filter((each) => each !== '');
+  return text;
+}
+
+/** Records that a format gives back as they are. */
+export function unitRecords(format: UnitFormatName): fc.Arbitrary<UnitRecord[]> {
+  const isXml = format.startsWith('xliff');
+  const text = isXml
+    ? textOf(['\0', '\u0003', '\ud800', '\uffff'])
+    : textOf(format === 'csv' ? [] : ['\0', '\ud800']).filter(
+        (each) => format !== 'csv' || !each.includes('\0'),
+      );
+  // Names are attributes, and notes have no elements: XML carries fewer characters there.
+  const plain = textOf([]).map((each) =>
+    each.replaceAll(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, 'x'),
+  );
+  const missing = (each: fc.Arbitrary<string>): fc.Arbitrary<string | null> => fc.option(each, { nil: null });
+  const record = fc.record<UnitRecord>({
+    unit_id: fc
+      .string({ unit: fc.constantFrom('a', 'b', 'z', '2', '7'), minLength: 1, maxLength: 30 })
+      .map((each) => `tu1_${each}`),
+    locator: fc.record({
+      destination: fc.constantFrom('a.json', 'b & "c".zip', ' d'),
+      archive_entry: missing(text),
+      path_id: missing(fc.constantFrom('12', '-7245034128462131467')),
+      field_path: plain,
+    }),
+    source_text: text,
+    target_text: missing(text),
+    state: fc.constantFrom(...UNIT_STATES),
+    note: missing(plain),
+    context: fc.dictionary(fc.constantFrom('speaker', 'scene', 'a key'), text, { noNullPrototype: true }),
+    previous_source: missing(text),
+    previous_target: missing(text),
+  });
+  return fc.array(
+    record.map((each) => (isXml ? asXliff(each) : each)),
+    { maxLength: 5 },
+  );
+}
+
+/** XLIFF has no state for a target that is missing, and none for a target that is not translated. */
+function asXliff(record: UnitRecord): UnitRecord {
+  if (record.target_text === null)
+    return { ...record, state: record.state === 'stale' ? 'stale' : 'untranslated' };
+  return record.state === 'untranslated' ? { ...record, state: 'translated' } : record;
+}
+
+/** A file of units. @throws when one is refused */
+export async function fileOf(format: UnitFormatName, records: readonly UnitRecord[]): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  const refuse = (_: UnitRecord, error: Error): never => {
+    throw error;
+  };
+  for await (const part of writeUnits(format, LANGUAGES, records, refuse)) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+/** Reads a file in pieces of a size. */
+export function readFile(format: UnitFormatName, bytes: Uint8Array, pieceBytes = 1000): ReadResult[] {
+  const reader = UNIT_FORMATS[format].createReader();
+  const results: ReadResult[] = [];
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    for (const result of reader.write(bytes.subarray(at, at + pieceBytes))) results.push(result);
+  }
+  return [...results, ...reader.end()];
+}

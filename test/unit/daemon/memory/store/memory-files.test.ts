@@ -1,0 +1,127 @@
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { createMemoryFiles, type MemoryFiles } from '../../../../../src/daemon/memory/store/memory-files.ts';
+import { lookup, memoryFiles, proposal, trust } from '../../../../support/memory-records.ts';
+
+function counts(files: MemoryFiles, path: string | null = null) {
+  return files.read(path, (store) => store.counts().counts);
+}
+
+describe('the main file', () => {
+  it('is created empty, and keeps its records when it is opened again', async () => {
+    const { files, paths } = await memoryFiles();
+    expect(counts(files)).toEqual({
+      candidate: 0,
+      trusted: 0,
+      superseded: 0,
+      rejected: 0,
+      conflict_groups: 0,
+    });
+    trust(files, proposal('はい', '是'));
+    files.close();
+    const again = createMemoryFiles(paths);
+    expect(again.read(null, (store) => store.find(lookup('はい')))).toMatchObject([{ score: 100 }]);
+    again.close();
+  });
+
+  it.each<[string, (path: string) => void, RegExp]>([
+    ['damaged', (path) => truncateSync(path, 5000), /damaged|malformed|not a database/],
+    ['overwritten', (path) => writeFileSync(path, 'x'.repeat(4096)), /not a database/],
+    ['newer', (path) => runSql(path, 'PRAGMA user_version = 99'), /newer daemon/],
+    ['of another program', (path) => runSql(path, 'PRAGMA application_id = 7'), /another program/],
+  ])(
+    'that is %s is unavailable, left as it is, and used again when it is restored',
+    async (_, spoil, message) => {
+      const { files, paths } = await memoryFiles();
+      trust(files, proposal('はい', '是'));
+      files.close();
+      const backup = `${paths.main}.backup`;
+      cpSync(paths.main, backup);
+      spoil(paths.main);
+      const spoiled = readFileSync(paths.main);
+      for (let attempt = 0; attempt < 2; attempt += 1) {
+        expect(() => counts(files)).toThrow(expect.objectContaining({ code: 'unavailable' }));
+        expect(() => counts(files)).toThrow(message);
+        expect(() => trust(files, proposal('いいえ', '不'))).toThrow(message);
+      }
+      expect(readFileSync(paths.main).equals(spoiled)).toBe(true);
+      for (const suffix of ['', '-wal', '-shm']) rmSync(paths.main + suffix, { force: true });
+      cpSync(backup, paths.main);
+      expect(counts(files)).toMatchObject({ trusted: 1 });
+    },
+  );
+});
+
+function runSql(path: string, sql: string): void {
+  const raw = new DatabaseSync(path);
+  raw.exec(sql);
+  raw.close();
+}
+
+describe('other files', () => {
+  it('are read below the root, with links resolved, and never written', async () => {
+    const { files, paths } = await memoryFiles();
+    trust(files, proposal('はい', '是'));
+    files.close();
+    mkdirSync(join(paths.root, 'old'), { recursive: true });
+    cpSync(paths.main, join(paths.root, 'old/2025.db'));
+    symlinkSync(join(paths.root, 'old/2025.db'), join(paths.root, 'last.db'));
+    symlinkSync(paths.main, join(paths.root, 'own.db'));
+    for (const path of ['old/2025.db', 'last.db', 'own.db'])
+      expect(counts(files, path)).toMatchObject({ trusted: 1 });
+    const confirm = (path: string) => () => files.write(path, (store) => store.counts());
+    expect(confirm('old/2025.db')).toThrow(expect.objectContaining({ code: 'invalid_path' }));
+    expect(confirm('own.db')()).toMatchObject({ counts: { trusted: 1 } });
+  });
+
+  it('may be on a folder that cannot be written', async () => {
+    const { files, paths } = await memoryFiles();
+    trust(files, proposal('はい', '是'));
+    files.close();
+    mkdirSync(paths.root);
+    cpSync(paths.main, join(paths.root, 'a.db'));
+    chmodSync(join(paths.root, 'a.db'), 0o400);
+    expect(counts(files, 'a.db')).toMatchObject({ trusted: 1 });
+  });
+
+  it.each(['../memory.db', '/etc/passwd', 'a//b', './a.db', 'a\0b', 'a\\b', '', 'out.db'])(
+    'outside of the root are refused: %j',
+    async (path) => {
+      const { files, paths } = await memoryFiles();
+      mkdirSync(paths.root);
+      writeFileSync(join(dirname(paths.root), 'secret.db'), '');
+      symlinkSync(join(dirname(paths.root), 'secret.db'), join(paths.root, 'out.db'));
+      expect(() => counts(files, path)).toThrow(expect.objectContaining({ code: 'invalid_path' }));
+    },
+  );
+
+  it('that are missing or no Translation Memory are named as such', async () => {
+    const { files, paths } = await memoryFiles();
+    expect(() => counts(files, 'a.db')).toThrow(expect.objectContaining({ code: 'file_not_found' }));
+    mkdirSync(paths.root);
+    expect(() => counts(files, 'a.db')).toThrow(expect.objectContaining({ code: 'file_not_found' }));
+    runSql(join(paths.root, 'b.db'), 'CREATE TABLE t (x)');
+    expect(() => counts(files, 'b.db')).toThrow(/not a Translation Memory/);
+  });
+
+  it('are closed when many are open, and opened again', async () => {
+    const { files, paths } = await memoryFiles();
+    trust(files, proposal('はい', '是'));
+    files.close();
+    mkdirSync(paths.root);
+    const names = Array.from({ length: 7 }, (_, index) => `${index}.db`);
+    for (const name of names) cpSync(paths.main, join(paths.root, name));
+    for (const name of [...names, ...names]) expect(counts(files, name)).toMatchObject({ trusted: 1 });
+  });
+});

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { comparedCodePoints } from '../../../../../src/domain/memory/normalize-text.ts';
+import { distanceFrom } from '../../../../../src/domain/memory/edit-distance.ts';
+import { lookup, memoryFiles, PAIR, proposal, trust } from '../../../../support/memory-records.ts';
+
+describe('the lookup', () => {
+  it('finds differences of width and numbers, and similar texts, the best first', async () => {
+    const { files } = await memoryFiles();
+    trust(
+      files,
+      proposal('ガチャ券を10枚もらった', '获得了10张抽卡券'),
+      proposal('ｶﾞﾁｬ券を10枚もらった', '得到10张抽卡券'),
+      proposal('ガチャ券を3枚もらったよ', '获得3张抽卡券啦'),
+      proposal('ガチャ券を5枚もらった', '获得了5张抽卡券'),
+      proposal('まったく別の文章です', '完全不同的句子'),
+    );
+    const matches = files.read(null, (store) => store.find(lookup('ガチャ券を10枚もらった')));
+    expect(matches.map(({ match_type, score, decision }) => [match_type, score, decision])).toEqual([
+      ['exact', 100, 'reuse'],
+      ['normalized', 99, 'suggest'],
+      ['numbers', 98, 'suggest'],
+      ['fuzzy', 75, 'suggest'],
+    ]);
+    expect(matches[2]?.proposed_text).toBe('获得了10张抽卡券');
+  });
+
+  it('finds exact texts of any length, and only in its pair of languages', async () => {
+    const { files } = await memoryFiles();
+    const long = 'あ"*'.repeat(5000);
+    trust(
+      files,
+      proposal('は', '是'),
+      proposal(long, '长'),
+      proposal('はい', '네', { target_language: 'ko' }),
+    );
+    files.read(null, (store) => {
+      expect(store.find(lookup('は'))).toMatchObject([{ score: 100 }]);
+      expect(store.find(lookup(long))).toMatchObject([{ score: 100 }]);
+      expect(store.find(lookup('はい'))).toEqual([]);
+      expect(store.counts().pairs).toEqual([
+        { source_language: 'ja', target_language: 'ko', counts: { candidate: 0, trusted: 1 } },
+        { source_language: 'ja', target_language: 'zh-Hans', counts: { candidate: 0, trusted: 2 } },
+      ]);
+    });
+  });
+
+  it('does not read search syntax from texts', async () => {
+    const { files } = await memoryFiles();
+    trust(files, proposal('"a" OR text:b* NEAR(c)', '甲'));
+    const matches = files.read(null, (store) => store.find(lookup('"a" OR text:b* NEAR(d)')));
+    expect(matches).toMatchObject([{ match_type: 'fuzzy', score: 95 }]);
+  });
+
+  it('never reuses when more contexts exist than it looks at', async () => {
+    const { files } = await memoryFiles();
+    const many = Array.from({ length: 70 }, (_, index) =>
+      proposal('はい', index === 69 ? '好' : '是', { context: { speaker: String(index) } }),
+    );
+    const [first = ''] = trust(files, ...many);
+    files.write(null, (store) => {
+      // Without a default record, all contexts together decide.
+      const replacement = proposal('はい', '嗯', { context: { speaker: '0' } });
+      store.propose([replacement], 100);
+      store.confirm({
+        record_id: replacement.record_id,
+        supersede_record_id: first,
+        force: false,
+        reviewer: 'mika',
+        reason: null,
+        at: 1,
+      });
+      expect(store.find(lookup('はい', { depth: 'exact' }))).toMatchObject([
+        { proposed_text: '嗯', score: 100 },
+      ]);
+    });
+  });
+
+  it('finds at least 98 of 100 of the similar texts that a comparison with every record finds', async () => {
+    const { files } = await memoryFiles();
+    const texts = makeTexts(2000);
+    files.write(null, (store) =>
+      store.propose(
+        texts.map((text, index) => proposal(text, `译${index}`)),
+        100,
+      ),
+    );
+    const compared = texts.map(comparedCodePoints);
+    let wanted = 0;
+    let found = 0;
+    for (const [index, text] of texts.slice(0, 200).entries()) {
+      const query = editText(text, index);
+      const similarity = similarityTo(query);
+      const best = Math.max(...compared.map(similarity));
+      if (best < 0.75) continue;
+      wanted += 1;
+      const [match] = files.read(null, (store) => store.find(lookup(query, { limit: 1 })));
+      if (match !== undefined && similarity(comparedCodePoints(match.record.source_text)) >= best) found += 1;
+    }
+    expect(wanted).toBeGreaterThan(150);
+    expect(found / wanted).toBeGreaterThanOrEqual(0.98);
+  });
+});
+
+describe('the concordance', () => {
+  it('finds texts within sources and targets, and short ones at their beginning', async () => {
+    const { files } = await memoryFiles();
+    trust(
+      files,
+      proposal('新しい学園生活が始まる', '新的校园生活开始了'),
+      proposal('学園へようこそ', '欢迎来到学园'),
+    );
+    const search = (text: string, limit = 10) =>
+      files
+        .read(null, (store) => store.search({ ...PAIR, text, limit }))
+        .map(({ record }) => record.target_text);
+    expect(search('学園生活')).toEqual(['新的校园生活开始了']);
+    expect(search('校园生活')).toEqual(['新的校园生活开始了']);
+    expect(search('学園')).toEqual(['欢迎来到学园']);
+    expect(search('欢')).toEqual(['欢迎来到学园']);
+    expect(search('見つからない')).toEqual([]);
+  });
+});
+
+/** Sentences of a small vocabulary, as a game has them: with names and frequent endings. */
+function makeTexts(count: number): string[] {
+  const random = createRandom(7);
+  const subjects = ['先生', 'アロナ', 'みんな', '生徒会', 'ヒナ', 'わたし', '便利屋', '風紀委員'];
+  const objects = [
+    '資料',
+    '朝ごはん',
+    '新しい武器',
+    '昨日の手紙',
+    'この鍵',
+    'ケーキ',
+    '報告書',
+    '作戦',
+    '約束',
+    '宿題',
+  ];
+  const places = ['教室で', '屋上で', '図書館で', '駅の前で', '部室で', '海辺で', ''];
+  const verbs = [
+    '見つけました',
+    '忘れてしまった',
+    '持ってきてください',
+    '渡したいんです',
+    '探しているの',
+    '直しておいた',
+  ];
+  const ends = ['。', 'よ。', '!', 'ね?', '……'];
+  const pick = (list: readonly string[]): string => list[Math.floor(random() * list.length)] ?? '';
+  const texts = new Set<string>();
+  while (texts.size < count) {
+    texts.add(
+      `${pick(subjects)}は${pick(places)}${pick(objects)}と${pick(objects)}を${pick(verbs)}${pick(ends)}`,
+    );
+  }
+  return [...texts];
+}
+
+/** Replaces, removes or inserts some characters. */
+function editText(text: string, seed: number): string {
+  const random = createRandom(seed + 1);
+  const points = Array.from(text);
+  for (let edit = 0; edit < 1 + (seed % 3); edit += 1) {
+    const at = Math.floor(random() * points.length);
+    points.splice(at, seed % 2, '変');
+  }
+  return points.join('');
+}
+
+/** Gives the similarity of other texts to one, as code points. */
+function similarityTo(query: string): (text: readonly number[]) => number {
+  const wanted = comparedCodePoints(query);
+  const distance = distanceFrom(wanted);
+  return (text) => {
+    const longest = Math.max(wanted.length, text.length);
+    return (longest - (distance.to(text, longest) ?? longest)) / longest;
+  };
+}
+
+function createRandom(seed: number): () => number {
+  let state = seed * 2_654_435_761;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
