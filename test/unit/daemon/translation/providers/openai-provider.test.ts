@@ -45,7 +45,7 @@ describe('the provider for chat completions', () => {
     expect(call?.path).toBe('/v1/chat/completions');
     expect(call?.authorization).toBe('Bearer sk-secret-key-1');
     expect(JSON.stringify(call?.body)).not.toContain('sk-secret');
-    const { schema, strict } = call?.body.response_format.json_schema;
+    const { schema, strict } = call!.body.response_format!.json_schema!;
     expect([strict, schema.required, schema.additionalProperties]).toEqual([true, ['u1', 'u2', 'u3'], false]);
     expect(linesOf(call!)[0]).toMatchObject({ id: 'u1', text: 'こんにちは<x id="1"/>' });
   });

@@ -5,9 +5,13 @@ import {
   providerConfigurationSchema,
   type ProviderConfiguration,
 } from '../../../../../src/daemon/translation/providers/provider-config.ts';
-import { createProviderSet } from '../../../../../src/daemon/translation/providers/provider-set.ts';
+import {
+  createProviderSet,
+  type ProviderSet,
+} from '../../../../../src/daemon/translation/providers/provider-set.ts';
 import type {
   TranslationProvider,
+  TranslationOutcome,
   TranslationRequest,
   UnitToTranslate,
 } from '../../../../../src/daemon/translation/providers/provider.ts';
@@ -21,7 +25,21 @@ import type { Clock } from '../../../../../src/platform/process/clock.ts';
 export interface SeenCall {
   readonly path: string;
   readonly authorization: string | undefined;
-  readonly body: any;
+  readonly body: SeenBody;
+}
+
+/** The parts of a request's body that tests look at; each kind of provider sends some of them. */
+export interface SeenBody {
+  readonly messages: readonly [{ readonly content: string }, { readonly content: string }];
+  readonly max_tokens: number;
+  readonly response_format?: {
+    readonly type: string;
+    readonly json_schema?: {
+      readonly strict: boolean;
+      readonly schema: { readonly required: readonly string[]; readonly additionalProperties: boolean };
+    };
+  };
+  readonly q: readonly string[];
 }
 
 /** Answers one call. */
@@ -45,14 +63,16 @@ export function quickClock(): Clock & { readonly slept: number[] } {
 }
 
 /** A real server on loopback. */
-export async function startProviderServer(reply: Reply) {
+export async function startProviderServer(
+  reply: Reply,
+): Promise<{ readonly url: string; readonly calls: readonly SeenCall[] }> {
   const calls: SeenCall[] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       const call = {
         path: request.url ?? '',
         authorization: request.headers.authorization,
-        body: JSON.parse(body),
+        body: JSON.parse(body) as SeenBody,
       };
       calls.push(call);
       reply(call, response, request);
@@ -66,8 +86,18 @@ export async function startProviderServer(reply: Reply) {
   return { url: listening.url, calls };
 }
 
+/** A provider with the parts of its world. */
+export interface OpenedProvider {
+  readonly provider: TranslationProvider;
+  readonly clock: ReturnType<typeof quickClock>;
+  readonly set: ProviderSet;
+}
+
 /** Opens a provider with its configuration, as the daemon does. */
-export async function openProvider(settings: object, fixturePath: string | null = null) {
+export async function openProvider(
+  settings: object,
+  fixturePath: string | null = null,
+): Promise<OpenedProvider> {
   const config: ProviderConfiguration = providerConfigurationSchema.parse(settings);
   const client = createHttpClient({ connections: 8, keepAlive: true });
   onTestFinished(() => {
@@ -77,7 +107,7 @@ export async function openProvider(settings: object, fixturePath: string | null 
   const secrets = createSecretMask();
   const set = createProviderSet({ mine: config }, { clock, random: () => 0, secrets, client });
   const provider = (await set.open({ name: 'mine', fixturePath, signal: new AbortController().signal }))!;
-  return { provider, clock, secrets, set };
+  return { provider, clock, set };
 }
 
 /** A unit with nothing around it. */
@@ -107,7 +137,14 @@ export function requestOf(
 }
 
 /** The unit ids with their texts, and the failures with their codes. */
-export async function translate(provider: TranslationProvider, request: TranslationRequest) {
+export async function translate(
+  provider: TranslationProvider,
+  request: TranslationRequest,
+): Promise<{
+  readonly outcome: TranslationOutcome;
+  readonly texts: Readonly<Record<string, string>>;
+  readonly codes: Readonly<Record<string, string>>;
+}> {
   const outcome = await provider.translateBatch(request);
   return {
     outcome,
