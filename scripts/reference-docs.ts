@@ -12,6 +12,7 @@ import { renderConfigurationPage } from './reference/configuration.ts';
 import { renderCtlPage } from './reference/ctl.ts';
 import { renderDependencies } from './reference/dependencies.ts';
 import { renderOperationStatuses } from './reference/operation-statuses.ts';
+import { renderGlossary } from './reference/glossary.ts';
 import { renderParseErrors } from './reference/parse-errors.ts';
 import { renderParseRules } from './reference/parse-rules.ts';
 import { renderProtocol } from './reference/protocol.ts';
@@ -39,6 +40,7 @@ function renderAll(): Map<string, string> {
     ['ctl.md', renderCtlPage()],
     ['configuration.md', renderConfigurationPage()],
     ['parse-rules.md', renderParseRules()],
+    ['glossary.md', renderGlossary()],
     ['parse-errors.md', renderParseErrors()],
     ['translation-checks.md', renderTranslationChecks()],
     ['dependencies.md', renderDependencies(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))],

@@ -98,7 +98,7 @@ export function daemonSurface(
   },
 ): ApiSurface {
   const { options, settings } = base;
-  const { engine, releases, schedules, parse, memory, reload } = parts;
+  const { engine, releases, schedules, parse, memory, glossary, reload } = parts;
   const daemonActions = createDaemonActions({
     engine,
     reload,
@@ -112,10 +112,17 @@ export function daemonSurface(
       ...schedules.reports,
       ...parse.reports,
       ...memory.reports,
+      ...glossary.reports,
       defineReport('daemon.doctor', createDoctorReport(doctor, options.supervision)),
       defineReport('daemon.logs', createLogReport(options.logRing)),
     ]),
-    actions: byName([...releases.actions, ...schedules.actions, ...memory.actions, ...daemonActions]),
+    actions: byName([
+      ...releases.actions,
+      ...schedules.actions,
+      ...memory.actions,
+      ...glossary.actions,
+      ...daemonActions,
+    ]),
     attestation: releases.attestation,
     damage: releases.damageIntake,
   };
@@ -132,7 +139,7 @@ function doctorOf({ clock, logger }: DaemonOptions, checks: readonly DoctorCheck
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules, parse, memory, keyWatch }: DaemonParts,
+  { engine, releases, schedules, parse, memory, glossary, keyWatch }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
@@ -147,6 +154,7 @@ function doctorChecks(
     schedules.check,
     parse.check,
     memory.check,
+    glossary.check,
     secretsCheck(async () => await findWeakSecrets(settings.current().configuration)),
     clockCheck(clock),
   ];

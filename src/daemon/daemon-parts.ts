@@ -17,9 +17,9 @@ import { createReleaseEvents, type ReleaseEvents } from './events/release-events
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { crashLoopOf } from './reports/doctor-checks.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
+import { createGlossary, type Glossary } from './glossary/glossary.ts';
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
-import { checkPlaceholders } from './memory/target-check.ts';
 import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
 import { problemsOfRules } from './parse/rules-state.ts';
@@ -80,6 +80,7 @@ export interface DaemonParts {
   readonly schedules: Schedules;
   readonly parse: Parse;
   readonly memory: Memory;
+  readonly glossary: Glossary;
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
 }
@@ -135,16 +136,11 @@ export function createDaemonParts({
     configuration: parseSettings,
   });
   closers.add('parse index', async () => await parse.close());
-  const memory = createMemory({
-    ...options,
-    dataDirectory: configuration.data.dir,
+  const { memory, glossary } = createTextStores(
+    { configuration, options, settings, closers },
     engine,
-    configuration: () => settings.current().configuration.memory,
-    pair: () => languagePair(settings.current().configuration),
-    checkTarget: checkPlaceholders,
     createId,
-  });
-  closers.add('translation memory', async () => await memory.close());
+  );
   engine.jobs.register(...releases.jobs, ...parse.jobs, ...memory.jobs);
   const { attestor } = releases;
   const reload = createReload({
@@ -161,7 +157,34 @@ export function createDaemonParts({
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, parse, memory, reload, keyWatch };
+  return { engine, events, releases, schedules, parse, memory, glossary, reload, keyWatch };
+}
+
+/** Assembles the stores of human work on texts. */
+function createTextStores(
+  {
+    configuration,
+    options,
+    settings,
+    closers,
+  }: Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>,
+  engine: TaskEngine,
+  createId: () => string,
+): Pick<DaemonParts, 'memory' | 'glossary'> {
+  const shared = { ...options, dataDirectory: configuration.data.dir, engine, createId };
+  const memory = createMemory({
+    ...shared,
+    configuration: () => settings.current().configuration.memory,
+    pair: () => languagePair(settings.current().configuration),
+  });
+  closers.add('Translation Memory', async () => await memory.close());
+  const glossary = createGlossary({
+    ...shared,
+    configuration: () => settings.current().configuration.glossary,
+    languages: () => settings.current().configuration.translation,
+  });
+  closers.add('Glossary', async () => await glossary.close());
+  return { memory, glossary };
 }
 
 /** The configured languages, as records name them. */

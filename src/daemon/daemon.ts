@@ -115,6 +115,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     closers.add('start of tasks', storeWhenPossible({ step, what, clock: options.clock, logger }));
     readiness = { ready: true, message: 'ready' };
     void parts.parse.catchUp();
+    void parts.glossary.open();
   };
 
   return {
@@ -260,7 +261,7 @@ async function openVolume(
 /** @returns the address of the metrics, or `null` without a port for them */
 async function serveMetrics(
   { configuration, options, closers }: DaemonBase,
-  { engine, releases, parse, memory }: DaemonParts,
+  { engine, releases, parse, memory, glossary }: DaemonParts,
   doctor: Doctor,
 ): Promise<string | null> {
   if (configuration.metrics === undefined) return null;
@@ -271,6 +272,7 @@ async function serveMetrics(
     doctor,
     parse,
     memory,
+    glossary,
   });
   const listening = await createMetricsServer({ ...options, ...configuration.metrics, registry });
   closers.add('metrics', async (signal) => await listening.close(signal));

@@ -4,6 +4,7 @@ import { MEMORY_STATES, PARSE_STATUSES } from '../contract/schemas/vocabulary.ts
 import { createRegistry, type Registry } from '../platform/metrics/metrics.ts';
 import { SKIP_REASONS } from './parse/container/parsed-container.ts';
 import type { Memory } from './memory/memory.ts';
+import type { Glossary } from './glossary/glossary.ts';
 import type { Parse } from './parse/parse.ts';
 import { severityOf, type Doctor } from './reports/doctor-report.ts';
 import type { Supervision } from './supervisor/supervision.ts';
@@ -19,6 +20,7 @@ export interface DaemonMetricsOptions {
   readonly doctor: Pick<Doctor, 'latest'>;
   readonly parse: Pick<Parse, 'latestStatus'>;
   readonly memory: Pick<Memory, 'latestCounts'>;
+  readonly glossary: Pick<Glossary, 'latestSummary'>;
 }
 
 /** Creates the registry of the daemon. A time that is not known has no sample. */
@@ -52,6 +54,7 @@ export function createDaemonMetrics(options: DaemonMetricsOptions): Registry {
   });
   addParseMetrics(registry, options.parse);
   addMemoryMetrics(registry, options.memory);
+  addGlossaryMetrics(registry, options.glossary);
   return registry;
 }
 
@@ -69,6 +72,29 @@ function addGauge(
       const value = read();
       if (value === null) created.remove();
       else created.set(value);
+    },
+  });
+}
+
+/** The main Glossary as it was last read. */
+function addGlossaryMetrics(registry: Registry, { latestSummary }: Pick<Glossary, 'latestSummary'>): void {
+  addGauge(registry, { name: 'glossary_available', help: 'Whether the Glossary can be used.' }, () =>
+    latestSummary() === null ? 0 : 1,
+  );
+  addGauge(
+    registry,
+    { name: 'glossary_generation', help: 'Changes of the Glossary since it was created.' },
+    () => latestSummary()?.generation ?? null,
+  );
+  const terms: Gauge = new Gauge({
+    name: 'slipway_daemon_glossary_terms',
+    help: 'Terms of the Glossary, by review status.',
+    labelNames: ['status'],
+    registers: [registry],
+    collect: () => {
+      terms.reset();
+      for (const [status, count] of Object.entries(latestSummary()?.counts ?? {}))
+        terms.set({ status }, count);
     },
   });
 }

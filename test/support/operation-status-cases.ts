@@ -85,6 +85,9 @@ const REAL_REPORTS: ReadonlySet<ReportName> = new Set([
   'schedule.list',
   'release.status',
   'release.list',
+  'translation.glossary.summary',
+  'translation.glossary.query',
+  'translation.glossary.diagnose',
 ]);
 
 type Request = Partial<Pick<StatusCase, 'target' | 'method' | 'headers' | 'body' | 'token'>>;

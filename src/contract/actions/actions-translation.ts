@@ -154,7 +154,7 @@ export const TRANSLATION_ACTIONS = {
     ],
     choices: [],
     fields: { review_status: word(['draft', 'approved']) },
-    errors: ['term_exists', 'invalid_path'],
+    errors: ['term_exists', 'term_conflict', 'invalid_path', 'file_not_found'],
   },
   'translation-glossary-update': {
     summary: 'Changes a Glossary term; an approved one becomes a draft unless reviewer and reason are given.',
@@ -165,7 +165,14 @@ export const TRANSLATION_ACTIONS = {
     required: ['term_id'],
     used: [...TERM_FIELDS, 'reviewer', 'reason', 'glossary_path'],
     choices: [{ fields: TERM_FIELDS, rule: 'some' }],
-    errors: ['unknown_term', 'term_exists', 'invalid_path'],
+    errors: [
+      'unknown_term',
+      'term_exists',
+      'term_conflict',
+      'invalid_transition',
+      'invalid_path',
+      'file_not_found',
+    ],
   },
   'translation-glossary-approve': {
     summary: 'Approves a draft or deprecated Glossary term.',
@@ -175,7 +182,7 @@ export const TRANSLATION_ACTIONS = {
     required: ['term_id', 'reviewer'],
     used: ['reason', 'force', 'glossary_path'],
     choices: [],
-    errors: ['unknown_term', 'term_conflict', 'invalid_transition', 'invalid_path'],
+    errors: ['unknown_term', 'term_conflict', 'invalid_transition', 'invalid_path', 'file_not_found'],
   },
   'translation-glossary-deprecate': {
     summary: 'Deprecates an approved Glossary term; its wording becomes forbidden.',
@@ -185,7 +192,7 @@ export const TRANSLATION_ACTIONS = {
     required: ['term_id', 'reviewer', 'reason'],
     used: ['glossary_path'],
     choices: [],
-    errors: ['unknown_term', 'invalid_transition', 'invalid_path'],
+    errors: ['unknown_term', 'invalid_transition', 'invalid_path', 'file_not_found'],
   },
   'translation-glossary-delete': {
     summary: 'Deletes a Glossary term; an approved one only with `force`.',
@@ -195,6 +202,6 @@ export const TRANSLATION_ACTIONS = {
     required: ['term_id'],
     used: ['reviewer', 'reason', 'force', 'glossary_path'],
     choices: [],
-    errors: ['unknown_term', 'term_approved', 'invalid_path'],
+    errors: ['unknown_term', 'term_approved', 'invalid_path', 'file_not_found'],
   },
 } as const satisfies Record<string, ActionDefinition>;

@@ -92,7 +92,8 @@ function reviewStatus({ status }: ControlBody): FieldError[] {
     : [{ pointer: '/status', message: mustBeOneOf(values) }];
 }
 
-function isRelativePath(path: string): boolean {
+/** Whether a path is relative and cannot climb: no empty, `.` or `..` segment, no `\` and no control character. */
+export function isRelativePath(path: string): boolean {
   // oxlint-disable-next-line no-control-regex
   if (path === '' || /[\u0000-\u001f\u007f\\]/.test(path)) return false;
   return path.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..');

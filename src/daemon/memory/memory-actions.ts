@@ -7,13 +7,12 @@ import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { TaskResult } from '../tasks/task.ts';
 import { memoryActionError, refusalError } from './memory-failure.ts';
 import type { MemoryThread } from './memory-thread.ts';
-import { blockingFindings, type TargetCheck } from './target-check.ts';
+import { blockingFindings } from './target-check.ts';
 
 export interface MemoryActionDependencies {
   readonly thread: Pick<MemoryThread, 'call'>;
   readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
   readonly clock: Clock;
-  readonly checkTarget: TargetCheck;
 }
 
 /** The actions `translation-memory-confirm` and `translation-memory-resolve-conflict`. */
@@ -30,12 +29,12 @@ export function createMemoryActions(dependencies: MemoryActionDependencies): rea
 }
 
 async function confirmRecord(
-  { thread, clock, checkTarget }: MemoryActionDependencies,
+  { thread, clock }: MemoryActionDependencies,
   body: BodyOf<'translation-memory-confirm'>,
 ): Promise<TaskResult> {
   const { record_id, reviewer, reason = null, translation_memory_path: path = null } = body;
   const record = await thread.call('record', { path, recordId: record_id });
-  if (record !== null && record.state !== 'trusted') refuseBlocked(record, checkTarget);
+  if (record !== null && record.state !== 'trusted') refuseBlocked(record);
   const confirmed = await thread.call('confirm', {
     path,
     record_id,
@@ -67,8 +66,8 @@ async function resolveConflict(
 }
 
 /** @throws ServiceError `qa_blocked` */
-function refuseBlocked(record: MemoryRecord, checkTarget: TargetCheck): void {
-  const findings = blockingFindings(checkTarget, {
+function refuseBlocked(record: MemoryRecord): void {
+  const findings = blockingFindings({
     source: record.source_text,
     target: record.target_text,
     sourceLanguage: record.source_language,

@@ -6,7 +6,7 @@ import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import { memoryReportError, unavailableReason } from './memory-failure.ts';
 import type { MemoryThread } from './memory-thread.ts';
 import type { MemoryAnswer } from './memory-worker.ts';
-import { blockingFindings, withholdBlocked, type TargetCheck } from './target-check.ts';
+import { blockingFindings, withholdBlocked } from './target-check.ts';
 
 export interface MemoryReportDependencies {
   readonly thread: Pick<MemoryThread, 'call'>;
@@ -16,7 +16,6 @@ export interface MemoryReportDependencies {
   readonly pair: () => LanguagePair;
   /** Points that the matches of a file lose. */
   readonly penaltyOf: (path: string | null) => number;
-  readonly checkTarget: TargetCheck;
 }
 
 const NO_COUNTS = { candidate: 0, trusted: 0, superseded: 0, rejected: 0, conflict_groups: 0 };
@@ -58,7 +57,7 @@ export function createMemoryReports(dependencies: MemoryReportDependencies): rea
 }
 
 async function answerQuery(
-  { thread, pair, penaltyOf, checkTarget }: MemoryReportDependencies,
+  { thread, pair, penaltyOf }: MemoryReportDependencies,
   query: QueryOf<'translation.memory.query'>,
   signal: AbortSignal,
 ): Promise<ReportBodyOf<'translation.memory.query'>> {
@@ -75,7 +74,7 @@ async function answerQuery(
   const lookup = { ...languages, source_text, context, depth: 'all', limit } as const;
   const found = await thread.call('query', { path, lookup, penalty: penaltyOf(path) }, { signal });
   const isBlocked = (target: string): boolean =>
-    blockingFindings(checkTarget, {
+    blockingFindings({
       source: source_text,
       target,
       sourceLanguage: languages.source_language,

@@ -13,7 +13,6 @@ import { createMemoryJobs } from './memory-jobs.ts';
 import { createMemoryReports } from './memory-reports.ts';
 import { createMemoryThread } from './memory-thread.ts';
 import type { MemoryCounts } from './store/memory-reads.ts';
-import type { TargetCheck } from './target-check.ts';
 import { createTranslationMemory, type TranslationMemory } from './translation-memory.ts';
 
 export interface MemoryOptions {
@@ -24,7 +23,6 @@ export interface MemoryOptions {
   readonly configuration: () => MemoryConfiguration;
   /** The configured languages. */
   readonly pair: () => LanguagePair;
-  readonly checkTarget: TargetCheck;
   readonly clock: Clock;
   /** Makes ULIDs. */
   readonly createId: () => string;

@@ -1,25 +1,13 @@
 import { withholdReuse, decide, type MatchRecord } from '../../domain/memory/memory-match.ts';
-import { findPlaceholders } from '../../domain/text/placeholders.ts';
+import type { CheckInput } from '../../domain/text/checks/check-input.ts';
+import { checkTarget } from '../../domain/text/checks/check-target.ts';
 import type { MemoryAnswer } from './memory-worker.ts';
 
-/** A target and its source. */
-export interface CheckedText {
-  readonly source: string;
-  readonly target: string;
-  /** BCP 47, such as `ja`. */
-  readonly sourceLanguage: string;
-  /** BCP 47, such as `zh-Hans`. */
-  readonly targetLanguage: string;
-}
-
-/** Checks a target. A finding of severity `error` blocks it. */
-export type TargetCheck = (
-  text: CheckedText,
-) => readonly { readonly check: string; readonly severity: string; readonly message: string }[];
-
-/** The messages of the findings that block a target. */
-export function blockingFindings(check: TargetCheck, text: CheckedText): readonly string[] {
-  return check(text)
+/**
+ * The messages of the findings that block a target. Records hold no constraints of fields, so only their texts are checked.
+ */
+export function blockingFindings(text: CheckInput): readonly string[] {
+  return checkTarget(text)
     .filter(({ severity }) => severity === 'error')
     .map(({ check, message }) => `${check}: ${message}`);
 }
@@ -34,11 +22,3 @@ export function withholdBlocked<R extends MatchRecord>(
   );
   return { decision: decide(matches), matches };
 }
-
-/** Checks that a target has the placeholders and tags of its source, in any order. */
-export const checkPlaceholders: TargetCheck = ({ source, target }) => {
-  const [wanted, found] = [source, target].map((text) => findPlaceholders(text).toSorted().join('\0'));
-  if (wanted === found) return [];
-  const message = 'the target does not have the same placeholders and tags as its source';
-  return [{ check: 'placeholder_mismatch', severity: 'error', message }];
-};

@@ -2,9 +2,11 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { RETAINED_MAX_RELEASES } from '../../contract/formats/attestation-format.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
+import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-tag.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
 import { memoryConfigurationSchema } from '../memory/memory-config.ts';
+import { glossaryConfigurationSchema } from '../glossary/glossary-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
 import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
 
@@ -23,12 +25,13 @@ function intervalOrNone(least: number) {
     .refine((seconds) => seconds === 0 || seconds >= least, `must be 0, or at least ${least}`);
 }
 
-const filePath = z.string().min(1).max(4096);
-
-const language = z
+const languageTag = z
   .string()
   .max(64)
-  .regex(/^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as ja or zh-Hans');
+  .refine(isLanguageTag, 'must be a language tag such as ja or zh-Hans')
+  .transform(canonicalLanguageTag);
+
+const filePath = z.string().min(1).max(4096);
 
 const listen = z
   .strictObject({
@@ -226,12 +229,17 @@ export const daemonConfigurationSchema = z
       .describe('Text units of releases: which strings are translatable text, and how they are found.'),
     translation: z
       .strictObject({
-        sourceLanguage: language.default('ja').describe('Language of the releases (BCP 47).'),
-        targetLanguage: language.default('zh-Hans').describe('Language to translate to (BCP 47).'),
+        sourceLanguage: languageTag.default('ja').describe('Language of the text of releases (BCP 47).'),
+        targetLanguage: languageTag
+          .default('zh-Hans')
+          .describe('Language that it is translated to (BCP 47).'),
       })
       .prefault({})
       .describe('Languages of the translation.'),
     memory: memoryConfigurationSchema.prefault({}).describe('The Translation Memory.'),
+    glossary: glossaryConfigurationSchema
+      .prefault({})
+      .describe('The Glossary: terms and their translations.'),
     hashing: z
       .strictObject({
         threads: z.int().min(1).max(64).default(2).describe('Threads that hash.'),

@@ -32,3 +32,11 @@ export function splitPlaceholders(text: string): readonly string[] {
   parts.push(text.slice(end));
   return parts;
 }
+
+/** The parts of a text that are placeholders and tags: UTF-16 offsets, the end exclusive. */
+export function placeholderSpans(text: string): readonly { readonly start: number; readonly end: number }[] {
+  return Array.from(text.matchAll(PLACEHOLDER), ({ 0: found, index }) => ({
+    start: index,
+    end: index + found.length,
+  }));
+}

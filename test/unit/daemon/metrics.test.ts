@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PARSE_ERROR_CODES } from '../../../src/contract/reports/parse-error-codes.ts';
 import { PARSE_STATUSES } from '../../../src/contract/schemas/vocabulary.ts';
+import type { GlossarySummary } from '../../../src/daemon/glossary/glossary-worker.ts';
 import { createDaemonMetrics } from '../../../src/daemon/metrics.ts';
 import { SKIP_REASONS } from '../../../src/daemon/parse/container/parsed-container.ts';
 import type { IndexStatus } from '../../../src/daemon/parse/index/index-status.ts';
@@ -25,7 +26,7 @@ const INDEXED: IndexStatus = {
 };
 
 /** The samples of the parse index at each collection. */
-function collector() {
+function collector(glossary: GlossarySummary | null = null, prefix = 'slipway_daemon_parse_') {
   let status: IndexStatus | null = null;
   const registry = createDaemonMetrics({
     version: '1.2.3',
@@ -33,12 +34,13 @@ function collector() {
     syncHistory: () => ({ last: null, succeededAt: null, consecutiveFailures: 0 }),
     nextSyncAt: () => null,
     doctor: { latest: () => [] },
+    glossary: { latestSummary: () => glossary },
     parse: { latestStatus: () => status },
     memory: { latestCounts: () => null },
   });
   return async (next: IndexStatus | null): Promise<string[]> => {
     status = next;
-    return (await registry.metrics()).split('\n').filter((line) => line.startsWith('slipway_daemon_parse_'));
+    return (await registry.metrics()).split('\n').filter((line) => line.startsWith(prefix));
   };
 }
 
@@ -80,5 +82,20 @@ describe('the metrics of the parse index', () => {
   it('have no time before the first release is indexed', async () => {
     const lines = await collector()({ ...INDEXED, indexed_at: null, release_id: null });
     expect(lines.join('\n')).not.toContain('last_success');
+  });
+});
+
+describe('the metrics of the Glossary', () => {
+  it('say whether it can be used, and count its terms', async () => {
+    const summary = { counts: { approved: 320, draft: 4 }, generation: 512, pairs: [] };
+    expect(await collector(summary, 'slipway_daemon_glossary_')(null)).toEqual([
+      'slipway_daemon_glossary_available 1',
+      'slipway_daemon_glossary_generation 512',
+      'slipway_daemon_glossary_terms{status="approved"} 320',
+      'slipway_daemon_glossary_terms{status="draft"} 4',
+    ]);
+    expect(await collector(null, 'slipway_daemon_glossary_')(null)).toEqual([
+      'slipway_daemon_glossary_available 0',
+    ]);
   });
 });

@@ -5,7 +5,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMemory, type Memory } from '../../../../src/daemon/memory/memory.ts';
 import { memoryConfigurationSchema } from '../../../../src/daemon/memory/memory-config.ts';
 import { MEMORY_MAINTAIN_JOB } from '../../../../src/daemon/memory/memory-jobs.ts';
-import { checkPlaceholders } from '../../../../src/daemon/memory/target-check.ts';
 import { callOf } from '../../../../src/daemon/tasks/job.ts';
 import { createUlidFactory } from '../../../../src/platform/process/ids.ts';
 import { act } from '../../../support/actions.ts';
@@ -28,7 +27,6 @@ async function start(spoil: (folder: string) => void = () => undefined) {
     createId: createUlidFactory({ clock, randomBytes: (count) => new Uint8Array(count) }),
     configuration: () => memoryConfigurationSchema.parse({ penalties: { 'other.db': 3 } }),
     pair: () => PAIR,
-    checkTarget: checkPlaceholders,
   });
   onTestFinished(async () => await memory.close());
   engine.jobs.register(...memory.jobs);

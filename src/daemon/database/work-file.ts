@@ -1,0 +1,101 @@
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { DatabaseDamagedError, DatabaseError } from './database-error.ts';
+import { isDatabaseDamage } from './storage-failure.ts';
+import { messageOf } from '../../platform/errors.ts';
+
+/** A database that holds human work. Nothing makes it again, so a file that cannot be used stays as it is. */
+export interface WorkFile<T> {
+  /**
+   * Runs work with the open database, which is opened with the first use. After a failure it is opened again when the
+   * file has changed, or after some seconds.
+   *
+   * @throws DatabaseError when the file cannot be used; the error of the work
+   */
+  use<R>(work: (opened: T) => R): R;
+  close(): void;
+}
+
+export interface WorkFileOptions<T> {
+  readonly path: string;
+  /** Names the content, as "the Glossary". */
+  readonly content: string;
+  /** Opens the file, and creates an empty one when it is missing. Throws DatabaseError. */
+  readonly open: (path: string) => T;
+  /** Milliseconds of a monotonic clock. */
+  readonly monotonic: () => number;
+}
+
+/** Milliseconds until a file that could not be used is opened again without a change. */
+const RETRY_MS = 5000;
+/** Stands beside a database from its creation on, so that a lost file is not taken for a first start. */
+const MARKER_SUFFIX = '.created';
+
+/** Creates the holder of one file. */
+export function createWorkFile<T extends { close(): void }>(options: WorkFileOptions<T>): WorkFile<T> {
+  const { path, monotonic } = options;
+  let opened: { readonly value: T; readonly file: string } | null = null;
+  let failed: { readonly error: unknown; readonly file: string; readonly at: number } | null = null;
+
+  const close = (): void => {
+    const before = opened;
+    opened = null;
+    before?.value.close();
+  };
+  const fail = (error: unknown): never => {
+    failed = { error, file: stateOf(path), at: monotonic() };
+    throw error;
+  };
+  const get = (): T => {
+    // A connection to a file that was moved away would write where nobody reads.
+    if (opened !== null && opened.file !== identityOf(path)) close();
+    if (opened !== null) return opened.value;
+    if (failed !== null && failed.file === stateOf(path) && monotonic() - failed.at < RETRY_MS) {
+      throw failed.error;
+    }
+    try {
+      const value = openMarked(options);
+      opened = { value, file: identityOf(path) };
+      failed = null;
+      return value;
+    } catch (error) {
+      return fail(error);
+    }
+  };
+  return {
+    use: (work) => {
+      const value = get();
+      try {
+        return work(value);
+      } catch (error) {
+        if (!isDatabaseDamage(error)) throw error;
+        close();
+        return fail(new DatabaseDamagedError(path, messageOf(error), error));
+      }
+    },
+    close,
+  };
+}
+
+function openMarked<T>({ path, content, open }: WorkFileOptions<T>): T {
+  const marker = `${path}${MARKER_SUFFIX}`;
+  if (!existsSync(path) && existsSync(marker)) {
+    throw new DatabaseError(
+      `${content} ${path} was there before and is missing now; to begin with an empty one, delete ${marker}`,
+    );
+  }
+  const value = open(path);
+  if (!existsSync(marker)) writeFileSync(marker, '', { mode: 0o600 });
+  return value;
+}
+
+/** Changes when another file is at the path. */
+function identityOf(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? '' : `${found.dev}:${found.ino}`;
+}
+
+/** Changes when another file is at the path, or when the file is written. */
+function stateOf(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? '' : `${found.dev}:${found.ino}:${found.size}:${found.mtimeMs}`;
+}

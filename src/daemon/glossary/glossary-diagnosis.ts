@@ -1,0 +1,111 @@
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
+import { compileGlossary, type CompiledGlossary } from '../../domain/glossary/compile-glossary.ts';
+import { diagnose, type Diagnosis } from '../../domain/glossary/diagnose.ts';
+import type { TermContext } from '../../domain/glossary/scope.ts';
+import type { LanguagePair } from '../../domain/glossary/term.ts';
+import { base32 } from '../../platform/hashing/base32.ts';
+import { blake3OfText } from '../../platform/hashing/text-blake3.ts';
+import type { TermMissingRules } from './glossary-config.ts';
+import type { GlossaryReader } from './store/glossary-reader.ts';
+
+/** A text to diagnose. */
+export interface DiagnosedUnit {
+  readonly sourceText: string;
+  /** `null` before there is a translation. */
+  readonly translatedText: string | null;
+  /** The facts that scopes are compared with, as `speaker`, `scene` and `destination`. */
+  readonly context: TermContext;
+  /** Whether the container of the text was proofread once; missing terms block from then on. */
+  readonly wasProofread: boolean;
+}
+
+/** Texts of one pair of languages. */
+export interface DiagnosisRequest {
+  readonly pair: LanguagePair;
+  readonly rules: TermMissingRules;
+  readonly units: readonly DiagnosedUnit[];
+}
+
+/** A diagnosis as reports show it. */
+export type UnitDiagnosis = Omit<ReportBodyOf<'translation.glossary.diagnose'>, 'source_text'>;
+
+/** The diagnoses of some texts, in their order. */
+export interface Diagnoses {
+  /** The generation of the Glossary that they were made with. */
+  readonly generation: number;
+  readonly diagnoses: readonly UnitDiagnosis[];
+}
+
+/** Diagnoses texts with the terms of one file. */
+export type DiagnoseUnits = (request: DiagnosisRequest) => Diagnoses;
+
+/** Pairs of languages whose terms stay compiled. */
+const KEPT_PAIRS = 4;
+const IDENTITY_PREFIX = 'gqa1_';
+const IDENTITY_BYTES = 16;
+
+/** Creates the diagnosis of a file. Terms are compiled with the first use of their pair and after each change. */
+export function createDiagnosis(reader: GlossaryReader): DiagnoseUnits {
+  let compiledAt = -1;
+  const byPair = new Map<string, CompiledGlossary>();
+  const compiled = (pair: LanguagePair, generation: number): CompiledGlossary => {
+    if (generation !== compiledAt) byPair.clear();
+    compiledAt = generation;
+    const key = `${pair.sourceLanguage} ${pair.targetLanguage}`;
+    const glossary = byPair.get(key) ?? compileGlossary(reader.terms(pair), pair);
+    // The pair that was used last stays the longest.
+    byPair.delete(key);
+    byPair.set(key, glossary);
+    const [oldest] = byPair.keys();
+    if (byPair.size > KEPT_PAIRS && oldest !== undefined) byPair.delete(oldest);
+    return glossary;
+  };
+  return ({ pair, rules, units }) => {
+    const generation = reader.generation();
+    const glossary = compiled(pair, generation);
+    return {
+      generation,
+      diagnoses: units.map((unit) =>
+        reportedDiagnosis(
+          diagnose(glossary, {
+            ...unit,
+            blocksWhenMissing: (category) => blocksWhenMissing(rules, category, unit.wasProofread),
+          }),
+        ),
+      ),
+    };
+  };
+}
+
+function blocksWhenMissing(rules: TermMissingRules, category: string, wasProofread: boolean): boolean {
+  const own = Object.hasOwn(rules.categories, category) ? rules.categories[category] : undefined;
+  const rule = own ?? rules.default;
+  return rule === 'always' || (rule === 'after_proofread' && wasProofread);
+}
+
+function reportedDiagnosis({
+  constraints,
+  diagnostics,
+  blockingCodes,
+  identityText,
+}: Diagnosis): UnitDiagnosis {
+  return {
+    constraints: constraints.map(({ term, span, matchedText, requirement }) => ({
+      term_id: term.termId,
+      revision: term.revision,
+      source_span: span,
+      matched_text: matchedText,
+      recommended_translation: term.recommendedTranslation,
+      allowed_translations: [...term.allowedTranslations],
+      requirement,
+      scope: { ...term.scope },
+      priority: term.priority,
+    })),
+    diagnostics: diagnostics.map(({ terms, ...other }) => ({
+      ...other,
+      term_ids: terms.map(({ termId }) => termId),
+    })),
+    decision: { blocked: blockingCodes.length > 0, codes: [...blockingCodes] },
+    qa_identity: IDENTITY_PREFIX + base32(blake3OfText(identityText).subarray(0, IDENTITY_BYTES)),
+  };
+}

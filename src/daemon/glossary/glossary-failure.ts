@@ -1,0 +1,27 @@
+import { isProblemCode } from '../../contract/problems/problems.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import { messageOf } from '../../platform/errors.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
+import { ThreadError } from '../../platform/threads/thread.ts';
+import { UNAVAILABLE } from './glossary-worker.ts';
+
+const ADVICE = 'restore it from a backup, or mend its cause; nothing was changed, and everything else works';
+
+/** Whether an error says that the Glossary, or the thread that owns it, cannot be used. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof ThreadError || errorCode(error) === UNAVAILABLE;
+}
+
+/** The sentence for people of an error that says so. */
+export function unavailableReason(error: unknown): string {
+  return `the Glossary cannot be used: ${messageOf(error)}; ${ADVICE}`;
+}
+
+/** Converts an error of the thread to the answer of a report or action. */
+export function glossaryError(error: unknown): unknown {
+  if (isUnavailable(error))
+    return new ServiceError('backend_unavailable', unavailableReason(error), { cause: error });
+  const code = errorCode(error);
+  if (code === null || error instanceof ServiceError || !isProblemCode(code)) return error;
+  return new ServiceError(code, messageOf(error), { cause: error });
+}

@@ -1,0 +1,30 @@
+/** Review states of a term. */
+export type ReviewStatus = 'draft' | 'approved' | 'deprecated' | 'rejected';
+
+/** A source and a target language, as BCP 47 tags. */
+export interface LanguagePair {
+  readonly sourceLanguage: string;
+  readonly targetLanguage: string;
+}
+
+/** A term, as far as the rules of the Glossary use it. */
+export interface Term extends LanguagePair {
+  readonly termId: string;
+  /** Grows with every change. */
+  readonly revision: number;
+  readonly sourceTerm: string;
+  readonly aliases: readonly string[];
+  readonly recommendedTranslation: string;
+  readonly allowedTranslations: readonly string[];
+  readonly category: string;
+  /** An int64. */
+  readonly priority: number | bigint;
+  readonly scope: Readonly<Record<string, string>>;
+  readonly reviewStatus: ReviewStatus;
+}
+
+/** A part of a text: UTF-16 offsets, the end exclusive. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}

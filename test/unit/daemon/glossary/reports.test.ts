@@ -1,0 +1,221 @@
+import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createTestGlossary, type TestGlossary } from '../../../support/glossary.ts';
+import { askReport } from '../../../support/reports.ts';
+
+const APPROVED = { review_status: 'approved', reviewer: 'mika' };
+
+async function diagnose(world: TestGlossary, source: string, context: object = {}) {
+  return await askReport(world.glossary.reports, 'translation.glossary.diagnose', {
+    source_text: source,
+    context: JSON.stringify(context),
+  });
+}
+
+describe('the summary of the Glossary', () => {
+  it('counts live terms by state and by pair, with a generation that grows', async () => {
+    const world = await createTestGlossary();
+    const summary = async () => await askReport(world.glossary.reports, 'translation.glossary.summary');
+    const counts = { draft: 0, approved: 0, deprecated: 0, rejected: 0 };
+    expect(await summary()).toEqual({
+      available: true,
+      path: 'glossary.db',
+      counts,
+      generation: 0,
+      pairs: [],
+    });
+    await world.add(APPROVED);
+    await world.add({ source_term: 'x' });
+    await world.add({ source_term: 'y', target_language: 'en', term_id: 'y' });
+    await world.act('delete', { term_id: 'y' });
+    expect(await summary()).toMatchObject({
+      counts: { ...counts, draft: 1, approved: 1 },
+      generation: 4,
+      pairs: [{ source_language: 'ja', target_language: 'zh-Hans', counts: { approved: 1, draft: 1 } }],
+    });
+    expect(world.glossary.generation()).toBe(4);
+  });
+});
+
+describe('the query of the Glossary', () => {
+  it('finds folded parts of source terms and aliases, by category and state, in a stable order', async () => {
+    const world = await createTestGlossary();
+    await world.add({ term_id: 'b', source_term: 'ガーデン', aliases: ['ＧＡＲＤＥＮ'], category: 'place' });
+    await world.add({ term_id: 'a', source_term: 'アルガーデン', ...APPROVED });
+    await world.add({ term_id: 'c', source_term: '100%_' });
+    const find = async (query: object): Promise<string[]> => {
+      const { items } = await askReport(world.glossary.reports, 'translation.glossary.query', { ...query });
+      return items.map(({ term_id }) => term_id);
+    };
+    expect(await find({})).toEqual(['c', 'a', 'b']);
+    expect(await find({ source_text: 'ｶﾞｰﾃﾞ' })).toEqual(['a', 'b']);
+    expect(await find({ source_text: 'gard' })).toEqual(['b']);
+    expect(await find({ source_text: '%_' })).toEqual(['c']);
+    expect(await find({ source_text: '%' })).toEqual(['c']);
+    expect(await find({ category: 'place' })).toEqual(['b']);
+    expect(await find({ review_status: 'approved' })).toEqual(['a']);
+    expect(await find({ source_text: 'ガーデン', review_status: 'draft', category: 'x' })).toEqual([]);
+    const page = await askReport(world.glossary.reports, 'translation.glossary.query', { limit: 2 });
+    expect(page).toMatchObject({ total: 3, limit: 2 });
+    expect(page.items).toHaveLength(2);
+  });
+});
+
+describe('the diagnosis of the Glossary', () => {
+  it('uses the terms of now, with an identity that changes when they do', async () => {
+    const world = await createTestGlossary();
+    await world.add({ term_id: 't' });
+    const target = { translated_text: '你好' };
+    const draft = await diagnose(world, '先生', target);
+    expect(draft).toMatchObject({
+      constraints: [{ term_id: 't', requirement: 'should', source_span: { start: 0, end: 2 } }],
+      decision: { blocked: false, codes: [] },
+    });
+    expect(draft.qa_identity).toMatch(/^gqa1_[a-z2-7]{26}$/);
+    await world.act('approve', { term_id: 't', reviewer: 'm' });
+    const approved = await diagnose(world, '先生', target);
+    expect(approved).toMatchObject({
+      constraints: [{ requirement: 'must', revision: 2 }],
+      diagnostics: [{ code: 'term_missing', severity: 'error', term_ids: ['t'], span: { start: 0, end: 2 } }],
+      decision: { blocked: true, codes: ['term_missing'] },
+    });
+    expect(approved.qa_identity).not.toBe(draft.qa_identity);
+    expect((await diagnose(world, '先生', target)).qa_identity).toBe(approved.qa_identity);
+    await world.act('delete', { term_id: 't', force: true });
+    expect((await diagnose(world, '先生', target)).constraints).toEqual([]);
+  });
+
+  it('takes languages and facts of scopes from the context', async () => {
+    const world = await createTestGlossary();
+    await world.add({ ...APPROVED, target_language: 'en', scope: { speaker: 'アル' } });
+    const constraints = async (context: object) =>
+      (await diagnose(world, '先生', context)).constraints.length;
+    expect(await constraints({ speaker: 'アル' })).toBe(0);
+    expect(await constraints({ speaker: 'アル', target_language: 'EN' })).toBe(1);
+    expect(await constraints({ target_language: 'en' })).toBe(0);
+    await expect(diagnose(world, '先生', { target_language: '?' })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+});
+
+describe('the port for other parts', () => {
+  const unit = { sourceText: '先生', translatedText: '你好', context: {}, wasProofread: false };
+
+  it.each([
+    [{}, '', false, false],
+    [{}, '', true, true],
+    [{ default: 'always' }, '', false, true],
+    [{ default: 'never' }, '', true, false],
+    [{ categories: { person: 'always' } }, 'person', false, true],
+    [{ default: 'always', categories: { person: 'never' } }, 'person', true, false],
+  ])(
+    'blocks missing terms by %o, category "%s", proofread %s: %s',
+    async (termMissing, category, wasProofread, blocked) => {
+      const world = await createTestGlossary({ configuration: { termMissing } });
+      await world.add({ ...APPROVED, category });
+      const { diagnoses } = await world.glossary.diagnose({ units: [{ ...unit, wasProofread }] });
+      expect(diagnoses[0]?.decision.blocked).toBe(blocked);
+      const strict = await world.glossary.diagnose({ units: [{ ...unit, wasProofread: !wasProofread }] });
+      expect(strict.diagnoses[0]?.qa_identity).toBe(diagnoses[0]?.qa_identity);
+    },
+  );
+
+  it('diagnoses many texts in their order, with the generation', async () => {
+    const world = await createTestGlossary({ isThreaded: true });
+    const generations: number[] = [];
+    world.glossary.onChanged((generation) => generations.push(generation));
+    await world.add(APPROVED);
+    const units = Array.from({ length: 450 }, (_, index) => ({
+      ...unit,
+      sourceText: index % 2 ? '先生' : '石',
+    }));
+    const { generation, diagnoses } = await world.glossary.diagnose({ units });
+    expect(diagnoses.map(({ constraints }) => constraints.length)).toEqual(
+      units.map((_, index) => index % 2),
+    );
+    expect([generation, ...generations]).toEqual([1, 1]);
+    expect(await world.glossary.diagnose({ units: [] })).toEqual({ generation: 1, diagnoses: [] });
+  });
+});
+
+describe('another Glossary', () => {
+  it('is read from the root, never written, and never outside of it', async () => {
+    const world = await createTestGlossary();
+    const other = await createTestGlossary();
+    await other.add({ ...APPROVED, recommended_translation: '师父' });
+    await other.glossary.close();
+    const root = join(world.directory, 'glossary');
+    await mkdir(join(root, 'sub'), { recursive: true });
+    await rename(other.path, join(root, 'sub', 'other.db'));
+    await writeFile(join(world.directory, 'secret.db'), '');
+    await symlink('../secret.db', join(root, 'link.db'));
+    await writeFile(join(root, 'text.db'), 'not a database, and long enough to be read as one'.repeat(9));
+
+    const { reports } = world.glossary;
+    const glossary_path = 'sub/other.db';
+    expect(await askReport(reports, 'translation.glossary.summary', { glossary_path })).toMatchObject({
+      available: true,
+      path: glossary_path,
+      counts: { approved: 1 },
+    });
+    const query = { source_text: '先生', glossary_path };
+    expect((await askReport(reports, 'translation.glossary.diagnose', query)).constraints).toMatchObject([
+      { recommended_translation: '师父' },
+    ]);
+    const unit = { sourceText: '先生', translatedText: null, context: {}, wasProofread: true };
+    const ported = await world.glossary.diagnose({ units: [unit], glossaryPath: glossary_path });
+    expect(ported.diagnoses[0]?.constraints).toHaveLength(1);
+
+    for (const path of ['../secret.db', '/etc/passwd', 'link.db', 'sub', 'a\\b', 'sub//other.db']) {
+      for (const report of ['translation.glossary.summary', 'translation.glossary.query'] as const) {
+        await expect(askReport(reports, report, { glossary_path: path })).rejects.toMatchObject({
+          code: 'invalid_path',
+        });
+      }
+    }
+    for (const [path, reason] of [
+      ['none.db', 'there is no Glossary'],
+      ['text.db', 'cannot be read'],
+    ] as const) {
+      expect(await askReport(reports, 'translation.glossary.summary', { glossary_path: path })).toMatchObject(
+        {
+          available: false,
+          reason: expect.stringContaining(reason) as string,
+        },
+      );
+      await expect(
+        askReport(reports, 'translation.glossary.query', { glossary_path: path }),
+      ).rejects.toMatchObject({
+        code: 'backend_unavailable',
+      });
+    }
+    const bodies = {
+      add: {},
+      update: { term_id: 't', category: 'x' },
+      approve: { term_id: 't', reviewer: 'm' },
+      deprecate: { term_id: 't', reviewer: 'm', reason: 'r' },
+      delete: { term_id: 't' },
+    };
+    for (const [action, body] of Object.entries(bodies)) {
+      const run = async (path: string): Promise<unknown> =>
+        action === 'add'
+          ? await world.add({ glossary_path: path })
+          : await world.act(action, { ...body, glossary_path: path });
+      await expect(run(glossary_path)).rejects.toMatchObject({ code: 'invalid_path' });
+      await expect(run('link.db')).rejects.toMatchObject({ code: 'invalid_path' });
+      await expect(run('none.db')).rejects.toMatchObject({ code: 'file_not_found' });
+    }
+  });
+
+  it('can be the main one by name', async () => {
+    const world = await createTestGlossary();
+    const same = await createTestGlossary({
+      directory: world.directory,
+      configuration: { root: world.directory },
+    });
+    await same.glossary.open();
+    expect(await same.add({ glossary_path: 'glossary.db' })).toMatchObject({ source_term: '先生' });
+  });
+});
