@@ -35,6 +35,8 @@ export interface BoundedAnswer {
   /** Empty when the answer has none. */
   readonly contentType: string;
   readonly etag: string | null;
+  /** The header `Retry-After` as it came; absent when the answer has none. */
+  readonly retryAfter?: string | undefined;
   readonly body: Buffer;
 }
 
@@ -226,7 +228,14 @@ export async function readAnswer(answer: IncomingMessage, maxBytes: number): Pro
     discard(answer);
     return new HttpFailure('answer_too_large', `the answer exceeds ${maxBytes} bytes`, { status });
   });
-  return { status, contentType: headers['content-type'] ?? '', etag: headers.etag ?? null, body };
+  const retryAfter = headers['retry-after'];
+  return {
+    status,
+    contentType: headers['content-type'] ?? '',
+    etag: headers.etag ?? null,
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    body,
+  };
 }
 
 /** A JSON media type. Source: RFC 6839, section 3.1. */

@@ -1,9 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import { UpstreamError } from '../upstream.ts';
 import { redactUrl } from '../upstream-location.ts';
-
-/** Longest wait that a `Retry-After` can ask for, in milliseconds. */
-export const RETRY_AFTER_MAX_MS = 300_000;
 
 const TIMEOUT_CODES = new Set([
   'UND_ERR_HEADERS_TIMEOUT',
@@ -17,21 +15,6 @@ const TRUNCATION_CODES = new Set([
   'UND_ERR_INFO',
   'HPE_INVALID_EOF_STATE',
 ]);
-
-/**
- * Parses `Retry-After` (RFC 9110 section 10.2.3): seconds or an HTTP date.
- *
- * @param now Unix milliseconds
- * @returns milliseconds from now, 0 to {@link RETRY_AFTER_MAX_MS}, or `null` when absent or malformed
- */
-export function parseRetryAfter(value: string | null, now: number): number | null {
-  if (value === null) return null;
-  const text = value.trim();
-  if (/^[0-9]{1,15}$/.test(text)) return Math.min(Number(text) * 1000, RETRY_AFTER_MAX_MS);
-  if (!/^[A-Za-z]{3,9},? /.test(text)) return null;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? null : Math.min(Math.max(0, date - now), RETRY_AFTER_MAX_MS);
-}
 
 /** The first value of a response header, or `null`. */
 export function headerOf(headers: IncomingHttpHeaders, name: string): string | null {

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { createServer } from 'node:net';
 import type { UpstreamErrorCode } from '../../../../../src/daemon/upstream/upstream.ts';
 import type { UpstreamFault } from '../../../../support/upstream-faults.ts';
-import { parseRetryAfter } from '../../../../../src/daemon/upstream/http/http-failures.ts';
 import { quoteText, redactUrl } from '../../../../../src/daemon/upstream/upstream-location.ts';
 import { createUpstreamAdapter } from '../../../../../src/daemon/upstream/adapters/create-upstream-adapter.ts';
 import { systemClock } from '../../../../../src/platform/process/clock.ts';
@@ -133,16 +132,6 @@ describe('failures over HTTP', () => {
 });
 
 describe('small rules', () => {
-  test('parseRetryAfter', () => {
-    const now = Date.UTC(2026, 0, 1);
-    expect(parseRetryAfter('Thu, 01 Jan 2026 00:00:30 GMT', now)).toBe(30_000);
-    expect(parseRetryAfter('Thu, 01 Jan 2025 00:00:30 GMT', now)).toBe(0);
-    expect(parseRetryAfter('Thu, 01 Jan 2036 00:00:30 GMT', now)).toBe(300_000);
-    expect(parseRetryAfter(' 12 ', now)).toBe(12_000);
-    for (const text of ['', '-1', '1.5', 'soon', 'Moonday, x']) expect(parseRetryAfter(text, now)).toBeNull();
-    expect(parseRetryAfter(null, now)).toBeNull();
-  });
-
   test('redactUrl and quoteText', () => {
     expect(redactUrl('https://u:p@host:1/a/b?token=1#x')).toBe('https://host:1/a/b?…');
     expect(redactUrl(`https://host/${'a'.repeat(999)}`)).toHaveLength(300);

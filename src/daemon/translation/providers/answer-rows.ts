@@ -1,0 +1,103 @@
+import { parseJsonExact } from '../../../contract/json/json-exact.ts';
+import { failure, success, type Result } from '../../../domain/result.ts';
+import {
+  restorePlaceholders,
+  type MaskedText,
+  type MaskStyle,
+} from '../../../domain/translation/placeholder-mask.ts';
+import type { RowFailure } from './ask-until-settled.ts';
+import { ProviderTrouble } from './provider-failure.ts';
+import { memberOf, parsedOrTrouble } from './provider-http.ts';
+
+/** Characters of the source that a row repeats, so that swapped rows are noticed. */
+export const ECHO_CHARACTERS = 12;
+
+/** A unit with its short id in one request. */
+export interface AskedLine {
+  readonly id: string;
+  readonly unitId: string;
+  readonly masked: MaskedText;
+}
+
+/** The first characters (code points) of a line. */
+export function echoOf(text: string): string {
+  // A code point has at most two units.
+  return Array.from(text.slice(0, ECHO_CHARACTERS * 2))
+    .slice(0, ECHO_CHARACTERS)
+    .join('');
+}
+
+/** The JSON Schema of an answer. Every id is required: in an array, ids vanish. */
+export function answerSchema(lines: readonly AskedLine[]): object {
+  const row = {
+    type: 'object',
+    properties: { s: { type: 'string' }, t: { type: 'string' } },
+    required: ['s', 't'],
+    additionalProperties: false,
+  };
+  return {
+    type: 'object',
+    properties: Object.fromEntries(lines.map(({ id }) => [id, row])),
+    required: lines.map(({ id }) => id),
+    additionalProperties: false,
+  };
+}
+
+/**
+ * Reads the text of a model's answer: a JSON object, or a text with one inside.
+ *
+ * @returns rows by unit id; rows whose id is unknown are left out
+ * @throws ProviderTrouble `answer_malformed` when there is no JSON object, or a key stands in it twice
+ */
+export function readAnswerRows(
+  content: string,
+  lines: readonly AskedLine[],
+  style: MaskStyle,
+): Map<string, Result<string, RowFailure>> {
+  const answer = parsedOrTrouble(() => parseJsonExact(objectIn(content), { strict: true, maxDepth: 8 }));
+  const rows = new Map<string, Result<string, RowFailure>>();
+  for (const line of lines) {
+    const row = memberOf(answer, line.id);
+    if (row !== undefined) rows.set(line.unitId, readRow(row, line.masked, style));
+  }
+  return rows;
+}
+
+function readRow(row: unknown, masked: MaskedText, style: MaskStyle): Result<string, RowFailure> {
+  const [echo, text] = [memberOf(row, 's'), memberOf(row, 't')];
+  if (typeof echo !== 'string' || typeof text !== 'string') {
+    return failure({ code: 'answer_malformed', message: 'the row does not have the strings "s" and "t"' });
+  }
+  if (comparable(echo) !== comparable(echoOf(masked.text))) {
+    return failure({ code: 'answer_malformed', message: 'the row repeats the beginning of another source' });
+  }
+  return restoredRow(text, masked, style);
+}
+
+/**
+ * Checks and restores one translation.
+ *
+ * @param text as the provider gave it
+ */
+export function restoredRow(text: string, masked: MaskedText, style: MaskStyle): Result<string, RowFailure> {
+  if (text.trim() === '' && masked.text.trim() !== '') {
+    return failure({ code: 'answer_malformed', message: 'the translation is empty' });
+  }
+  const restored = restorePlaceholders(text, masked, style);
+  if (restored.ok) return success(restored.value);
+  return failure({ code: 'placeholders_changed', message: restored.error });
+}
+
+/** Models normalize and trim what they repeat. */
+function comparable(text: string): string {
+  return text.normalize('NFC').trim();
+}
+
+/** The part of a text from the first to the last brace: models add fences and remarks. */
+function objectIn(content: string): string {
+  const [start, end] = [content.indexOf('{'), content.lastIndexOf('}')];
+  if (start === -1 || end < start) {
+    throw new ProviderTrouble('answer_malformed', 'the answer has no JSON object');
+  }
+  return content.slice(start, end + 1);
+}

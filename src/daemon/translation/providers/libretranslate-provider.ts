@@ -1,0 +1,110 @@
+import { parseJsonAnswer } from '../../../platform/http/http-client.ts';
+import { splitIntoBatches } from '../../../domain/translation/batches.ts';
+import type { MaskedText } from '../../../domain/translation/placeholder-mask.ts';
+import { restoredRow } from './answer-rows.ts';
+import { askUntilSettled, type AnswerRows } from './ask-until-settled.ts';
+import { maskUnits } from './mask-units.ts';
+import { ProviderTrouble } from './provider-failure.ts';
+import {
+  createProviderHttp,
+  memberOf,
+  parsedOrTrouble,
+  rejected,
+  type ProviderHttpOptions,
+} from './provider-http.ts';
+import type { TranslationProvider, TranslationRequest, UnitToTranslate } from './provider.ts';
+import { spend } from './spend.ts';
+import { addUsage, NO_USAGE, priced, type RequestEstimate, type Usage } from './spending.ts';
+
+/**
+ * Translates with a LibreTranslate server: arrays in, arrays out. It knows no glossary, no context and no length.
+ *
+ * Source: docs.libretranslate.com, "API usage".
+ */
+export function createLibreTranslateProvider(
+  name: string,
+  options: ProviderHttpOptions,
+): TranslationProvider {
+  const { config, secrets } = options;
+  const { limits, prices, mask: style } = config;
+  const http = createProviderHttp(options);
+  const size = { units: limits.batchUnits, characters: limits.batchCharacters };
+
+  const translate = async (
+    request: TranslationRequest,
+    masked: readonly MaskedText[],
+    characters: number,
+  ): Promise<readonly unknown[]> => {
+    const body = {
+      q: masked.map(({ text }) => text),
+      source: request.sourceLanguage,
+      target: request.targetLanguage,
+      format: 'text',
+    };
+    const answer = await http.post({
+      path: 'translate',
+      body: (key) => (key === null ? body : { ...body, api_key: key }),
+      bearer: false,
+      characters,
+      signal: request.signal,
+    });
+    if (answer.status === 413) {
+      throw new ProviderTrouble('request_too_large', 'the provider answered with status 413');
+    }
+    if (answer.status >= 300) throw rejected(answer, secrets);
+    const texts = memberOf(
+      parsedOrTrouble(() => parseJsonAnswer(answer)),
+      'translatedText',
+    );
+    if (Array.isArray(texts) && texts.length === masked.length) return texts;
+    throw new ProviderTrouble('answer_malformed', 'the answer does not have one text for each source');
+  };
+
+  const ask = async (
+    request: TranslationRequest,
+    units: readonly UnitToTranslate[],
+    count: (used: Usage) => void,
+  ): Promise<AnswerRows> => {
+    const { sendable: lines, failed } = maskUnits(units, style);
+    const rows = new Map(failed);
+    if (lines.length === 0) return { providerRunId: null, rows };
+    const estimate = estimateOf(lines.map(({ unit }) => unit));
+    const texts = await spend(request.spending, estimate, prices, count, async (_longest, settle) => {
+      const masked = lines.map(({ masked }) => masked);
+      const answer = await translate(request, masked, estimate.characters);
+      settle(priced(estimate, prices));
+      return answer;
+    });
+    for (const [index, { unit, masked }] of lines.entries()) {
+      const text = texts[index];
+      if (typeof text === 'string') rows.set(unit.unitId, restoredRow(text, masked, style));
+    }
+    return { providerRunId: null, rows };
+  };
+
+  return {
+    name,
+    kind: 'libretranslate',
+    model: null,
+    promptDigest: null,
+    hasPrices: prices.charactersPerMillion > 0,
+    estimate: ({ units }) =>
+      [...splitIntoBatches(units, size)]
+        .map((batch) => priced(estimateOf(batch), prices))
+        .reduce(addUsage, NO_USAGE),
+    translateBatch: async (request) => {
+      let usage = NO_USAGE;
+      const count = (used: Usage): void => {
+        usage = addUsage(usage, used);
+      };
+      const batches = splitIntoBatches(request.units, size);
+      const settled = await askUntilSettled(batches, async (units) => await ask(request, units, count));
+      return { ...settled, usage };
+    },
+  };
+}
+
+function estimateOf(units: readonly UnitToTranslate[]): RequestEstimate {
+  const characters = units.reduce((sum, { sourceText }) => sum + sourceText.length, 0);
+  return { promptTokens: 0, answerTokens: 0, characters, longestAnswer: 0 };
+}

@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { MASK_STYLES } from '../../../domain/translation/placeholder-mask.ts';
+
+/** The kinds of providers. */
+const PROVIDER_KINDS = ['openai', 'libretranslate', 'fixture', 'memory-only'] as const;
+
+/** The ways to ask a language model for JSON, each the fallback of the previous way. */
+export const ANSWER_FORMATS = ['json_schema', 'json_object', 'text'] as const;
+
+const MEBIBYTE = 1024 ** 2;
+
+/** An absolute http(s) URL without credentials, query and fragment. */
+const baseUrl = z.string().max(2048).refine(isBaseUrl, {
+  message: 'must be an absolute http:// or https:// URL without user, password, query and fragment',
+});
+
+const hostName = z
+  .string()
+  .max(255)
+  .regex(
+    /^[a-z0-9.:[\]-]+$/,
+    'must be a host name or an address in lower case, without scheme, port and path',
+  );
+
+const limits = z
+  .strictObject({
+    requestsPerMinute: z.int().min(1).max(1_000_000).optional().describe('Requests per minute of all runs.'),
+    charactersPerMinute: z
+      .int()
+      .min(100)
+      .max(1_000_000_000)
+      .optional()
+      .describe('Characters of sources per minute of all runs.'),
+    timeoutSeconds: z.int().min(1).max(600).default(120).describe('Longest time for one whole answer.'),
+    answerBytes: z
+      .int()
+      .min(1024)
+      .max(64 * MEBIBYTE)
+      .default(4 * MEBIBYTE)
+      .describe('Longest answer, bytes.'),
+    attempts: z
+      .int()
+      .min(1)
+      .max(10)
+      .default(3)
+      .describe('How often one request is sent when the provider is busy, unreachable or in trouble.'),
+    longestWaitSeconds: z
+      .int()
+      .min(0)
+      .max(300)
+      .default(60)
+      .describe('Longest Retry-After that is waited for; for a longer one the units are tried later.'),
+    batchUnits: z.int().min(1).max(100).default(20).describe('Units in one request.'),
+    batchCharacters: z
+      .int()
+      .min(100)
+      .max(100_000)
+      .default(4000)
+      .describe('Characters of sources in one request; a longer unit is sent alone.'),
+  })
+  .prefault({})
+  .describe('Bounds of the requests and the answers.');
+
+const price = z.number().min(0).max(1_000_000).default(0);
+
+const prices = z
+  .strictObject({
+    promptTokensPerMillion: price.describe('Price of one million tokens of prompts.'),
+    answerTokensPerMillion: price.describe('Price of one million tokens of answers.'),
+    charactersPerMillion: price.describe('Price of one million characters of sources.'),
+  })
+  .prefault({})
+  .describe('Prices in any one currency; max_cost needs them.');
+
+/** Settings that only some kinds have. */
+const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
+  url: ['openai', 'libretranslate'],
+  tokenFile: ['openai', 'libretranslate'],
+  model: ['openai'],
+  instructions: ['openai'],
+  temperature: ['openai'],
+};
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  openai: ['url', 'model'],
+  libretranslate: ['url'],
+};
+
+/** The schema of one provider. */
+export const providerConfigurationSchema = z
+  .strictObject({
+    kind: z
+      .enum(PROVIDER_KINDS)
+      .describe('openai: any server with the chat completions of OpenAI; memory-only: no call at all.'),
+    url: baseUrl
+      .optional()
+      .describe('Root of the API, such as https://api.openai.com/v1 or http://127.0.0.1:5000.'),
+    model: z.string().min(1).max(256).optional().describe('Name of the model.'),
+    tokenFile: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe('File with the API key. It is read for each request, so that the key can be replaced.'),
+    allowHosts: z
+      .array(hostName)
+      .max(16)
+      .default([])
+      .describe('Hosts that texts may be sent to. The host of the URL must be one of them.'),
+    mask: z
+      .enum(MASK_STYLES)
+      .default('xml')
+      .describe('How placeholders are written in requests: <x id="1"/>, [[1]] or private use characters.'),
+    answerFormat: z
+      .enum(ANSWER_FORMATS)
+      .default('json_schema')
+      .describe('How the model is asked for JSON. A server that refuses one is asked with the next.'),
+    maxAnswerTokens: z.int().min(64).max(1_000_000).default(8192).describe('Longest answer, tokens.'),
+    answerTokensField: z
+      .enum(['max_tokens', 'max_completion_tokens'])
+      .default('max_tokens')
+      .describe('The field of the request that limits the answer.'),
+    temperature: z.number().min(0).max(2).optional().describe('Absent: the default of the server.'),
+    instructions: z
+      .string()
+      .min(1)
+      .max(8000)
+      .optional()
+      .describe('Added to the prompt: the style of the game, for example.'),
+    limits,
+    prices,
+  })
+  .superRefine((value, context) => {
+    const { kind } = value;
+    const given = (name: string): unknown => (value as Readonly<Record<string, unknown>>)[name];
+    const report = (path: string, message: string): void => {
+      context.addIssue({ code: 'custom', path: [path], message });
+    };
+    for (const [name, kinds] of Object.entries(ONLY_FOR)) {
+      if (given(name) !== undefined && !kinds.includes(kind))
+        report(name, `is not used by the kind "${kind}"`);
+    }
+    for (const name of NEEDED[kind] ?? []) {
+      if (given(name) === undefined) report(name, `is missing; the kind "${kind}" needs it`);
+    }
+    const host = value.url === undefined || !isBaseUrl(value.url) ? null : new URL(value.url).hostname;
+    if (host !== null && !value.allowHosts.includes(host)) {
+      report(
+        'allowHosts',
+        `does not have "${host}", the host of url; add it to allow that texts are sent there`,
+      );
+    }
+  });
+
+/** The schema of `translation.providers`: providers by name. */
+export const providersSchema = z
+  .record(
+    z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be lower case letters, digits, "_" and "-"'),
+    providerConfigurationSchema,
+  )
+  .default({})
+  .describe('Providers of translations by name. "fixture" and "memory-only" exist without being listed.');
+
+/** One parsed provider. */
+export type ProviderConfiguration = z.output<typeof providerConfigurationSchema>;
+
+/** Providers that need no configuration. */
+const BUILT_IN: ReadonlyMap<string, ProviderConfiguration> = new Map(
+  (['fixture', 'memory-only'] as const).map((kind) => [kind, providerConfigurationSchema.parse({ kind })]),
+);
+
+/** The configuration of a provider; `null` when there is none of that name. */
+export function providerNamed(
+  providers: Readonly<Record<string, ProviderConfiguration>>,
+  name: string,
+): ProviderConfiguration | null {
+  return (Object.hasOwn(providers, name) ? providers[name] : BUILT_IN.get(name)) ?? null;
+}
+
+function isBaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, search, hash } = new URL(text);
+  return (
+    ['http:', 'https:'].includes(protocol) && [username, password, search, hash].every((part) => part === '')
+  );
+}

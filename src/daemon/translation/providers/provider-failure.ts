@@ -1,0 +1,45 @@
+/**
+ * The consequence of a failure for its units. `unit`: the attempt counts. `retry`: the provider has trouble; try again later.
+ * `stop`: no other request can succeed, so the run ends and no attempt counts. `leave`: the unit stays as it is.
+ */
+type Disposition = 'unit' | 'retry' | 'stop' | 'leave';
+
+/** Every reason why a unit gets no translation from a provider. */
+export const PROVIDER_FAILURES = {
+  provider_unreachable: 'retry',
+  provider_timeout: 'retry',
+  provider_throttled: 'retry',
+  provider_error: 'retry',
+  provider_rejected: 'stop',
+  provider_credentials: 'stop',
+  cap_reached: 'stop',
+  request_too_large: 'unit',
+  answer_malformed: 'unit',
+  answer_too_large: 'unit',
+  answer_cut: 'unit',
+  answer_refused: 'unit',
+  placeholders_changed: 'unit',
+  too_many_placeholders: 'unit',
+  not_in_fixture: 'unit',
+  memory_only: 'leave',
+} as const satisfies Record<string, Disposition>;
+
+/** One of {@link PROVIDER_FAILURES}. */
+export type ProviderFailureCode = keyof typeof PROVIDER_FAILURES;
+
+/** A request got no answer that can be used, so that the failure is one of all its units. */
+export class ProviderTrouble extends Error {
+  readonly code: ProviderFailureCode;
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    code: ProviderFailureCode,
+    message: string,
+    options: { readonly retryAfterMs?: number | null; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'ProviderTrouble';
+    this.code = code;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+  }
+}
