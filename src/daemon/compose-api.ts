@@ -3,7 +3,8 @@ import { byName } from './api/by-name.ts';
 import { createDaemonActions } from './api/daemon-actions.ts';
 import { defineReport } from './api/define-report.ts';
 import { createUlidFactory } from '../platform/process/ids.ts';
-import type { DaemonBase, DaemonOptions, DaemonParts } from './daemon-parts.ts';
+import type { DaemonBase, DaemonOptions } from './daemon-base.ts';
+import type { DaemonParts } from './daemon-parts.ts';
 import {
   clockCheck,
   dataChecks,
@@ -98,7 +99,7 @@ export function daemonSurface(
   },
 ): ApiSurface {
   const { options, settings } = base;
-  const { engine, releases, schedules, parse, translation, memory, glossary, reload } = parts;
+  const { engine, releases, schedules, texts, reload } = parts;
   const daemonActions = createDaemonActions({
     engine,
     reload,
@@ -110,20 +111,11 @@ export function daemonSurface(
       ...createTaskReports(engine),
       ...releases.reports,
       ...schedules.reports,
-      ...parse.reports,
-      ...translation.reports,
-      ...memory.reports,
-      ...glossary.reports,
+      ...texts.reports,
       defineReport('daemon.doctor', createDoctorReport(doctor, options.supervision)),
       defineReport('daemon.logs', createLogReport(options.logRing)),
     ]),
-    actions: byName([
-      ...releases.actions,
-      ...schedules.actions,
-      ...memory.actions,
-      ...glossary.actions,
-      ...daemonActions,
-    ]),
+    actions: byName([...releases.actions, ...schedules.actions, ...texts.actions, ...daemonActions]),
     attestation: releases.attestation,
     damage: releases.damageIntake,
   };
@@ -140,7 +132,7 @@ function doctorOf({ clock, logger }: DaemonOptions, checks: readonly DoctorCheck
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules, parse, translation, memory, glossary, backup, keyWatch }: DaemonParts,
+  { engine, releases, schedules, texts, keyWatch }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
@@ -153,11 +145,7 @@ function doctorChecks(
     processCheck(options.supervision, clock),
     laneCheck(engine),
     schedules.check,
-    parse.check,
-    translation.check,
-    backup.check,
-    memory.check,
-    glossary.check,
+    ...texts.checks,
     secretsCheck(async () => await findWeakSecrets(settings.current().configuration)),
     clockCheck(clock),
   ];

@@ -1,37 +1,20 @@
-import { loadSigningKeys, type SigningKey } from '../attestation/keys.ts';
-import type { LanguagePair } from '../domain/memory/memory-record.ts';
-import type { Clock } from '../platform/process/clock.ts';
-import type { Failpoints } from '../platform/files/failpoints.ts';
-import type { Logger } from '../platform/logging/logging.ts';
-import type { SecretMask } from '../platform/logging/secret-mask.ts';
-import type { LogRing } from './reports/log-ring.ts';
+import { loadSigningKeys } from '../attestation/keys.ts';
+import type { DaemonBase } from './daemon-base.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
 import { createUlidFactory } from '../platform/process/ids.ts';
-import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
-import type { StoreLease } from '../snapshot/volume/store-lease.ts';
-import type { Closers } from './closers.ts';
 import { verifyIntervalSeconds, type DaemonConfiguration } from './settings/config.ts';
-import type { RebuiltDatabase } from './database/main-database.ts';
-import type { Database } from './database/sqlite-database.ts';
 import { createReleaseEvents, type ReleaseEvents } from './events/release-events.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { crashLoopOf } from './reports/doctor-checks.ts';
 import { createReleases, type Releases, type ReleasesConfiguration } from './releases/releases.ts';
-import { createGlossary, type Glossary } from './glossary/glossary.ts';
 import type { ScheduleIntervals } from './schedules/configured-schedules.ts';
 import { BACKUP_JOB } from './backup/backup-job.ts';
-import { createBackup, humanDatabases, type Backup, type BackupPartOptions } from './backup/backup.ts';
-import { createMemory, type Memory } from './memory/memory.ts';
-import { createParse, parseSubscriber, type Parse } from './parse/parse.ts';
-import type { ReleaseSource } from './parse/parse-task.ts';
+import { parseSubscriber } from './parse/parse.ts';
 import { problemsOfRules } from './parse/rules-state.ts';
-import type { ParseConfiguration } from './parse/rules/parse-config.ts';
-import { createTranslation, type Translation } from './translation/translation.ts';
+import { createTextParts, type TextParts } from './text-parts.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
-import type { SettingsHolder, SettingsLoader } from './settings/daemon-settings.ts';
 import { createSigningKeyWatch, type SigningKeyWatch } from './settings/signing-key-watch.ts';
 import { createReload } from './settings/reload.ts';
-import type { Supervision } from './supervisor/supervision.ts';
 import { createTaskEngine } from './tasks/create-task-engine.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
 import type { TaskResult } from './tasks/task.ts';
@@ -39,53 +22,13 @@ import { connectUpstream } from './upstream/adapters/connect-upstream.ts';
 import type { UpstreamConfiguration } from './upstream/upstream-config.ts';
 import { createUpstreamSource, type OwnedUpstream } from './upstream/adapters/upstream-source.ts';
 
-export interface DaemonOptions {
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly randomBytes: (count: number) => Uint8Array;
-  readonly logger: Logger;
-  /** Masks the tokens in logs and records; the daemon adds its own. */
-  readonly secrets: SecretMask;
-  /** The newest lines of the log, for daemon.logs. */
-  readonly logRing: Pick<LogRing, 'tail'>;
-  readonly failpoints: Failpoints;
-  readonly signingKeys: readonly SigningKey[];
-  /** Reads the configuration and the keys again, for the reload action. */
-  readonly loadSettings: SettingsLoader;
-  /** The processes before this one; `null` without a supervisor. */
-  readonly supervision: Supervision | null;
-  readonly version: string;
-  /** Different for every start of the process. */
-  readonly bootId: string;
-  /** Starts a clean shutdown: for the restart action, or with an exit code when the lease of the volume is lost. */
-  readonly requestShutdown: (reason: string, exitCode?: number) => void;
-}
-
-/** The collaborators that all parts share. */
-export interface DaemonBase {
-  readonly configuration: DaemonConfiguration;
-  readonly options: DaemonOptions;
-  readonly settings: SettingsHolder;
-  readonly closers: Closers;
-  readonly database: Database;
-  /** The damaged database that this one replaces since the start, or `null`. */
-  readonly rebuilt: RebuiltDatabase | null;
-  readonly writer: SnapshotWriter;
-  readonly lease: StoreLease;
-}
-
 /** The parts of the daemon behind its API. */
 export interface DaemonParts {
   readonly engine: TaskEngine;
   readonly events: ReleaseEvents;
   readonly releases: Releases;
   readonly schedules: Schedules;
-  readonly parse: Parse;
-  readonly translation: Translation;
-  readonly backup: Backup;
-  readonly memory: Memory;
-  readonly glossary: Glossary;
+  readonly texts: TextParts;
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
 }
@@ -111,8 +54,7 @@ export function createDaemonParts({
   });
   closers.add('upstream', async () => await upstream.close());
   const engine = createTaskEngine({ ...options, database, createId });
-  const parseSettings = (): ParseConfiguration => settings.current().configuration.parse;
-  const subscribers = [parseSubscriber(parseSettings)];
+  const subscribers = [parseSubscriber(() => settings.current().configuration.parse)];
   const events = createReleaseEvents({ ...options, database, engine, subscribers });
   const schedules = createSchedules({ ...options, database, engine, createId });
   const releases = createReleases({
@@ -131,27 +73,17 @@ export function createDaemonParts({
     plannedSyncAt: () => schedules.nextRunOf(SYNC_JOB.kind),
     crashLoop: () => crashLoopOf(options.supervision, options.clock),
   });
-  const parse = createParse({
-    ...options,
-    dataDirectory: configuration.data.dir,
-    engine,
-    releases: releaseSource(configuration.snapshot.root, releases),
-    configuration: parseSettings,
-  });
-  closers.add('parse index', async () => await parse.close());
-  const { memory, glossary } = createTextStores(
+  const texts = createTextParts(
     { configuration, options, settings, closers },
-    engine,
-    createId,
+    {
+      engine,
+      createId,
+      pool,
+      releases: releases.repository,
+      plannedBackupAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
+    },
   );
-  const translation = createTranslationWork({ configuration, options, settings, closers }, engine, parse);
-  const backup = createBackup({
-    ...options,
-    ...backupSettings(configuration, settings, schedules),
-    engine,
-    pool,
-  });
-  engine.jobs.register(...releases.jobs, ...parse.jobs, ...translation.jobs, ...memory.jobs, ...backup.jobs);
+  engine.jobs.register(...releases.jobs, ...texts.jobs);
   const { attestor } = releases;
   const reload = createReload({
     load: options.loadSettings,
@@ -162,105 +94,12 @@ export function createDaemonParts({
     problemsOfRules: async (configuration) => await problemsOfRules(configuration.parse),
     configureSchedules: (configuration) => {
       schedules.configure(scheduleIntervals(configuration));
-      void parse.catchUp().then(async () => await translation.catchUp());
+      void texts.catchUp();
     },
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return {
-    engine,
-    events,
-    releases,
-    schedules,
-    parse,
-    translation,
-    memory,
-    glossary,
-    backup,
-    reload,
-    keyWatch,
-  };
-}
-
-/** Assembles the work on translations. */
-function createTranslationWork(
-  {
-    configuration,
-    options,
-    settings,
-    closers,
-  }: Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>,
-  engine: TaskEngine,
-  parse: Parse,
-): Translation {
-  const translation = createTranslation({
-    ...options,
-    dataDirectory: configuration.data.dir,
-    engine,
-    parse,
-    configuration: () => settings.current().configuration.translation,
-  });
-  closers.add('translations', async () => await translation.close());
-  return translation;
-}
-
-/** Assembles the stores of human work on texts. */
-function createTextStores(
-  {
-    configuration,
-    options,
-    settings,
-    closers,
-  }: Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>,
-  engine: TaskEngine,
-  createId: () => string,
-): Pick<DaemonParts, 'memory' | 'glossary'> {
-  const shared = { ...options, dataDirectory: configuration.data.dir, engine, createId };
-  const memory = createMemory({
-    ...shared,
-    configuration: () => settings.current().configuration.memory,
-    pair: () => languagePair(settings.current().configuration),
-  });
-  closers.add('Translation Memory', async () => await memory.close());
-  const glossary = createGlossary({
-    ...shared,
-    configuration: () => settings.current().configuration.glossary,
-    languages: () => settings.current().configuration.translation,
-  });
-  closers.add('Glossary', async () => await glossary.close());
-  return { memory, glossary };
-}
-
-/** The databases to back up, and the settings of backups. */
-function backupSettings(
-  { data }: DaemonConfiguration,
-  settings: SettingsHolder,
-  schedules: Schedules,
-): Pick<BackupPartOptions, 'dataDirectory' | 'databases' | 'configuration' | 'plannedAt'> {
-  return {
-    dataDirectory: data.dir,
-    databases: humanDatabases(data.dir),
-    configuration: () => settings.current().configuration.backup,
-    plannedAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
-  };
-}
-
-/** The configured languages, as records name them. */
-function languagePair({ translation }: DaemonConfiguration): LanguagePair {
-  return { source_language: translation.sourceLanguage, target_language: translation.targetLanguage };
-}
-
-/** The releases whose text is indexed. */
-function releaseSource(root: string, { repository }: Releases): ReleaseSource {
-  return {
-    root,
-    current: () => {
-      const current = repository.current('official');
-      if (current === null || current.snapshot_id === null) return null;
-      return { releaseId: current.release_id, snapshotId: current.snapshot_id };
-    },
-    kept: () => repository.kept().map(({ release_id }) => release_id),
-  };
+  return { engine, events, releases, schedules, texts, reload, keyWatch };
 }
 
 /** The intervals of the schedules that a configuration asks for. */

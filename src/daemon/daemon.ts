@@ -12,13 +12,8 @@ import { composeApi, composeDoctor, daemonSurface, standbySurface, type ApiSurfa
 import { tokenFileOf, type DaemonConfiguration } from './settings/config.ts';
 import { createTokenFile, readTokenFile } from '../platform/files/token-file.ts';
 import { createMetricsServer } from '../platform/metrics/metrics.ts';
-import {
-  createDaemonParts,
-  scheduleIntervals,
-  type DaemonBase,
-  type DaemonOptions,
-  type DaemonParts,
-} from './daemon-parts.ts';
+import type { DaemonBase, DaemonOptions } from './daemon-base.ts';
+import { createDaemonParts, scheduleIntervals, type DaemonParts } from './daemon-parts.ts';
 import { createDaemonMetrics } from './metrics.ts';
 import type { Doctor } from './reports/doctor-report.ts';
 import { readDataIdentity } from './database/data-identity.ts';
@@ -115,8 +110,8 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     const what = 'the schedules of the configuration';
     closers.add('start of tasks', storeWhenPossible({ step, what, clock: options.clock, logger }));
     readiness = { ready: true, message: 'ready' };
-    void parts.parse.catchUp().then(async () => await parts.translation.catchUp());
-    void parts.glossary.open();
+    void parts.texts.catchUp();
+    void parts.texts.glossary.open();
   };
 
   return {
@@ -262,7 +257,7 @@ async function openVolume(
 /** @returns the address of the metrics, or `null` without a port for them */
 async function serveMetrics(
   { configuration, options, closers }: DaemonBase,
-  { engine, releases, parse, translation, memory, glossary, backup }: DaemonParts,
+  { engine, releases, texts }: DaemonParts,
   doctor: Doctor,
 ): Promise<string | null> {
   if (configuration.metrics === undefined) return null;
@@ -271,12 +266,8 @@ async function serveMetrics(
     syncHistory: () => engine.historyOf(SYNC_JOB.kind),
     nextSyncAt: () => releases.syncState().next_at,
     doctor,
-    parse,
-    translation,
-    backup,
+    ...texts,
     backupHistory: () => engine.historyOf(BACKUP_JOB.kind),
-    memory,
-    glossary,
   });
   const listening = await createMetricsServer({ ...options, ...configuration.metrics, registry });
   closers.add('metrics', async (signal) => await listening.close(signal));
