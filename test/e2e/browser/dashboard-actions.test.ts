@@ -88,7 +88,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the dashboard', () => {
     const page = await openView(opened, system.dashboardUrl, 'schedules');
     await page.getByRole('button', { name: 'Remove nightly' }).click();
     await page.getByRole('button', { name: 'Continue …' }).click();
-    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('button', { name: 'Back', exact: true }).click();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     // The focus is back at its origin.
