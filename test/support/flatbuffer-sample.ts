@@ -1,7 +1,7 @@
+import { BASE_TYPE as TYPE } from '../../src/contract/formats/flatbuffers-base-types.ts';
 import { Builder } from 'flatbuffers';
 import {
   binarySchema,
-  FIELD_TYPE as TYPE,
   type FieldDescription,
   type SchemaDescription,
 } from '../../src/cli/dev/demo/binary-schema.ts';

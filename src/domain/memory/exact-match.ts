@@ -6,7 +6,7 @@ import {
   type MatchRecord,
   type MemoryMatch,
 } from './memory-match.ts';
-import { normalizeText } from './normalize-text.ts';
+import { normalText } from '../text/normal-text.ts';
 
 /** The records whose normalized source equals that of a query. */
 export interface ExactRecords<R extends MatchRecord> {
@@ -37,7 +37,7 @@ export function judgeExact<R extends MatchRecord>({
   const deciding = [own, defaults, trusted].find((group) => group.length > 0) ?? [];
   const isCertain = deciding !== trusted || isComplete;
   const hasOneTarget =
-    isCertain && new Set(deciding.map(({ target_text }) => normalizeText(target_text))).size === 1;
+    isCertain && new Set(deciding.map(({ target_text }) => normalText(target_text))).size === 1;
   const type = deciding === own ? 'context' : 'exact';
   return records.map((record) => {
     if (record.state !== 'trusted')

@@ -1,5 +1,5 @@
 import type { LanguagePair } from './memory-record.ts';
-import { normalizeText } from './normalize-text.ts';
+import { normalText } from '../text/normal-text.ts';
 
 /** The keys of a context that identify a place. Other keys are kept on the record and change nothing. */
 export const CONTEXT_KEYS = [
@@ -24,7 +24,7 @@ export type TextDigest = (text: string) => string;
 export function contextKeyOf(context: Readonly<Record<string, string>>, digest: TextDigest): string {
   const values = CONTEXT_KEYS.filter((key) => Object.hasOwn(context, key)).map((key) => [
     key,
-    normalizeText(context[key] ?? ''),
+    normalText(context[key] ?? ''),
   ]);
   return values.length === 0 ? '' : digest(JSON.stringify(values)).slice(0, CONTEXT_KEY_DIGITS);
 }

@@ -3,11 +3,6 @@ import { splitPlaceholders } from '../text/placeholders.ts';
 /** Stands for a placeholder or tag where two texts are compared. From the private use area, so that no text has it. */
 const PLACEHOLDER_MARK = '\uE000';
 
-/** The form in which two texts count as equal: NFC, and line ends as LF. Nothing is trimmed. */
-export function normalizeText(text: string): string {
-  return text.normalize('NFC').replaceAll('\r\n', '\n');
-}
-
 /** A normalized text without differences of width and compatibility, such as ｶﾞ and ガ. Source: UAX #15, NFKC. */
 export function foldWidth(normalized: string): string {
   return normalized.normalize('NFKC');

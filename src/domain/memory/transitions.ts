@@ -1,6 +1,6 @@
 import { failure, success, type Result } from '../result.ts';
 import type { MemoryRecord, MemoryState } from './memory-record.ts';
-import { normalizeText } from './normalize-text.ts';
+import { normalText } from '../text/normal-text.ts';
 
 /** Why a change of a record is refused. */
 export interface MemoryRefusal {
@@ -53,7 +53,7 @@ export function judgeConfirmation(facts: Confirmation): Result<ConfirmationChang
     (rival) =>
       rival.record_id !== record.record_id &&
       rival.record_id !== superseded?.record_id &&
-      normalizeText(rival.target_text) !== normalizeText(record.target_text),
+      normalText(rival.target_text) !== normalText(record.target_text),
   );
   if (others.length > 0 && !force) {
     const ids = others.map(({ record_id }) => record_id).join(', ');

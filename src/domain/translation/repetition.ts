@@ -1,13 +1,10 @@
+import { normalText } from '../text/normal-text.ts';
+
 /** The parts of a unit that decide which others have the same translation. */
 export interface RepeatableUnit {
   readonly sourceText: string;
   readonly speaker: string | null;
   readonly fieldPath: string;
-}
-
-/** NFC with line feeds as line ends; nothing is trimmed. Texts that are equal after it are the same text for people. */
-export function normalizeText(text: string): string {
-  return text.replaceAll('\r\n', '\n').normalize('NFC');
 }
 
 /**
@@ -23,5 +20,5 @@ export function fieldClass(fieldPath: string): string {
  * once.
  */
 export function repetitionKey({ sourceText, speaker, fieldPath }: RepeatableUnit): string {
-  return JSON.stringify([normalizeText(sourceText), speaker, fieldClass(fieldPath)]);
+  return JSON.stringify([normalText(sourceText), speaker, fieldClass(fieldPath)]);
 }

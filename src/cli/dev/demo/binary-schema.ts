@@ -1,26 +1,5 @@
 import { Builder } from 'flatbuffers';
-
-/** The types of fields, numbered as `BaseType` in FlatBuffers' reflection.fbs. */
-export const FIELD_TYPE = {
-  none: 0,
-  unionType: 1,
-  bool: 2,
-  byte: 3,
-  ubyte: 4,
-  short: 5,
-  ushort: 6,
-  int: 7,
-  uint: 8,
-  long: 9,
-  ulong: 10,
-  float: 11,
-  double: 12,
-  string: 13,
-  vector: 14,
-  object: 15,
-  union: 16,
-  array: 17,
-} as const;
+import { BASE_TYPE } from '../../../contract/formats/flatbuffers-base-types.ts';
 
 /** A type; `refersTo` names its object or union, or that of its elements. */
 export interface TypeDescription {
@@ -69,7 +48,7 @@ export function binarySchema(description: SchemaDescription): Uint8Array {
   const unions = (description.unions ?? []).toSorted(byName);
   const indexOf: IndexOf = ({ base, element, refersTo }) => {
     const target = element === undefined ? base : element;
-    const isUnion = target === FIELD_TYPE.union || target === FIELD_TYPE.unionType;
+    const isUnion = target === BASE_TYPE.union || target === BASE_TYPE.unionType;
     return (isUnion ? unions : objects).findIndex(({ name }) => name === refersTo);
   };
   const objectOffsets = objects.map((object) => writeObject(builder, object, indexOf));
@@ -140,7 +119,7 @@ function writeUnion(
   members: readonly TypeDescription[],
   indexOf: IndexOf,
 ): number {
-  const none: TypeDescription = { base: FIELD_TYPE.none };
+  const none: TypeDescription = { base: BASE_TYPE.none };
   const values = [none, ...members].map((member, number) => {
     const name = builder.createString(number === 0 ? 'NONE' : (member.refersTo ?? `Member${number}`));
     const type = writeType(builder, member, indexOf);
@@ -151,7 +130,7 @@ function writeUnion(
     return builder.endObject();
   });
   const vector = offsets(builder, values);
-  const underlying = writeType(builder, { base: FIELD_TYPE.unionType, refersTo: unionName }, indexOf);
+  const underlying = writeType(builder, { base: BASE_TYPE.unionType, refersTo: unionName }, indexOf);
   const name = builder.createString(unionName);
   builder.startObject(7);
   builder.addFieldOffset(0, name, 0);

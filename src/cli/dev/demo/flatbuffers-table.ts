@@ -1,5 +1,6 @@
 import { Builder } from 'flatbuffers';
-import { binarySchema, FIELD_TYPE } from './binary-schema.ts';
+import { BASE_TYPE } from '../../../contract/formats/flatbuffers-base-types.ts';
+import { binarySchema } from './binary-schema.ts';
 import type { DialogRow } from './dialog-row.ts';
 
 /**
@@ -18,16 +19,14 @@ export function flatBuffersTableSchema(): Uint8Array {
       {
         name: 'DialogRow',
         fields: [
-          { name: 'id', base: FIELD_TYPE.long },
-          { name: 'speaker', base: FIELD_TYPE.string },
-          { name: 'text', base: FIELD_TYPE.string },
+          { name: 'id', base: BASE_TYPE.long },
+          { name: 'speaker', base: BASE_TYPE.string },
+          { name: 'text', base: BASE_TYPE.string },
         ],
       },
       {
         name: 'DialogTable',
-        fields: [
-          { name: 'rows', base: FIELD_TYPE.vector, element: FIELD_TYPE.object, refersTo: 'DialogRow' },
-        ],
+        fields: [{ name: 'rows', base: BASE_TYPE.vector, element: BASE_TYPE.object, refersTo: 'DialogRow' }],
       },
     ],
   });

@@ -1,24 +1,4 @@
-/** The types of fields, numbered as `BaseType` in FlatBuffers' reflection.fbs. */
-export const BASE_TYPE = {
-  none: 0,
-  unionType: 1,
-  bool: 2,
-  byte: 3,
-  ubyte: 4,
-  short: 5,
-  ushort: 6,
-  int: 7,
-  uint: 8,
-  long: 9,
-  ulong: 10,
-  float: 11,
-  double: 12,
-  string: 13,
-  vector: 14,
-  object: 15,
-  union: 16,
-  array: 17,
-} as const;
+import { BASE_TYPE } from '../../../contract/formats/flatbuffers-base-types.ts';
 
 const SIZES = [1, 1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 4, 4, 4, 4, 0];
 

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { BASE_TYPE, baseTypeBytes } from './base-types.ts';
+import { BASE_TYPE } from '../../../contract/formats/flatbuffers-base-types.ts';
+import { baseTypeBytes } from './base-types.ts';
 import { CheckedBuffer, type TableView } from './checked-buffer.ts';
 
 /** The type of a field or of a member of a union. */

@@ -2,7 +2,8 @@ import { UTF8_CODEC, type StringCodec } from '../codecs/string-codec.ts';
 import { exactInteger } from '../exact-integer.ts';
 import { FormatError } from '../format-error.ts';
 import type { ReadLimits, ReportPartError, ValueVisitor } from '../value-visitor.ts';
-import { BASE_TYPE, baseTypeBytes, isInteger, isScalar } from './base-types.ts';
+import { BASE_TYPE } from '../../../contract/formats/flatbuffers-base-types.ts';
+import { baseTypeBytes, isInteger, isScalar } from './base-types.ts';
 import type { BinarySchema, SchemaField, SchemaObject, SchemaType } from './binary-schema.ts';
 import { CheckedBuffer, type TableView, type VectorView } from './checked-buffer.ts';
 

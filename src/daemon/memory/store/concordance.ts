@@ -1,7 +1,8 @@
 import { concordanceMatcher } from '../../../domain/memory/inexact-match.ts';
 import { orderMatches, type MemoryMatch } from '../../../domain/memory/memory-match.ts';
 import type { LanguagePair } from '../../../domain/memory/memory-record.ts';
-import { codePointsOf, foldForSearch, normalizeText } from '../../../domain/memory/normalize-text.ts';
+import { codePointsOf, foldForSearch } from '../../../domain/memory/normalize-text.ts';
+import { normalText } from '../../../domain/text/normal-text.ts';
 import { TRIGRAM_LENGTH } from '../../../domain/memory/trigrams.ts';
 import type { ReadableDatabase } from './memory-database.ts';
 import { MATCH_COLUMNS, matchRecordOf } from './record-rows.ts';
@@ -38,7 +39,7 @@ export function createConcordance(database: ReadableDatabase): (query: Concordan
     ),
   );
   return ({ text, limit, source_language, target_language }) => {
-    const folded = foldForSearch(normalizeText(text));
+    const folded = foldForSearch(normalText(text));
     const isShort = codePointsOf(folded).length < TRIGRAM_LENGTH;
     const match = concordanceMatcher(text);
     const found = new Map<string, MemoryMatch>();

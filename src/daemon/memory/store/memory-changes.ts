@@ -1,5 +1,5 @@
 import { failure, success, type Result } from '../../../domain/result.ts';
-import { normalizeText } from '../../../domain/memory/normalize-text.ts';
+import { normalText } from '../../../domain/text/normal-text.ts';
 import type { MemoryRecord } from '../../../domain/memory/memory-record.ts';
 import {
   judgeConfirmation,
@@ -64,7 +64,7 @@ export function createMemoryChanges(database: Database): MemoryChanges {
   const trusted = (identity: string): readonly MemoryRecord[] =>
     trustedOf.all(Buffer.from(identity, 'hex')).map(recordOf);
   const refreshConflict = (identity: string): void => {
-    const targets = new Set(trusted(identity).map(({ target_text }) => normalizeText(target_text)));
+    const targets = new Set(trusted(identity).map(({ target_text }) => normalText(target_text)));
     (targets.size > 1 ? openConflict : endConflict).run(Buffer.from(identity, 'hex'));
   };
   /** The record after its change. */

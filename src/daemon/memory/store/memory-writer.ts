@@ -1,5 +1,6 @@
 import type { LanguagePair, MemoryProvenance, MemoryState } from '../../../domain/memory/memory-record.ts';
-import { comparedCodePoints, normalizeText } from '../../../domain/memory/normalize-text.ts';
+import { comparedCodePoints } from '../../../domain/memory/normalize-text.ts';
+import { normalText } from '../../../domain/text/normal-text.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createPairIds } from './pair-ids.ts';
 import { createTally } from './tally.ts';
@@ -61,10 +62,10 @@ export function createMemoryWriter(database: Database): MemoryWriter {
     const keys = sourceKeysOf(proposal, proposal.source_text, context);
     const identity = identityBytes(proposal, keys);
     const targetKey = targetKeyOf(target_text);
-    const target = normalizeText(target_text);
+    const target = normalText(target_text);
     const known = same
       .all(identity, targetKey)
-      .find((row) => normalizeText(row['target_text'] as string) === target);
+      .find((row) => normalText(row['target_text'] as string) === target);
     if (known !== undefined) {
       const knownId = known['record_id'] as string;
       use.run(at, knownId);
@@ -123,7 +124,7 @@ function createInsert(database: Database): (record: InsertedRecord) => number {
       normalized,
       target_text,
       prefixOf(normalized),
-      prefixOf(normalizeText(target_text)),
+      prefixOf(normalText(target_text)),
       JSON.stringify(record.context),
       provenance.origin,
       provenance.provider,

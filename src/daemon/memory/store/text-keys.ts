@@ -1,6 +1,7 @@
 import { identityOf, contextKeyOf, type TextDigest } from '../../../domain/memory/identity.ts';
 import type { LanguagePair } from '../../../domain/memory/memory-record.ts';
-import { foldWidth, normalizeText } from '../../../domain/memory/normalize-text.ts';
+import { foldWidth } from '../../../domain/memory/normalize-text.ts';
+import { normalText } from '../../../domain/text/normal-text.ts';
 import { maskNumbers } from '../../../domain/memory/number-match.ts';
 import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
 
@@ -27,7 +28,7 @@ export function sourceKeysOf(
   sourceText: string,
   context: Readonly<Record<string, string>>,
 ): SourceKeys {
-  const normalized = normalizeText(sourceText);
+  const normalized = normalText(sourceText);
   return {
     normalized,
     sourceKey: keyOf(pair, normalized),
@@ -51,7 +52,7 @@ export function variantKeysOf(pair: LanguagePair, normalized: string): VariantKe
 
 /** The key of a target text. */
 export function targetKeyOf(targetText: string): number {
-  return shortKey(normalizeText(targetText));
+  return shortKey(normalText(targetText));
 }
 
 function keyOf({ source_language, target_language }: LanguagePair, text: string): number {

@@ -27,7 +27,7 @@ export interface StoredUnit {
 /** Reads the stored text of single contents. Ranges of ordinals include both ends. */
 export interface ContentReader {
   units(contentId: number, first: number, last: number): StoredUnit[];
-  /** The units of a range, each read when it is asked for. Only one such reading can be open at a time. */
+  /** The units of a range, read one by one. Only one such reading can be open at a time. */
   eachUnit(contentId: number, first: number, last: number): Iterable<StoredUnit>;
   /** The ids of the units of a range, by ordinal. */
   unitIds(contentId: number, first: number, last: number): ReadonlyMap<number, Uint8Array>;

@@ -56,7 +56,7 @@ export function readTextUnits(
   };
 }
 
-/** The units of a segment, each read when it is asked for. */
+/** The units of a segment, read one by one. */
 function* readSegment(
   { reader, readCarried, placeholdersOf }: TextUnitsDependencies,
   index: ReportedIndex,
@@ -94,9 +94,7 @@ function* readSegment(
 }
 
 /** The fields of a unit in reports that do not depend on its surroundings. */
-export function unitFields(
-  unit: StoredUnit,
-): Pick<
+export type UnitFields = Pick<
   TextUnitItem,
   | 'unit_id'
   | 'field_path'
@@ -107,7 +105,10 @@ export function unitFields(
   | 'ordinal'
   | 'speaker'
   | 'scene'
-> {
+>;
+
+/** Renders the fields of a unit that do not depend on its surroundings; a long text is cut. */
+export function unitFields(unit: StoredUnit): UnitFields {
   const { sourceText } = unit;
   const isCut = sourceText.length > MAX_TEXT;
   return {

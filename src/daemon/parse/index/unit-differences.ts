@@ -3,29 +3,15 @@ import type { Database } from '../../database/sqlite-database.ts';
 import type { ContentReader } from './content-reader.ts';
 import { PageItems } from './page-items.ts';
 import { readIndexOf } from './reported-index.ts';
-import { locationFields, unitFields, type TextUnitsBody } from './text-units.ts';
+import { locationFields, unitFields, type TextUnitsBody, type UnitFields } from './text-units.ts';
 
 /** The difference between a unit in two releases. */
 type Change = 'new' | 'changed' | 'moved' | 'unique' | 'removed';
 
 /** One side of a difference: the fields of a unit in reports. */
-type DifferenceSide = Pick<
-  TextUnitsBody['items'][number],
-  | 'destination'
-  | 'archive_entry'
-  | 'path_id'
-  | 'class_id'
-  | 'format'
-  | 'unit_id'
-  | 'field_path'
-  | 'key_path'
-  | 'source_text'
-  | 'is_cut'
-  | 'source_digest'
-  | 'ordinal'
-  | 'speaker'
-  | 'scene'
->;
+type DifferenceSide = UnitFields &
+  ReturnType<typeof locationFields> &
+  Pick<TextUnitsBody['items'][number], 'destination'>;
 
 /** A unit that is not the same in two releases. */
 export interface UnitDifference {

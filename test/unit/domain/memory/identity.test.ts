@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CONTEXT_KEYS, contextKeyOf, identityOf } from '../../../../src/domain/memory/identity.ts';
-import { normalizeText } from '../../../../src/domain/memory/normalize-text.ts';
+import { normalText } from '../../../../src/domain/text/normal-text.ts';
 
 const PAIR = { source_language: 'ja', target_language: 'zh-Hans' };
 
@@ -25,7 +25,7 @@ describe('the identity of a record', () => {
     const value = fc.string();
     fc.assert(
       fc.property(fc.constantFrom(...CONTEXT_KEYS), value, value, (key, left, right) => {
-        fc.pre(normalizeText(left) !== normalizeText(right));
+        fc.pre(normalText(left) !== normalText(right));
         expect(contextKeyOf({ [key]: left }, digest)).not.toBe(contextKeyOf({ [key]: right }, digest));
       }),
     );
@@ -35,7 +35,7 @@ describe('the identity of a record', () => {
     const text = fc.string({ unit: fc.constantFrom('か', '\u3099', 'が', '\r', '\n', 'a', ' ', 'Ａ') });
     fc.assert(
       fc.property(text, text, (left, right) => {
-        const [first, second] = [normalizeText(left), normalizeText(right)];
+        const [first, second] = [normalText(left), normalText(right)];
         const isEqual = identityOf(PAIR, first, '', digest) === identityOf(PAIR, second, '', digest);
         expect(isEqual).toBe(first === second);
       }),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fieldClass, normalizeText, repetitionKey } from '../../../../src/domain/translation/repetition.ts';
+import { normalText } from '../../../../src/domain/text/normal-text.ts';
+import { fieldClass, repetitionKey } from '../../../../src/domain/translation/repetition.ts';
 
 describe('repetitions', () => {
   it.each([
@@ -14,8 +15,8 @@ describe('repetitions', () => {
   });
 
   it('joins texts that differ in composition and line ends only, and trims nothing', () => {
-    expect(normalizeText('か\u3099\r\n')).toBe('が\n');
-    expect(normalizeText(' a ')).toBe(' a ');
+    expect(normalText('か\u3099\r\n')).toBe('が\n');
+    expect(normalText(' a ')).toBe(' a ');
   });
 
   it('keeps another speaker, class of field or text apart', () => {

@@ -1,9 +1,6 @@
+import { BASE_TYPE as TYPE } from '../../../../../src/contract/formats/flatbuffers-base-types.ts';
 import { describe, expect, it } from 'vitest';
-import {
-  binarySchema,
-  FIELD_TYPE as TYPE,
-  type SchemaDescription,
-} from '../../../../../src/cli/dev/demo/binary-schema.ts';
+import { binarySchema, type SchemaDescription } from '../../../../../src/cli/dev/demo/binary-schema.ts';
 import { readBinarySchema } from '../../../../../src/daemon/formats/flatbuffers/binary-schema.ts';
 import { visitFlatBuffer } from '../../../../../src/daemon/formats/flatbuffers/visit-flatbuffer.ts';
 import { FormatError } from '../../../../../src/daemon/formats/format-error.ts';
