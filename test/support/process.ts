@@ -19,6 +19,7 @@ export interface SlipwayProcess {
   kill(): Promise<void>;
   /** Sends any signal, for SIGSTOP and SIGCONT. */
   signal(name: NodeJS.Signals): void;
+  /** Its exit code, after all lines of its log were read. */
   readonly exited: Promise<number | null>;
 }
 
@@ -57,7 +58,9 @@ export async function startSlipway(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: string[] = [];
-  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  // A process can end before its last lines are read.
+  const exited = once(child, 'close').then(([code]) => code as number | null);
   const url = await listeningUrl(program, child, lines, exited);
   return {
     pid: child.pid ?? -1,
@@ -70,7 +73,8 @@ export async function startSlipway(
     },
     kill: async () => {
       child.kill('SIGKILL');
-      await exited;
+      // Its children can outlive it and keep its output open.
+      await ended;
     },
     signal: (name) => {
       child.kill(name);
