@@ -42,9 +42,9 @@ export function createTargetStore(
     :propagated_from, :updated_at)`);
   const log =
     database.prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
-    source_text, source_digest, author_kind, token_id, reviewer, reason, provider, provider_run_id, model, prompt_digest,
+    source_text, source_digest, author_kind, token_id, reviewer, reviewer_token_id, reason, provider, provider_run_id, model, prompt_digest,
     glossary_generation, propagated_from, task_id, release_id, at) VALUES (:unit_id, :target_language, :revision,
-    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reason, :provider,
+    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reviewer_token_id, :reason, :provider,
     :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
   const setState =
     database.prepare(`UPDATE target SET state = ?, state_before = ?, revision = revision + 1, updated_at = ?
@@ -76,6 +76,7 @@ export function createTargetStore(
       log.run({
         ...shared,
         reviewer: provenance.reviewer,
+        reviewer_token_id: provenance.reviewerTokenId,
         reason: provenance.reason,
         model: provenance.model,
         prompt_digest: provenance.promptDigest,
