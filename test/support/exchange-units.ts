@@ -1,15 +1,11 @@
 import * as fc from 'fast-check';
-import {
-  UNIT_FORMATS,
-  writeUnits,
-  type UnitFormatName,
-} from '../../src/daemon/exchange/units/unit-formats.ts';
+import { UNIT_FORMATS, writeUnits, type UnitFormatName } from '../../src/exchange/units/unit-formats.ts';
 import {
   UNIT_STATES,
   type ReadResult,
   type UnitLanguages,
   type UnitRecord,
-} from '../../src/daemon/exchange/units/unit-record.ts';
+} from '../../src/exchange/units/unit-record.ts';
 
 export const UNIT_FORMAT_NAMES = Object.keys(UNIT_FORMATS) as UnitFormatName[];
 

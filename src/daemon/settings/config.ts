@@ -6,7 +6,7 @@ import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
 import { backupConfigurationSchema } from '../backup/backup-config.ts';
-import { exchangeConfigurationSchema } from '../exchange/exchange-config.ts';
+import { exchangeConfigurationSchema } from './exchange-config.ts';
 import { memoryConfigurationSchema } from '../memory/memory-config.ts';
 import { glossaryConfigurationSchema } from '../glossary/glossary-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RETAINED_MAX_RELEASES } from '../../../../src/contract/formats/attestation-format.ts';
 import { CHANNELS } from '../../../../src/domain/release/channel.ts';
-import { exchangeRootOf } from '../../../../src/daemon/exchange/exchange-config.ts';
+import { exchangeRootOf } from '../../../../src/daemon/settings/exchange-config.ts';
 import { scheduleIntervals } from '../../../../src/daemon/daemon-parts.ts';
 import { daemonConfigurationSchema, verifyIntervalSeconds } from '../../../../src/daemon/settings/config.ts';
 

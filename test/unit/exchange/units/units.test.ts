@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ExchangeFileError } from '../../../../../src/daemon/exchange/exchange-file-error.ts';
-import { withGuard, withoutGuard } from '../../../../../src/daemon/exchange/units/csv/spreadsheet-guard.ts';
+import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
+import { withGuard, withoutGuard } from '../../../../src/exchange/units/csv/spreadsheet-guard.ts';
 import {
   readUnits,
   UNIT_FORMATS,
   writeUnits,
   type UnitFormatName,
-} from '../../../../../src/daemon/exchange/units/unit-formats.ts';
-import type { ReadUnit } from '../../../../../src/daemon/exchange/units/unit-record.ts';
+} from '../../../../src/exchange/units/unit-formats.ts';
+import type { ReadUnit } from '../../../../src/exchange/units/unit-record.ts';
 import {
   fileOf,
   LANGUAGES,
@@ -16,7 +16,7 @@ import {
   sampleUnit,
   UNIT_FORMAT_NAMES,
   unitRecords,
-} from '../../../../support/exchange-units.ts';
+} from '../../../support/exchange-units.ts';
 
 /** The units of a file in which every unit can be used. */
 function unitsOf(format: UnitFormatName, file: string | Uint8Array, pieceBytes?: number): ReadUnit[] {
