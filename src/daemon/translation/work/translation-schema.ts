@@ -7,11 +7,10 @@ import type { Migration } from '../../database/migrate.ts';
  * it and replaces it in one transaction. `task` is one container, `task_unit` its units in order, and `chunk` the runs of units
  * that workers lease. `carried` names the units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse index.
  *
- * `review_row` is the working table of reviews: the targets that one of them accepts or returns, with their findings. `proofread_container`
- * names the containers of which a reviewer has accepted units. An empty `archive_entry` there is that of a file without entries.
+ * `review_row` is the working table of reviews: the targets that one of them accepts or returns, with their findings.
  *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
- * the language, not to a task or a release.
+ * the language, not to a task or a release. `handoff_export` lists the files that were written for translators.
  */
 const WORK_SCHEMA = `
 CREATE TABLE build (
@@ -223,6 +222,15 @@ CREATE TABLE claim (
   PRIMARY KEY (unit_id, target_language)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE proofread_container (
+  destination TEXT NOT NULL,
+  archive_entry TEXT,
+  target_language TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX proofread_container_place
+  ON proofread_container (target_language, destination, coalesce(archive_entry, ''));
+
 CREATE TABLE hold (
   unit_id BLOB NOT NULL,
   target_language TEXT NOT NULL,
@@ -230,14 +238,6 @@ CREATE TABLE hold (
   reason TEXT,
   at INTEGER NOT NULL,
   PRIMARY KEY (unit_id, target_language)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE proofread_container (
-  destination TEXT NOT NULL,
-  archive_entry TEXT NOT NULL,
-  target_language TEXT NOT NULL,
-  at INTEGER NOT NULL,
-  PRIMARY KEY (destination, archive_entry, target_language)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE review_row (
@@ -256,6 +256,16 @@ CREATE TABLE review_row (
   qa_identity TEXT,
   PRIMARY KEY (review_id, task_seq, number)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE handoff_export (
+  entry INTEGER PRIMARY KEY AUTOINCREMENT,
+  release_id TEXT NOT NULL,
+  target_language TEXT NOT NULL,
+  file TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  units INTEGER NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
 `;
 
 /** The steps of the schema of translation.db. */
