@@ -15,12 +15,12 @@ export interface ProofreadContainers {
 /** Creates the list. */
 export function createProofreadContainers(database: Database, targetLanguage: string): ProofreadContainers {
   const find = database.prepare(
-    'SELECT 1 FROM proofread_container WHERE destination = ? AND coalesce(archive_entry, '') = ? AND target_language = ?',
+    `SELECT 1 FROM proofread_container WHERE target_language = ? AND destination = ? AND coalesce(archive_entry, '') = ?`,
   );
   const add = database.prepare('INSERT OR IGNORE INTO proofread_container VALUES (?, ?, ?, ?)');
   return {
     has: ({ destination, archiveEntry }) =>
-      find.get(destination, archiveEntry ?? '', targetLanguage) !== undefined,
+      find.get(targetLanguage, destination, archiveEntry ?? '') !== undefined,
     add: ({ destination, archiveEntry }, now) => {
       add.run(destination, archiveEntry, targetLanguage, now);
     },

@@ -127,6 +127,12 @@ export interface ImportedContainer {
   readonly refused: number;
 }
 
+/** Containers that have a row which cannot be used. */
+export interface RefusedContainers {
+  readonly units: readonly Uint8Array[];
+  readonly places: readonly { readonly destination: string; readonly archiveEntry: string | null }[];
+}
+
 /** The outcome of a file. */
 export interface ImportDone {
   /** Whether targets were stored. */
@@ -144,8 +150,8 @@ export interface TaskReviewer {
   beginFile(): BegunReview;
   /** Collects rows of a file. @returns what became of each */
   stage(reviewId: string, lines: readonly ReviewLine[]): readonly StagedLine[];
-  /** Leaves out the containers of these rows. */
-  exclude(reviewId: string, lines: readonly number[]): void;
+  /** Refuses the containers of these units and at these places. */
+  exclude(reviewId: string, refused: RefusedContainers): void;
   /** The next targets; `null` at the end. */
   page(reviewId: string, after: ReviewPlace | null): ReviewPage | null;
   storeJudgements(reviewId: string, taskSeq: number, glossaryGeneration: number, rows: readonly JudgedRow[]): void;
