@@ -4,6 +4,7 @@ import { createUlidFactory } from '../../../platform/process/ids.ts';
 import type { UnitsAfter } from '../../parse/index/units-after.ts';
 import type { ChunkEnd, ClaimRequest, Lease, StoredResults, WorkerResult } from './chunk-leases.ts';
 import type { BuildResult } from './finish-build.ts';
+import type { HandoffExport } from './handoff-exports.ts';
 import type { Provenance } from './target-rows.ts';
 import type { BuildProgress } from './task-builder.ts';
 import { countTasks, readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
@@ -48,6 +49,8 @@ export interface TranslationCalls {
   examineUpdate(update: TaskUpdate): ExaminedUpdate | UpdateRefusal;
   /** Makes an update, all or nothing. */
   applyUpdate(update: TaskUpdate): UpdateDone | UpdateRefusal;
+  /** Records a file that was written for translators. */
+  addExport(written: HandoffExport): void;
   close(argument: null): void;
 }
 
@@ -90,6 +93,11 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
     reopenChunks: (taskId) => holder.use(({ leases }) => leases.reopen(taskId, now())),
     examineUpdate: (update) => holder.use(({ updater }) => updater.examine(update, now())),
     applyUpdate: (update) => holder.use(({ updater }) => updater.apply(update, now())),
+    addExport: (written) => {
+      holder.use(({ exports }) => {
+        exports.add(written);
+      });
+    },
     close: () => {
       holder.close();
     },
