@@ -10,7 +10,11 @@ import type { Migration } from '../../database/migrate.ts';
  * `review_row` is the working table of reviews: the targets that one of them accepts or returns, with their findings.
  *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
+<<<<<<< HEAD
+ * the language, not to a task or a release. `proofread_container` names the containers of which a proofread accepted units.
+=======
  * the language, not to a task or a release. `handoff_export` lists the files that were written for translators.
+>>>>>>> main
  */
 const WORK_SCHEMA = `
 CREATE TABLE build (
