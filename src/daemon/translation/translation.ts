@@ -9,7 +9,7 @@ import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import { runTaskBuild } from './task-build.ts';
-import { translationServiceError } from './translation-failure.ts';
+import { translationServiceError } from './work/translation-failure.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import type { TranslationCalls, TranslationThreadData, WorkStatus } from './work/translation-worker.ts';
 

@@ -9,7 +9,7 @@ import { defineAction, type DefinedAction } from '../api/define-action.ts';
 import { unitIdText } from '../parse/index/unit-id-text.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { TaskArguments, TaskResult } from '../tasks/task.ts';
-import { translationServiceError } from './translation-failure.ts';
+import { translationServiceError } from './work/translation-failure.ts';
 import { parseTaskUpdate, waivesFindings } from './update-request.ts';
 import type { Finding } from './work/target-rows.ts';
 import type { TranslationCalls } from './work/translation-worker.ts';

@@ -167,7 +167,7 @@ function createContainerWriter(
       stored[writer.accept(task, row, by, now) ? 'written' : 'repeated'] += 1;
     }
     const archiveEntry = task['archive_entry'] as string | null;
-    containers.add({ destination: String(task['destination']), archiveEntry }, now);
+    containers.add(String(task['destination']), archiveEntry, now);
     reopen.run(seq);
     counts.touch(seq);
     return stored;

@@ -136,7 +136,7 @@ function createPages(
       generation: Number(task['generation']),
       indexPosition: Number(task['index_position']),
       ...container,
-      wasProofread: containers.has(container),
+      wasProofread: containers.has(container.destination, container.archiveEntry),
       rows: items,
     };
   };

@@ -145,7 +145,7 @@ export interface ImportDone {
 /** The reviews of one target language. */
 export interface TaskReviewer {
   /** Examines a review and collects its targets; changes no target. */
-  begin(review: TaskReview, now: number): BegunReview | UpdateRefusal;
+  begin(review: TaskReview): BegunReview | UpdateRefusal;
   /** Begins a review of the rows of a file. */
   beginFile(): BegunReview;
   /** Collects rows of a file. @returns what became of each */

@@ -2,7 +2,7 @@ import type { Database } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
 import { createFileReview } from './file-review.ts';
 import { createProofreadContainers } from './proofread-containers.ts';
-import { Refused } from './refused.ts';
+import { NAMED_UNITS, UpdateRefused } from './update-refused.ts';
 import type { RefusedLine, ReviewDone, ReviewedUnit, TaskReview, TaskReviewer } from './review.ts';
 import { createReviewRows, stagedRowOf } from './review-rows.ts';
 import type { ReviewerOptions, ReviewTools } from './review-tools.ts';
@@ -13,8 +13,7 @@ import { taskFields } from './task-page.ts';
 import { refuse } from './task-update.ts';
 import type { PlacedUnits } from './update-units.ts';
 
-/** Units that a refusal names in its detail, and in its list. */
-const NAMED_UNITS = 20;
+/** Units that the list of a refusal has. */
 const LISTED_UNITS = 100;
 /** Units that the result lists. */
 const RESULT_UNITS = 1000;
@@ -54,7 +53,7 @@ export function createTaskReviewer(options: ReviewerOptions): TaskReviewer {
             : apply(reviewId, review, examined.task, examined.units, now);
         });
       } catch (error) {
-        if (error instanceof Refused) return error.refusal;
+        if (error instanceof UpdateRefused) return error.refusal;
         throw error;
       }
     },
@@ -89,6 +88,7 @@ function createApply(tools: ReviewTools): Apply {
       decide.override(reviewId, review, now);
       decide.waive(reviewId, review, units, now);
     }
+    requireCurrent(rows.tasks(reviewId).map((seq) => taskOf.get(seq)));
     requireFree(tools, reviewId, review, writer, now);
     const reviewed: ReviewedUnit[] = [];
     let written = 0;
@@ -114,7 +114,7 @@ function createApply(tools: ReviewTools): Apply {
       settle(each, review);
       if (isAccepted) {
         const archiveEntry = each['archive_entry'] as string | null;
-        containers.add({ destination: String(each['destination']), archiveEntry }, now);
+        containers.add(String(each['destination']), archiveEntry, now);
       }
       counts.touch(seq);
     }
@@ -131,6 +131,14 @@ function createApply(tools: ReviewTools): Apply {
       units: reviewed,
     };
   };
+}
+
+/** Refuses a review whose tasks were replaced by those of another release since it began. */
+function requireCurrent(tasks: readonly (Row | undefined)[]): void {
+  if (tasks.every((task) => task !== undefined && task['stored_status'] !== 'superseded')) return;
+  throw new UpdateRefused(
+    refuse('revision_changed', 'a newer release has replaced the tasks during the review; send it again'),
+  );
 }
 
 /** Refuses a review of which a unit cannot be accepted or returned. */
@@ -154,7 +162,7 @@ function requireFree(
   const lines = refused.get(code) ?? [];
   const pointerOf = ({ line }: RefusedLine): string =>
     review.results.length === 0 ? '/task_id' : `/translation_results/${line}`;
-  throw new Refused(
+  throw new UpdateRefused(
     refuse(
       code,
       `${lines.length} units ${REFUSED_FOR[code]}: ${lines
@@ -196,7 +204,7 @@ function createReviewDecisions({ database, targetLanguage, accepted }: ReviewToo
       const units = covered.all(reviewId, override.qaIdentity);
       if (units.length === 0) {
         const known = identities.all(reviewId).map((row) => String(row['qa_identity']));
-        throw new Refused(
+        throw new UpdateRefused(
           refuse(
             'override_stale',
             `no unit of this review has the qa_identity of the override; the current ones with findings of the Glossary are: ${known.join(', ') || 'none'}`,
@@ -213,7 +221,7 @@ function createReviewDecisions({ database, targetLanguage, accepted }: ReviewToo
         const isFound = target?.findings.some((each) => each.check === check && each.waivable) ?? false;
         if (target === null || !isFound) {
           const message = `the review has no target with a finding "${check}" that can be waived for this unit`;
-          throw new Refused(refuse('invalid_request', message, [{ pointer, message }]));
+          throw new UpdateRefused(refuse('invalid_request', message, [{ pointer, message }]));
         }
         accepted.waive(target, check, review, now);
       }

@@ -10,7 +10,6 @@ import {
   type UpdateDone,
   type UpdateRefusal,
 } from './task-update.ts';
-import { Refused } from './refused.ts';
 import { NO_PROVENANCE, sameBytes, type Row } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 import { createUpdateRules } from './update-rules.ts';
@@ -29,6 +28,16 @@ export interface TaskUpdaterOptions {
   readonly targetLanguage: string;
   readonly targets: TargetStore;
   readonly counts: TaskCounts;
+}
+
+/** Ends the transaction of an update that is refused after it has begun to write. */
+class Refused extends Error {
+  readonly refusal: UpdateRefusal;
+
+  constructor(refusal: UpdateRefusal) {
+    super(refusal.detail);
+    this.refusal = refusal;
+  }
 }
 
 /** Most units that a refusal names. */

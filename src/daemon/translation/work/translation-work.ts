@@ -1,6 +1,8 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
+import type { TaskReviewer } from './review.ts';
+import { createTaskReviewer } from './reviewer.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
@@ -11,6 +13,7 @@ export interface TranslationWork {
   readonly builder: TaskBuilder;
   readonly leases: ChunkLeases;
   readonly updater: TaskUpdater;
+  readonly reviewer: TaskReviewer;
   readonly exports: HandoffExports;
 }
 
@@ -34,6 +37,7 @@ export function createTranslationWork({
     builder: createTaskBuilder({ ...shared, createId }),
     leases: createChunkLeases({ ...shared, createToken: createId }),
     updater: createTaskUpdater(shared),
+    reviewer: createTaskReviewer({ ...shared, createId }),
     exports: createHandoffExports(database, targetLanguage),
   };
 }

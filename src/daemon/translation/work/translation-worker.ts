@@ -5,6 +5,7 @@ import type { UnitsAfter } from '../../parse/index/units-after.ts';
 import type { ChunkEnd, ClaimRequest, Lease, StoredResults, WorkerResult } from './chunk-leases.ts';
 import type { BuildResult } from './finish-build.ts';
 import type { HandoffExport } from './handoff-exports.ts';
+import { createReviewCalls, type ReviewCalls } from './review-calls.ts';
 import type { Provenance } from './target-rows.ts';
 import type { BuildProgress } from './task-builder.ts';
 import { countTasks, readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
@@ -22,7 +23,7 @@ export interface WorkStatus {
 }
 
 /** The functions of the thread that owns translation.db. A file that cannot be used gives an error with its own code. */
-export interface TranslationCalls {
+export interface TranslationCalls extends ReviewCalls {
   status(argument: null): WorkStatus;
   beginBuild(release: { readonly releaseId: string; readonly generation: number }): BuildProgress;
   /** Adds the units of a page to a build. */
@@ -98,6 +99,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
         exports.add(written);
       });
     },
+    ...createReviewCalls((call) => holder.use(({ reviewer }) => call(reviewer)), now),
     close: () => {
       holder.close();
     },
