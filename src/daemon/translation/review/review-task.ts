@@ -1,0 +1,43 @@
+import { ServiceError } from '../../../contract/problems/service-error.ts';
+import { unitIdText } from '../../parse/index/unit-id-text.ts';
+import type { TaskResult } from '../../tasks/task.ts';
+import type { TaskReview } from '../work/review.ts';
+import type { UpdateRefusal } from '../work/task-update.ts';
+import { judgeReview, type ReviewPorts } from './review-pages.ts';
+import { settleMemory, type MemoryPorts } from './settle-memory.ts';
+
+/**
+ * Accepts or returns units of a task. Targets to accept are judged again first.
+ *
+ * @throws ServiceError with the reason of a refusal; errors of the translation thread, TaskError of the parse index
+ */
+export async function reviewTask(ports: ReviewPorts & MemoryPorts, review: TaskReview): Promise<TaskResult> {
+  const { thread } = ports;
+  const { reviewId } = accepted(await thread.call('beginReview', review));
+  try {
+    if (review.decision === 'accept') await judgeReview(ports, reviewId);
+    const done = accepted(await thread.call('applyReview', { reviewId, review }));
+    const memory = await settleMemory(ports, { reviewId, decision: review.decision, by: review });
+    return {
+      task: done.task,
+      decision: review.decision === 'accept' ? 'accepted' : 'returned',
+      written: done.written,
+      repeated: done.repeated,
+      units: done.units.map(({ unitId, revision, state }) => ({
+        unit_id: unitIdText(unitId),
+        revision,
+        state,
+      })),
+      ...(done.appliedTo.length === 0 ? {} : { applied_to: done.appliedTo }),
+      memory,
+    };
+  } finally {
+    await thread.call('endReview', reviewId).catch(() => undefined);
+  }
+}
+
+function accepted<T extends { readonly isRefused: false }>(answer: T | UpdateRefusal): T {
+  if (!answer.isRefused) return answer;
+  const { code, detail, errors } = answer;
+  throw new ServiceError(code, detail, errors.length === 0 ? {} : { errors });
+}
