@@ -28,6 +28,7 @@ export function sampleUnit(unit: Partial<UnitRecord> = {}): UnitRecord {
     context: { speaker: 'アロナ' },
     previous_source: null,
     previous_target: null,
+    revision: 3,
     ...unit,
   };
 }
@@ -92,6 +93,7 @@ export function unitRecords(format: UnitFormatName): fc.Arbitrary<UnitRecord[]> 
     context: fc.dictionary(fc.constantFrom('speaker', 'json-a', '話 者/%'), text, { noNullPrototype: true }),
     previous_source: missing(text),
     previous_target: missing(text),
+    revision: fc.option(fc.nat(), { nil: null }),
   });
   return fc.array(
     record.map((each) => (isXml ? asXliff(each) : each)),

@@ -199,6 +199,11 @@ describe('XLIFF of other tools', () => {
     ],
     ['xliff-1.2', one('<trans-unit id="1"><target>b</target></trans-unit>'), 'value_invalid'],
     [
+      'xliff-1.2',
+      one('<trans-unit id="1"><source>a</source><note from="x-slipway-revision">-1</note></trans-unit>'),
+      'value_invalid',
+    ],
+    [
       'xliff-2.1',
       two('<unit id="1"><segment><source>a<ph id="1"/></source></segment></unit>'),
       'inline_element_unsupported',
@@ -367,12 +372,14 @@ describe('JSON lines', () => {
       '{"source_text":"a"}',
       '{"unit_id":1,"source_text":"a"}',
       '{"unit_id":"1","source_text":"a","state":"x"}',
+      '{"unit_id":"1","source_text":"a","revision":1.5}',
     ];
     expect(problemsOf('jsonl', lines.join('\n'))).toEqual([
       [1, '1', 'value_invalid'],
       [2, null, 'identity_missing'],
       [3, null, 'value_invalid'],
       [4, '1', 'state_unknown'],
+      [5, '1', 'value_invalid'],
     ]);
   });
 });
