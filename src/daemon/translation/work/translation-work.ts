@@ -6,6 +6,7 @@ import { createTaskReviewer } from './reviewer.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
+import { createTranslationReader, type TranslationReader } from './read-translations.ts';
 import { createTargetStore } from './target-store.ts';
 
 /** The work on translations in one target language, in an open database. */
@@ -15,6 +16,7 @@ export interface TranslationWork {
   readonly updater: TaskUpdater;
   readonly reviewer: TaskReviewer;
   readonly exports: HandoffExports;
+  readonly readTranslations: TranslationReader;
 }
 
 export interface TranslationWorkOptions {
@@ -39,5 +41,6 @@ export function createTranslationWork({
     updater: createTaskUpdater(shared),
     reviewer: createTaskReviewer({ ...shared, createId }),
     exports: createHandoffExports(database, targetLanguage),
+    readTranslations: createTranslationReader(shared),
   };
 }
