@@ -1,6 +1,7 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
+import { createExportReader } from './export-targets.ts';
 import type { TaskReviewer } from './review.ts';
 import { createTaskReviewer } from './reviewer.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
@@ -15,6 +16,8 @@ export interface TranslationWork {
   readonly leases: ChunkLeases;
   readonly updater: TaskUpdater;
   readonly reviewer: TaskReviewer;
+  /** Reads targets for files. */
+  readonly exportTargets: ReturnType<typeof createExportReader>;
   readonly exports: HandoffExports;
   readonly readTranslations: TranslationReader;
 }
@@ -40,6 +43,7 @@ export function createTranslationWork({
     leases: createChunkLeases({ ...shared, createToken: createId }),
     updater: createTaskUpdater(shared),
     reviewer: createTaskReviewer({ ...shared, createId }),
+    exportTargets: createExportReader(database, targetLanguage, targets),
     exports: createHandoffExports(database, targetLanguage),
     readTranslations: createTranslationReader(shared),
   };

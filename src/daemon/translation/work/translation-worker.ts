@@ -4,6 +4,7 @@ import { createUlidFactory } from '../../../platform/process/ids.ts';
 import type { UnitsAfter } from '../../parse/index/units-after.ts';
 import type { FoundTranslations, TranslationsRequest } from '../../parse/index/unit-translations.ts';
 import type { ChunkEnd, ClaimRequest, Lease, StoredResults, WorkerResult } from './chunk-leases.ts';
+import type { ExportedTarget, ExportQuery } from './export-targets.ts';
 import type { BuildResult } from './finish-build.ts';
 import type { HandoffExport } from './handoff-exports.ts';
 import { createReviewCalls, type ReviewCalls } from './review-calls.ts';
@@ -53,6 +54,8 @@ export interface TranslationCalls extends ReviewCalls {
   examineUpdate(update: TaskUpdate): ExaminedUpdate | UpdateRefusal;
   /** Makes an update, all or nothing. */
   applyUpdate(update: TaskUpdate): UpdateDone | UpdateRefusal;
+  /** Reads the targets of units for a file; `null` when the tasks are not those of the release and the generation. */
+  exportTargets(query: ExportQuery): readonly (ExportedTarget | null)[] | null;
   /** Records a file that was written for translators. */
   addExport(written: HandoffExport): void;
   close(argument: null): void;
@@ -103,6 +106,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
         exports.add(written);
       });
     },
+    exportTargets: (query) => holder.use(({ exportTargets }) => exportTargets(query)),
     ...createReviewCalls((call) => holder.use(({ reviewer }) => call(reviewer)), now),
     close: () => {
       holder.close();
