@@ -53,6 +53,8 @@ export function createTextParts(
     ...shared,
     releases: releaseSource(configuration.snapshot.root, releases),
     configuration: () => current().parse,
+    // The work on translations is made below, from the units of the index.
+    readTranslations: async (request, signal) => await translation.readTranslations(request, signal),
   });
   closers.add('parse index', async () => await parse.close());
   const memory = createMemory({
@@ -69,7 +71,7 @@ export function createTextParts(
   closers.add('Glossary', async () => await glossary.close());
   const judging = createJudging({
     ...shared,
-    unitsAfter: parse.unitsAfter,
+    unitsAfter: async (query, signal) => await parse.unitsAfter(query, signal),
     glossary,
     memory: memory.translationMemory,
     languages: () => current().translation,
