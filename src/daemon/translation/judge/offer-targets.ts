@@ -21,7 +21,7 @@ export interface TargetOffers {
   offer(
     targets: readonly OfferedTarget[],
     origin: MemoryProvenance['origin'],
-    releaseId: string,
+    releaseId: string | null,
   ): Promise<boolean>;
 }
 
@@ -52,7 +52,7 @@ export function memoryContext({ unit, before, after }: SourceUnit): Record<strin
 export function proposalsOf(
   targets: readonly OfferedTarget[],
   origin: MemoryProvenance['origin'],
-  releaseId: string,
+  releaseId: string | null,
   { sourceLanguage, targetLanguage }: LanguagePair,
 ): Omit<ProposedRecord, 'record_id'>[] {
   return targets.map(({ source, unitId, targetText, ...provenance }) => ({

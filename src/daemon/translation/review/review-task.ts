@@ -1,8 +1,7 @@
-import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { TaskResult } from '../../tasks/task.ts';
 import type { TaskReview } from '../work/review.ts';
-import type { UpdateRefusal } from '../work/task-update.ts';
+import { requireAccepted } from '../work/translation-failure.ts';
 import { judgeReview, type ReviewPorts } from './review-pages.ts';
 import { settleMemory, type MemoryPorts } from './settle-memory.ts';
 
@@ -13,10 +12,10 @@ import { settleMemory, type MemoryPorts } from './settle-memory.ts';
  */
 export async function reviewTask(ports: ReviewPorts & MemoryPorts, review: TaskReview): Promise<TaskResult> {
   const { thread } = ports;
-  const { reviewId } = accepted(await thread.call('beginReview', review));
+  const { reviewId } = requireAccepted(await thread.call('beginReview', review));
   try {
     if (review.decision === 'accept') await judgeReview(ports, reviewId);
-    const done = accepted(await thread.call('applyReview', { reviewId, review }));
+    const done = requireAccepted(await thread.call('applyReview', { reviewId, review }));
     const memory = await settleMemory(ports, { reviewId, decision: review.decision, by: review });
     return {
       task: done.task,
@@ -34,10 +33,4 @@ export async function reviewTask(ports: ReviewPorts & MemoryPorts, review: TaskR
   } finally {
     await thread.call('endReview', reviewId).catch(() => undefined);
   }
-}
-
-function accepted<T extends { readonly isRefused: false }>(answer: T | UpdateRefusal): T {
-  if (!answer.isRefused) return answer;
-  const { code, detail, errors } = answer;
-  throw new ServiceError(code, detail, errors.length === 0 ? {} : { errors });
 }

@@ -1,5 +1,14 @@
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
-import type { ImportDone, ImportedContainer, RefusedLine, ReviewBy, StagedLine, TaskReviewer } from './review.ts';
+import type {
+  FileReviewBy,
+  ImportDone,
+  ImportedContainer,
+  RefusedLine,
+  ReviewBy,
+  StagedLine,
+  TaskReviewer,
+} from './review.ts';
+import type { StagedRow } from './review-rows.ts';
 import type { ReviewTools } from './review-tools.ts';
 import { createReviewWriter, type ReviewWriter } from './review-writer.ts';
 import { sameBytes, type Row } from './target-rows.ts';
@@ -50,7 +59,7 @@ function createStaging(
   return {
     stage: (reviewId, lines) =>
       database.transaction(() =>
-        lines.map(({ line, unitId, sourceDigest, sourceText, text }): StagedLine => {
+        lines.map(({ line, unitId, sourceDigest, sourceText, text, revision }): StagedLine => {
           const place = findUnit(unitId, sourceDigest, targetLanguage);
           if (place === null) return 'unknown_unit';
           const refuse = (why: StagedLine): StagedLine => {
@@ -59,8 +68,8 @@ function createStaging(
           };
           if (!sameBytes(place.sourceDigest, sourceDigest)) return refuse('source_mismatch');
           if (CLOSED.has(statusOf.get(place.taskSeq)?.['status'])) return refuse('task_closed');
-          const revision = targets.get(place.unitId)?.revision ?? 0;
-          const row = { place, line, requestedId: unitId, sourceText, sourceDigest, text, revision };
+          const known = revision ?? targets.get(place.unitId)?.revision ?? 0;
+          const row = { place, line, requestedId: unitId, sourceText, sourceDigest, text, revision: known };
           return rows.add(reviewId, row) ? 'staged' : refuse('duplicate_unit');
         }),
       ),
@@ -81,47 +90,60 @@ function createStaging(
 /** The rows of one container and why some of them refuse it. */
 interface ExaminedContainer {
   readonly task: Row;
+  readonly rows: number;
   /** The first refused rows. */
   readonly refused: readonly RefusedLine[];
-  readonly refusedCount: number;
+  readonly counts: ReadonlyMap<RefusedLine['code'], number>;
   readonly isRefused: boolean;
 }
 
 type FileWriter = (
   reviewId: string,
-  by: ReviewBy & { readonly isPartial: boolean },
+  by: FileReviewBy,
   excluded: ReadonlySet<number>,
   now: number,
 ) => ImportDone;
 
 /** Creates the function that accepts the collected rows of a file. */
 function createFileWriter(tools: ReviewTools): FileWriter {
-  const { rows, counts } = tools;
   const writer = createReviewWriter({ ...tools, authorKind: 'import' });
   const examine = createExamination(tools, writer);
   const write = createContainerWriter(tools, writer);
   return (reviewId, by, excluded, now) => {
-    const examined = rows.tasks(reviewId).map((seq) => examine(reviewId, seq, by, excluded.has(seq), now));
-    const isAllowed = by.isPartial || (excluded.size === 0 && examined.every(({ isRefused }) => !isRefused));
+    const examined = tools.rows
+      .tasks(reviewId)
+      .map((seq) => examine(reviewId, seq, by, excluded.has(seq), now));
+    const isClean = !by.hasRefused && examined.every(({ isRefused }) => !isRefused);
+    const isApplied = by.isPartial || isClean;
     const containers: ImportedContainer[] = [];
+    const acceptedTasks: string[] = [];
     const refusedLines: RefusedLine[] = [];
-    let refusedCount = 0;
-    for (const { task, refused, isRefused, refusedCount: count } of examined) {
-      refusedCount += count;
+    const refusedCounts: Partial<Record<RefusedLine['code'], number>> = {};
+    const sums = { written: 0, repeated: 0, leftOut: 0 };
+    for (const { task, rows, refused, counts, isRefused } of examined) {
       refusedLines.push(...refused.slice(0, NAMED_ROWS - refusedLines.length));
-      const stored =
-        isAllowed && !isRefused ? write(reviewId, task, by, now) : { written: 0, repeated: 0 };
+      let refusedRows = 0;
+      for (const [code, count] of counts) {
+        refusedCounts[code] = (refusedCounts[code] ?? 0) + count;
+        refusedRows += count;
+      }
+      const isTaken = isApplied && !isRefused;
+      const stored = isTaken ? write(reviewId, task, by, now) : { written: 0, repeated: 0 };
+      sums.written += stored.written;
+      sums.repeated += stored.repeated;
+      if (isTaken) acceptedTasks.push(String(task['task_id']));
+      else sums.leftOut += rows - refusedRows;
       if (containers.length >= NAMED_CONTAINERS) continue;
       containers.push({
         taskId: String(task['task_id']),
         destination: String(task['destination']),
         archiveEntry: task['archive_entry'] as string | null,
         ...stored,
-        refused: count,
+        refused: refusedRows,
       });
     }
-    counts.refresh(now);
-    return { isApplied: isAllowed, containers, refusedLines, refusedCount };
+    tools.counts.refresh(now);
+    return { isApplied, containers, acceptedTasks, ...sums, refusedLines, refusedCounts };
   };
 }
 
@@ -133,23 +155,23 @@ function createExamination(
   return (reviewId, seq, by, isExcluded, now) => {
     const task = taskOf.get(seq) ?? {};
     const refused: RefusedLine[] = [];
-    let refusedCount = 0;
+    const counts = new Map<RefusedLine['code'], number>();
     const isClosed = CLOSED.has(task['status']);
+    let count = 0;
     for (const row of rows.each(reviewId, seq)) {
-      const refusal = isClosed
-        ? ({
-            line: row.line,
-            unitId: row.requestedId,
-            code: 'revision_changed',
-            message: `${unitIdText(row.requestedId)} belongs to a task that has ended meanwhile`,
-          } as const)
-        : writer.refusalOf(row, by, 'accept', now);
+      count += 1;
+      const refusal = isClosed ? closedRefusal(row) : writer.refusalOf(row, by, 'accept', now);
       if (refusal === null) continue;
-      refusedCount += 1;
+      counts.set(refusal.code, (counts.get(refusal.code) ?? 0) + 1);
       if (refused.length < NAMED_ROWS) refused.push(refusal);
     }
-    return { task, refused, refusedCount, isRefused: isExcluded || refusedCount > 0 };
+    return { task, rows: count, refused, counts, isRefused: isExcluded || refused.length > 0 };
   };
+}
+
+function closedRefusal({ line, requestedId }: StagedRow): RefusedLine {
+  const message = `${unitIdText(requestedId)} belongs to a task that has ended meanwhile`;
+  return { line, unitId: requestedId, code: 'revision_changed', message };
 }
 
 /** Accepts the rows of one container. */
@@ -166,8 +188,7 @@ function createContainerWriter(
     for (const row of rows.each(reviewId, seq)) {
       stored[writer.accept(task, row, by, now) ? 'written' : 'repeated'] += 1;
     }
-    const archiveEntry = task['archive_entry'] as string | null;
-    containers.add(String(task['destination']), archiveEntry, now);
+    containers.add(String(task['destination']), task['archive_entry'] as string | null, now);
     reopen.run(seq);
     counts.touch(seq);
     return stored;

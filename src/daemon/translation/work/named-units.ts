@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { BodyOf } from '../../../contract/actions/body-of.ts';
 import type { FieldError } from '../../../contract/problems/service-error.ts';
 import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
 import { unitIdBytes } from '../../parse/index/unit-id-text.ts';
+import type { TaskArguments } from '../../tasks/task.ts';
 import type { GlossaryOverride, NamedUnit, TaskUpdate, UpdateResult } from './task-update.ts';
 
 /** Seconds by which the clock of a reviewer's machine may be ahead. */
@@ -82,6 +84,16 @@ export function parseOverride(
     });
   }
   return { qaIdentity, reviewer, reason, provenance, confirmedAt };
+}
+
+/** The arguments of the recorded task: a digest stands for the texts, of which there may be megabytes. */
+export function withoutTexts(
+  body: Body & { readonly reviewer?: string | undefined; readonly reason?: string | undefined },
+): TaskArguments {
+  const { translation_results: results, reviewer: _reviewer, reason: _reason, ...rest } = body;
+  if (results === undefined) return rest;
+  const digest = createHash('sha256').update(JSON.stringify(results)).digest('hex');
+  return { ...rest, translation_results: { count: results.length, sha256: digest } };
 }
 
 function unitIdOf(text: string, pointer: string, errors: FieldError[]): Uint8Array | null {

@@ -1,9 +1,9 @@
 import type {
   BegunReview,
+  FileReviewBy,
   ImportDone,
   JudgedRow,
   RefusedContainers,
-  ReviewBy,
   ReviewDone,
   ReviewLine,
   ReviewPage,
@@ -12,6 +12,8 @@ import type {
   TaskReview,
   TaskReviewer,
 } from './review.ts';
+import type { Finding } from './target-rows.ts';
+import type { CheckDone, ConsistencyPart, TaskCheck } from './task-check.ts';
 import type { UpdateRefusal } from './task-update.ts';
 
 /** The functions of the thread that reviews use. */
@@ -39,8 +41,21 @@ export interface ReviewCalls {
   /** Accepts the rows of a file. */
   applyFileReview(request: {
     readonly reviewId: string;
-    readonly by: ReviewBy & { readonly isPartial: boolean };
+    readonly by: FileReviewBy;
   }): ImportDone;
+  /** Ids of tasks that are translated, from a place on. */
+  translatedTasks(query: { readonly after: number; readonly limit: number }): ReturnType<
+    TaskCheck['translatedTasks']
+  >;
+  /** Collects the targets of a task to be judged again. */
+  beginCheck(taskSeq: number): BegunReview;
+  /** Stores the judgements, and the findings of a provider, without accepting anything. */
+  applyCheck(request: {
+    readonly reviewId: string;
+    readonly evaluated: ReadonlyMap<string, readonly Finding[]>;
+  }): CheckDone;
+  /** Compares the targets of equal sources, part by part. */
+  compareTargets(after: Uint8Array | null): ConsistencyPart;
   /** Forgets what a review has collected. */
   endReview(reviewId: string): void;
 }
@@ -72,6 +87,10 @@ export function createReviewCalls(
     },
     applyReview: ({ reviewId, review }) => use((reviewer) => reviewer.apply(reviewId, review, now())),
     applyFileReview: ({ reviewId, by }) => use((reviewer) => reviewer.applyFile(reviewId, by, now())),
+    translatedTasks: (query) => use(({ check }) => check.translatedTasks(query)),
+    beginCheck: (taskSeq) => use(({ check }) => check.begin(taskSeq)),
+    applyCheck: ({ reviewId, evaluated }) => use(({ check }) => check.apply(reviewId, evaluated, now())),
+    compareTargets: (after) => use(({ check }) => check.compare(after)),
     endReview: (reviewId) => {
       use((reviewer) => {
         reviewer.end(reviewId);

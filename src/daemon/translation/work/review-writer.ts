@@ -42,10 +42,10 @@ export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
         code,
         message: `${unitIdText(row.requestedId)}${message}`,
       });
+      if (decision === 'accept' && isAccepted(before, row)) return null;
       if ((before?.revision ?? 0) !== row.revision) {
         return refused('revision_changed', ' was changed by someone else meanwhile');
       }
-      if (decision === 'accept' && isAccepted(before, row)) return null;
       const claimed = checkClaim(row.unitId, by.reviewer, now);
       if (claimed !== null) return refused('lease_held', `: ${claimed.detail}`);
       if (decision === 'return') return null;

@@ -1,3 +1,4 @@
+import type { TaskCheck } from './task-check.ts';
 import type { Finding } from './target-rows.ts';
 import type { ReportedTask } from './task-page.ts';
 import type { NamedUnit, TaskUpdate, UpdateRefusal } from './task-update.ts';
@@ -33,6 +34,8 @@ export interface ReviewLine {
   readonly sourceDigest: Uint8Array;
   readonly sourceText: string;
   readonly text: string;
+  /** That the target had when the file was written; `null` when the file does not say. */
+  readonly revision: number | null;
 }
 
 /** What became of a row of a file. */
@@ -133,13 +136,29 @@ export interface RefusedContainers {
   readonly places: readonly { readonly destination: string; readonly archiveEntry: string | null }[];
 }
 
+/** How the rows of a file are taken. */
+export interface FileReviewBy extends ReviewBy {
+  /** Whether the containers without a refused row are taken when others have one. */
+  readonly isPartial: boolean;
+  /** Whether rows were refused before they were collected. */
+  readonly hasRefused: boolean;
+}
+
 /** The outcome of a file. */
 export interface ImportDone {
   /** Whether targets were stored. */
   readonly isApplied: boolean;
+  /** The first containers. */
   readonly containers: readonly ImportedContainer[];
+  /** The tasks whose targets were accepted. */
+  readonly acceptedTasks: readonly string[];
+  readonly written: number;
+  readonly repeated: number;
+  /** Rows that nothing is wrong with, but that were not taken because of others. */
+  readonly leftOut: number;
+  /** The first refused rows. */
   readonly refusedLines: readonly RefusedLine[];
-  readonly refusedCount: number;
+  readonly refusedCounts: Readonly<Partial<Record<RefusedLine['code'], number>>>;
 }
 
 /** The reviews of one target language. */
@@ -158,7 +177,8 @@ export interface TaskReviewer {
   /** Makes a review, all or nothing. Everything is examined again, in one transaction with the change. */
   apply(reviewId: string, review: TaskReview, now: number): ReviewDone | UpdateRefusal;
   /** Accepts the rows of a file: all or nothing, or the containers without a refused row. */
-  applyFile(reviewId: string, by: ReviewBy & { readonly isPartial: boolean }, now: number): ImportDone;
+  applyFile(reviewId: string, by: FileReviewBy, now: number): ImportDone;
+  readonly check: TaskCheck;
   /** Forgets the collected targets. */
   end(reviewId: string): void;
 }

@@ -9,6 +9,7 @@ import type { ReviewerOptions, ReviewTools } from './review-tools.ts';
 import { createReviewRules } from './review-rules.ts';
 import { createReviewWriter } from './review-writer.ts';
 import type { Row } from './target-rows.ts';
+import { createTaskCheck } from './task-check.ts';
 import { taskFields } from './task-page.ts';
 import { refuse } from './task-update.ts';
 import type { PlacedUnits } from './update-units.ts';
@@ -42,6 +43,7 @@ export function createTaskReviewer(options: ReviewerOptions): TaskReviewer {
         return { isRefused: false, reviewId, units: count };
       }),
     ...createFileReview(tools),
+    check: createTaskCheck(tools),
     page: rows.page,
     storeJudgements: rows.judge,
     apply: (reviewId, review, now) => {

@@ -128,6 +128,7 @@ CREATE TABLE target (
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (unit_id, target_language)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX target_source ON target (target_language, source_digest);
 CREATE INDEX target_provider_run ON target (provider_run_id) WHERE provider_run_id IS NOT NULL;
 
 CREATE TABLE target_history (

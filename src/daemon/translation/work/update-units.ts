@@ -13,6 +13,8 @@ export interface PlacedUnit {
   /** Of the unit in its task. */
   readonly number: number;
   readonly chunk: number;
+  /** In its file. */
+  readonly ordinal: number;
 }
 
 /** The units that an update names, by the id that the caller uses. */
@@ -110,5 +112,6 @@ function placeOf(row: Row | undefined): PlacedUnit | null {
     taskId: String(row['task_id']),
     number: Number(row['number']),
     chunk: Math.floor(Number(row['number']) / CHUNK_UNITS),
+    ordinal: Number(row['ordinal']),
   };
 }
