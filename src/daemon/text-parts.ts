@@ -13,6 +13,7 @@ import type { Releases } from './releases/releases.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
 import type { Job } from './tasks/job.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
+import { createJudging } from './translation/judge/judging.ts';
 import { createTranslation, type Translation } from './translation/translation.ts';
 
 /** The collaborators of the parts that work with texts. */
@@ -68,9 +69,18 @@ export function createTextParts(
     languages: () => current().translation,
   });
   closers.add('Glossary', async () => await glossary.close());
+  const judging = createJudging({
+    ...shared,
+    unitsAfter: async (query, signal) => await parse.unitsAfter(query, signal),
+    glossary,
+    memory: memory.translationMemory,
+    languages: () => current().translation,
+    configuration: () => current().parse,
+  });
   const translation = createTranslation({
     ...shared,
     parse,
+    judging,
     configuration: () => current().translation,
     openConflicts: async (signal) => await memory.openConflicts(signal),
     officialReleaseId: () => releases.current('official')?.release_id ?? null,
@@ -91,7 +101,7 @@ export function createTextParts(
     backup,
     jobs: [...parse.jobs, ...translation.jobs, ...memory.jobs, ...backup.jobs],
     reports: [...parse.reports, ...translation.reports, ...memory.reports, ...glossary.reports],
-    actions: [...memory.actions, ...glossary.actions],
+    actions: [...translation.actions, ...memory.actions, ...glossary.actions],
     checks: [parse.check, ...translation.checks, backup.check, memory.check, glossary.check],
     catchUp: async () => {
       await parse.catchUp();

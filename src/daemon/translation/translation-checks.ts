@@ -50,19 +50,50 @@ function missingFinding(missing: string, { history, isBuilding, isAutomatic }: W
   };
 }
 
-/** The check of the file. */
-export function databaseCheck(refresh: () => Promise<WorkStatus>): DoctorCheck {
-  return {
-    id: 'database.translation',
-    run: async () => {
-      try {
-        const { schemaVersion } = await refresh();
-        return { status: 'ok', message: `sound, schema ${schemaVersion}` };
-      } catch (error) {
-        return { status: 'failing', message: messageOf(error) };
-      }
+export interface TranslationCheckDependencies {
+  /** Reads the state. */
+  readonly refresh: () => Promise<WorkStatus>;
+  /** The parse index as it was last read; `null` before that. */
+  readonly index: () => IndexStatus | null;
+  /** How the job that builds tasks went. */
+  readonly history: () => KindHistory;
+  /** Whether it runs. */
+  readonly isRunning: () => boolean;
+  readonly isAutomatic: () => boolean;
+}
+
+/** Creates the checks `database.translation`, of the file, and `translation.work`, of the work that it holds. */
+export function createTranslationChecks({
+  refresh,
+  index,
+  history,
+  isRunning,
+  isAutomatic,
+}: TranslationCheckDependencies): readonly DoctorCheck[] {
+  return [
+    {
+      id: 'database.translation',
+      run: async () => {
+        try {
+          const { schemaVersion } = await refresh();
+          return { status: 'ok', message: `sound, schema ${schemaVersion}` };
+        } catch (error) {
+          return { status: 'failing', message: messageOf(error) };
+        }
+      },
     },
-  };
+    {
+      id: 'translation.work',
+      run: async () =>
+        workFinding({
+          status: await refresh().catch(() => null),
+          index: index(),
+          history: history(),
+          isBuilding: isRunning() || history().nextRunAt !== null,
+          isAutomatic: isAutomatic(),
+        }),
+    },
+  ];
 }
 
 function missingBuild({ built }: WorkStatus, index: WorkFacts['index']): string | null {

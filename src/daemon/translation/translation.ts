@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { createThread, type Thread } from '../../platform/threads/thread.ts';
+import type { DefinedAction } from '../api/define-action.ts';
 import type { DefinedReport } from '../api/define-report.ts';
 import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
@@ -8,11 +10,13 @@ import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { Judging } from './judge/judging.ts';
 import { runTaskBuild } from './task-build.ts';
-import { databaseCheck, workFinding } from './translation-checks.ts';
+import { createTranslationChecks } from './translation-checks.ts';
 import { unavailableReason } from './translation-failure.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
+import { createUpdateAction } from './update-action.ts';
 import type { TranslationCalls, TranslationThreadData } from './work/translation-worker.ts';
 import type { WorkStatus } from './work/work-status.ts';
 
@@ -27,9 +31,12 @@ interface TranslationConfiguration {
 export interface TranslationOptions extends Omit<TranslationReportDependencies, 'thread'> {
   /** The private folder of the daemon. */
   readonly dataDirectory: string;
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'historyOf'>;
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'recordInline' | 'historyOf'>;
   readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
+  /** The entrance of targets. */
+  readonly judging: Judging;
   readonly configuration: () => TranslationConfiguration;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -37,6 +44,7 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
 export interface Translation {
   readonly jobs: readonly Job[];
   readonly reports: readonly DefinedReport[];
+  readonly actions: readonly DefinedAction[];
   readonly checks: readonly DoctorCheck[];
   /** The state as it was last read; `null` before that. */
   latestStatus(): WorkStatus | null;
@@ -88,22 +96,14 @@ export function createTranslation(options: TranslationOptions): Translation {
       }),
     ],
     reports: createTranslationReports({ ...options, thread }),
-    checks: [
-      databaseCheck(refresh),
-      {
-        id: 'translation.work',
-        run: async () => {
-          const history = engine.historyOf(TASK_BUILD_JOB.kind);
-          return workFinding({
-            status: await refresh().catch(() => null),
-            index: parse.latestStatus(),
-            history,
-            isBuilding: building || history.nextRunAt !== null,
-            isAutomatic: configuration().automatic,
-          });
-        },
-      },
-    ],
+    actions: [createUpdateAction({ ...options, ...options.judging, thread })],
+    checks: createTranslationChecks({
+      refresh,
+      index: parse.latestStatus,
+      history: () => engine.historyOf(TASK_BUILD_JOB.kind),
+      isRunning: () => building,
+      isAutomatic: () => configuration().automatic,
+    }),
     latestStatus: () => latest,
     catchUp: async () => {
       try {
