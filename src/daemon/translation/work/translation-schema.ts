@@ -10,11 +10,8 @@ import type { Migration } from '../../database/migrate.ts';
  * `review_row` is the working table of reviews: the targets that one of them accepts or returns, with their findings.
  *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
-<<<<<<< HEAD
- * the language, not to a task or a release. `proofread_container` names the containers of which a proofread accepted units.
-=======
  * the language, not to a task or a release. `handoff_export` lists the files that were written for translators.
->>>>>>> main
+ * `proofread_container` names the containers of which a proofread accepted units.
  */
 const WORK_SCHEMA = `
 CREATE TABLE build (
@@ -129,6 +126,7 @@ CREATE TABLE target (
   PRIMARY KEY (unit_id, target_language)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX target_source ON target (target_language, source_digest);
+CREATE INDEX target_blocked ON target (unit_id) WHERE state = 'blocked';
 CREATE INDEX target_provider_run ON target (provider_run_id) WHERE provider_run_id IS NOT NULL;
 
 CREATE TABLE target_history (

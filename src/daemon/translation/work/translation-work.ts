@@ -4,11 +4,13 @@ import { createHandoffExports, type HandoffExports } from './handoff-exports.ts'
 import { createExportReader } from './export-targets.ts';
 import type { TaskReviewer } from './review.ts';
 import { createTaskReviewer } from './reviewer.ts';
+import { createHandoffReader, type Handoff } from './read-handoff.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
 import { createTranslationReader, type TranslationReader } from './read-translations.ts';
 import { createTargetStore } from './target-store.ts';
+import { createWorkStatus, type WorkStatus } from './work-status.ts';
 
 /** The work on translations in one target language, in an open database. */
 export interface TranslationWork {
@@ -20,6 +22,8 @@ export interface TranslationWork {
   readonly exportTargets: ReturnType<typeof createExportReader>;
   readonly exports: HandoffExports;
   readonly readTranslations: TranslationReader;
+  readonly readHandoff: () => Handoff;
+  readonly readStatus: (now: number) => WorkStatus;
 }
 
 export interface TranslationWorkOptions {
@@ -38,13 +42,16 @@ export function createTranslationWork({
   const counts = createTaskCounts(database, targetLanguage);
   const targets = createTargetStore(database, targetLanguage, counts);
   const shared = { database, targetLanguage, targets, counts };
+  const exports = createHandoffExports(database, targetLanguage);
   return {
     builder: createTaskBuilder({ ...shared, createId }),
     leases: createChunkLeases({ ...shared, createToken: createId }),
     updater: createTaskUpdater(shared),
     reviewer: createTaskReviewer({ ...shared, createId }),
     exportTargets: createExportReader(database, targetLanguage, targets),
-    exports: createHandoffExports(database, targetLanguage),
+    exports,
     readTranslations: createTranslationReader(shared),
+    readHandoff: createHandoffReader({ ...shared, exports }),
+    readStatus: createWorkStatus(database, targetLanguage),
   };
 }
