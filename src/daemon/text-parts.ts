@@ -11,6 +11,7 @@ import { createParse, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
 import type { Releases } from './releases/releases.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
+import { exchangeRootOf } from './settings/exchange-config.ts';
 import type { Job } from './tasks/job.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
 import { createJudging } from './translation/judge/judging.ts';
@@ -81,6 +82,9 @@ export function createTextParts(
     ...shared,
     parse,
     judging,
+    memory: memory.translationMemory,
+    languages: () => current().translation,
+    exchangeRoot: () => exchangeRootOf(current().exchange, configuration.data.dir),
     configuration: () => current().translation,
     openConflicts: async (signal) => await memory.openConflicts(signal),
     officialReleaseId: () => releases.current('official')?.release_id ?? null,

@@ -68,7 +68,9 @@ function proofreadRule(body: ControlBody): FieldError[] {
   const isTask = body.task_id !== undefined;
   const isFile = body.translation_file !== undefined;
   const misplaced = [
-    ...(isTask ? [] : onlyFor(body, ['status', 'translation_results', 'glossary_override'], 'with `task_id`')),
+    ...(isTask
+      ? []
+      : onlyFor(body, ['status', 'translation_results', 'glossary_override'], 'with `task_id`')),
     ...(isTask || isFile
       ? onlyFor(body, ['max_tasks', 'provider'], 'without `task_id` and `translation_file`')
       : []),

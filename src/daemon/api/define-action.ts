@@ -66,11 +66,7 @@ export interface EitherAction<A extends ControlAction> {
 
 type Mode<A extends ControlAction> = ActionTable[A]['mode'];
 type HandlerOf<A extends ControlAction> =
-  Mode<A> extends 'inline'
-    ? InlineAction<A>
-    : Mode<A> extends 'queued'
-      ? QueuedAction<A>
-      : EitherAction<A>;
+  Mode<A> extends 'inline' ? InlineAction<A> : Mode<A> extends 'queued' ? QueuedAction<A> : EitherAction<A>;
 
 /**
  * Defines a control action. The contract's table gives the types of its body and says whether it runs inside its

@@ -40,7 +40,10 @@ export async function copyForImport(options: ImportCopyOptions): Promise<ImportC
   const { root, file, privateFolder } = options;
   const path = await findBelowRoot(root, file);
   if (path === null) {
-    throw new ServiceError('file_not_found', `there is no file "${file}" in ${root}, the folder exchange.root`);
+    throw new ServiceError(
+      'file_not_found',
+      `there is no file "${file}" in ${root}, the folder exchange.root`,
+    );
   }
   // A link or a pipe that takes the place of the file now is neither followed nor waited for.
   const source = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -16,6 +16,8 @@ import { createTranslationChecks } from './translation-checks.ts';
 import { unavailableReason } from './work/translation-failure.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
+import { createReview, type ReviewOptions } from './review/review.ts';
+import type { ReviewConfiguration } from './review/review-config.ts';
 import { createUpdateAction } from './update-action.ts';
 import type { TranslationCalls, TranslationThreadData } from './work/translation-worker.ts';
 import type { WorkStatus } from './work/work-status.ts';
@@ -26,6 +28,7 @@ interface TranslationConfiguration {
   readonly automatic: boolean;
   /** The language of the targets; fixed while the daemon runs. */
   readonly targetLanguage: string;
+  readonly review: ReviewConfiguration;
 }
 
 export interface TranslationOptions extends Omit<TranslationReportDependencies, 'thread'> {
@@ -35,6 +38,10 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
   readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
   /** The entrance of targets. */
   readonly judging: Judging;
+  readonly memory: ReviewOptions['memory'];
+  readonly languages: ReviewOptions['languages'];
+  /** The folder of exchanged files. */
+  readonly exchangeRoot: () => string;
   readonly configuration: () => TranslationConfiguration;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -65,6 +72,14 @@ const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kin
 export function createTranslation(options: TranslationOptions): Translation {
   const { engine, parse, configuration, logger } = options;
   const thread = createWorkThread(options);
+  const review = createReview({
+    ...options,
+    ...options.judging,
+    thread,
+    unitsAfter: parse.unitsAfter,
+    privateFolder: options.dataDirectory,
+    configuration: () => configuration().review,
+  });
   let latest: WorkStatus | null = null;
   let building = false;
   const refresh = async (): Promise<WorkStatus> => {
@@ -84,6 +99,7 @@ export function createTranslation(options: TranslationOptions): Translation {
   });
   return {
     jobs: [
+      ...review.jobs,
       implementJob(TASK_BUILD_JOB, async (context) => {
         building = true;
         try {
@@ -96,7 +112,7 @@ export function createTranslation(options: TranslationOptions): Translation {
       }),
     ],
     reports: createTranslationReports({ ...options, thread }),
-    actions: [createUpdateAction({ ...options, ...options.judging, thread })],
+    actions: [createUpdateAction({ ...options, ...options.judging, thread }), ...review.actions],
     checks: createTranslationChecks({
       refresh,
       index: parse.latestStatus,

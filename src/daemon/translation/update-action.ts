@@ -11,12 +11,7 @@ import { withoutTexts } from './work/named-units.ts';
 import { requireAccepted, translationServiceError } from './work/translation-failure.ts';
 import { parseTaskUpdate, waivesFindings } from './update-request.ts';
 import type { TranslationCalls } from './work/translation-worker.ts';
-import type {
-  ExaminedUpdate,
-  TaskUpdate,
-  UpdateDone,
-  UpdateResult,
-} from './work/task-update.ts';
+import type { ExaminedUpdate, TaskUpdate, UpdateDone, UpdateResult } from './work/task-update.ts';
 
 export interface UpdateActionOptions {
   readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;

@@ -6,17 +6,17 @@ import type { PROOFREAD_JOB } from './review-jobs.ts';
 import { judgeReview, type ReviewPorts } from './review-pages.ts';
 
 /** Evaluates the collected targets of a task; it only gives findings, by the unit id as reports write it. */
-export type Evaluate = (reviewId: string, signal: AbortSignal) => Promise<ReadonlyMap<string, readonly Finding[]>>;
+export type Evaluate = (
+  reviewId: string,
+  signal: AbortSignal,
+) => Promise<ReadonlyMap<string, readonly Finding[]>>;
 
 export interface CheckPorts extends ReviewPorts {
   /** @throws TaskError `provider_not_configured` */
   openEvaluation(provider: string, signal: AbortSignal): Promise<Evaluate>;
 }
 
-type CheckContext = Pick<
-  TaskContext<ArgumentsOf<typeof PROOFREAD_JOB>>,
-  'args' | 'signal' | 'progress'
->;
+type CheckContext = Pick<TaskContext<ArgumentsOf<typeof PROOFREAD_JOB>>, 'args' | 'signal' | 'progress'>;
 
 /** Tasks that are named with one call. */
 const PAGE_TASKS = 100;

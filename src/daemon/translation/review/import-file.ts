@@ -1,18 +1,15 @@
-import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
 import { readUnits } from '../../../exchange/units/unit-formats.ts';
-import type { ReadResult, UnitLocator } from '../../../exchange/units/unit-record.ts';
 import { exchangeTaskError } from '../../exchange/exchange-failure.ts';
 import { copyForImport, type ImportCopy } from '../../exchange/import-copy.ts';
 import { createImportReport, type ImportReport } from '../../exchange/import-report.ts';
-import { unitIdBytes, unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { ArgumentsOf } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { UnitsAfterPort } from '../judge/unit-source.ts';
-import type { ImportDone, RefusedContainers, ReviewBy, ReviewLine } from '../work/review.ts';
-import { findLostUnits, type LostUnit } from './find-lost-units.ts';
+import type { ImportDone, ReviewBy } from '../work/review.ts';
 import { formatOfFile } from './file-format.ts';
 import type { PROOFREAD_IMPORT_JOB } from './review-jobs.ts';
 import { judgeReview, type ReviewPorts } from './review-pages.ts';
+import { createLineStager, LINE_OUTCOMES, type LineOutcome } from './line-stager.ts';
 import { settleMemory, type MemoryPorts } from './settle-memory.ts';
 
 export interface FileImportPorts extends ReviewPorts, MemoryPorts {
@@ -30,33 +27,9 @@ type ImportContext = Pick<
   'args' | 'signal' | 'progress'
 >;
 
-/** What can become of a unit of a file. */
-const OUTCOMES = [
-  'accepted',
-  'repeated',
-  'left_out',
-  'without_target',
-  'unknown_unit',
-  'ambiguous_source',
-  'source_mismatch',
-  'duplicate_unit',
-  'task_closed',
-  'unreadable',
-  'qa_blocked',
-  'revision_changed',
-  'four_eyes_required',
-  'lease_held',
-] as const;
-
-type Outcome = (typeof OUTCOMES)[number];
-
 /** Bounds of a file. */
 const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_UNITS = 500_000;
-/** Rows, and UTF-16 code units of them, that are collected with one call. */
-const BATCH = { lines: 200, characters: 256 * 1024 };
-/** Units without a known id that are looked for by their place or source, and UTF-16 code units of them. */
-const LOST = { units: 10_000, characters: 16 * 1024 * 1024 };
 
 /**
  * Accepts the targets of a file that a person has reviewed: all of them or nothing; with `partial`, all of each container or nothing of it.
@@ -93,7 +66,7 @@ async function importCopy(
 ): Promise<TaskResult> {
   const { args, signal, progress } = context;
   const { thread } = ports;
-  const report = createImportReport<Outcome>(OUTCOMES);
+  const report = createImportReport<LineOutcome>(OUTCOMES);
   const { reviewId } = await thread.call('beginFileReview', null, { signal });
   try {
     const staged = await stageFile(ports, context, { reviewId, copy, report });
@@ -161,7 +134,7 @@ function containerFields({
 
 /** The report of a file with what became of its collected rows. */
 function reportOf(
-  report: ImportReport<Outcome>,
+  report: ImportReport<LineOutcome>,
   { refusedLines, refusedCounts, written, repeated, leftOut }: ImportDone,
 ) {
   for (const { line, code, message } of refusedLines) report.add(line, code, message);
@@ -176,7 +149,7 @@ function reportOf(
 interface Staging {
   readonly reviewId: string;
   readonly copy: ImportCopy;
-  readonly report: ImportReport<Outcome>;
+  readonly report: ImportReport<LineOutcome>;
 }
 
 /** Reads a file to its end and collects its rows. */
@@ -186,7 +159,7 @@ async function stageFile(
   { reviewId, copy, report }: Staging,
 ): Promise<{ units: number; hasRefused: boolean }> {
   const { args, signal, progress } = context;
-  const stager = createStager(ports, reviewId, report, signal);
+  const stager = createLineStager(ports, { reviewId, report, signal });
   const format = await formatOfFile(args.translation_file, copy.read());
   let units = 0;
   for await (const result of readUnits(format, copy.read())) {
@@ -204,123 +177,4 @@ async function stageFile(
   }
   await stager.end();
   return { units, hasRefused: stager.hasRefused() };
-}
-
-interface Stager {
-  add(result: ReadResult): Promise<void>;
-  end(): Promise<void>;
-  hasRefused(): boolean;
-}
-
-const MESSAGES: Readonly<Partial<Record<Outcome, string>>> = {
-  unknown_unit: 'is not a unit of the current tasks',
-  ambiguous_source: 'has an unknown id, and its source occurs more than once',
-  source_mismatch: 'was made for another source text than the stored one; export it again',
-  duplicate_unit: 'is in the file twice',
-  task_closed: 'belongs to a task that takes no results; open the task first',
-};
-
-/** Creates the collection of rows in batches. */
-function createStager(
-  { thread, unitsAfter }: Pick<FileImportPorts, 'thread' | 'unitsAfter'>,
-  reviewId: string,
-  report: ImportReport<Outcome>,
-  signal: AbortSignal,
-): Stager {
-  let hasRefused = false;
-  let batch: LostUnit[] = [];
-  let characters = 0;
-  const lost: LostUnit[] = [];
-  let lostCharacters = 0;
-  const refuse = async (line: number, outcome: Outcome, message: string, refused: RefusedContainers) => {
-    hasRefused = true;
-    report.add(line, outcome, message);
-    if (refused.units.length + refused.places.length === 0) return;
-    await thread.call('excludeContainers', { reviewId, refused }, { signal });
-  };
-  const refuseUnit = async ({ line, unitId, locator }: LostUnit, outcome: Outcome) => {
-    const name = unitId === null ? 'a unit without an id' : unitIdText(unitId);
-    await refuse(line, outcome, `${name} ${MESSAGES[outcome] ?? ''}`, {
-      units: [],
-      places: placesOf(locator),
-    });
-  };
-  const stage = async (units: readonly LostUnit[], isLast: boolean): Promise<void> => {
-    const known = units.filter((unit): unit is KnownUnit => unit.unitId !== null);
-    const lines: readonly ReviewLine[] = known.map(({ locator: _locator, ...line }) => line);
-    const outcomes = await thread.call('stageLines', { reviewId, lines }, { signal });
-    const unknown = units.filter(({ unitId }) => unitId === null);
-    for (const [at, unit] of known.entries()) {
-      const outcome = outcomes[at];
-      if (outcome === 'unknown_unit') unknown.push(unit);
-      else if (outcome !== undefined && outcome !== 'staged') await refuseUnit(unit, outcome);
-    }
-    for (const unit of unknown) {
-      lostCharacters += unit.sourceText.length + unit.text.length;
-      if (isLast || lost.length >= LOST.units || lostCharacters > LOST.characters) {
-        await refuseUnit(unit, 'unknown_unit');
-      } else {
-        lost.push(unit);
-      }
-    }
-  };
-  const flush = async (): Promise<void> => {
-    const units = batch;
-    batch = [];
-    characters = 0;
-    if (units.length > 0) await stage(units, false);
-  };
-  return {
-    add: async (result) => {
-      if (result.kind === 'problem') {
-        const unitId = result.unit_id === null ? null : unitIdBytes(result.unit_id);
-        const units = unitId === null ? [] : [unitId];
-        await refuse(result.line, 'unreadable', result.message, { units, places: [] });
-        return;
-      }
-      const { line, unit } = result;
-      const { unit_id, locator, source_text: sourceText, target_text: text, revision } = unit;
-      if (text === null || text === '') {
-        report.add(line, 'without_target');
-        return;
-      }
-      const unitId = unit_id === null ? null : unitIdBytes(unit_id);
-      if (!text.isWellFormed() || !sourceText.isWellFormed()) {
-        const message = 'a text has half of a surrogate pair, which no text can hold';
-        const units = unitId === null ? [] : [unitId];
-        await refuse(line, 'unreadable', message, { units, places: placesOf(locator) });
-        return;
-      }
-      const sourceDigest = blake3OfText(sourceText);
-      batch.push({ line, unitId, locator, sourceText, sourceDigest, text, revision });
-      characters += sourceText.length + text.length;
-      if (batch.length >= BATCH.lines || characters > BATCH.characters) await flush();
-    },
-    end: async () => {
-      await flush();
-      if (lost.length === 0) return;
-      const found = await findLostUnits(unitsAfter, lost, signal);
-      for (let start = 0; start < lost.length; start += BATCH.lines) {
-        const units: LostUnit[] = [];
-        for (const unit of lost.slice(start, start + BATCH.lines)) {
-          const place = found.get(unit.line);
-          if (place === undefined || place === 'ambiguous') {
-            await refuseUnit(unit, place === undefined ? 'unknown_unit' : 'ambiguous_source');
-          } else {
-            units.push({ ...unit, unitId: place });
-          }
-        }
-        if (units.length > 0) await stage(units, true);
-      }
-    },
-    hasRefused: () => hasRefused,
-  };
-}
-
-type KnownUnit = LostUnit & { readonly unitId: Uint8Array };
-
-function placesOf(locator: UnitLocator | null): RefusedContainers['places'] {
-  return locator === null
-    ? []
-    : [{ destination: locator.destination, archiveEntry: locator.archive_entry }];
 }

@@ -88,7 +88,10 @@ async function importCall(
 }
 
 /** @throws ServiceError `invalid_request`, `provider_not_configured` */
-function checkCall({ whyNoEvaluation }: ReviewActionOptions, { max_tasks, provider, args = [] }: Body): JobCall {
+function checkCall(
+  { whyNoEvaluation }: ReviewActionOptions,
+  { max_tasks, provider, args = [] }: Body,
+): JobCall {
   if (args.length > 0) {
     throw new ServiceError('invalid_request', 'a check of translated tasks has no args', {
       errors: [{ pointer: '/args', message: 'must be empty without task_id and translation_file' }],

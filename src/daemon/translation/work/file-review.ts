@@ -54,7 +54,8 @@ function createStaging(
 ): Pick<FileReview, 'stage' | 'exclude'> {
   const findUnit = createCurrentUnitFinder(database);
   const statusOf = database.prepare('SELECT status FROM task WHERE task_seq = ?');
-  const taskAt = database.prepare(`SELECT task_seq FROM task WHERE destination = ? AND coalesce(archive_entry, '') = ?
+  const taskAt =
+    database.prepare(`SELECT task_seq FROM task WHERE destination = ? AND coalesce(archive_entry, '') = ?
     AND target_language = ? AND is_visible = 1 AND stored_status IS NOT 'superseded'`);
   return {
     stage: (reviewId, lines) =>

@@ -10,9 +10,9 @@ import type {
   ReviewPlace,
   StagedLine,
   TaskReview,
-  TaskReviewer,
 } from './review.ts';
 import type { Finding } from './target-rows.ts';
+import type { Reviews } from './reviewer.ts';
 import type { CheckDone, ConsistencyPart, TaskCheck } from './task-check.ts';
 import type { UpdateRefusal } from './task-update.ts';
 
@@ -22,7 +22,10 @@ export interface ReviewCalls {
   beginReview(review: TaskReview): BegunReview | UpdateRefusal;
   beginFileReview(argument: null): BegunReview;
   /** Collects rows of a file. @returns what became of each */
-  stageLines(batch: { readonly reviewId: string; readonly lines: readonly ReviewLine[] }): readonly StagedLine[];
+  stageLines(batch: {
+    readonly reviewId: string;
+    readonly lines: readonly ReviewLine[];
+  }): readonly StagedLine[];
   /** Refuses containers of a file. */
   excludeContainers(request: { readonly reviewId: string; readonly refused: RefusedContainers }): void;
   /** The next collected targets; `null` at the end. */
@@ -39,14 +42,12 @@ export interface ReviewCalls {
     readonly review: TaskReview;
   }): ReviewDone | UpdateRefusal;
   /** Accepts the rows of a file. */
-  applyFileReview(request: {
-    readonly reviewId: string;
-    readonly by: FileReviewBy;
-  }): ImportDone;
+  applyFileReview(request: { readonly reviewId: string; readonly by: FileReviewBy }): ImportDone;
   /** Ids of tasks that are translated, from a place on. */
-  translatedTasks(query: { readonly after: number; readonly limit: number }): ReturnType<
-    TaskCheck['translatedTasks']
-  >;
+  translatedTasks(query: {
+    readonly after: number;
+    readonly limit: number;
+  }): ReturnType<TaskCheck['translatedTasks']>;
   /** Collects the targets of a task to be judged again. */
   beginCheck(taskSeq: number): BegunReview;
   /** Stores the judgements, and the findings of a provider, without accepting anything. */
@@ -67,32 +68,32 @@ export interface ReviewCalls {
  * @param now Unix seconds
  */
 export function createReviewCalls(
-  use: <T>(call: (reviewer: TaskReviewer) => T) => T,
+  use: <T>(call: (reviews: Reviews) => T) => T,
   now: () => number,
 ): ReviewCalls {
   return {
-    beginReview: (review) => use((reviewer) => reviewer.begin(review)),
-    beginFileReview: () => use((reviewer) => reviewer.beginFile()),
-    stageLines: ({ reviewId, lines }) => use((reviewer) => reviewer.stage(reviewId, lines)),
+    beginReview: (review) => use(({ reviewer }) => reviewer.begin(review)),
+    beginFileReview: () => use(({ reviewer }) => reviewer.beginFile()),
+    stageLines: ({ reviewId, lines }) => use(({ reviewer }) => reviewer.stage(reviewId, lines)),
     excludeContainers: ({ reviewId, refused }) => {
-      use((reviewer) => {
+      use(({ reviewer }) => {
         reviewer.exclude(reviewId, refused);
       });
     },
-    reviewPage: ({ reviewId, after }) => use((reviewer) => reviewer.page(reviewId, after)),
+    reviewPage: ({ reviewId, after }) => use(({ reviewer }) => reviewer.page(reviewId, after)),
     storeReviewJudgements: ({ reviewId, taskSeq, glossaryGeneration, rows }) => {
-      use((reviewer) => {
+      use(({ reviewer }) => {
         reviewer.storeJudgements(reviewId, taskSeq, glossaryGeneration, rows);
       });
     },
-    applyReview: ({ reviewId, review }) => use((reviewer) => reviewer.apply(reviewId, review, now())),
-    applyFileReview: ({ reviewId, by }) => use((reviewer) => reviewer.applyFile(reviewId, by, now())),
+    applyReview: ({ reviewId, review }) => use(({ reviewer }) => reviewer.apply(reviewId, review, now())),
+    applyFileReview: ({ reviewId, by }) => use(({ reviewer }) => reviewer.applyFile(reviewId, by, now())),
     translatedTasks: (query) => use(({ check }) => check.translatedTasks(query)),
     beginCheck: (taskSeq) => use(({ check }) => check.begin(taskSeq)),
     applyCheck: ({ reviewId, evaluated }) => use(({ check }) => check.apply(reviewId, evaluated, now())),
     compareTargets: (after) => use(({ check }) => check.compare(after)),
     endReview: (reviewId) => {
-      use((reviewer) => {
+      use(({ reviewer }) => {
         reviewer.end(reviewId);
       });
     },

@@ -18,8 +18,10 @@ export interface StagedRow extends JudgedTarget {
 }
 
 /** A target to collect. */
-export interface NewReviewRow
-  extends Pick<StagedRow, 'line' | 'requestedId' | 'sourceText' | 'sourceDigest' | 'text' | 'revision'> {
+export interface NewReviewRow extends Pick<
+  StagedRow,
+  'line' | 'requestedId' | 'sourceText' | 'sourceDigest' | 'text' | 'revision'
+> {
   readonly place: PlacedUnit;
 }
 
@@ -59,9 +61,12 @@ export function createReviewRows(
     WHERE task_seq = ? AND target_language = ?`);
   const judge = database.prepare(`UPDATE review_row SET findings = ?, qa_identity = ?, glossary_generation = ?
     WHERE review_id = ? AND task_seq = ? AND number = ?`);
-  const each = database.prepare(`SELECT * FROM review_row WHERE review_id = ?1 AND (?2 IS NULL OR task_seq = ?2)
+  const each =
+    database.prepare(`SELECT * FROM review_row WHERE review_id = ?1 AND (?2 IS NULL OR task_seq = ?2)
     ORDER BY task_seq, number`);
-  const tasks = database.prepare('SELECT DISTINCT task_seq FROM review_row WHERE review_id = ? ORDER BY task_seq');
+  const tasks = database.prepare(
+    'SELECT DISTINCT task_seq FROM review_row WHERE review_id = ? ORDER BY task_seq',
+  );
   const remove = database.prepare('DELETE FROM review_row WHERE coalesce(?1, review_id) = review_id');
   const page = createPages(database, containers);
   return {
@@ -104,7 +109,8 @@ function createPages(
 ): (reviewId: string, after: ReviewPlace | null) => ReviewPage | null {
   const first = database.prepare(`SELECT task_seq FROM review_row
     WHERE review_id = ? AND (task_seq, number) > (?, ?) ORDER BY task_seq, number LIMIT 1`);
-  const rows = database.prepare(`SELECT review_row.*, ordinal FROM review_row JOIN task_unit USING (task_seq, number)
+  const rows =
+    database.prepare(`SELECT review_row.*, ordinal FROM review_row JOIN task_unit USING (task_seq, number)
     WHERE review_id = ? AND task_seq = ? AND number > ? ORDER BY number LIMIT ${PAGE_ROWS}`);
   const taskOf = database.prepare(
     'SELECT task.*, generation FROM task JOIN build USING (build_id) WHERE task_seq = ?',

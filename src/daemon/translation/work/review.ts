@@ -1,4 +1,3 @@
-import type { TaskCheck } from './task-check.ts';
 import type { Finding } from './target-rows.ts';
 import type { ReportedTask } from './task-page.ts';
 import type { NamedUnit, TaskUpdate, UpdateRefusal } from './task-update.ts';
@@ -173,12 +172,16 @@ export interface TaskReviewer {
   exclude(reviewId: string, refused: RefusedContainers): void;
   /** The next targets; `null` at the end. */
   page(reviewId: string, after: ReviewPlace | null): ReviewPage | null;
-  storeJudgements(reviewId: string, taskSeq: number, glossaryGeneration: number, rows: readonly JudgedRow[]): void;
+  storeJudgements(
+    reviewId: string,
+    taskSeq: number,
+    glossaryGeneration: number,
+    rows: readonly JudgedRow[],
+  ): void;
   /** Makes a review, all or nothing. Everything is examined again, in one transaction with the change. */
   apply(reviewId: string, review: TaskReview, now: number): ReviewDone | UpdateRefusal;
   /** Accepts the rows of a file: all or nothing, or the containers without a refused row. */
   applyFile(reviewId: string, by: FileReviewBy, now: number): ImportDone;
-  readonly check: TaskCheck;
   /** Forgets the collected targets. */
   end(reviewId: string): void;
 }

@@ -9,7 +9,7 @@ import type { ReviewerOptions, ReviewTools } from './review-tools.ts';
 import { createReviewRules } from './review-rules.ts';
 import { createReviewWriter } from './review-writer.ts';
 import type { Row } from './target-rows.ts';
-import { createTaskCheck } from './task-check.ts';
+import { createTaskCheck, type TaskCheck } from './task-check.ts';
 import { taskFields } from './task-page.ts';
 import { refuse } from './task-update.ts';
 import type { PlacedUnits } from './update-units.ts';
@@ -19,16 +19,27 @@ const LISTED_UNITS = 100;
 /** Units that the result lists. */
 const RESULT_UNITS = 1000;
 
-/** Creates the reviews of one target language. What an interrupted review has collected is forgotten. */
-export function createTaskReviewer(options: ReviewerOptions): TaskReviewer {
-  const { database, targetLanguage, createId } = options;
+/** The reviews of one target language, and the checks of targets without a review. */
+export interface Reviews {
+  readonly reviewer: TaskReviewer;
+  readonly check: TaskCheck;
+}
+
+/** Creates the reviews of one target language. What an interrupted one has collected is forgotten. */
+export function createReviews(options: ReviewerOptions): Reviews {
+  const { database, targetLanguage } = options;
   const containers = createProofreadContainers(database, targetLanguage);
   const rows = createReviewRows(database, targetLanguage, containers);
   const accepted = createAcceptedFindings(database, targetLanguage);
   const tools = { ...options, rows, containers, accepted };
-  const examine = createReviewRules(options);
-  const apply = createApply(tools);
   rows.remove(null);
+  return { reviewer: createTaskReviewer(tools), check: createTaskCheck(tools) };
+}
+
+function createTaskReviewer(tools: ReviewTools): TaskReviewer {
+  const { database, createId, rows } = tools;
+  const examine = createReviewRules(tools);
+  const apply = createApply(tools);
   return {
     begin: (review) =>
       database.transaction(() => {
@@ -43,16 +54,15 @@ export function createTaskReviewer(options: ReviewerOptions): TaskReviewer {
         return { isRefused: false, reviewId, units: count };
       }),
     ...createFileReview(tools),
-    check: createTaskCheck(tools),
-    page: rows.page,
-    storeJudgements: rows.judge,
+    page: (reviewId, after) => rows.page(reviewId, after),
+    storeJudgements: (reviewId, taskSeq, generation, judged) => {
+      rows.judge(reviewId, taskSeq, generation, judged);
+    },
     apply: (reviewId, review, now) => {
       try {
         return database.transaction(() => {
           const examined = examine(review);
-          return examined.isRefused
-            ? examined
-            : apply(reviewId, review, examined.task, examined.units, now);
+          return examined.isRefused ? examined : apply(reviewId, review, examined.task, examined.units, now);
         });
       } catch (error) {
         if (error instanceof UpdateRefused) return error.refusal;
@@ -97,7 +107,9 @@ function createApply(tools: ReviewTools): Apply {
     let count = 0;
     for (const row of rows.each(reviewId)) {
       count += 1;
-      const isChanged = (isAccepted ? writer.accept : writer.giveBack)(task, row, review, now);
+      const isChanged = isAccepted
+        ? writer.accept(task, row, review, now)
+        : writer.giveBack(task, row, review, now);
       if (isChanged) written += 1;
       if (reviewed.length >= RESULT_UNITS) continue;
       const { unitId, requestedId } = row;
@@ -197,7 +209,9 @@ function createReviewDecisions({ database, targetLanguage, accepted }: ReviewToo
   const covered = database.prepare('SELECT unit_id FROM review_row WHERE review_id = ? AND qa_identity = ?');
   const identities = database.prepare(`SELECT DISTINCT qa_identity FROM review_row
     WHERE review_id = ? AND instr(findings, '"origin":"glossary"') > 0 LIMIT ${NAMED_UNITS}`);
-  const rowOf = database.prepare(`SELECT * FROM review_row WHERE review_id = ? AND task_seq = ? AND number = ?`);
+  const rowOf = database.prepare(
+    `SELECT * FROM review_row WHERE review_id = ? AND task_seq = ? AND number = ?`,
+  );
   const hold = database.prepare('INSERT OR IGNORE INTO hold VALUES (?, ?, ?, ?, ?)');
   return {
     override: (reviewId, review, now) => {

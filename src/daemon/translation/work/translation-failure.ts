@@ -14,7 +14,10 @@ const RETRY_SECONDS = 5;
  */
 export function translationServiceError(error: unknown): unknown {
   if (error instanceof TaskError) {
-    return new ServiceError('backend_unavailable', error.message, { cause: error, retryAfter: RETRY_SECONDS });
+    return new ServiceError('backend_unavailable', error.message, {
+      cause: error,
+      retryAfter: RETRY_SECONDS,
+    });
   }
   const reason = unavailableReason(error);
   return reason === null ? error : new ServiceError('backend_unavailable', reason, { cause: error });

@@ -2,8 +2,7 @@ import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
 import { createExportReader } from './export-targets.ts';
-import type { TaskReviewer } from './review.ts';
-import { createTaskReviewer } from './reviewer.ts';
+import { createReviews, type Reviews } from './reviewer.ts';
 import { createHandoffReader, type Handoff } from './read-handoff.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
@@ -17,7 +16,7 @@ export interface TranslationWork {
   readonly builder: TaskBuilder;
   readonly leases: ChunkLeases;
   readonly updater: TaskUpdater;
-  readonly reviewer: TaskReviewer;
+  readonly reviews: Reviews;
   /** Reads targets for files. */
   readonly exportTargets: ReturnType<typeof createExportReader>;
   readonly exports: HandoffExports;
@@ -47,7 +46,7 @@ export function createTranslationWork({
     builder: createTaskBuilder({ ...shared, createId }),
     leases: createChunkLeases({ ...shared, createToken: createId }),
     updater: createTaskUpdater(shared),
-    reviewer: createTaskReviewer({ ...shared, createId }),
+    reviews: createReviews({ ...shared, createId }),
     exportTargets: createExportReader(database, targetLanguage, targets),
     exports,
     readTranslations: createTranslationReader(shared),

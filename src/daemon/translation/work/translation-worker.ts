@@ -97,7 +97,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
       });
     },
     exportTargets: (query) => holder.use(({ exportTargets }) => exportTargets(query)),
-    ...createReviewCalls((call) => holder.use(({ reviewer }) => call(reviewer)), now),
+    ...createReviewCalls((call) => holder.use(({ reviews }) => call(reviews)), now),
     close: () => {
       holder.close();
     },

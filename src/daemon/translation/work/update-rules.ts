@@ -55,7 +55,14 @@ function checkTransition(task: Row, { status, results }: TaskUpdate): UpdateRefu
 }
 
 /** Refuses results that were made for another source text. */
-export function checkSources({ results }: { readonly results: readonly Pick<UpdateResult, 'unitId' | 'sourceText' | 'sourceDigest' | 'pointer'>[] }, units: PlacedUnits): UpdateRefusal | null {
+export function checkSources(
+  {
+    results,
+  }: {
+    readonly results: readonly Pick<UpdateResult, 'unitId' | 'sourceText' | 'sourceDigest' | 'pointer'>[];
+  },
+  units: PlacedUnits,
+): UpdateRefusal | null {
   const wrong = results.filter(
     ({ unitId, sourceText, sourceDigest }) =>
       !sourceText.isWellFormed() || !sameBytes(units.at(unitId).sourceDigest, sourceDigest),
