@@ -15,14 +15,15 @@ const PAGE = { units: 500, characters: 256 * 1024 };
 /**
  * Looks for units in the indexed release: at their place, else by their source text where it occurs once.
  *
- * @returns the ids by the line; `ambiguous` for a source that occurs more than once; nothing for a unit that is not there
+ * @returns one answer for each, in their order: its id; `ambiguous` for a source that occurs more than once; `null` for a unit that is
+ * not there
  * @throws TaskError of the parse index; the signal's reason
  */
 export async function findLostUnits(
   unitsAfter: UnitsAfterPort,
   lost: readonly LostUnit[],
   signal: AbortSignal,
-): Promise<ReadonlyMap<number, Uint8Array | 'ambiguous'>> {
+): Promise<readonly (Uint8Array | 'ambiguous' | null)[]> {
   const places = new Set(lost.flatMap(({ locator }) => (locator === null ? [] : [keyOf(locator)])));
   const sources = new Set(lost.map(({ sourceText }) => sourceText));
   const atPlace = new Map<string, Uint8Array>();
@@ -41,13 +42,10 @@ export async function findLostUnits(
     }
     from = page.next;
   }
-  const found = new Map<number, Uint8Array | 'ambiguous'>();
-  for (const { line, locator, sourceText } of lost) {
+  return lost.map(({ locator, sourceText }) => {
     const place = locator === null ? undefined : atPlace.get(keyOf(locator));
-    const unit = place ?? ofSource.get(sourceText);
-    if (unit !== undefined) found.set(line, unit);
-  }
-  return found;
+    return place ?? ofSource.get(sourceText) ?? null;
+  });
 }
 
 function keyOf({ destination, archive_entry, path_id, field_path }: UnitLocator): string {

@@ -66,7 +66,7 @@ async function importCopy(
 ): Promise<TaskResult> {
   const { args, signal, progress } = context;
   const { thread } = ports;
-  const report = createImportReport<LineOutcome>(OUTCOMES);
+  const report = createImportReport<LineOutcome>(LINE_OUTCOMES);
   const { reviewId } = await thread.call('beginFileReview', null, { signal });
   try {
     const staged = await stageFile(ports, context, { reviewId, copy, report });

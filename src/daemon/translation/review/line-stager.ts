@@ -206,9 +206,9 @@ function createLostUnits(
       const found = await findLostUnits(unitsAfter, lost, signal);
       for (let start = 0; start < lost.length; start += BATCH.lines) {
         const units: LostUnit[] = [];
-        for (const unit of lost.slice(start, start + BATCH.lines)) {
-          const unitId = found.get(unit.line);
-          if (unitId === undefined) await refusals.unit(unit, 'unknown_unit');
+        for (const [at, unit] of lost.slice(start, start + BATCH.lines).entries()) {
+          const unitId = found[start + at] ?? null;
+          if (unitId === null) await refusals.unit(unit, 'unknown_unit');
           else if (unitId === 'ambiguous') await refusals.unit(unit, 'ambiguous_source');
           else units.push({ ...unit, unitId });
         }
