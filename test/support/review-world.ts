@@ -235,6 +235,14 @@ export async function openReviewWorld(
     act,
     run,
     exchange,
+    /** Ends a task as an operator does. */
+    closeTask: (taskId: string, status: 'skipped' | 'failed') => {
+      const database = new DatabaseSync(path);
+      database
+        .prepare('UPDATE task SET stored_status = ?1, status = ?1 WHERE task_id = ?2')
+        .run(status, taskId);
+      database.close();
+    },
     /** Reviews the task of a container. */
     review: async (body: object, { destination = 'a.json', tokenId = 'reviewer' } = {}) =>
       (await act({ task_id: task(destination).task_id, reviewer: 'Rin', ...body }, { tokenId, allow: null }))

@@ -159,7 +159,7 @@ describe('findings of targets to accept', () => {
     const refused = world.review(ACCEPT);
     await expect(refused).rejects.toMatchObject({
       code: 'qa_blocked',
-      errors: [
+      options: { errors: [
         {
           pointer: '/task_id',
           message: `${id(0)} (gqa1_おはよう_T0 TERM): term_missing: found term_missing`,
@@ -168,7 +168,7 @@ describe('findings of targets to accept', () => {
           pointer: '/task_id',
           message: `${id(1)} (gqa1_さようなら_T1 BAD): placeholders: found placeholders`,
         },
-      ],
+      ] },
     });
     expect(world.everything()).toEqual(before);
   });
@@ -298,7 +298,7 @@ describe('the four-eyes rule', () => {
     const before = world.everything();
     await expect(world.review(ACCEPT)).rejects.toMatchObject({
       code: 'four_eyes_required',
-      errors: [{ message: `${id(0)} has a target of the same token` }],
+      options: { errors: [{ message: `${id(0)} has a target of the same token` }] },
     });
     await expect(
       world.review({ ...ACCEPT, translation_results: [result(1, 'corrected')] }),
@@ -467,7 +467,7 @@ describe('refused reviews', () => {
     world.indexOnly('r2', { 'a.json': ['さあ'] });
     await expect(world.review(ACCEPT)).rejects.toMatchObject({
       code: 'backend_unavailable',
-      retryAfter: 5,
+      options: { retryAfter: 5 },
     });
   });
 });
