@@ -6,6 +6,7 @@ import type { FoundTranslations, TranslationsRequest } from '../../parse/index/u
 import type { ChunkEnd, ClaimRequest, Lease, StoredResults, WorkerResult } from './chunk-leases.ts';
 import type { BuildResult } from './finish-build.ts';
 import type { HandoffExport } from './handoff-exports.ts';
+import { createRepetitionCalls, type RepetitionCalls } from './repetition-calls.ts';
 import type { Provenance } from './target-rows.ts';
 import type { BuildProgress } from './task-builder.ts';
 import { countTasks, readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
@@ -23,7 +24,7 @@ export interface WorkStatus {
 }
 
 /** The functions of the thread that owns translation.db. A file that cannot be used gives an error with its own code. */
-export interface TranslationCalls {
+export interface TranslationCalls extends RepetitionCalls {
   status(argument: null): WorkStatus;
   beginBuild(release: { readonly releaseId: string; readonly generation: number }): BuildProgress;
   /** Adds the units of a page to a build. */
@@ -71,6 +72,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
   );
   const now = (): number => unixSeconds(systemClock);
   return {
+    ...createRepetitionCalls((call) => holder.use(call), now),
     status: () =>
       holder.use(({ builder }, database) => ({
         schemaVersion: database.schemaVersion,
