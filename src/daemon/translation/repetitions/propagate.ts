@@ -1,7 +1,7 @@
 import type { Thread } from '../../../platform/threads/thread.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { Judging } from '../judge/judging.ts';
-import { translationTaskError } from '../work/translation-failure.ts';
+import { translationTaskError } from '../translation-failure.ts';
 import type { JudgedRepetition, Repetition, RepetitionPage } from '../work/repeated-targets.ts';
 import type { TranslationCalls } from '../work/translation-worker.ts';
 
@@ -39,7 +39,8 @@ export async function propagateTargets(
     }
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof TaskError && error.code === 'text_not_indexed') return { written, postponed: error.message };
+    if (error instanceof TaskError && error.code === 'text_not_indexed')
+      return { written, postponed: error.message };
     throw translationTaskError(error);
   }
   return { written };

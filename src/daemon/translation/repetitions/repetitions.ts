@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { Thread } from '../../../platform/threads/thread.ts';
 import type { Job } from '../../tasks/job.ts';
@@ -6,6 +7,7 @@ import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
 import type { Judging } from '../judge/judging.ts';
 import { PROPAGATE_JOB } from '../translation-jobs.ts';
+import type { BuiltFor } from '../work/task-update.ts';
 import type { TranslationCalls } from '../work/translation-worker.ts';
 import { followRules } from './follow-rules.ts';
 import { propagateTargets } from './propagate.ts';
@@ -34,13 +36,13 @@ const STORING: ReadonlySet<keyof TranslationCalls> = new Set(['applyUpdate', 'st
 /** Creates the work on repetitions. */
 export function createRepetitions({ engine, thread, judging, logger }: RepetitionsOptions): Repetitions {
   /** The rules, and the tasks that they were written to. */
-  let followed: string | null = null;
+  let followed: { readonly digest: string; readonly built: BuiltFor } | null = null;
   const pass = async (context: TaskContext): Promise<TaskResult> => {
     const rules = await judging.rules();
-    const { built } = await thread.call('status', null, { signal: context.signal });
-    const wanted = JSON.stringify([rules.digest, built]);
-    if (wanted !== followed) await followRules(thread, rules, context.signal);
-    followed = wanted;
+    const built = await thread.call('currentTasks', null, { signal: context.signal });
+    const { digest } = rules;
+    if (!isDeepStrictEqual(followed, { digest, built })) await followRules(thread, rules, context.signal);
+    followed = { digest, built };
     return await propagateTargets({ thread, judging }, context);
   };
   const { job, request } = createRequestedJob(engine, PROPAGATE_JOB, pass);
@@ -54,16 +56,20 @@ export function createRepetitions({ engine, thread, judging, logger }: Repetitio
   return {
     job,
     thread: {
-      call: async (name, argument, callOptions) => {
-        const answer = await thread.call(name, argument, callOptions);
-        if (STORING.has(name)) void look();
+      call: (name, argument, callOptions) => {
+        const answer = thread.call(name, argument, callOptions);
+        if (STORING.has(name)) answer.then(look, () => undefined);
         return answer;
       },
     },
     catchUp: async () => {
-      const { digest } = await judging.rules();
-      if (followed === null || (JSON.parse(followed) as unknown[])[0] !== digest) request();
-      else await look();
+      try {
+        const { digest } = await judging.rules();
+        if (followed?.digest === digest) await look();
+        else request();
+      } catch (error) {
+        logger.warn({ err: error }, 'repetitions wait until the rules can be read');
+      }
     },
   };
 }

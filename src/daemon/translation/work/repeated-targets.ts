@@ -7,7 +7,14 @@ import { createBuildMark, type BuildMark } from './build-mark.ts';
 import { createProofreadContainers } from './proofread-containers.ts';
 import { createRepetitionQueue, type RepetitionQueue } from './repetition-queue.ts';
 import type { TaskCounts } from './task-counts.ts';
-import { NO_PROVENANCE, sameBytes, targetOf, type Finding, type Row, type StoredTarget } from './target-rows.ts';
+import {
+  NO_PROVENANCE,
+  sameBytes,
+  targetOf,
+  type Finding,
+  type Row,
+  type StoredTarget,
+} from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 import type { BuiltFor } from './task-update.ts';
 
@@ -54,7 +61,15 @@ export interface RepetitionPage {
 /** A judged repetition. */
 export interface JudgedRepetition extends Pick<
   Repetition,
-  'unitId' | 'revision' | 'sourceDigest' | 'taskId' | 'originId' | 'originRevision' | 'followsId' | 'text' | 'state'
+  | 'unitId'
+  | 'revision'
+  | 'sourceDigest'
+  | 'taskId'
+  | 'originId'
+  | 'originRevision'
+  | 'followsId'
+  | 'text'
+  | 'state'
 > {
   readonly sourceText: string;
   readonly findings: readonly Finding[];
@@ -69,6 +84,8 @@ export interface RepetitionBatch extends Pick<RepetitionPage, 'builtFor' | 'done
 
 /** Gives the units of a group of repetitions the target of one of them. */
 export interface RepeatedTargets extends Pick<RepetitionQueue, 'hasWork' | 'sweep' | 'sweepAgain'> {
+  /** The tasks that the units are in now. */
+  builtFor(): BuiltFor;
   /** Reads units that need a target of their group, and changes nothing. */
   page(after: RepetitionPlace | null, now: number): RepetitionPage;
   /**
@@ -97,6 +114,7 @@ export function createRepeatedTargets(options: RepeatedTargetsOptions): Repeated
   const queue = createRepetitionQueue(database, targetLanguage);
   const mark = createBuildMark(database, targetLanguage);
   return {
+    builtFor: mark.current,
     hasWork: () => queue.hasWork(),
     sweep: () => database.transaction(() => queue.sweep()),
     sweepAgain: () => {
@@ -145,7 +163,8 @@ function createOriginReader({
   database,
   targetLanguage,
 }: RepeatedTargetsOptions): (repetition: Uint8Array) => StoredTarget | null {
-  const find = database.prepare(`SELECT target.* FROM task_unit JOIN task USING (task_seq) JOIN build USING (build_id)
+  const find =
+    database.prepare(`SELECT target.* FROM task_unit JOIN task USING (task_seq) JOIN build USING (build_id)
     JOIN target ON target.unit_id = task_unit.unit_id AND target.target_language = build.target_language
     WHERE repetition = :repetition AND build.target_language = :language AND build.state = 'current' AND repeats = 1
     AND target.state IN ('draft', 'translated', 'proofread') AND target.source_digest = task_unit.source_digest
@@ -158,9 +177,11 @@ function createOriginReader({
 }
 
 /** Reads the units of a group that need a target, without those that a person holds or works on. */
-function createMemberReader(
-  { database, targetLanguage, targets }: RepeatedTargetsOptions,
-): (
+function createMemberReader({
+  database,
+  targetLanguage,
+  targets,
+}: RepeatedTargetsOptions): (
   repetition: Uint8Array,
   best: StoredTarget | null,
   from: RepetitionPlace,
@@ -178,7 +199,8 @@ function createMemberReader(
     AND NOT EXISTS (SELECT 1 FROM claim WHERE claim.unit_id = task_unit.unit_id AND claim.target_language = :language
       AND expires_at > :now)
     ORDER BY task_seq, number LIMIT ${PAGE.units}`);
-  const inGroup = database.prepare(`SELECT 1 FROM task_unit JOIN task USING (task_seq) JOIN build USING (build_id)
+  const inGroup =
+    database.prepare(`SELECT 1 FROM task_unit JOIN task USING (task_seq) JOIN build USING (build_id)
     WHERE unit_id = ? AND repetition = ? AND build.state = 'current' AND repeats = 1`);
   const proofread = createProofreadContainers(database, targetLanguage);
   /** The target that a unit follows; `null` when its unit has gone or has another text now, and the target stays as it is. */
@@ -246,7 +268,12 @@ function createBatchStore(
   const claimed = database.prepare(
     'SELECT 1 FROM claim WHERE unit_id = ? AND target_language = ? AND expires_at > ?',
   );
-  const write = (item: JudgedRepetition, generation: number | null, releaseId: string, now: number): boolean => {
+  const write = (
+    item: JudgedRepetition,
+    generation: number | null,
+    releaseId: string,
+    now: number,
+  ): boolean => {
     const { unitId, text, sourceText, sourceDigest, findings, qaIdentity } = item;
     const origin = targets.get(item.originId);
     if (origin?.revision !== item.originRevision) return false;

@@ -19,7 +19,8 @@ const PAGE_TASKS = 200;
 
 /** Creates the containers of one target language. */
 export function createRepeatingContainers(database: Database, targetLanguage: string): RepeatingContainers {
-  const page = database.prepare(`SELECT task_seq, destination, archive_entry, repeats FROM task JOIN build USING (build_id)
+  const page =
+    database.prepare(`SELECT task_seq, destination, archive_entry, repeats FROM task JOIN build USING (build_id)
     WHERE build.target_language = ? AND build.state = 'current' AND task_seq > ? ORDER BY task_seq LIMIT ${PAGE_TASKS}`);
   const set = database.prepare('UPDATE task SET repeats = ? WHERE task_seq = ?');
   return {

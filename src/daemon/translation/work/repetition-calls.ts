@@ -1,9 +1,12 @@
 import type { RepetitionBatch, RepetitionPage, RepetitionPlace } from './repeated-targets.ts';
 import type { RepeatingContainer } from './repeating-containers.ts';
+import type { BuiltFor } from './task-update.ts';
 import type { TranslationWork } from './translation-work.ts';
 
 /** The functions of the thread for repetitions. */
 export interface RepetitionCalls {
+  /** The tasks that repetitions are in now. */
+  currentTasks(argument: null): BuiltFor;
   /** Whether units wait for the target of another one. */
   wantsRepetitions(argument: null): boolean;
   /** Looks through a bounded part of new tasks for repetitions. @returns whether there may be more */
@@ -24,6 +27,7 @@ export function createRepetitionCalls(
   now: () => number,
 ): RepetitionCalls {
   return {
+    currentTasks: () => use(({ repetitions }) => repetitions.builtFor()),
     wantsRepetitions: () => use(({ repetitions }) => repetitions.hasWork()),
     sweepRepetitions: () => use(({ repetitions }) => repetitions.sweep()),
     sweepRepetitionsAgain: () => {

@@ -20,7 +20,10 @@ export interface RepetitionQueue {
 const SWEEP_UNITS = 2000;
 
 /** Creates the notes of changed targets: those of units that others repeat. */
-export function createRepetitionNotes(database: Database, targetLanguage: string): (unitId: Uint8Array) => void {
+export function createRepetitionNotes(
+  database: Database,
+  targetLanguage: string,
+): (unitId: Uint8Array) => void {
   const note = database.prepare(`INSERT OR REPLACE INTO changed_repetition (target_language, repetition)
     SELECT ?, own.repetition FROM task_unit AS own WHERE own.unit_id = ? AND EXISTS (SELECT 1 FROM task_unit AS other
     WHERE other.repetition = own.repetition AND other.unit_id <> own.unit_id)`);
@@ -43,7 +46,9 @@ export function createRepetitionQueue(database: Database, targetLanguage: string
     'INSERT OR IGNORE INTO changed_repetition (target_language, repetition) VALUES (?, ?)',
   );
   const any = database.prepare('SELECT 1 FROM changed_repetition WHERE target_language = ? LIMIT 1');
-  const count = database.prepare('SELECT count(*) AS count FROM changed_repetition WHERE target_language = ?');
+  const count = database.prepare(
+    'SELECT count(*) AS count FROM changed_repetition WHERE target_language = ?',
+  );
   const after = database.prepare(`SELECT entry, repetition FROM changed_repetition
     WHERE target_language = ? AND entry > ? ORDER BY entry LIMIT ?`);
   const remove = database.prepare('DELETE FROM changed_repetition WHERE entry = ?');
@@ -61,7 +66,8 @@ export function createRepetitionQueue(database: Database, targetLanguage: string
       for (const [at, { repetition = null, units }] of groups.entries()) {
         // The last group may go on behind the border of the page.
         const mayRepeat = Number(units) > 1 || at === groups.length - 1;
-        if (mayRepeat && translated.get(repetition, targetLanguage) !== undefined) add.run(targetLanguage, repetition);
+        if (mayRepeat && translated.get(repetition, targetLanguage) !== undefined)
+          add.run(targetLanguage, repetition);
       }
       const isLast = seen < SWEEP_UNITS;
       advance.run(isLast ? null : (groups.at(-1)?.['repetition'] ?? null), build['build_id'] ?? null);
