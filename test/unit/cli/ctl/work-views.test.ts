@@ -116,7 +116,7 @@ describe('a text unit for people', () => {
     };
     const entry = {
       revision: 1,
-      target_text: `${'早'.repeat(70)}`,
+      target_text: '早'.repeat(70),
       source_text: 'おはよう',
       is_cut: false,
       state: 'draft',
