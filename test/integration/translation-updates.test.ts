@@ -223,7 +223,7 @@ describe('translation-task-update of a running daemon', () => {
     const [origin] = await system.units('repeat-1.json');
     const { task_id } = await system.task('repeat-1.json');
     const targets = async () => {
-      const units = (await Promise.all(Object.keys(REPEATED).map(system.units))).flat();
+      const units = (await Promise.all(Object.keys(REPEATED).map((file) => system.units(file)))).flat();
       return units.map(({ translation }) => translation?.['target_text']);
     };
     for (const translated_text of ['明天见', '明儿见']) {

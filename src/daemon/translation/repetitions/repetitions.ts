@@ -45,16 +45,16 @@ export function createRepetitions({ engine, thread, judging, logger }: Repetitio
     followed = { digest, built };
     return await propagateTargets({ thread, judging }, context);
   };
-  const { job, request } = createRequestedJob(engine, PROPAGATE_JOB, pass);
+  const requested = createRequestedJob(engine, PROPAGATE_JOB, pass);
   const look = async (): Promise<void> => {
     try {
-      if (await thread.call('wantsRepetitions', null)) request();
+      if (await thread.call('wantsRepetitions', null)) requested.request();
     } catch (error) {
       logger.warn({ err: error }, 'repetitions wait until the next target is stored');
     }
   };
   return {
-    job,
+    job: requested.job,
     thread: {
       call: (name, argument, callOptions) => {
         const answer = thread.call(name, argument, callOptions);
@@ -66,7 +66,7 @@ export function createRepetitions({ engine, thread, judging, logger }: Repetitio
       try {
         const { digest } = await judging.rules();
         if (followed?.digest === digest) await look();
-        else request();
+        else requested.request();
       } catch (error) {
         logger.warn({ err: error }, 'repetitions wait until the rules can be read');
       }

@@ -114,7 +114,7 @@ export function createRepeatedTargets(options: RepeatedTargetsOptions): Repeated
   const queue = createRepetitionQueue(database, targetLanguage);
   const mark = createBuildMark(database, targetLanguage);
   return {
-    builtFor: mark.current,
+    builtFor: () => mark.current(),
     hasWork: () => queue.hasWork(),
     sweep: () => database.transaction(() => queue.sweep()),
     sweepAgain: () => {

@@ -64,7 +64,7 @@ export function createRepetitionQueue(database: Database, targetLanguage: string
       const groups = page.all(build['swept_until'] ?? null);
       const seen = groups.reduce((sum, { units }) => sum + Number(units), 0);
       for (const [at, { repetition = null, units }] of groups.entries()) {
-        // The last group may go on behind the border of the page.
+        // The last group can continue on the next page.
         const mayRepeat = Number(units) > 1 || at === groups.length - 1;
         if (mayRepeat && translated.get(repetition, targetLanguage) !== undefined)
           add.run(targetLanguage, repetition);
