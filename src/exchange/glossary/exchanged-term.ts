@@ -67,9 +67,9 @@ export interface TermFileOptions {
 }
 
 /** Most aliases, translations or keys of a scope of one term. */
-export const MAX_TERM_PARTS = 64;
+export const MAX_TERM_PARTS = 1000;
 
-/** The priority that a text states; `null` for a text that is no int64. */
+/** The priority that a text states; `null` unless it is an int64. */
 export function priorityOf(text: string): number | bigint | null {
   if (!/^-?\d{1,19}$/.test(text)) return null;
   const value = BigInt(text);

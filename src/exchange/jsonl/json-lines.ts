@@ -12,9 +12,9 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export interface JsonLinesOptions<T> {
   /** The name of the format in the first line. */
   readonly format: string;
-  /** What the last line counts, such as `units`. */
+  /** The name of the items in the last line, which counts them, such as `units`. */
   readonly counted: string;
-  /** A key that every item has, so that none is taken for the last line. */
+  /** A key that every item has, so that the last line is told from them. */
   readonly itemKey: string;
   readonly read: (value: JsonObject, line: number) => T;
 }

@@ -18,11 +18,18 @@ export function createMemoryJsonlWriter(): MemoryWriter {
     begin: () => jsonLine({ format: FORMAT }),
     write: (record) => {
       records += 1;
-      const { record_id, state, source_language, target_language, source_text, target_text } = record;
-      const { context, provenance, reviewer, created_at, confirmed_at } = record;
       return jsonLine({
-        ...{ record_id, state, source_language, target_language, source_text, target_text },
-        ...{ context, provenance, reviewer, created_at, confirmed_at },
+        record_id: record.record_id,
+        state: record.state,
+        source_language: record.source_language,
+        target_language: record.target_language,
+        source_text: record.source_text,
+        target_text: record.target_text,
+        context: record.context,
+        provenance: record.provenance,
+        reviewer: record.reviewer,
+        created_at: record.created_at,
+        confirmed_at: record.confirmed_at,
       });
     },
     end: () => jsonLine({ end: true, records }),

@@ -78,7 +78,7 @@ function scopeOf(cell = ''): Readonly<Record<string, string>> {
   if (entries.length > MAX_TERM_PARTS) throw new CellError(`scope has more than ${MAX_TERM_PARTS} keys`);
   const texts = entries.map(([key, value]): [string, string] => {
     if (typeof value !== 'string')
-      throw new CellError(`the value of "${key.slice(0, 40)}" in scope is no text`);
+      throw new CellError(`the value of "${key.slice(0, 40)}" in scope is not a text`);
     return [key, value];
   });
   return Object.fromEntries(texts);

@@ -81,7 +81,7 @@ export class TbxEntry {
   #fields(source: readonly NamedTerm[], target: readonly NamedTerm[]): Omit<ReadTerm, 'priority'> {
     const [sourceTerm = '', ...aliases] = byStatus(source);
     const isDeprecated = target.length > 0 && target.every(isDeprecatedTerm);
-    // Wordings that are not to be used are no translations, unless the whole term is deprecated.
+    // Wordings that must not be used are left out, unless the whole term is deprecated.
     const usable = isDeprecated ? target : target.filter((term) => !isDeprecatedTerm(term));
     const [recommended = '', ...allowed] = byStatus(usable);
     return {

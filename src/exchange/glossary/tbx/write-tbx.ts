@@ -2,7 +2,7 @@ import { startTag, textElement } from '../../xml/xml-text.ts';
 import type { TermFileOptions, TermWriter, WrittenTerm } from '../exchanged-term.ts';
 import { TBX_CATEGORIES, TBX_STATUS } from './tbx-names.ts';
 
-/** What `xml:id` allows without an escape. */
+/** The names that `id` allows. */
 const XML_ID = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 
 /**
