@@ -14,7 +14,7 @@ export interface JsonLinesOptions<T> {
   readonly format: string;
   /** The name of the items in the last line, which counts them, such as `units`. */
   readonly counted: string;
-  /** A key that every item has, so that the last line is told from them. */
+  /** A key that every item has, by which the last line differs from them. */
   readonly itemKey: string;
   readonly read: (value: JsonObject, line: number) => T;
 }

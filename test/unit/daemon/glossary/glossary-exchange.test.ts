@@ -85,7 +85,11 @@ describe.each(['tbx', 'csv'])('terms that leave as %s', (format) => {
     const values = async (world: TestGlossary) =>
       (await terms(world)).map((term) => ({
         ...term,
-        ...{ revision: 0, source: null, created_at: 0, updated_at: 0, review_history: [] },
+        revision: 0,
+        source: null,
+        created_at: 0,
+        updated_at: 0,
+        review_history: [],
       }));
     expect(await values(to)).toEqual((await values(from)).filter(({ term_id }) => term_id !== 'gt_d'));
     const before = await contents(to);
