@@ -1,15 +1,11 @@
 import * as fc from 'fast-check';
-import {
-  UNIT_FORMATS,
-  writeUnits,
-  type UnitFormatName,
-} from '../../src/daemon/exchange/units/unit-formats.ts';
+import { UNIT_FORMATS, writeUnits, type UnitFormatName } from '../../src/exchange/units/unit-formats.ts';
 import {
   UNIT_STATES,
   type ReadResult,
   type UnitLanguages,
   type UnitRecord,
-} from '../../src/daemon/exchange/units/unit-record.ts';
+} from '../../src/exchange/units/unit-record.ts';
 
 export const UNIT_FORMAT_NAMES = Object.keys(UNIT_FORMATS) as UnitFormatName[];
 
@@ -32,6 +28,7 @@ export function sampleUnit(unit: Partial<UnitRecord> = {}): UnitRecord {
     context: { speaker: 'アロナ' },
     previous_source: null,
     previous_target: null,
+    revision: 3,
     ...unit,
   };
 }
@@ -96,6 +93,7 @@ export function unitRecords(format: UnitFormatName): fc.Arbitrary<UnitRecord[]> 
     context: fc.dictionary(fc.constantFrom('speaker', 'json-a', '話 者/%'), text, { noNullPrototype: true }),
     previous_source: missing(text),
     previous_target: missing(text),
+    revision: fc.option(fc.nat(), { nil: null }),
   });
   return fc.array(
     record.map((each) => (isXml ? asXliff(each) : each)),

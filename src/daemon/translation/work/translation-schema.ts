@@ -8,7 +8,7 @@ import type { Migration } from '../../database/migrate.ts';
  * that workers lease. `carried` names the units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse index.
  *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
- * the language, not to a task or a release.
+ * the language, not to a task or a release. `handoff_export` lists the files that were written for translators.
  */
 const WORK_SCHEMA = `
 CREATE TABLE build (
@@ -227,6 +227,16 @@ CREATE TABLE hold (
   at INTEGER NOT NULL,
   PRIMARY KEY (unit_id, target_language)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE handoff_export (
+  entry INTEGER PRIMARY KEY AUTOINCREMENT,
+  release_id TEXT NOT NULL,
+  target_language TEXT NOT NULL,
+  file TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  units INTEGER NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
 `;
 
 /** The steps of the schema of translation.db. */

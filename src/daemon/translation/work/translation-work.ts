@@ -1,5 +1,6 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
+import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
@@ -10,6 +11,7 @@ export interface TranslationWork {
   readonly builder: TaskBuilder;
   readonly leases: ChunkLeases;
   readonly updater: TaskUpdater;
+  readonly exports: HandoffExports;
 }
 
 export interface TranslationWorkOptions {
@@ -32,5 +34,6 @@ export function createTranslationWork({
     builder: createTaskBuilder({ ...shared, createId }),
     leases: createChunkLeases({ ...shared, createToken: createId }),
     updater: createTaskUpdater(shared),
+    exports: createHandoffExports(database, targetLanguage),
   };
 }

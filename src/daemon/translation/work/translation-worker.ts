@@ -11,6 +11,7 @@ import type {
   WorkerResult,
 } from './chunk-leases.ts';
 import type { BuildResult } from './finish-build.ts';
+import type { HandoffExport } from './handoff-exports.ts';
 import type { Provenance } from './target-rows.ts';
 import type { BuildProgress } from './task-builder.ts';
 import { countOpenUnits, type OpenUnits } from './open-units.ts';
@@ -62,6 +63,8 @@ export interface TranslationCalls {
   examineUpdate(update: TaskUpdate): ExaminedUpdate | UpdateRefusal;
   /** Makes an update, all or nothing. */
   applyUpdate(update: TaskUpdate): UpdateDone | UpdateRefusal;
+  /** Records a file that was written for translators. */
+  addExport(written: HandoffExport): void;
   close(argument: null): void;
 }
 
@@ -107,6 +110,11 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
     reopenChunks: (taskId) => holder.use(({ leases }) => leases.reopen(taskId, now())),
     examineUpdate: (update) => holder.use(({ updater }) => updater.examine(update, now())),
     applyUpdate: (update) => holder.use(({ updater }) => updater.apply(update, now())),
+    addExport: (written) => {
+      holder.use(({ exports }) => {
+        exports.add(written);
+      });
+    },
     close: () => {
       holder.close();
     },

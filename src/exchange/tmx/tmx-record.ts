@@ -1,4 +1,4 @@
-import type { MemoryProvenance, MemoryRecord, MemoryState } from '../../../domain/memory/memory-record.ts';
+import type { MemoryProvenance, MemoryRecord, MemoryState } from '../../domain/memory/memory-record.ts';
 
 /** The parts of a Translation Memory record that TMX carries. */
 export type WrittenMemoryRecord = Pick<

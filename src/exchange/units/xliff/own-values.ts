@@ -10,10 +10,11 @@ export interface OwnValue {
 }
 
 /** The values of a record that XLIFF has no element for; without the previous texts. */
-export function ownValues({ locator, context }: UnitRecord): OwnValue[] {
+export function ownValues({ locator, context, revision }: UnitRecord): OwnValue[] {
   return [
     ...ownValue(OWN.archiveEntry, locator.archive_entry),
     ...ownValue(OWN.pathId, locator.path_id),
+    ...ownValue(OWN.revision, revision === null ? null : String(revision)),
     ...Object.entries(context).flatMap(([key, text]) => ownValue(OWN.context + encoded(key), text)),
   ];
 }

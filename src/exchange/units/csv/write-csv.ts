@@ -33,6 +33,7 @@ function cellsOf(record: UnitRecord): Readonly<Record<UnitColumn, string | null>
     field_path: locator.field_path,
     previous_source: record.previous_source,
     previous_target: record.previous_target,
+    revision: record.revision === null ? null : String(record.revision),
   };
 }
 

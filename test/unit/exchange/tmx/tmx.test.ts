@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MemoryRecord } from '../../../../../src/domain/memory/memory-record.ts';
-import { ExchangeFileError } from '../../../../../src/daemon/exchange/exchange-file-error.ts';
-import { createTmxReader } from '../../../../../src/daemon/exchange/tmx/read-tmx.ts';
-import type { TmxUnit } from '../../../../../src/daemon/exchange/tmx/tmx-record.ts';
-import { createTmxWriter } from '../../../../../src/daemon/exchange/tmx/write-tmx.ts';
-import { mutations } from '../../../../support/mutate.ts';
+import type { MemoryRecord } from '../../../../src/domain/memory/memory-record.ts';
+import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
+import { createTmxReader } from '../../../../src/exchange/tmx/read-tmx.ts';
+import type { TmxUnit } from '../../../../src/exchange/tmx/tmx-record.ts';
+import { createTmxWriter } from '../../../../src/exchange/tmx/write-tmx.ts';
+import { mutations } from '../../../support/mutate.ts';
 
 const RECORD: MemoryRecord = {
   record_id: 'tm_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC',

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ExchangeFileError } from '../../../../../src/daemon/exchange/exchange-file-error.ts';
+import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
 import {
   createXmlReader,
   XML_LIMITS,
   type XmlElement,
   type XmlLimits,
-} from '../../../../../src/daemon/exchange/xml/xml-reader.ts';
+} from '../../../../src/exchange/xml/xml-reader.ts';
 import {
   emptyElement,
   escapeXmlText,
@@ -14,7 +14,7 @@ import {
   startTag,
   textElement,
   xmlParts,
-} from '../../../../../src/daemon/exchange/xml/xml-text.ts';
+} from '../../../../src/exchange/xml/xml-text.ts';
 
 interface Read {
   readonly opened: XmlElement[];

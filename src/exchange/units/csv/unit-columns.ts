@@ -12,6 +12,7 @@ export const UNIT_COLUMNS = [
   'field_path',
   'previous_source',
   'previous_target',
+  'revision',
 ] as const;
 
 /** One of {@link UNIT_COLUMNS}. */

@@ -1,5 +1,11 @@
 import type { XmlElement } from '../../xml/xml-reader.ts';
-import type { ReadResult, UnitLocator, UnitProblemReason, UnitState } from '../unit-record.ts';
+import {
+  revisionOf,
+  type ReadResult,
+  type UnitLocator,
+  type UnitProblemReason,
+  type UnitState,
+} from '../unit-record.ts';
 import { readContext, readOwnValue } from './own-values.ts';
 import { OWN, OWN_PREFIX } from './xliff-names.ts';
 import { fromXliffOne, fromXliffTwo } from './xliff-states.ts';
@@ -88,6 +94,7 @@ export class UnitBuilder {
     if (this.#segments.every(({ source }) => source === null)) {
       this.#fail('value_invalid', 'the unit has no source');
     }
+    const revision = this.#revision();
     const { line } = this.#element;
     if (this.#problem !== null) return { kind: 'problem', line, unit_id: unitId, ...this.#problem };
     return {
@@ -103,6 +110,7 @@ export class UnitBuilder {
         context: readContext(this.#own),
         previous_source: this.#own.get(OWN.previousSource) ?? null,
         previous_target: this.#own.get(OWN.previousTarget) ?? null,
+        revision,
       },
     };
   }
@@ -116,6 +124,14 @@ export class UnitBuilder {
       path_id: this.#own.get(OWN.pathId) ?? null,
       field_path: fieldPath,
     };
+  }
+
+  #revision(): number | null {
+    const text = this.#own.get(OWN.revision);
+    if (text === undefined) return null;
+    const revision = revisionOf(text);
+    if (revision === undefined) this.#fail('value_invalid', 'the revision of the unit is not a whole number');
+    return revision ?? null;
   }
 
   #current(): Segment {

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ExchangeFileError } from '../../../../../src/daemon/exchange/exchange-file-error.ts';
-import { withGuard, withoutGuard } from '../../../../../src/daemon/exchange/units/csv/spreadsheet-guard.ts';
+import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
+import { withGuard, withoutGuard } from '../../../../src/exchange/units/csv/spreadsheet-guard.ts';
 import {
   readUnits,
   UNIT_FORMATS,
   writeUnits,
   type UnitFormatName,
-} from '../../../../../src/daemon/exchange/units/unit-formats.ts';
-import type { ReadUnit } from '../../../../../src/daemon/exchange/units/unit-record.ts';
+} from '../../../../src/exchange/units/unit-formats.ts';
+import type { ReadUnit } from '../../../../src/exchange/units/unit-record.ts';
 import {
   fileOf,
   LANGUAGES,
@@ -16,7 +16,7 @@ import {
   sampleUnit,
   UNIT_FORMAT_NAMES,
   unitRecords,
-} from '../../../../support/exchange-units.ts';
+} from '../../../support/exchange-units.ts';
 
 /** The units of a file in which every unit can be used. */
 function unitsOf(format: UnitFormatName, file: string | Uint8Array, pieceBytes?: number): ReadUnit[] {
@@ -199,6 +199,11 @@ describe('XLIFF of other tools', () => {
     ],
     ['xliff-1.2', one('<trans-unit id="1"><target>b</target></trans-unit>'), 'value_invalid'],
     [
+      'xliff-1.2',
+      one('<trans-unit id="1"><source>a</source><note from="x-slipway-revision">-1</note></trans-unit>'),
+      'value_invalid',
+    ],
+    [
       'xliff-2.1',
       two('<unit id="1"><segment><source>a<ph id="1"/></source></segment></unit>'),
       'inline_element_unsupported',
@@ -367,12 +372,14 @@ describe('JSON lines', () => {
       '{"source_text":"a"}',
       '{"unit_id":1,"source_text":"a"}',
       '{"unit_id":"1","source_text":"a","state":"x"}',
+      '{"unit_id":"1","source_text":"a","revision":1.5}',
     ];
     expect(problemsOf('jsonl', lines.join('\n'))).toEqual([
       [1, '1', 'value_invalid'],
       [2, null, 'identity_missing'],
       [3, null, 'value_invalid'],
       [4, '1', 'state_unknown'],
+      [5, '1', 'value_invalid'],
     ]);
   });
 });

@@ -11,6 +11,7 @@ export const OWN = {
   pathId: 'x-slipway-path-id',
   previousSource: 'x-slipway-previous-source',
   previousTarget: 'x-slipway-previous-target',
+  revision: 'x-slipway-revision',
   /** Followed by the key of a context, percent-encoded. */
   context: 'x-slipway-context-',
 } as const;

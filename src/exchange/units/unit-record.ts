@@ -35,6 +35,8 @@ export interface UnitRecord {
   /** The texts before the source changed. */
   readonly previous_source: string | null;
   readonly previous_target: string | null;
+  /** The revision of the target when the file was written: it shows whether someone has changed it since. 0 without a target. */
+  readonly revision: number | null;
 }
 
 /** The languages of a file, as BCP 47. */
@@ -55,6 +57,7 @@ export interface ReadUnit {
   readonly context: Readonly<Record<string, string>>;
   readonly previous_source: string | null;
   readonly previous_target: string | null;
+  readonly revision: number | null;
 }
 
 /** Why one unit of a readable file cannot be used. */
@@ -75,6 +78,12 @@ export type ReadResult =
       readonly reason: UnitProblemReason;
       readonly message: string;
     };
+
+/** A revision as a file holds it; `undefined` for another value. */
+export function revisionOf(value: unknown): number | undefined {
+  if (typeof value === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(value)) return Number(value);
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
 
 /** Reads the units of a file piece by piece. */
 export interface UnitReader {

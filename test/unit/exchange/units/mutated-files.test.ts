@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createRandom } from '../../../../../src/cli/dev/seeded-random.ts';
-import { ExchangeFileError } from '../../../../../src/daemon/exchange/exchange-file-error.ts';
-import { fileOf, readFile, sampleUnit, UNIT_FORMAT_NAMES } from '../../../../support/exchange-units.ts';
-import { campaignSize } from '../../../../support/long.ts';
-import { mutations } from '../../../../support/mutate.ts';
+import { createRandom } from '../../../../src/cli/dev/seeded-random.ts';
+import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
+import { fileOf, readFile, sampleUnit, UNIT_FORMAT_NAMES } from '../../../support/exchange-units.ts';
+import { campaignSize } from '../../../support/long.ts';
+import { mutations } from '../../../support/mutate.ts';
 
 const FILES = campaignSize(2_000, 20_000);
 /** Parts that attack readers of XML and tables. */

@@ -1,4 +1,10 @@
-import { MAX_TEXT_CHARACTERS, UNIT_STATES, type ReadResult, type ReadUnit } from './unit-record.ts';
+import {
+  MAX_TEXT_CHARACTERS,
+  revisionOf,
+  UNIT_STATES,
+  type ReadResult,
+  type ReadUnit,
+} from './unit-record.ts';
 
 /** A value of another kind than the format has. */
 class ValueError extends Error {}
@@ -50,6 +56,7 @@ function unitOf(values: Readonly<Record<string, unknown>>): Omit<ReadUnit, 'stat
     context: contextOf(values['context'] ?? {}),
     previous_source: textOf(values, 'previous_source'),
     previous_target: textOf(values, 'previous_target'),
+    revision: numberOf(values['revision'] ?? null),
   };
 }
 
@@ -61,6 +68,13 @@ function textOf(values: Readonly<Record<string, unknown>>, name: string): string
     throw new ValueError(`the value of ${name} has more than ${MAX_TEXT_CHARACTERS} characters`);
   }
   return value;
+}
+
+function numberOf(value: unknown): number | null {
+  if (value === null) return null;
+  const revision = revisionOf(value);
+  if (revision === undefined) throw new ValueError('the value of revision is not a whole number');
+  return revision;
 }
 
 function stateOf(text: string | null): ReadUnit['state'] | undefined {
