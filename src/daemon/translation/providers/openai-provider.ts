@@ -105,6 +105,7 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
     kind: 'openai',
     model: config.model ?? null,
     promptDigest: promptDigest(style, instructions),
+    stepSize: size,
     hasPrices: prices.promptTokensPerMillion > 0 || prices.answerTokensPerMillion > 0,
     estimate: (request) => {
       let usage = NO_USAGE;

@@ -48,6 +48,8 @@ export interface OpenChunk extends ChunkPlace {
   readonly indexPosition: number;
   readonly destination: string;
   readonly archiveEntry: string | null;
+  /** Whether a proofread has accepted units of the container. */
+  readonly wasProofread: boolean;
   readonly units: readonly LeasedUnit[];
 }
 
@@ -272,6 +274,8 @@ function createClaim(options: ChunkLeaseOptions): Pick<ChunkLeases, 'claim' | 'p
   const taskOf = database.prepare(
     'SELECT task.*, generation FROM task JOIN build USING (build_id) WHERE task_seq = ?',
   );
+  const proofread = database.prepare(`SELECT 1 FROM proofread_container
+    WHERE target_language = ? AND destination = ? AND coalesce(archive_entry, '') = ?`);
   const unitsOf = createOpenUnits(options);
   const search = ({ maxAttempts, taskId, after, untilTask, place }: ClaimRequest, now: number) => {
     const found = find.get({
@@ -299,6 +303,12 @@ function createClaim(options: ChunkLeaseOptions): Pick<ChunkLeases, 'claim' | 'p
       indexPosition: Number(task['index_position']),
       destination: String(task['destination']),
       archiveEntry: task['archive_entry'] as string | null,
+      wasProofread:
+        proofread.get(
+          targetLanguage,
+          task['destination'] ?? null,
+          (task['archive_entry'] as string | null) ?? '',
+        ) !== undefined,
       units: unitsOf(taskSeq, number, now),
     };
   };
