@@ -15,7 +15,7 @@ const ENCODINGS: Readonly<Record<CompiledRule['encoding'], FieldEncoding>> = {
 /** Formats whose strings are UTF-8, whatever the encoding of text files is. */
 const ALWAYS_UTF_8: ReadonlySet<CompiledRule['format']> = new Set(['unity', 'sqlite', 'flatbuffers']);
 
-/** What a rule demands of the texts of a field. */
+/** The demands of a rule on the texts of a field. */
 export function fieldConstraints(
   { format, encoding, constraints }: JudgingRule,
   fieldPath: string,

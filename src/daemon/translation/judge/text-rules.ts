@@ -5,7 +5,7 @@ import { compileRules, type CompiledRules } from '../../parse/rules/compile-rule
 import { loadRules } from '../../parse/rules/load-rules.ts';
 import type { ParseConfiguration, ParseRule } from '../../parse/rules/parse-config.ts';
 
-/** What the rules of a configuration say about translations. */
+/** The rules of a configuration, as far as translations depend on them. */
 export interface TextRules extends Pick<CompiledRules, 'ruleFor'> {
   /** Another one for every change of a rule that can change a judgement. */
   readonly digest: string;

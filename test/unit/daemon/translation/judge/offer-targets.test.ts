@@ -33,7 +33,7 @@ const offered = (source: IndexedUnit, around: readonly IndexedUnit[] = []) => ({
 describe('offering targets to the memory', () => {
   it('proposes them with their place, their neighbours and where they come from', async () => {
     const proposals: unknown[] = [];
-    const { offer } = createTargetOffers({
+    const offers = createTargetOffers({
       memory: {
         propose: (batch) => {
           proposals.push(...batch);
@@ -45,8 +45,10 @@ describe('offering targets to the memory', () => {
     });
     const full = unit('はい', { archiveEntry: 'b', speaker: 'アロナ', scene: 's' });
     const long = `${'あ'.repeat(499)}😀`;
-    expect(await offer([offered(full, [unit('前の前'), unit('前'), unit(long)])], 'worker', 'r1')).toBe(true);
-    expect(await offer([offered(unit('はい'))], 'task_update', 'r1')).toBe(true);
+    expect(
+      await offers.offer([offered(full, [unit('前の前'), unit('前'), unit(long)])], 'worker', 'r1'),
+    ).toBe(true);
+    expect(await offers.offer([offered(unit('はい'))], 'task_update', 'r1')).toBe(true);
     const languages = { source_language: 'ja', target_language: 'zh-Hans' };
     const provenance = {
       origin: 'worker',
@@ -83,12 +85,12 @@ describe('offering targets to the memory', () => {
   });
 
   it('says when the memory did not take them', async () => {
-    const { offer } = createTargetOffers({
+    const offers = createTargetOffers({
       memory: { propose: () => Promise.reject(new Error('closed')) },
       languages: () => TEST_PAIR,
       logger: createSilentLogger(),
     });
-    expect(await offer([offered(unit('はい'))], 'worker', 'r1')).toBe(false);
-    expect(await offer([], 'worker', 'r1')).toBe(true);
+    expect(await offers.offer([offered(unit('はい'))], 'worker', 'r1')).toBe(false);
+    expect(await offers.offer([], 'worker', 'r1')).toBe(true);
   });
 });

@@ -97,8 +97,8 @@ describe('the judge', () => {
   });
 
   it('compares targets with the Glossary, by the scopes of their places', async () => {
-    const { checksOf, add } = await world();
-    await add({ review_status: 'approved', reviewer: 'r', scope: { speaker: 'アロナ' } });
+    const { checksOf, ...glossary } = await world();
+    await glossary.add({ review_status: 'approved', reviewer: 'r', scope: { speaker: 'アロナ' } });
     const spoken = text('先生', '教师', { speaker: 'アロナ' });
     expect(await checksOf(spoken)).toEqual(['glossary warning term_missing']);
     expect(await checksOf(spoken, { wasProofread: true })).toEqual(['glossary error term_missing']);
@@ -107,8 +107,8 @@ describe('the judge', () => {
   });
 
   it('gives judgements in the order of the texts, with their identities and the generation', async () => {
-    const { judge, add } = await world();
-    await add({ review_status: 'approved', reviewer: 'r' });
+    const { judge, ...glossary } = await world();
+    await glossary.add({ review_status: 'approved', reviewer: 'r' });
     const texts = Array.from({ length: 450 }, (_, at) => text('先生', at % 2 === 0 ? '老师' : ''));
     const { judgements, glossaryGeneration } = await judge.judge(texts, { wasProofread: false });
     expect(judgements.map(({ findings }) => findings.some(({ check }) => check === 'empty_target'))).toEqual(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import fc from 'fast-check';
+import { assert, asyncProperty, integer, uniqueArray } from 'fast-check';
 import type { UnitsAfterQuery } from '../../../../../src/daemon/parse/index/units-after.ts';
 import { createUnitSource } from '../../../../../src/daemon/translation/judge/unit-source.ts';
 import { indexRelease, openTestIndex, type ModelFile } from '../../../../support/index-release.ts';
@@ -36,9 +36,9 @@ const textOf = (ordinal: number): string => {
 describe('reading the units of tasks', () => {
   it('gives the unit of each ordinal in the order of the ordinals, with its neighbours in the container', async () => {
     const { source, request } = open();
-    const ordinals = fc.uniqueArray(fc.integer({ min: 0, max: UNITS - 1 }), { minLength: 1, maxLength: 20 });
-    await fc.assert(
-      fc.asyncProperty(ordinals, fc.integer({ min: 0, max: 3 }), async (wanted, neighbours) => {
+    const ordinals = uniqueArray(integer({ min: 0, max: UNITS - 1 }), { minLength: 1, maxLength: 20 });
+    await assert(
+      asyncProperty(ordinals, integer({ min: 0, max: 3 }), async (wanted, neighbours) => {
         const units = await source.unitsOf({ ...request, ordinals: wanted, neighbours });
         expect(units.map(({ unit }) => unit.sourceText)).toEqual(wanted.map(textOf));
         for (const [at, { before, after }] of units.entries()) {
