@@ -13,6 +13,7 @@ import type { Releases } from './releases/releases.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
 import type { Job } from './tasks/job.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
+import { createJudging } from './translation/judge/judging.ts';
 import { createTranslation, type Translation } from './translation/translation.ts';
 
 /** The collaborators of the parts that work with texts. */
@@ -68,7 +69,23 @@ export function createTextParts(
     languages: () => current().translation,
   });
   closers.add('Glossary', async () => await glossary.close());
-  const translation = createTranslation({ ...shared, parse, configuration: () => current().translation });
+  const judging = createJudging({
+    ...shared,
+    unitsAfter: parse.unitsAfter,
+    glossary,
+    memory: memory.translationMemory,
+    languages: () => current().translation,
+    configuration: () => current().parse,
+  });
+  const translation = createTranslation({
+    ...shared,
+    parse,
+    judging,
+    memory: memory.translationMemory,
+    glossary,
+    languages: () => current().translation,
+    configuration: () => current().translation,
+  });
   closers.add('translations', async () => await translation.close());
   const backup = createBackup({
     ...shared,
@@ -85,8 +102,8 @@ export function createTextParts(
     backup,
     jobs: [...parse.jobs, ...translation.jobs, ...memory.jobs, ...backup.jobs],
     reports: [...parse.reports, ...translation.reports, ...memory.reports, ...glossary.reports],
-    actions: [...memory.actions, ...glossary.actions],
-    checks: [parse.check, translation.check, backup.check, memory.check, glossary.check],
+    actions: [...translation.actions, ...memory.actions, ...glossary.actions],
+    checks: [parse.check, ...translation.checks, backup.check, memory.check, glossary.check],
     catchUp: async () => {
       await parse.catchUp();
       await translation.catchUp();

@@ -26,6 +26,8 @@ export function createJobRegistry(): JobRegistry {
     kindsOf: (group) =>
       [...byKind.values()].filter(({ groups }) => groups.includes(group)).map(({ kind }) => kind),
     parallel: () =>
-      [...byKind.values()].flatMap((job) => (job.parallel === undefined ? [] : [{ job, most: job.parallel }])),
+      [...byKind.values()].flatMap((job) =>
+        job.parallel === undefined ? [] : [{ job, most: job.parallel }],
+      ),
   };
 }

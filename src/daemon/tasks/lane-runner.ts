@@ -116,7 +116,10 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
       execution.abandon();
       options.log.flush();
       if (!inTime) {
-        logger.warn({ tasks: [...running.keys()] }, 'tasks did not stop in time; they are recovered at the next start');
+        logger.warn(
+          { tasks: [...running.keys()] },
+          'tasks did not stop in time; they are recovered at the next start',
+        );
       }
     },
   };

@@ -1,21 +1,31 @@
 import { join } from 'node:path';
+import type { LanguagePair } from '../../domain/glossary/term.ts';
 import { messageOf } from '../../platform/errors.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
+import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 import { createThread, type Thread } from '../../platform/threads/thread.ts';
+import type { DefinedAction } from '../api/define-action.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
+import type { GlossaryPort } from '../glossary/glossary.ts';
+import type { TranslationMemory } from '../memory/translation-memory.ts';
 import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { Judging } from './judge/judging.ts';
 import { runTaskBuild } from './task-build.ts';
-import { translationServiceError, unavailableReason } from './translation-failure.ts';
+import { translationServiceError, unavailableReason } from './work/translation-failure.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
+import { createUpdateAction } from './update-action.ts';
+import { createWorker } from './worker/worker.ts';
+import type { WorkerConfiguration } from './worker/worker-config.ts';
 import type { TranslationCalls, TranslationThreadData, WorkStatus } from './work/translation-worker.ts';
 
 /** The settings that the work on translations uses. */
-interface TranslationConfiguration {
+interface TranslationConfiguration extends WorkerConfiguration {
   /** Whether the tasks of a release are built as soon as its text is indexed. */
   readonly automatic: boolean;
   /** The language of the targets; fixed while the daemon runs. */
@@ -25,9 +35,19 @@ interface TranslationConfiguration {
 export interface TranslationOptions {
   /** The private folder of the daemon. */
   readonly dataDirectory: string;
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'recordInline'>;
   readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
+  /** The entrance of targets. */
+  readonly judging: Judging;
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'>;
+  readonly glossary: Pick<GlossaryPort, 'diagnose'>;
+  /** The configured pair of languages. */
+  readonly languages: () => LanguagePair;
+  readonly secrets: SecretMask;
+  /** In [0, 1). */
+  readonly random: () => number;
   readonly configuration: () => TranslationConfiguration;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -35,7 +55,8 @@ export interface TranslationOptions {
 export interface Translation {
   readonly jobs: readonly Job[];
   readonly reports: readonly DefinedReport[];
-  readonly check: DoctorCheck;
+  readonly actions: readonly DefinedAction[];
+  readonly checks: readonly DoctorCheck[];
   /** The state as it was last read; `null` before that. */
   latestStatus(): WorkStatus | null;
   /** Opens the database, and queues `task-build` when the tasks are not those of the index. Called after the index was read. */
@@ -66,8 +87,10 @@ export function createTranslation(options: TranslationOptions): Translation {
   engine.onFinished(({ kind, status }) => {
     if (PARSING.has(kind) && status === 'succeeded') queue();
   });
+  const worker = createWorker({ ...options, ...options.judging, thread });
   return {
     jobs: [
+      ...worker.jobs,
       implementJob(TASK_BUILD_JOB, async (context) => {
         const result = await runTaskBuild({ thread, unitsAfter: parse.unitsAfter }, context);
         await refresh();
@@ -75,17 +98,8 @@ export function createTranslation(options: TranslationOptions): Translation {
       }),
     ],
     reports: createReports(thread),
-    check: {
-      id: 'database.translation',
-      run: async () => {
-        try {
-          const { schemaVersion } = await refresh();
-          return { status: 'ok', message: `sound, schema ${schemaVersion}` };
-        } catch (error) {
-          return { status: 'failing', message: messageOf(error) };
-        }
-      },
-    },
+    actions: [...worker.actions, createUpdateAction({ ...options, ...options.judging, thread })],
+    checks: [databaseCheck(refresh), worker.check],
     latestStatus: () => latest,
     catchUp: async () => {
       try {
@@ -124,6 +138,20 @@ function createWorkThread({ dataDirectory, configuration }: TranslationOptions):
     } satisfies TranslationThreadData,
     limits: THREAD_LIMITS,
   });
+}
+
+function databaseCheck(refresh: () => Promise<WorkStatus>): DoctorCheck {
+  return {
+    id: 'database.translation',
+    run: async () => {
+      try {
+        const { schemaVersion } = await refresh();
+        return { status: 'ok', message: `sound, schema ${schemaVersion}` };
+      } catch (error) {
+        return { status: 'failing', message: messageOf(error) };
+      }
+    },
+  };
 }
 
 function createReports(thread: Pick<Thread<TranslationCalls>, 'call'>): readonly DefinedReport[] {

@@ -17,7 +17,9 @@ export function countOpenUnits(
   database: Database,
   { taskId, maxTasks }: { readonly taskId: string | null; readonly maxTasks: number },
 ): OpenUnits {
-  const known = taskId === null || database.prepare('SELECT 1 FROM task WHERE task_id = ? AND is_visible = 1').get(taskId);
+  const known =
+    taskId === null ||
+    database.prepare('SELECT 1 FROM task WHERE task_id = ? AND is_visible = 1').get(taskId);
   const row = database
     .prepare(
       `SELECT coalesce(sum(open), 0) AS units FROM (SELECT untranslated + stale AS open FROM task

@@ -52,7 +52,12 @@ export async function translateBatch(
   const first = proposalsOf(outcome, byKey, false);
   const judged = await judgeProposals(world, first, wasProofread, signals.lost);
   const mended = usesContext(world.provider) ? await mend(judged, asked, ask, signals) : [];
-  const repaired = await judgeProposals(world, proposalsOf({ results: mended }, byKey, true), wasProofread, signals.lost);
+  const repaired = await judgeProposals(
+    world,
+    proposalsOf({ results: mended }, byKey, true),
+    wasProofread,
+    signals.lost,
+  );
   const chosen = better(judged, repaired);
   const copies = chosen.flatMap((proposal) => copiesOf(proposal, byKey));
   const judgedCopies = await judgeProposals(world, copies, wasProofread, signals.lost);

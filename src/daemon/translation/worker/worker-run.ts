@@ -101,13 +101,19 @@ async function workOn(
     await held.stop();
     if (error instanceof LeaseLostError || held.lost.reason instanceof LeaseLostError) {
       tally.chunk('lost');
-      context.log('warn', `the lease on part ${lease.number} of the task was lost; nothing more was written`, {
-        translation_task_id: lease.taskId,
-      });
+      context.log(
+        'warn',
+        `the lease on part ${lease.number} of the task was lost; nothing more was written`,
+        {
+          translation_task_id: lease.taskId,
+        },
+      );
       return;
     }
     tally.chunk('cancelled');
-    await thread.call('endLease', { token: lease.token, outcome: { kind: 'cancelled' } }).catch(() => undefined);
+    await thread
+      .call('endLease', { token: lease.token, outcome: { kind: 'cancelled' } })
+      .catch(() => undefined);
     throw error;
   } finally {
     context.progress(Math.min(tally.settled(), state.total), state.total, 'entries', 'translating');

@@ -16,6 +16,7 @@ import { createSpending } from '../providers/spending.ts';
 import { estimateRun } from './estimate-run.ts';
 import { createProviderCheck } from './provider-check.ts';
 import { resolveSettings, type RunSettings, type SettingsWorld } from './run-settings.ts';
+import { translationServiceError, translationTaskError } from '../work/translation-failure.ts';
 import { createRunTally } from './run-tally.ts';
 import type { RunPorts } from './run-world.ts';
 import type { WorkerConfiguration } from './worker-config.ts';
@@ -28,11 +29,6 @@ export interface WorkerOptions extends RunPorts {
   readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
   readonly configuration: () => WorkerConfiguration;
   readonly secrets: SecretMask;
-  /** Converts an error of translation.db. */
-  readonly translationError: {
-    readonly forTask: (error: unknown) => unknown;
-    readonly forAction: (error: unknown) => unknown;
-  };
 }
 
 /** Runs of workers: they translate open units with a provider. */
@@ -47,7 +43,7 @@ const CONNECTIONS = 64;
 
 /** Assembles the runs of workers; none runs yet. */
 export function createWorker(options: WorkerOptions): Worker {
-  const { engine, configuration, translationError } = options;
+  const { engine, configuration } = options;
   const providers = createCurrentProviders(options);
   const world = settingsWorld(options);
   const run = async (context: TaskContext<WorkerRunArguments>): Promise<TaskResult> => {
@@ -61,7 +57,7 @@ export function createWorker(options: WorkerOptions): Worker {
       return await runWorkers({ ...shared, spending, tally: createRunTally() }, context);
     } catch (error) {
       context.signal.throwIfAborted();
-      throw taskErrorOf(translationError.forTask(error));
+      throw taskErrorOf(translationTaskError(error));
     }
   };
   return {
@@ -73,7 +69,7 @@ export function createWorker(options: WorkerOptions): Worker {
           try {
             await resolveSettings(world, call.args, null);
           } catch (error) {
-            throw translationError.forAction(error);
+            throw translationServiceError(error);
           }
           return call;
         },

@@ -184,14 +184,18 @@ describe('leases on chunks', () => {
       () => 'T',
       () => 'text 200',
     );
-    expect(work.leases.store(first.token, foreign, NO_PROVENANCE, 2)).toMatchObject({ outcomes: ['skipped'] });
+    expect(work.leases.store(first.token, foreign, NO_PROVENANCE, 2)).toMatchObject({
+      outcomes: ['skipped'],
+    });
     const [result] = resultsOf(
       first,
       () => 'T',
       () => 'text 0',
     );
     const wrong = { ...result!, target: { ...result!.target, sourceDigest: new Uint8Array(32) } };
-    expect(work.leases.store(first.token, [wrong], NO_PROVENANCE, 2)).toMatchObject({ outcomes: ['skipped'] });
+    expect(work.leases.store(first.token, [wrong], NO_PROVENANCE, 2)).toMatchObject({
+      outcomes: ['skipped'],
+    });
   });
 
   it('blocks a target with an error, unless someone has accepted it', () => {
@@ -211,10 +215,15 @@ describe('leases on chunks', () => {
       () => 'T',
       (at) => `text ${at}`,
     ).map(({ target, ...result }) => ({ ...result, target: { ...target, findings: [blocking] } }));
-    const waiver = work.database.prepare(`INSERT INTO waiver VALUES (?, 'zh-Hans', ?, ?, ?, 'r', 'why', NULL, 1)`);
+    const waiver = work.database.prepare(
+      `INSERT INTO waiver VALUES (?, 'zh-Hans', ?, ?, ?, 'r', 'why', NULL, 1)`,
+    );
     const digest = createHash('sha256').update('T').digest();
     waiver.run(two!.target.unitId, 'empty_target', two!.target.sourceDigest, digest);
-    expect(work.leases.store(lease.token, [one!, two!], NO_PROVENANCE, 2).outcomes).toEqual(['blocked', 'draft']);
+    expect(work.leases.store(lease.token, [one!, two!], NO_PROVENANCE, 2).outcomes).toEqual([
+      'blocked',
+      'draft',
+    ]);
     expect(task(work)).toMatchObject({ blocked: 1, draft: 1, provider: 'fixture', provider_run_id: 'run-1' });
   });
 
