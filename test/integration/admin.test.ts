@@ -89,7 +89,7 @@ describe('the admin surface in front of a real daemon', () => {
       );
     expect(await ask('/admin/tasks/status?task_id=01JUNKNOWN')).toEqual([400, 'unknown_task']);
     expect(await ask('/admin/translation/status')).toEqual([503, 'backend_unavailable']);
-    expect(await refused(await post(system, 'translation-worker-run', { provider: 'none' }))).toEqual([
+    expect(await refused(await post(system, 'localized-rollback'))).toEqual([
       501,
       'not_implemented',
     ]);

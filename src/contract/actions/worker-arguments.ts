@@ -17,7 +17,7 @@ export const amount = z
   )
   .refine((value) => value > 0, { error: NOT_AN_AMOUNT });
 
-/** What `translation-worker-run` takes in `args`. */
+/** The entries of `args` of `translation-worker-run`. */
 export const WORKER_ARGUMENTS = z
   .strictObject({
     dry_run: flag.describe('Only estimates what the run would use.'),

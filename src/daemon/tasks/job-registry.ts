@@ -8,7 +8,7 @@ export interface JobRegistry {
   find(kind: string): Job | null;
   /** Kinds of jobs that schedules of a group can run, in the order of registration. */
   kindsOf(group: ScheduleGroup): readonly string[];
-  /** The jobs whose tasks run beside those of their lane, with how many at once. */
+  /** The jobs whose tasks run beside those of their lane, with how many of them together. */
   parallel(): ReadonlyArray<{ readonly job: Job; readonly most: number }>;
 }
 

@@ -82,7 +82,7 @@ export interface TranslationOutcome {
   readonly usage: Usage;
 }
 
-/** The step of providers that answer at once: many units are stored together. */
+/** The step of providers that answer without a wait: many units are stored together. */
 export const LOCAL_STEP: BatchSize = { units: 200, characters: 256 * 1024 };
 
 /** A way to get translations. */

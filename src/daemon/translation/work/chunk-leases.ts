@@ -213,7 +213,7 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
 
 /**
  * The state, the attempts and the time of the next attempt after the end of a lease. A chunk that is done and still has open units
- * stays free: people held these units, and may let go of them.
+ * stays free: people held these units, and may release them.
  */
 function endOf(outcome: ChunkEnd, attempt: number, hasOpenUnits: boolean): readonly [string, number, number] {
   switch (outcome.kind) {

@@ -13,7 +13,7 @@ export interface ChunkClaims {
    * @throws the reason of the signal
    */
   next(signal: AbortSignal): Promise<Lease | null>;
-  /** Says that a chunk can be tried again. @param at Unix seconds */
+  /** Says that a chunk can be retried. @param at Unix seconds */
   retry(place: ChunkPlace, at: number): void;
   /** Gives no more chunks. */
   close(): void;

@@ -28,7 +28,7 @@ export interface DecidedEnd {
 }
 
 export interface EndSituation {
-  /** Of the chunk, 1 for the first. It begins anew when something was stored. */
+  /** Of the chunk, 1 for the first. It is 1 again when something was stored. */
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly retryBackoffSeconds: number;
@@ -43,8 +43,8 @@ const LONGEST_BACKOFF_SECONDS = 3600;
 const REASON_CHARACTERS = 500;
 
 /**
- * Decides how the work on a chunk ends. What no other request can avoid stops the run and does not count as an attempt. Units that
- * the provider does not translate by its nature stay open. Every other failure is tried again until the attempts are used up.
+ * Decides how the work on a chunk ends. A failure that every other request would meet stops the run and does not count as an attempt. Units that
+ * the provider does not translate by its nature stay open. Every other failure is retried until the attempts are used up.
  */
 export function decideEnd(failures: readonly ChunkFailure[], situation: EndSituation): DecidedEnd {
   const of = (disposition: string): ChunkFailure | undefined =>

@@ -44,7 +44,7 @@ async function trustedOf(
     });
   } catch (error) {
     signal.throwIfAborted();
-    logger.warn({ err: error }, 'the Translation Memory cannot be used; the run goes on without it');
+    logger.warn({ err: error }, 'the Translation Memory cannot be used; the run continues without it');
     return [];
   }
 }

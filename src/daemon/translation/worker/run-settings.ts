@@ -25,7 +25,7 @@ export interface RunSettings {
   readonly maxCost: number | null;
 }
 
-/** What the settings of a run depend on. */
+/** The collaborators of the settings of a run. */
 export interface SettingsWorld {
   readonly configuration: () => WorkerConfiguration;
   /** Folder of the files of prepared translations. */
@@ -36,7 +36,7 @@ export interface SettingsWorld {
   readonly isKnownTask: (taskId: string) => Promise<boolean>;
 }
 
-/** Bounds of what a caller may ask for; larger values count as these. A lease of a dead worker ends within a day. */
+/** Bounds of the values of a caller; larger values count as these. A lease of a dead worker ends within a day. */
 const MOST = { attempts: 1000, seconds: 86_400, tasks: 1_000_000_000 };
 
 /**

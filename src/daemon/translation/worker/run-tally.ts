@@ -1,6 +1,6 @@
 import { addUsage, NO_USAGE, type Usage } from '../providers/spending.ts';
 
-/** What happened to a unit. A unit counts once. */
+/** The outcome of a unit. A unit counts once. */
 export type UnitOutcome =
   /** Taken from the Translation Memory. */
   | 'reused'
@@ -27,7 +27,7 @@ const OUTCOMES: readonly UnitOutcome[] = [
   'skipped',
 ];
 
-/** What happened to a chunk. */
+/** The outcome of a chunk. */
 export type ChunkCount = 'done' | 'left' | 'retried' | 'failed' | 'cancelled' | 'lost';
 
 /** Counts what a run does. */

@@ -26,7 +26,7 @@ export interface BatchFailure extends Pick<FailedUnit, 'code' | 'message' | 'ret
 export interface ChunkSignals {
   /** Aborted when the run is cancelled or the lease is lost. */
   readonly work: AbortSignal;
-  /** Aborted when the lease is lost. What is finished is stored until then. */
+  /** Aborted when the lease is lost. Finished translations are stored until then. */
   readonly lost: AbortSignal;
 }
 

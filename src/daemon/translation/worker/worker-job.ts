@@ -10,14 +10,14 @@ const { max_tokens, max_cost } = WORKER_ARGUMENTS.shape;
 export const WORKER_RUN_JOB = {
   kind: 'worker-run',
   summary:
-    'Translates open units with a provider. Runs do not occupy their lane; up to four of them run at once.',
+    'Translates open units with a provider. Runs do not occupy their lane; up to four of them run together.',
   lane: 'i18n',
   scope: 'translate',
   groups: ['i18n'],
   arguments: z.strictObject({
     provider: name.optional().describe('Default: `translation.provider`.'),
     fixture_path: name.optional(),
-    concurrency: wholeNumber({ min: 1, max: 256 }).default(1).describe('Chunks that are worked on at once.'),
+    concurrency: wholeNumber({ min: 1, max: 256 }).default(1).describe('Chunks that are worked on together.'),
     max_attempts: wholeNumber({ min: 1 }).default(3).describe('Attempts of a chunk without progress.'),
     lease_seconds: wholeNumber({ min: 1 }).default(300),
     retry_backoff_seconds: wholeNumber({ min: 0 }).default(30),

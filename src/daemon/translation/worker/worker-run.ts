@@ -8,7 +8,7 @@ import { translateChunk } from './translate-chunk.ts';
 
 type RunContext = Pick<TaskContext, 'signal' | 'progress' | 'log'>;
 
-/** What all workers of a run know. */
+/** The state that all workers of a run share. */
 interface RunState {
   readonly claims: ChunkClaims;
   /** Open units at the begin. */
@@ -24,8 +24,8 @@ const MOST_TROUBLES = 10;
 /**
  * Translates open units until there are no more, the run is cancelled, a cap is reached, or the provider cannot be used.
  *
- * @returns what was done
- * @throws TaskError with the code of the provider's failure, and what was done as its details; the reason of the signal
+ * @returns the counts and the usage of the run
+ * @throws TaskError with the code of the provider's failure, and the counts as its details; the reason of the signal
  */
 export async function runWorkers(world: RunWorld, context: RunContext): Promise<TaskResult> {
   const { thread, settings, tally } = world;

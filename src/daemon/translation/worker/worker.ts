@@ -79,7 +79,7 @@ export function createWorker(options: WorkerOptions): Worker {
   };
 }
 
-/** The providers of the current configuration. They are made anew when it changes. */
+/** The providers of the current configuration. They are made again when it changes. */
 function createCurrentProviders(options: WorkerOptions): () => ProviderSet {
   const client = createHttpClient({ connections: CONNECTIONS, keepAlive: true });
   let last: { readonly providers: WorkerConfiguration['providers']; readonly set: ProviderSet } | null = null;
@@ -154,7 +154,7 @@ function withoutEmpty<Body extends object>(body: Body): Body {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== '')) as Body;
 }
 
-/** A refusal of another part as the failure of the run; one that is unavailable is tried again. */
+/** A refusal of another part as the failure of the run; the run is retried when one is unavailable. */
 function taskErrorOf(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   const retryable = error.code === 'backend_unavailable';

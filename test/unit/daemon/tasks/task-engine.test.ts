@@ -177,7 +177,7 @@ describe('lanes', () => {
     expect(engine.counts()).toMatchObject({ succeeded: 3, running: 1, queued: 0 });
   });
 
-  it('are not occupied by kinds that run beside them, of which a few run at once', async () => {
+  it('are not occupied by kinds that run beside them, of which a few run together', async () => {
     const { engine, submit } = await fixture();
     const worker = scriptedHandler('worker-run', { lane: 'i18n', parallel: 2 });
     const backup = scriptedHandler('backup', { lane: 'i18n' });
