@@ -71,7 +71,7 @@ export function createTextParts(
   closers.add('Glossary', async () => await glossary.close());
   const judging = createJudging({
     ...shared,
-    unitsAfter: parse.unitsAfter,
+    unitsAfter: async (query, signal) => await parse.unitsAfter(query, signal),
     glossary,
     memory: memory.translationMemory,
     languages: () => current().translation,

@@ -84,7 +84,7 @@ describe('translation-task-update of a running daemon', () => {
   });
 
   it('stores results once for each run of a provider, and offers them to the Translation Memory', async () => {
-    const { update, result, task, report } = await open('repeated');
+    const { update, result, task, ...repeated } = await open('repeated');
     const body = {
       status: 'translated',
       provider: 'agency',
@@ -96,7 +96,9 @@ describe('translation-task-update of a running daemon', () => {
     const again = await update(body);
     expect(again).toMatchObject({ status: 202, body: { result: { written: 0, repeated: 3 } } });
     expect(await task()).toMatchObject({ status: 'translated', unit_counts: { translated: 3 } });
-    const { matches } = await report('translation.memory.query', { source_text: textsOf('repeated')[2]! });
+    const { matches } = await repeated.report('translation.memory.query', {
+      source_text: textsOf('repeated')[2]!,
+    });
     expect(matches).toMatchObject([
       {
         proposed_text: '老师',
@@ -109,7 +111,7 @@ describe('translation-task-update of a running daemon', () => {
     ]);
   });
 
-  it('keeps what is typed while work is in progress, blocks it, and accepts it when it is corrected', async () => {
+  it('keeps typed text while work is in progress, blocks it, and accepts it when it is corrected', async () => {
     const { update, result, id, task } = await open('progress');
     const typed = await update({
       status: 'in_progress',
@@ -161,7 +163,7 @@ describe('translation-task-update of a running daemon', () => {
   });
 
   it('blocks what the Glossary forbids, until it is overridden', async () => {
-    const { update, result, act, task } = await open('glossary');
+    const { update, result, task, ...glossary } = await open('glossary');
     const term = {
       source_term: '先生',
       recommended_translation: '老師',
@@ -172,11 +174,11 @@ describe('translation-task-update of a running daemon', () => {
       review_status: 'approved',
       reviewer: 'Ann',
     };
-    const added = (await act('translation-glossary-add', term)).body['result'] as {
+    const added = (await glossary.act('translation-glossary-add', term)).body['result'] as {
       term: { term_id: string };
     };
     const { term_id } = added.term;
-    await act('translation-glossary-deprecate', { term_id, reviewer: 'Ann', reason: 'old' });
+    await glossary.act('translation-glossary-deprecate', { term_id, reviewer: 'Ann', reason: 'old' });
     const body = { status: 'translated', translation_results: [result(0), result(1), result(2, '老師')] };
     const refused = await update(body);
     expect(codeOf(refused)).toEqual([422, 'qa_blocked']);
@@ -202,11 +204,11 @@ describe('translation-task-update of a running daemon', () => {
   });
 
   it('applies an update of a superseded task to its successor, and refuses it where the text changed', async () => {
-    const { update, result, id, taskId, publish, tasks } = await open('last');
+    const { update, result, id, taskId, ...last } = await open('last');
     const changed = [...textsOf('last').slice(0, 2), '先輩'];
-    await publish('r2', { ...FILES, 'last.json': changed });
+    await last.publish('r2', { ...FILES, 'last.json': changed });
     const done = await update({ translation_results: [result(0), result(1)], status: 'in_progress' });
-    const [old, successor] = await tasks('last.json');
+    const [old, successor] = await last.tasks('last.json');
     expect(old).toMatchObject({ task_id: taskId, status: 'superseded' });
     expect(done.body['result']).toMatchObject({
       applied_to: [successor?.task_id],

@@ -112,7 +112,7 @@ export interface ChunkLeaseOptions {
   readonly targetLanguage: string;
   readonly targets: TargetStore;
   readonly counts: TaskCounts;
-  /** Makes a token that no other lease has. */
+  /** Makes a token that no other lease has; later ones are greater. */
   readonly createToken: () => string;
 }
 
@@ -123,8 +123,14 @@ const SWEEP_CHUNKS = 1000;
 export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
   const { database, counts } = options;
   const sweep = createSweep(options);
-  const { claim, peek } = createClaim(options);
-  const firstToken = options.createToken();
+  /** Tokens grow, so that every smaller one is of an earlier process. */
+  let firstToken: string | null = null;
+  const createToken = (): string => {
+    const token = options.createToken();
+    firstToken ??= token;
+    return token;
+  };
+  const { claim, peek } = createClaim({ ...options, createToken });
   const live = database.prepare(`SELECT chunk.* FROM chunk JOIN task USING (task_seq)
     WHERE lease_token = ? AND state = 'leased' AND chunk.lease_expires_at > ? AND stored_status IS NOT 'superseded'`);
   const extend = database.prepare('UPDATE chunk SET lease_expires_at = ? WHERE task_seq = ? AND number = ?');
@@ -152,7 +158,7 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
     peek,
     takeBack: (owner, now) =>
       database.transaction(() => {
-        const rows = left.all(owner, firstToken);
+        const rows = left.all(owner, firstToken ?? createToken());
         for (const row of rows) {
           const attempt = Math.max(0, Number(row['attempt']) - 1);
           release.run('idle', attempt, 0, null, ...placeOf(row));

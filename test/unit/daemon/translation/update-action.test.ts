@@ -420,7 +420,7 @@ describe('tasks and the parse index', () => {
       options: { retryAfter: 5 },
     });
     expect(world.everything()).toEqual(before);
-    // What needs no text does not wait for the tasks.
+    // An update without results reads no text, so it does not wait.
     await world.update({ status: 'skipped', reason: 'no text' });
   });
 
