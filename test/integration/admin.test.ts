@@ -89,10 +89,7 @@ describe('the admin surface in front of a real daemon', () => {
       );
     expect(await ask('/admin/tasks/status?task_id=01JUNKNOWN')).toEqual([400, 'unknown_task']);
     expect(await ask('/admin/translation/status')).toEqual([503, 'backend_unavailable']);
-    expect(await refused(await post(system, 'localized-rollback'))).toEqual([
-      501,
-      'not_implemented',
-    ]);
+    expect(await refused(await post(system, 'localized-rollback'))).toEqual([501, 'not_implemented']);
     expect(await refused(await post(system, 'task-cancel', { task_id }))).toEqual([502, 'daemon_rejected']);
 
     await system.daemon.kill();
