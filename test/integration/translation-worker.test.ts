@@ -59,9 +59,9 @@ async function start(
 
 describe('a run of workers', () => {
   it('translates the open units of every task with prepared translations', async () => {
-    const { fixture, work, tasks, units } = await start(TEXTS);
-    await fixture('all.jsonl', fixtureOf(TRANSLATIONS));
-    const run = await work({ provider: 'fixture', fixture_path: 'all.jsonl', concurrency: 2 });
+    const world = await start(TEXTS);
+    await world.fixture('all.jsonl', fixtureOf(TRANSLATIONS));
+    const run = await world.work({ provider: 'fixture', fixture_path: 'all.jsonl', concurrency: 2 });
     expect(run).toMatchObject({
       status: 'succeeded',
       result: {
@@ -73,10 +73,10 @@ describe('a run of workers', () => {
       },
       progress: { done: 5, total: 5 },
     });
-    expect(await tasks('a.json')).toMatchObject([
+    expect(await world.tasks('a.json')).toMatchObject([
       { status: 'translated', worker_status: 'succeeded', provider: 'fixture', unit_counts: { draft: 4 } },
     ]);
-    expect(await units('a.json')).toMatchObject([
+    expect(await world.units('a.json')).toMatchObject([
       { source_text: 'おはよう', translation: { target_text: '早上好', state: 'draft' } },
       {},
       { source_text: 'おはよう', translation: { target_text: '早上好', state: 'draft' } },

@@ -1,3 +1,4 @@
+import type { StatementSync } from 'node:sqlite';
 import { isOpen } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
@@ -123,22 +124,13 @@ const SWEEP_CHUNKS = 1000;
 export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
   const { database, counts } = options;
   const sweep = createSweep(options);
-  /** Tokens grow, so that every smaller one is of an earlier process. */
-  let firstToken: string | null = null;
-  const createToken = (): string => {
-    const token = options.createToken();
-    firstToken ??= token;
-    return token;
-  };
-  const { claim, peek } = createClaim({ ...options, createToken });
+  const tokens = createTokens(options.createToken);
+  const { claim, peek } = createClaim({ ...options, createToken: tokens.next });
+  const takeBack = createTakeBack(options, tokens.first);
   const live = database.prepare(`SELECT chunk.* FROM chunk JOIN task USING (task_seq)
     WHERE lease_token = ? AND state = 'leased' AND chunk.lease_expires_at > ? AND stored_status IS NOT 'superseded'`);
   const extend = database.prepare('UPDATE chunk SET lease_expires_at = ? WHERE task_seq = ? AND number = ?');
-  const release =
-    database.prepare(`UPDATE chunk SET state = ?, attempt = ?, next_attempt_at = ?, failure_reason = ?,
-    lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL WHERE task_seq = ? AND number = ?`);
-  const left = database.prepare(`SELECT task_seq, number, attempt FROM chunk
-    WHERE state = 'leased' AND lease_owner = ? AND lease_token < ?`);
+  const release = prepareRelease(database);
   const progress = database.prepare('UPDATE chunk SET attempt = 1 WHERE task_seq = ? AND number = ?');
   const failed = database.prepare(`SELECT task_seq, number FROM chunk JOIN task USING (task_seq)
     WHERE state = 'failed' AND is_visible = 1 AND stored_status IS NOT 'superseded' AND coalesce(task_id = ?, 1)`);
@@ -146,7 +138,6 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
     `UPDATE task SET stored_status = NULL, failure_reason = NULL WHERE task_seq = ? AND stored_status = 'failed'`,
   );
   const writeResults = createResultWriter(options);
-  const placeOf = (row: Row): readonly [number, number] => [Number(row['task_seq']), Number(row['number'])];
   return {
     claim: (request, now) =>
       database.transaction(() => {
@@ -156,17 +147,7 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         return lease;
       }),
     peek,
-    takeBack: (owner, now) =>
-      database.transaction(() => {
-        const rows = left.all(owner, firstToken ?? createToken());
-        for (const row of rows) {
-          const attempt = Math.max(0, Number(row['attempt']) - 1);
-          release.run('idle', attempt, 0, null, ...placeOf(row));
-          counts.touch(Number(row['task_seq']));
-        }
-        counts.refresh(now);
-        return rows.length;
-      }),
+    takeBack,
     heartbeat: (token, leaseSeconds, now) =>
       database.transaction(() => {
         const row = live.get(token, now);
@@ -215,6 +196,46 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         return rows.length;
       }),
   };
+}
+
+function placeOf(row: Row): readonly [number, number] {
+  return [Number(row['task_seq']), Number(row['number'])];
+}
+
+/** Ends leases: the state, the attempts, the time of the next one, the reason, and the place. */
+function prepareRelease(database: Database): StatementSync {
+  return database.prepare(`UPDATE chunk SET state = ?, attempt = ?, next_attempt_at = ?, failure_reason = ?,
+    lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL WHERE task_seq = ? AND number = ?`);
+}
+
+/** Makes the tokens of this process. They grow, so that every token below the first one is of an earlier process. */
+function createTokens(createToken: () => string): { next(): string; first(): string } {
+  let first: string | null = null;
+  const next = (): string => {
+    const token = createToken();
+    first ??= token;
+    return token;
+  };
+  return { next, first: () => first ?? next() };
+}
+
+function createTakeBack(
+  { database, counts }: ChunkLeaseOptions,
+  firstToken: () => string,
+): ChunkLeases['takeBack'] {
+  const left = database.prepare(`SELECT task_seq, number, attempt FROM chunk
+    WHERE state = 'leased' AND lease_owner = ? AND lease_token < ?`);
+  const release = prepareRelease(database);
+  return (owner, now) =>
+    database.transaction(() => {
+      const rows = left.all(owner, firstToken());
+      for (const row of rows) {
+        release.run('idle', Math.max(0, Number(row['attempt']) - 1), 0, null, ...placeOf(row));
+        counts.touch(Number(row['task_seq']));
+      }
+      counts.refresh(now);
+      return rows.length;
+    });
 }
 
 /**
