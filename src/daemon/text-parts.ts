@@ -85,6 +85,8 @@ export function createTextParts(
     glossary,
     languages: () => current().translation,
     configuration: () => current().translation,
+    openConflicts: async (signal) => await memory.openConflicts(signal),
+    officialReleaseId: () => releases.current('official')?.release_id ?? null,
   });
   closers.add('translations', async () => await translation.close());
   const backup = createBackup({

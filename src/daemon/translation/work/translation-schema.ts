@@ -123,6 +123,7 @@ CREATE TABLE target (
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (unit_id, target_language)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX target_blocked ON target (unit_id) WHERE state = 'blocked';
 CREATE INDEX target_provider_run ON target (provider_run_id) WHERE provider_run_id IS NOT NULL;
 
 CREATE TABLE target_history (
