@@ -33,7 +33,7 @@ export type Script = (
   request: TranslationRequest,
 ) => ScriptedAnswer | Promise<ScriptedAnswer>;
 
-/** What a run needs, with the requests that its provider saw. */
+/** The collaborators of a run, with the requests that its provider saw. */
 export interface WorkerWorld {
   readonly work: TestWork;
   readonly clock: FakeClock;

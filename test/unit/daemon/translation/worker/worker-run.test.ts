@@ -185,7 +185,7 @@ describe('a run of workers', () => {
     expect(chunks(world.work)[0]).toMatchObject({ state: 'cancelled', attempt: 0 });
   });
 
-  it('ends cleanly at a cap, with what is finished', async () => {
+  it('ends cleanly at a cap, with its finished units', async () => {
     const world = openWorkerWorld({ 'a.json': texts(60) });
     const result = await world.run({
       script: ({ sourceText }, call) => (call <= 2 ? `T ${sourceText}` : { code: 'cap_reached' }),
@@ -276,7 +276,7 @@ describe('a run of workers', () => {
     expect(chunks(world.work)).toMatchObject([{ state: 'idle', lease_token: null }]);
   });
 
-  it('keeps what is finished when it is cancelled, and releases its leases', async () => {
+  it('keeps finished units when it is cancelled, and releases its leases', async () => {
     const world = openWorkerWorld({ 'a.json': texts(450) });
     const cancel = new AbortController();
     const run = world.run({
