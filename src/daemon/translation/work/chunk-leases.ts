@@ -209,7 +209,10 @@ function prepareRelease(database: Database): StatementSync {
 }
 
 /** Makes the tokens of this process. They grow, so that every token below the first one is of an earlier process. */
-function createTokens(createToken: () => string): { next(): string; first(): string } {
+function createTokens(createToken: () => string): {
+  readonly next: () => string;
+  readonly first: () => string;
+} {
   let first: string | null = null;
   const next = (): string => {
     const token = createToken();
