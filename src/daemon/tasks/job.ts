@@ -22,6 +22,11 @@ export interface JobDefinition<Arguments extends z.ZodObject = z.ZodObject> {
   readonly maxAttempts: number;
   /** Whether a task locks the store exclusively, shares the lock with other readers, or takes no lock. */
   readonly storeLock: 'exclusive' | 'shared' | 'none';
+  /**
+   * Most tasks of the kind that run together, beside the one task of the lane. Absent: the kind takes its turn in the lane. For
+   * long tasks that mostly wait for others, so that the lane stays free.
+   */
+  readonly parallel?: number;
 }
 
 /** The parsed arguments of a job. */
