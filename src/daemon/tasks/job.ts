@@ -12,6 +12,8 @@ export interface JobDefinition<Arguments extends z.ZodObject = z.ZodObject> {
   readonly lane: Exclude<TaskLane, 'admin'>;
   /** The scope that a token needs to schedule it or to cancel its tasks. */
   readonly scope: ControlScope;
+  /** Switches among its arguments that decide something; a token that sets one needs `review`, too. */
+  readonly reviewSwitches?: readonly string[];
   /** Groups whose schedules can run it. */
   readonly groups: readonly ScheduleGroup[];
   readonly arguments: Arguments;
