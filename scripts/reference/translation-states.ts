@@ -110,7 +110,7 @@ text is equal.
 Workers lease chunks of at most 200 units. \`worker_status\`, \`attempt\` and \`lease_owner\` of a task sum up its chunks.
 
 ${table(
-  ['\`worker_status\`', 'Meaning'],
+  ['`worker_status`', 'Meaning'],
   WORKER_STATUSES.map((status) => [`\`${status}\``, WORKERS[status]]),
 )}
 
