@@ -29,7 +29,7 @@ const ROOMS: readonly string[] = `
   platform platform/memory platform/files platform/config platform/logging platform/threads platform/process platform/hashing platform/http platform/kubernetes platform/metrics platform/terminal
   snapshot/volume snapshot/objects snapshot/manifest snapshot
   attestation
-  exchange exchange/xml exchange/units exchange/tmx
+  exchange exchange/xml exchange/csv exchange/jsonl exchange/units exchange/tmx exchange/memory exchange/glossary
   server/config server/daemon-client server/serving server/http server/bytes server/fast-path server/scrub server/workers server/public/release server/public/health server/public/distribution server/public/launcher server/public/server-info server/public server/admin server/dashboard server
   daemon/supervisor daemon/database daemon/tasks daemon/api daemon/events
   daemon/formats daemon/formats/collect daemon/formats/patch daemon/formats/text daemon/formats/codecs daemon/formats/unity daemon/formats/zip daemon/formats/json daemon/formats/csv daemon/formats/sqlite daemon/formats/flatbuffers
