@@ -49,7 +49,9 @@ export function createTextParts(
 ): TextParts {
   const { configuration, options, settings, closers } = base;
   const current = (): DaemonConfiguration => settings.current().configuration;
-  const shared = { ...options, dataDirectory: configuration.data.dir, engine, createId };
+  const dataDirectory = configuration.data.dir;
+  const exchangeRoot = (): string => exchangeRootOf(current().exchange, dataDirectory);
+  const shared = { ...options, dataDirectory, engine, createId, exchangeRoot };
   const parse = createParse({
     ...shared,
     releases: releaseSource(configuration.snapshot.root, releases),
@@ -83,6 +85,7 @@ export function createTextParts(
     parse,
     judging,
     memory: memory.translationMemory,
+    glossary,
     languages: () => current().translation,
     exchangeRoot: () => exchangeRootOf(current().exchange, configuration.data.dir),
     configuration: () => current().translation,
@@ -103,7 +106,7 @@ export function createTextParts(
     memory,
     glossary,
     backup,
-    jobs: [...parse.jobs, ...translation.jobs, ...memory.jobs, ...backup.jobs],
+    jobs: [...parse.jobs, ...translation.jobs, ...memory.jobs, ...glossary.jobs, ...backup.jobs],
     reports: [...parse.reports, ...translation.reports, ...memory.reports, ...glossary.reports],
     actions: [...translation.actions, ...memory.actions, ...glossary.actions],
     checks: [parse.check, ...translation.checks, backup.check, memory.check, glossary.check],

@@ -214,6 +214,8 @@ export async function openReviewWorld(
       kind,
       args: job.arguments.parse(args),
       attempt: 1,
+      reviewer: null,
+      reason: null,
       signal: new AbortController().signal,
       log: () => undefined,
       progress: () => undefined,

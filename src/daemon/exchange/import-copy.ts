@@ -6,7 +6,7 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import { ExchangeFileError } from '../../exchange/exchange-file-error.ts';
 import { findBelowRoot } from '../../platform/files/below-root.ts';
 
-/** The daemon's own copy of a file, so that what is applied is what was validated. */
+/** The daemon's own copy of a file, so that the bytes that are applied are those that were validated. */
 export interface ImportCopy {
   readonly bytes: number;
   /** Lower-case hexadecimal. */

@@ -20,7 +20,14 @@ import type {
   ResolvedConflict,
   ResolveRequest,
 } from './store/memory-changes.ts';
-import type { HistoryEntry, MemoryConflicts, MemoryCounts } from './store/memory-reads.ts';
+import type { ImportBatch, ImportOutcome } from './store/memory-import.ts';
+import type {
+  HistoryEntry,
+  MemoryConflicts,
+  MemoryCounts,
+  RecordPage,
+  RecordPageQuery,
+} from './store/memory-reads.ts';
 import type { ReadableStore } from './store/memory-store.ts';
 import type { KnownRecord, ProposalOutcome, ProposedRecord } from './store/memory-writer.ts';
 
@@ -63,6 +70,8 @@ export interface MemoryCalls {
   }): readonly ProposalOutcome[];
   /** The records that proposals would not add again; `null` for new ones. */
   known(batch: { readonly proposals: readonly ProposedRecord[] }): readonly (KnownRecord | null)[];
+  importRecords(batch: ImportBatch): readonly ImportOutcome[];
+  page(query: RecordPageQuery): RecordPage;
   countUse(batch: { readonly recordIds: readonly string[]; readonly at: number }): void;
   confirm(request: InFile & ConfirmRequest): Result<ChangedRecord, MemoryRefusal>;
   /** Confirms records of the main file, each on its own merits. */
@@ -92,6 +101,8 @@ export function createCalls(paths: MemoryPaths): MemoryCalls {
     history: (recordId) => files.read(null, (store) => store.history(recordId)),
     propose: ({ proposals, at }) => files.write(null, (store) => store.propose(proposals, at)),
     known: ({ proposals }) => files.write(null, (store) => store.known(proposals)),
+    importRecords: (batch) => files.write(null, (store) => store.importRecords(batch)),
+    page: (query) => files.read(null, (store) => store.page(query)),
     countUse: ({ recordIds, at }) => {
       files.write(null, (store) => {
         store.countUse(recordIds, at);

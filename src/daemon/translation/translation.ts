@@ -1,9 +1,13 @@
 import { join } from 'node:path';
+import type { LanguagePair } from '../../domain/glossary/term.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
+import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 import { createThread, type Thread } from '../../platform/threads/thread.ts';
 import type { DefinedAction } from '../api/define-action.ts';
 import type { DefinedReport } from '../api/define-report.ts';
+import type { GlossaryPort } from '../glossary/glossary.ts';
+import type { TranslationMemory } from '../memory/translation-memory.ts';
 import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
@@ -11,6 +15,7 @@ import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
+import { createRepetitions } from './repetitions/repetitions.ts';
 import { runTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
 import { unavailableReason } from './work/translation-failure.ts';
@@ -19,11 +24,13 @@ import { createTranslationReports, type TranslationReportDependencies } from './
 import { createReview, type ReviewOptions } from './review/review.ts';
 import type { ReviewConfiguration } from './review/review-config.ts';
 import { createUpdateAction } from './update-action.ts';
+import { createWorker } from './worker/worker.ts';
+import type { WorkerConfiguration } from './worker/worker-config.ts';
 import type { TranslationCalls, TranslationThreadData } from './work/translation-worker.ts';
 import type { WorkStatus } from './work/work-status.ts';
 
 /** The settings that the work on translations uses. */
-interface TranslationConfiguration {
+interface TranslationConfiguration extends WorkerConfiguration {
   /** Whether the tasks of a release are built as soon as its text is indexed. */
   readonly automatic: boolean;
   /** The language of the targets; fixed while the daemon runs. */
@@ -38,10 +45,15 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
   readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
   /** The entrance of targets. */
   readonly judging: Judging;
-  readonly memory: ReviewOptions['memory'];
-  readonly languages: ReviewOptions['languages'];
   /** The folder of exchanged files. */
   readonly exchangeRoot: () => string;
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'> & ReviewOptions['memory'];
+  readonly glossary: Pick<GlossaryPort, 'diagnose'>;
+  /** The configured pair of languages. */
+  readonly languages: () => LanguagePair;
+  readonly secrets: SecretMask;
+  /** In [0, 1). */
+  readonly random: () => number;
   readonly configuration: () => TranslationConfiguration;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -71,7 +83,9 @@ const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kin
 /** Assembles the work on translations: the thread that owns translation.db, its job and its reports. */
 export function createTranslation(options: TranslationOptions): Translation {
   const { engine, parse, configuration, logger } = options;
-  const thread = createWorkThread(options);
+  const owner = createWorkThread(options);
+  const repetitions = createRepetitions({ ...options, thread: owner });
+  const { thread } = repetitions;
   const review = createReview({
     ...options,
     ...options.judging,
@@ -97,9 +111,11 @@ export function createTranslation(options: TranslationOptions): Translation {
   engine.onFinished(({ kind, status }) => {
     if (PARSING.has(kind) && status === 'succeeded') queue();
   });
+  const worker = createWorker({ ...options, ...options.judging, thread });
   return {
     jobs: [
       ...review.jobs,
+      ...worker.jobs,
       implementJob(TASK_BUILD_JOB, async (context) => {
         building = true;
         try {
@@ -110,16 +126,24 @@ export function createTranslation(options: TranslationOptions): Translation {
           building = false;
         }
       }),
+      repetitions.job,
     ],
     reports: createTranslationReports({ ...options, thread }),
-    actions: [createUpdateAction({ ...options, ...options.judging, thread }), ...review.actions],
-    checks: createTranslationChecks({
-      refresh,
-      index: parse.latestStatus,
-      history: () => engine.historyOf(TASK_BUILD_JOB.kind),
-      isRunning: () => building,
-      isAutomatic: () => configuration().automatic,
-    }),
+    actions: [
+      ...worker.actions,
+      createUpdateAction({ ...options, ...options.judging, thread }),
+      ...review.actions,
+    ],
+    checks: [
+      ...createTranslationChecks({
+        refresh,
+        index: parse.latestStatus,
+        history: () => engine.historyOf(TASK_BUILD_JOB.kind),
+        isRunning: () => building,
+        isAutomatic: () => configuration().automatic,
+      }),
+      worker.check,
+    ],
     latestStatus: () => latest,
     catchUp: async () => {
       try {
@@ -127,6 +151,7 @@ export function createTranslation(options: TranslationOptions): Translation {
         const index = parse.latestStatus();
         if (index === null || index.release_id === null) return;
         if (built?.releaseId !== index.release_id || built.generation !== index.generation) queue();
+        await repetitions.catchUp();
       } catch (error) {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }
@@ -142,8 +167,8 @@ export function createTranslation(options: TranslationOptions): Translation {
       }
     },
     close: async () => {
-      await thread.call('close', null).catch(() => undefined);
-      await thread.close();
+      await owner.call('close', null).catch(() => undefined);
+      await owner.close();
     },
   };
 }

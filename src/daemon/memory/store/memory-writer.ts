@@ -36,9 +36,10 @@ export interface MemoryWriter {
    * Adds translations as candidates, in one transaction. One that exists with the same identity and target is not added again.
    *
    * @param at Unix seconds
+   * @param countsUse whether the proposal of a known record is a use of it
    * @returns one outcome for each, in their order
    */
-  propose(proposals: readonly ProposedRecord[], at: number): readonly ProposalOutcome[];
+  propose(proposals: readonly ProposedRecord[], at: number, countsUse?: boolean): readonly ProposalOutcome[];
   /** The records that {@link propose} would know; `null` where it would add one. */
   known(proposals: readonly ProposedRecord[]): readonly (KnownRecord | null)[];
   /** Counts one use of each record. */
@@ -69,7 +70,7 @@ export function createMemoryWriter(database: Database): MemoryWriter {
     if (row === undefined) return null;
     return { record_id: row['record_id'] as string, state: row['state'] as MemoryState };
   };
-  const proposeOne = (proposal: ProposedRecord, at: number): ProposalOutcome => {
+  const proposeOne = (proposal: ProposedRecord, at: number, countsUse: boolean): ProposalOutcome => {
     const reason = whyRefused(proposal);
     if (reason !== null) return { outcome: 'refused', reason };
     const { record_id, target_text, context } = proposal;
@@ -79,7 +80,7 @@ export function createMemoryWriter(database: Database): MemoryWriter {
     const target = normalText(target_text);
     const known = knownOf(identity, targetKey, target);
     if (known !== null) {
-      use.run(at, known.record_id);
+      if (countsUse) use.run(at, known.record_id);
       return { outcome: 'known', ...known };
     }
     const pairId = pairIdOf(proposal);
@@ -90,9 +91,9 @@ export function createMemoryWriter(database: Database): MemoryWriter {
   };
 
   return {
-    propose: (proposals, at) =>
+    propose: (proposals, at, countsUse = true) =>
       database.transaction(() => {
-        const outcomes = proposals.map((proposal) => proposeOne(proposal, at));
+        const outcomes = proposals.map((proposal) => proposeOne(proposal, at, countsUse));
         index.countTrigrams();
         return outcomes;
       }),

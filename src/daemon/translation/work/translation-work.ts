@@ -3,6 +3,8 @@ import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
 import { createExportReader } from './export-targets.ts';
 import { createReviews, type Reviews } from './reviewer.ts';
+import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
+import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
 import { createHandoffReader, type Handoff } from './read-handoff.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
@@ -19,6 +21,8 @@ export interface TranslationWork {
   readonly reviews: Reviews;
   /** Reads targets for files. */
   readonly exportTargets: ReturnType<typeof createExportReader>;
+  readonly repetitions: RepeatedTargets;
+  readonly containers: RepeatingContainers;
   readonly exports: HandoffExports;
   readonly readTranslations: TranslationReader;
   readonly readHandoff: () => Handoff;
@@ -48,6 +52,8 @@ export function createTranslationWork({
     updater: createTaskUpdater(shared),
     reviews: createReviews({ ...shared, createId }),
     exportTargets: createExportReader(database, targetLanguage, targets),
+    repetitions: createRepeatedTargets(shared),
+    containers: createRepeatingContainers(database, targetLanguage),
     exports,
     readTranslations: createTranslationReader(shared),
     readHandoff: createHandoffReader({ ...shared, exports }),
