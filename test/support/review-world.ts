@@ -23,7 +23,7 @@ import { openWorkDatabase } from '../../src/daemon/translation/work/work-databas
 import { createTaskCounts } from '../../src/daemon/translation/work/task-counts.ts';
 import { createTargetStore } from '../../src/daemon/translation/work/target-store.ts';
 import { createCalls, type TranslationCalls } from '../../src/daemon/translation/work/translation-worker.ts';
-import { TaskError, type TaskResult } from '../../src/daemon/tasks/task.ts';
+import { TaskError, type Task, type TaskResult } from '../../src/daemon/tasks/task.ts';
 import { blake3OfText } from '../../src/platform/hashing/text-blake3.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { unixSeconds } from '../../src/platform/process/clock.ts';
@@ -69,7 +69,7 @@ function markerJudge(heard: JudgeOptions[]): TargetJudge {
 }
 
 /** Files of a model release. */
-function filesOf(sources: Readonly<Record<string, readonly string[]>>): ModelFile[] {
+function filesOf(sources: Sources): ModelFile[] {
   return Object.entries(sources).map(([destination, texts]) => ({
     destination,
     leaves: [{ units: texts.map((text, at) => [`k${at}`, text] as const) }],
@@ -81,7 +81,7 @@ export function reviewUnit(destination: string, at: number): string {
   return unitIdText(unitIdOf(destination, `k${at}`));
 }
 
-/** What a target of a test is. */
+/** A target of a test. */
 export interface StoredForTest {
   readonly text: string;
   readonly authorKind?: AuthorKind;
@@ -89,10 +89,49 @@ export interface StoredForTest {
   readonly state?: 'draft' | 'translated' | 'blocked';
 }
 
+/** Texts by their container. */
+type Sources = Readonly<Record<string, readonly string[]>>;
+
+/** Reviews with their collaborators, for tests. */
+export interface ReviewWorld {
+  readonly calls: TranslationCalls;
+  readonly memory: TranslationMemory;
+  /** How the judge was asked. */
+  readonly judged: readonly JudgeOptions[];
+  readonly unitsAfter: UnitsAfterPort;
+  /** The folder of exchanged files. */
+  readonly exchange: string;
+  /** Indexes a release and builds its tasks. */
+  build(releaseId: string, sources?: Sources): Promise<void>;
+  /** Indexes a release whose tasks are not built. */
+  indexOnly(releaseId: string, sources: Sources): void;
+  tasks(): readonly ReportedTask[];
+  /** The current task of a container. */
+  task(destination?: string): ReportedTask;
+  rows(sql: string): Record<string, unknown>[];
+  /** Stores targets as a translator does, past the action. */
+  store(destination: string, targets: readonly (StoredForTest | null)[]): void;
+  /** Calls the action. @returns its task */
+  act(body: object, caller?: Caller): Promise<Task>;
+  /** Reviews the task of a container. @returns the result */
+  review(
+    body: object,
+    options?: { readonly destination?: string; readonly tokenId?: string },
+  ): Promise<TaskResult>;
+  /** Runs a queued job in this thread. @throws its TaskError */
+  run(kind: string, args: Readonly<Record<string, unknown>>): Promise<TaskResult>;
+  write(name: string, content: string | Uint8Array): Promise<void>;
+  read(name: string): Promise<Buffer>;
+  /** Ends a task as an operator does. */
+  closeTask(taskId: string, status: 'skipped' | 'failed'): void;
+  /** Everything that a refused call must not change. */
+  everything(): readonly (readonly Record<string, unknown>[])[];
+}
+
 /** Reviews on a database of their own, with two tasks; a real Translation Memory, and a judge that finds markers. */
 export async function openReviewWorld(
   overrides: Partial<Pick<ReviewOptions, 'memory' | 'judge'>> & { readonly fourEyes?: boolean } = {},
-) {
+): Promise<ReviewWorld> {
   const directory = await temporaryDirectory();
   const path = join(directory, 'translation.db');
   const exchange = join(directory, 'exchange');
@@ -113,7 +152,7 @@ export async function openReviewWorld(
     const items = page.items.map((each) => ({ ...each, sourceDigest: blake3OfText(each.sourceText) }));
     return Promise.resolve({ ...page, items });
   };
-  const indexOnly = (releaseId: string, sources: Readonly<Record<string, readonly string[]>>): void => {
+  const indexOnly = (releaseId: string, sources: Sources): void => {
     indexRelease(index, releaseId, filesOf(sources));
   };
   const build = async (releaseId: string, sources = REVIEW_SOURCES): Promise<void> => {
@@ -149,7 +188,7 @@ export async function openReviewWorld(
     languages: () => ({ sourceLanguage: 'ja', targetLanguage: 'zh-Hans' }),
     configuration: () => settings,
     exchangeRoot: () => exchange,
-    privateFolder: directory,
+    dataDirectory: directory,
     clock,
     logger: createSilentLogger(),
   });
@@ -226,7 +265,6 @@ export async function openReviewWorld(
     calls,
     memory,
     judged,
-    settings,
     build,
     indexOnly,
     unitsAfter,
@@ -269,6 +307,3 @@ export async function openReviewWorld(
       ].map((table) => rows(`SELECT * FROM ${table}`)),
   };
 }
-
-/** Reviews with their collaborators, for tests. */
-export type ReviewWorld = Awaited<ReturnType<typeof openReviewWorld>>;

@@ -86,14 +86,9 @@ export function createTranslation(options: TranslationOptions): Translation {
   const owner = createWorkThread(options);
   const repetitions = createRepetitions({ ...options, thread: owner });
   const { thread } = repetitions;
-  const review = createReview({
-    ...options,
-    ...options.judging,
-    thread,
-    unitsAfter: parse.unitsAfter,
-    privateFolder: options.dataDirectory,
-    configuration: () => configuration().review,
-  });
+  const { unitsAfter } = parse;
+  const shared = { ...options, ...options.judging, thread };
+  const review = createReview({ ...shared, unitsAfter, configuration: () => configuration().review });
   let latest: WorkStatus | null = null;
   let building = false;
   const refresh = async (): Promise<WorkStatus> => {
@@ -111,7 +106,7 @@ export function createTranslation(options: TranslationOptions): Translation {
   engine.onFinished(({ kind, status }) => {
     if (PARSING.has(kind) && status === 'succeeded') queue();
   });
-  const worker = createWorker({ ...options, ...options.judging, thread });
+  const worker = createWorker(shared);
   return {
     jobs: [
       ...review.jobs,
@@ -119,7 +114,7 @@ export function createTranslation(options: TranslationOptions): Translation {
       implementJob(TASK_BUILD_JOB, async (context) => {
         building = true;
         try {
-          const result = await runTaskBuild({ thread, unitsAfter: parse.unitsAfter }, context);
+          const result = await runTaskBuild({ thread, unitsAfter }, context);
           await refresh();
           return result;
         } finally {
@@ -129,11 +124,7 @@ export function createTranslation(options: TranslationOptions): Translation {
       repetitions.job,
     ],
     reports: createTranslationReports({ ...options, thread }),
-    actions: [
-      ...worker.actions,
-      createUpdateAction({ ...options, ...options.judging, thread }),
-      ...review.actions,
-    ],
+    actions: [...worker.actions, createUpdateAction(shared), ...review.actions],
     checks: [
       ...createTranslationChecks({
         refresh,
@@ -156,20 +147,24 @@ export function createTranslation(options: TranslationOptions): Translation {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }
     },
-    readTranslations: async (request, signal) => {
-      try {
-        return await thread.call('translations', request, { signal });
-      } catch (error) {
-        signal.throwIfAborted();
-        const unavailable = unavailableReason(error);
-        if (unavailable === null) throw error;
-        return { unavailable };
-      }
-    },
+    readTranslations: createTranslationReader(thread),
     close: async () => {
       await owner.call('close', null).catch(() => undefined);
       await owner.close();
     },
+  };
+}
+
+function createTranslationReader(thread: Pick<Thread<TranslationCalls>, 'call'>): ReadTranslations {
+  return async (request, signal) => {
+    try {
+      return await thread.call('translations', request, { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      const unavailable = unavailableReason(error);
+      if (unavailable === null) throw error;
+      return { unavailable };
+    }
   };
 }
 

@@ -7,7 +7,7 @@ export interface TargetAuthor {
 
 /**
  * Whether the four-eyes rule forbids that a token accepts a target: it is the author's own. All tokens without an id count as
- * one. A machine or the memory without a token is no author.
+ * one. A machine or the memory without a token has no author.
  */
 export function isOwnWork({ kind, tokenId }: TargetAuthor, reviewerTokenId: string | null): boolean {
   if (tokenId === null && (kind === 'machine' || kind === 'memory')) return false;

@@ -132,7 +132,7 @@ function containerFields({
   return { task_id: taskId, destination, archive_entry: archiveEntry, written, repeated, refused };
 }
 
-/** The report of a file with what became of its collected rows. */
+/** The report of a file, with the outcomes of its collected rows. */
 function reportOf(
   report: ImportReport<LineOutcome>,
   { refusedLines, refusedCounts, written, repeated, leftOut }: ImportDone,

@@ -7,7 +7,7 @@ import type { RefusedContainers } from '../work/review.ts';
 import { findLostUnits, type LostUnit } from './find-lost-units.ts';
 import type { ReviewPorts } from './review-pages.ts';
 
-/** What can become of a unit of a file. */
+/** The outcomes of a unit of a file. */
 export const LINE_OUTCOMES = [
   'accepted',
   'repeated',

@@ -5,7 +5,7 @@ import type { JobDefinition } from '../../tasks/job.ts';
 
 /** Longest name, id or path. */
 const MAX_NAME = 4096;
-/** Tasks that a batch checks unless it is told. */
+/** Tasks that a batch checks without `max_tasks`. */
 const DEFAULT_TASKS = 100;
 
 const FORMAT_NAMES = Object.keys(UNIT_FORMATS) as [UnitFormatName, ...UnitFormatName[]];
@@ -55,7 +55,7 @@ export const PROOFREAD_IMPORT_JOB = {
   groups: [],
   arguments: z.strictObject({
     translation_file: z.string().min(1).max(MAX_NAME).describe('Path of the file below the exchange folder.'),
-    reviewer: z.string().min(1).max(MAX_NAME).describe('Who has reviewed the file.'),
+    reviewer: z.string().min(1).max(MAX_NAME).describe('The person who has reviewed the file.'),
     reason: z.string().nullable().describe('Why, for the history.'),
     token_id: z.string().nullable().describe('The token of the reviewer.'),
     partial: z.boolean().default(false).describe('Whether containers without a refused unit are taken.'),

@@ -4,14 +4,16 @@ import { TaskError } from '../../tasks/task.ts';
 import { translationTaskError } from '../work/translation-failure.ts';
 import { checkTasks } from './check-tasks.ts';
 import { exportHandoff, type HandoffExportPorts } from './handoff-export.ts';
-import { importFile, type FileImportPorts } from './import-file.ts';
+import { importFile } from './import-file.ts';
 import { createReviewAction, type ReviewActionOptions } from './review-action.ts';
 import { HANDOFF_EXPORT_JOB, PROOFREAD_IMPORT_JOB, PROOFREAD_JOB } from './review-jobs.ts';
 
 /** The parts that reviews use. */
 export type ReviewOptions = Omit<ReviewActionOptions, 'whyNoEvaluation'> &
-  Omit<HandoffExportPorts, 'thread'> &
-  Pick<FileImportPorts, 'privateFolder'>;
+  Omit<HandoffExportPorts, 'thread'> & {
+    /** The private folder of the daemon. */
+    readonly dataDirectory: string;
+  };
 
 /** Reviews: people accept targets, and files go to translators and back. */
 export interface Review {
@@ -41,7 +43,9 @@ export function createReview(options: ReviewOptions): Review {
       implementJob(
         PROOFREAD_IMPORT_JOB,
         async (context) =>
-          await withTaskErrors(context.signal, () => importFile({ ...options, fourEyes }, context)),
+          await withTaskErrors(context.signal, () =>
+            importFile({ ...options, privateFolder: options.dataDirectory, fourEyes }, context),
+          ),
       ),
     ],
   };

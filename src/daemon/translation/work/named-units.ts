@@ -11,7 +11,7 @@ const CLOCK_TOLERANCE_SECONDS = 300;
 
 type Body = Pick<BodyOf<'translation-task-update'>, 'translation_results' | 'glossary_override'>;
 
-/** What the entries of `args` name. */
+/** The units that the entries of `args` name. */
 export type NamedArguments = Pick<TaskUpdate, 'expect' | 'waive' | 'hold'>;
 
 /** Parses `translation_results`; adds what is wrong to `errors`. */

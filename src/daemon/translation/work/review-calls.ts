@@ -21,7 +21,7 @@ export interface ReviewCalls {
   /** Says whether a review could be made, its findings aside, and collects its targets. */
   beginReview(review: TaskReview): BegunReview | UpdateRefusal;
   beginFileReview(argument: null): BegunReview;
-  /** Collects rows of a file. @returns what became of each */
+  /** Collects rows of a file. @returns an outcome for each */
   stageLines(batch: {
     readonly reviewId: string;
     readonly lines: readonly ReviewLine[];

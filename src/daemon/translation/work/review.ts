@@ -2,7 +2,7 @@ import type { Finding } from './target-rows.ts';
 import type { ReportedTask } from './task-page.ts';
 import type { NamedUnit, TaskUpdate, UpdateRefusal } from './task-update.ts';
 
-/** Who accepts or returns targets, and by which rule. */
+/** The reviewer of targets, and the rule of the review. */
 export interface ReviewBy {
   readonly reviewer: string;
   readonly reason: string | null;
@@ -37,7 +37,7 @@ export interface ReviewLine {
   readonly revision: number | null;
 }
 
-/** What became of a row of a file. */
+/** The outcome of a row of a file. */
 export type StagedLine = 'staged' | 'unknown_unit' | 'source_mismatch' | 'duplicate_unit' | 'task_closed';
 
 /** A review whose targets wait for their judgement. */
@@ -118,7 +118,7 @@ export interface RefusedLine {
   readonly message: string;
 }
 
-/** What became of the units of one container of a file. */
+/** The outcome of the units of one container of a file. */
 export interface ImportedContainer {
   readonly taskId: string;
   readonly destination: string;
@@ -166,7 +166,7 @@ export interface TaskReviewer {
   begin(review: TaskReview): BegunReview | UpdateRefusal;
   /** Begins a review of the rows of a file. */
   beginFile(): BegunReview;
-  /** Collects rows of a file. @returns what became of each */
+  /** Collects rows of a file. @returns an outcome for each */
   stage(reviewId: string, lines: readonly ReviewLine[]): readonly StagedLine[];
   /** Refuses the containers of these units and at these places. */
   exclude(reviewId: string, refused: RefusedContainers): void;

@@ -25,7 +25,7 @@ export interface Reviews {
   readonly check: TaskCheck;
 }
 
-/** Creates the reviews of one target language. What an interrupted one has collected is forgotten. */
+/** Creates the reviews of one target language. The collected targets of interrupted ones are forgotten. */
 export function createReviews(options: ReviewerOptions): Reviews {
   const { database, targetLanguage } = options;
   const containers = createProofreadContainers(database, targetLanguage);

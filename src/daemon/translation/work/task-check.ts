@@ -7,7 +7,7 @@ import { targetOf, type Finding, type StoredTarget } from './target-rows.ts';
 /** The name of the finding of one source with several targets. */
 export const INCONSISTENT_TARGET = 'inconsistent_target';
 
-/** What a check of the targets of a task has changed. */
+/** The changes of a check of the targets of a task. */
 export interface CheckDone {
   readonly units: number;
   /** Units whose findings are others than before. */
@@ -16,7 +16,7 @@ export interface CheckDone {
   readonly blocked: number;
 }
 
-/** What a part of the comparison of targets has found. */
+/** The result of a part of the comparison of targets. */
 export interface ConsistencyPart {
   /** The source digest after which the next part begins; `null` at the end. */
   readonly next: Uint8Array | null;
@@ -111,7 +111,7 @@ function createComparison(
     const found = part.all(targetLanguage, after).map(targetOf);
     const last = found.at(-1)?.sourceDigest ?? null;
     if (last === null || found.length < PART_TARGETS) return { targets: found, next: null };
-    // The last source may go on in the next part.
+    // The next part may have more targets of the last source.
     const complete = found.filter(({ sourceDigest }) => Buffer.compare(sourceDigest, last) !== 0);
     const next = complete.at(-1)?.sourceDigest ?? null;
     if (next !== null) return { targets: complete, next };

@@ -159,16 +159,18 @@ describe('findings of targets to accept', () => {
     const refused = world.review(ACCEPT);
     await expect(refused).rejects.toMatchObject({
       code: 'qa_blocked',
-      options: { errors: [
-        {
-          pointer: '/task_id',
-          message: `${id(0)} (gqa1_おはよう_T0 TERM): term_missing: found term_missing`,
-        },
-        {
-          pointer: '/task_id',
-          message: `${id(1)} (gqa1_さようなら_T1 BAD): placeholders: found placeholders`,
-        },
-      ] },
+      options: {
+        errors: [
+          {
+            pointer: '/task_id',
+            message: `${id(0)} (gqa1_おはよう_T0 TERM): term_missing: found term_missing`,
+          },
+          {
+            pointer: '/task_id',
+            message: `${id(1)} (gqa1_さようなら_T1 BAD): placeholders: found placeholders`,
+          },
+        ],
+      },
     });
     expect(world.everything()).toEqual(before);
   });
