@@ -16,6 +16,7 @@ import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
 import { createReadTranslations } from './answer-translations.ts';
+import { createRepetitions } from './repetitions/repetitions.ts';
 import { runTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
@@ -77,7 +78,9 @@ const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kin
 /** Assembles the work on translations: the thread that owns translation.db, its job and its reports. */
 export function createTranslation(options: TranslationOptions): Translation {
   const { engine, parse, configuration, logger } = options;
-  const thread = createWorkThread(options);
+  const owner = createWorkThread(options);
+  const repetitions = createRepetitions({ ...options, thread: owner });
+  const { thread } = repetitions;
   let latest: WorkStatus | null = null;
   let building = false;
   const refresh = async (): Promise<WorkStatus> => {
@@ -109,6 +112,7 @@ export function createTranslation(options: TranslationOptions): Translation {
           building = false;
         }
       }),
+      repetitions.job,
     ],
     reports: createTranslationReports({ ...options, thread }),
     actions: [...worker.actions, createUpdateAction({ ...options, ...options.judging, thread })],
@@ -129,14 +133,15 @@ export function createTranslation(options: TranslationOptions): Translation {
         const index = parse.latestStatus();
         if (index === null || index.release_id === null) return;
         if (built?.releaseId !== index.release_id || built.generation !== index.generation) queue();
+        await repetitions.catchUp();
       } catch (error) {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }
     },
     readTranslations: createReadTranslations(thread),
     close: async () => {
-      await thread.call('close', null).catch(() => undefined);
-      await thread.close();
+      await owner.call('close', null).catch(() => undefined);
+      await owner.close();
     },
   };
 }
