@@ -15,10 +15,10 @@ import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
+import { createReadTranslations } from './answer-translations.ts';
 import { createRepetitions } from './repetitions/repetitions.ts';
 import { runTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
-import { unavailableReason } from './work/translation-failure.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
 import { createReview, type ReviewOptions } from './review/review.ts';
@@ -147,24 +147,11 @@ export function createTranslation(options: TranslationOptions): Translation {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }
     },
-    readTranslations: createTranslationReader(thread),
+    readTranslations: createReadTranslations(thread),
     close: async () => {
       await owner.call('close', null).catch(() => undefined);
       await owner.close();
     },
-  };
-}
-
-function createTranslationReader(thread: Pick<Thread<TranslationCalls>, 'call'>): ReadTranslations {
-  return async (request, signal) => {
-    try {
-      return await thread.call('translations', request, { signal });
-    } catch (error) {
-      signal.throwIfAborted();
-      const unavailable = unavailableReason(error);
-      if (unavailable === null) throw error;
-      return { unavailable };
-    }
   };
 }
 
