@@ -17,7 +17,7 @@ import { READ_LIMITS } from '../../src/daemon/formats/value-visitor.ts';
 export type UnityEdits = ReadonlyMap<bigint, readonly ValueEdit[]>;
 
 /** A patched bundle with its bytes. */
-export interface PatchedBundle extends Omit<BundlePatch, 'chunks'> {
+export interface PatchedBundle extends BundlePatch {
   readonly bytes: Buffer;
 }
 
@@ -36,8 +36,8 @@ export function patchUnityBundle(
     const file = openSerializedFile(inner, { limits: READ_LIMITS, ...options });
     if (file.objects.some(({ pathId }) => edits.has(pathId))) changes.set(node, patchFile(file, edits));
   }
-  const { chunks, ...figures } = patchBundle(source, bundle, changes);
-  return { ...figures, bytes: Buffer.concat([...chunks()]) };
+  const patch = patchBundle(source, bundle, changes);
+  return { ...patch, bytes: Buffer.concat([...patch.chunks()]) };
 }
 
 /** Patches a serialized file. */
