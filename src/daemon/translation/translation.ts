@@ -1,16 +1,21 @@
 import { join } from 'node:path';
 import { messageOf } from '../../platform/errors.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { createThread, type Thread } from '../../platform/threads/thread.ts';
+import type { DefinedAction } from '../api/define-action.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
+import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { Judging } from './judge/judging.ts';
 import { runTaskBuild } from './task-build.ts';
-import { translationServiceError } from './translation-failure.ts';
+import { translationServiceError, unavailableReason } from './translation-failure.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
+import { createUpdateAction } from './update-action.ts';
 import type { TranslationCalls, TranslationThreadData, WorkStatus } from './work/translation-worker.ts';
 
 /** The settings that the work on translations uses. */
@@ -24,9 +29,12 @@ interface TranslationConfiguration {
 export interface TranslationOptions {
   /** The private folder of the daemon. */
   readonly dataDirectory: string;
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'recordInline'>;
   readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
+  /** The entrance of targets. */
+  readonly judging: Judging;
   readonly configuration: () => TranslationConfiguration;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -34,11 +42,14 @@ export interface TranslationOptions {
 export interface Translation {
   readonly jobs: readonly Job[];
   readonly reports: readonly DefinedReport[];
+  readonly actions: readonly DefinedAction[];
   readonly check: DoctorCheck;
   /** The state as it was last read; `null` before that. */
   latestStatus(): WorkStatus | null;
   /** Opens the database, and queues `task-build` when the tasks are not those of the index. Called after the index was read. */
   catchUp(): Promise<void>;
+  /** Reads the translations of the units of a page. */
+  readonly readTranslations: ReadTranslations;
   /** Ends the thread. */
   close(): Promise<void>;
 }
@@ -72,6 +83,7 @@ export function createTranslation(options: TranslationOptions): Translation {
       }),
     ],
     reports: createReports(thread),
+    actions: [createUpdateAction({ ...options, ...options.judging, thread })],
     check: {
       id: 'database.translation',
       run: async () => {
@@ -92,6 +104,16 @@ export function createTranslation(options: TranslationOptions): Translation {
         if (built?.releaseId !== index.release_id || built.generation !== index.generation) queue();
       } catch (error) {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
+      }
+    },
+    readTranslations: async (request, signal) => {
+      try {
+        return await thread.call('translations', request, { signal });
+      } catch (error) {
+        signal.throwIfAborted();
+        const unavailable = unavailableReason(error);
+        if (unavailable === null) throw error;
+        return { unavailable };
       }
     },
     close: async () => {
