@@ -206,7 +206,10 @@ async function playSecond(
     if ((await demo.offered()) !== first) return await waitForIndex(service, served, io);
     io.stdout.write(`\nSlipway serves release ${served}. Playing the work of its translators.\n`);
     await waitForIndex(service, served, io);
-    await playTranslations(service, served, io);
+    await playTranslations(service, served, io).catch((error: unknown) => {
+      io.signal.throwIfAborted();
+      io.stdout.write(`${messageOf(error)}\n`);
+    });
     io.stdout.write(`Playing ${second}, the next demo release.\n`);
     return await playRelease(demo, second, service, io);
   } catch (error) {
