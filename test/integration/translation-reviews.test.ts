@@ -116,20 +116,22 @@ describe('translation-proofread of a running daemon', () => {
   });
 
   it('accepts a task, makes its records trusted, and does nothing the second time', async () => {
-    const { review, translate, current, report } = await open('accepted');
+    const { review, translate, current, ...accepted } = await open('accepted');
     await translate();
     expect(await review(ACCEPT)).toMatchObject({
       status: 202,
       body: { result: { written: 3, repeated: 0, memory: { confirmed: 3, not_confirmed: 0 } } },
     });
     expect(await current()).toMatchObject({ status: 'proofread', unit_counts: { proofread: 3 } });
-    const { matches } = await report('translation.memory.query', { source_text: textsOf('accepted')[2]! });
+    const { matches } = await accepted.report('translation.memory.query', {
+      source_text: textsOf('accepted')[2]!,
+    });
     expect(matches).toMatchObject([{ proposed_text: '老师', record: { state: 'trusted', reviewer: 'Rin' } }]);
     expect((await review(ACCEPT)).body['result']).toMatchObject({ written: 0, repeated: 3 });
   });
 
   it('returns units with a reason, which are translated again and accepted', async () => {
-    const { review, translate, update, result, current, report } = await open('returned');
+    const { review, translate, update, result, current, ...returning } = await open('returned');
     await translate();
     const returned = await review({
       status: 'pending',
@@ -138,7 +140,9 @@ describe('translation-proofread of a running daemon', () => {
     });
     expect(returned.body['result']).toMatchObject({ decision: 'returned', memory: { rejected: 1 } });
     expect(await current()).toMatchObject({ status: 'in_progress', reason: 'too stiff' });
-    const { matches } = await report('translation.memory.query', { source_text: textsOf('returned')[2]! });
+    const { matches } = await returning.report('translation.memory.query', {
+      source_text: textsOf('returned')[2]!,
+    });
     expect(matches).toEqual([]);
     await update({ status: 'translated', translation_results: [result(2, '先生')] });
     expect((await review(ACCEPT)).body['result']).toMatchObject({ written: 3 });
@@ -187,12 +191,14 @@ describe('translation-proofread of a running daemon', () => {
   });
 
   it('exports a file for translators, and takes it back as a reviewed one', async () => {
-    const { act, ended, translate, report, current, system } = await open('file');
+    const { act, ended, translate, current, system, ...reports } = await open('file');
     await translate();
     const add = { id: 'once', group: 'i18n', action: 'handoff-export', delay_seconds: 0, max_runs: 1 };
     const args = ['format=csv', 'states=translated', 'include=file.json'];
     expect((await act('ann', 'schedule-add', { ...add, args })).status).toBe(202);
-    const last = await until(async () => (await report('translation.handoff'))['last_export'] ?? null);
+    const last = await until(
+      async () => (await reports.report('translation.handoff'))['last_export'] ?? null,
+    );
     expect(last).toMatchObject({ file: 'handoff/r1.zh-Hans.csv', units: 3 });
     const exchange = join(system.directory, 'data', 'exchange');
     await writeFile(join(exchange, 'bad.xlf'), '<!DOCTYPE x [<!ENTITY a "b">]><xliff/>');
