@@ -49,17 +49,23 @@ export interface TranslationSystem {
   publish(releaseId: string, files: TextFiles): Promise<void>;
 }
 
-/** Starts a daemon without a server. */
+/**
+ * Starts a daemon without a server.
+ *
+ * @param server merged over the configuration of a server that the test starts
+ */
 export async function startTranslationSystem(
   files: TextFiles,
   daemon: Readonly<Record<string, object>> = {},
   atEnd: AtEnd = onTestFinished,
+  server: Readonly<Record<string, object>> = {},
 ): Promise<TranslationSystem> {
   const upstream = join(await temporaryDirectory(atEnd), 'upstream');
   await writeReleaseTree(upstream, { id: 'r1', files: filesOf(files) });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream }, maxAttempts: 1 },
     daemon,
+    server,
     startNothing: true,
     atEnd,
   });
