@@ -96,14 +96,15 @@ export async function openPlace(world: ServedTranslation, topic: string): Promis
       await update({ status: 'translated', translation_results });
     },
     record: async (target = TARGETS[2], at = 2) => {
-      const { matches } = await world.report('translation.memory.query', {
-        source_text: textsOf(topic)[at] ?? '',
-      });
-      const found = (matches as { record: { record_id: string; target_text: string } }[]).find(
-        ({ record }) => record.target_text === target,
+      const source_text = textsOf(topic)[at] ?? '';
+      const { matches } = await world.report('translation.memory.query', { source_text });
+      const records = (matches as { record: Record<string, string> }[]).map(({ record }) => record);
+      const found = records.find(
+        (record) => record['source_text'] === source_text && record['target_text'] === target,
       );
-      if (found === undefined) throw new Error(`no record of ${topic} has the target ${String(target)}`);
-      return found.record.record_id;
+      if (found?.['record_id'] === undefined)
+        throw new Error(`no record of ${topic} has the target ${String(target)}`);
+      return found['record_id'];
     },
     term: async (fields = {}) => {
       const { term } = await act('translation-glossary-add', { ...termFields(topic), ...fields });
