@@ -8,11 +8,15 @@ import json
 import sys
 from pathlib import Path
 
-from translate.storage import xliff, xliff2
+from translate.storage import tbx, tmx, xliff, xliff2
 
 
 def load(path):
     data = Path(path).read_bytes()
+    if b"<tmx " in data[:500]:
+        return tmx.tmxfile.parsestring(data)
+    if b"<martif " in data[:500]:
+        return tbx.tbxfile.parsestring(data)
     return xliff2.Xliff2File.parsestring(data) if b"document:2.0" in data[:500] else xliff.xlifffile.parsestring(data)
 
 
