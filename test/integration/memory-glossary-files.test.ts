@@ -42,9 +42,13 @@ function records(): WrittenMemoryRecord[] {
     source_language: 'ja',
     target_language: 'zh-Hans',
     provenance: {
-      ...{ origin: 'worker', provider: 'fixture', provider_run_id: null },
-      ...{ task_id: 'tt_1', unit_id: null, release_id: 'r1' },
-    } as const,
+      origin: 'worker',
+      provider: 'fixture',
+      provider_run_id: null,
+      task_id: 'tt_1',
+      unit_id: null,
+      release_id: 'r1',
+    },
     created_at: 1_700_000_000,
     confirmed_at: null,
   }));
