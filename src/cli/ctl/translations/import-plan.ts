@@ -1,0 +1,138 @@
+import type { ReadResult } from '../../../exchange/units/unit-record.ts';
+import type { FileUnit, FoundUnit, KnownUnit, MatchResult } from './match-units.ts';
+import type { Outcome, UnitOutcome } from './outcomes.ts';
+
+/** A target to send. */
+export interface PlannedUnit {
+  readonly line: number;
+  readonly by: FoundUnit['by'];
+  readonly unit: KnownUnit;
+  readonly text: string;
+}
+
+/** A target that differs from a newer one of the service. Only its history says whether the file has changed it. */
+export interface DoubtfulUnit extends PlannedUnit {
+  /** Of the target when the file was written. */
+  readonly exportedRevision: number;
+}
+
+/** What is to be done with the units of a file. */
+export interface ImportPlan {
+  readonly send: readonly PlannedUnit[];
+  readonly doubtful: readonly DoubtfulUnit[];
+  /** Units that are not sent, and why. */
+  readonly done: readonly UnitOutcome[];
+  /** The tasks of all units that were found. */
+  readonly taskIds: ReadonlySet<string>;
+}
+
+/** Characters (UTF-16 units) of a text that the action takes. */
+const MAX_TEXT = 65_536;
+
+/** The units of a file that could be read, and the outcomes of the others. */
+export function readableUnits(results: readonly ReadResult[]): {
+  readonly units: readonly FileUnit[];
+  readonly problems: readonly UnitOutcome[];
+} {
+  const units: FileUnit[] = [];
+  const problems: UnitOutcome[] = [];
+  for (const result of results) {
+    if (result.kind === 'unit') units.push(result);
+    else {
+      const { line, unit_id, reason, message } = result;
+      const detail = `${message} (${reason})`;
+      problems.push({ line, unit_id, outcome: 'unreadable', detail, matched_by: null, task_id: null });
+    }
+  }
+  return { units, problems };
+}
+
+/** Decides about every unit of a file. Nothing is asked and nothing is sent. */
+export function planImport(
+  units: readonly FileUnit[],
+  matchOf: (unit: FileUnit) => MatchResult,
+): ImportPlan {
+  const send: PlannedUnit[] = [];
+  const doubtful: DoubtfulUnit[] = [];
+  const done: UnitOutcome[] = [];
+  const taskIds = new Set<string>();
+  const first = new Map<string, { readonly line: number; readonly text: string }>();
+  for (const each of units) {
+    const match = matchOf(each);
+    if (match.by !== null) taskIds.add(match.unit.taskId);
+    const decision = decide(each, match, first);
+    if ('outcome' in decision) done.push(outcomeOf(each, match, decision));
+    else if (decision.exportedRevision === null) send.push(decision.planned);
+    else doubtful.push({ ...decision.planned, exportedRevision: decision.exportedRevision });
+  }
+  return { send, doubtful, done, taskIds };
+}
+
+/** The outcome of a unit that was to be sent. */
+export function plannedOutcome(
+  { line, by, unit }: PlannedUnit,
+  outcome: Outcome,
+  detail = '',
+): UnitOutcome {
+  return { line, unit_id: unit.unitId, outcome, detail, matched_by: by, task_id: unit.taskId };
+}
+
+interface NotSent {
+  readonly outcome: Outcome;
+  readonly detail: string;
+}
+
+type Decision = NotSent | { readonly planned: PlannedUnit; readonly exportedRevision: number | null };
+
+function decide(
+  { line, unit }: FileUnit,
+  match: MatchResult,
+  first: Map<string, { readonly line: number; readonly text: string }>,
+): Decision {
+  if (match.by === null) {
+    return match.isAmbiguous
+      ? { outcome: 'ambiguous', detail: 'give its unit_id' }
+      : { outcome: 'unknown_unit', detail: '' };
+  }
+  const text = unit.target_text ?? '';
+  if (text === '') return { outcome: 'no_target', detail: '' };
+  const known = match.unit;
+  if (known.sourceText !== unit.source_text) return { outcome: 'source_changed', detail: 'export it again' };
+  const before = first.get(known.unitId);
+  if (before !== undefined) return repeated(before, text);
+  first.set(known.unitId, { line, text });
+  return compare({ line, by: match.by, unit: known, text }, unit.revision);
+}
+
+function repeated(before: { readonly line: number; readonly text: string }, text: string): NotSent {
+  return before.text === text
+    ? { outcome: 'unchanged', detail: `as on line ${before.line}` }
+    : { outcome: 'duplicate', detail: `on line ${before.line}` };
+}
+
+function compare(planned: PlannedUnit, exportedRevision: number | null): Decision {
+  const { unit, text } = planned;
+  if (!text.isWellFormed()) return { outcome: 'unreadable', detail: 'half of a surrogate pair' };
+  if (unit.isCut || Math.max(text.length, unit.sourceText.length) > MAX_TEXT) {
+    return { outcome: 'too_long', detail: `more than ${MAX_TEXT} characters` };
+  }
+  if (unit.targetText === text) return { outcome: 'unchanged', detail: '' };
+  if (exportedRevision === null) {
+    return unit.state === 'proofread'
+      ? { outcome: 'conflict', detail: 'it is proofread, and the file has no revision; export it again' }
+      : { planned, exportedRevision: null };
+  }
+  return { planned, exportedRevision: exportedRevision === unit.revision ? null : exportedRevision };
+}
+
+function outcomeOf({ line, unit }: FileUnit, match: MatchResult, { outcome, detail }: NotSent): UnitOutcome {
+  const found = match.by === null ? null : match.unit;
+  return {
+    line,
+    unit_id: found?.unitId ?? unit.unit_id,
+    outcome,
+    detail,
+    matched_by: match.by,
+    task_id: found?.taskId ?? null,
+  };
+}
