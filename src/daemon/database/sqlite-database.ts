@@ -21,11 +21,19 @@ export interface Database {
    *
    * @param section must not wait for anything: other code would run inside its transaction
    */
-  transaction<T>(section: () => T): T;
+  transaction<T>(section: () => T, options?: TransactionOptions): T;
   /** Checks the structure of the file, without blocking this thread; gives the first finding, or `null`. */
   checkStructure(): Promise<string | null>;
   /** Writes the log back into the file and closes it; further calls do nothing. */
   close(): void;
+}
+
+export interface TransactionOptions {
+  /**
+   * Default: true, the commit waits for the disk. False: it survives the end of the process, but not always that of the
+   * machine. Inside a section this has no effect.
+   */
+  readonly durable?: boolean;
 }
 
 export interface SqliteDatabaseOptions {
@@ -130,7 +138,7 @@ function pragma(raw: DatabaseSync, text: string): unknown {
 
 function createTransaction(raw: DatabaseSync): Database['transaction'] {
   let depth = 0;
-  return (section) => {
+  const run = <T>(section: () => T): T => {
     const point = depth === 0 ? null : `nested_${depth}`;
     raw.exec(point === null ? 'BEGIN IMMEDIATE' : `SAVEPOINT ${point}`);
     depth += 1;
@@ -146,6 +154,15 @@ function createTransaction(raw: DatabaseSync): Database['transaction'] {
       throw error;
     } finally {
       depth -= 1;
+    }
+  };
+  return (section, { durable = true } = {}) => {
+    if (durable || depth > 0) return run(section);
+    raw.exec('PRAGMA synchronous = NORMAL');
+    try {
+      return run(section);
+    } finally {
+      raw.exec('PRAGMA synchronous = FULL');
     }
   };
 }

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { realpath } from 'node:fs/promises';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { createThread, type Thread } from '../../platform/threads/thread.ts';
-import { findBelowRoot } from '../database/find-below-root.ts';
+import { findBelowRoot } from '../../platform/files/below-root.ts';
 import type { GlossaryCalls, GlossaryFile, GlossaryThreadData } from './glossary-worker.ts';
 
 /** MiB. A compiled Glossary of 50,000 terms takes about 60 of it; the memory of SQLite is not part of it. */

@@ -6,6 +6,7 @@ import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
 import { backupConfigurationSchema } from '../backup/backup-config.ts';
+import { exchangeConfigurationSchema } from './exchange-config.ts';
 import { memoryConfigurationSchema } from '../memory/memory-config.ts';
 import { glossaryConfigurationSchema } from '../glossary/glossary-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
@@ -231,6 +232,7 @@ export const daemonConfigurationSchema = z
     backup: backupConfigurationSchema
       .prefault({})
       .describe('Backups of the databases that hold human work: memory, glossary, translation.'),
+    exchange: exchangeConfigurationSchema.prefault({}).describe('Files that people and the daemon exchange.'),
     translation: z
       .strictObject({
         automatic: z
@@ -265,30 +267,41 @@ export const daemonConfigurationSchema = z
       .default(false)
       .describe('Whether a supervisor restarts the daemon when it exits; allows the restart action.'),
   })
-  .superRefine(({ snapshot, data, backup, verify, attestation: { maxVerifyAgeSeconds } }, context) => {
-    if (isInside(snapshot.root, data.dir)) {
-      context.addIssue({
-        code: 'custom',
-        path: ['data', 'dir'],
-        message: 'must not lie in snapshot.root: databases do not belong on the volume that the server reads',
-      });
-    }
-    if (backup.folder !== undefined && isInside(snapshot.root, backup.folder)) {
-      context.addIssue({
-        code: 'custom',
-        path: ['backup', 'folder'],
-        message: 'must not lie in snapshot.root: backups do not belong on the volume that the server reads',
-      });
-    }
-    const longest = Math.floor(maxVerifyAgeSeconds / 2);
-    if (verify.intervalSeconds !== undefined && verify.intervalSeconds > longest) {
-      context.addIssue({
-        code: 'custom',
-        path: ['verify', 'intervalSeconds'],
-        message: `must be at most ${longest}, half of attestation.maxVerifyAgeSeconds: a release that is not verified in time is no longer attested`,
-      });
-    }
-  })
+  .superRefine(
+    ({ snapshot, data, backup, exchange, verify, attestation: { maxVerifyAgeSeconds } }, context) => {
+      if (isInside(snapshot.root, data.dir)) {
+        context.addIssue({
+          code: 'custom',
+          path: ['data', 'dir'],
+          message:
+            'must not lie in snapshot.root: databases do not belong on the volume that the server reads',
+        });
+      }
+      if (backup.folder !== undefined && isInside(snapshot.root, backup.folder)) {
+        context.addIssue({
+          code: 'custom',
+          path: ['backup', 'folder'],
+          message: 'must not lie in snapshot.root: backups do not belong on the volume that the server reads',
+        });
+      }
+      if (exchange.root !== undefined && isInside(snapshot.root, exchange.root)) {
+        context.addIssue({
+          code: 'custom',
+          path: ['exchange', 'root'],
+          message:
+            'must not lie in snapshot.root: files of people do not belong on the volume that the server reads',
+        });
+      }
+      const longest = Math.floor(maxVerifyAgeSeconds / 2);
+      if (verify.intervalSeconds !== undefined && verify.intervalSeconds > longest) {
+        context.addIssue({
+          code: 'custom',
+          path: ['verify', 'intervalSeconds'],
+          message: `must be at most ${longest}, half of attestation.maxVerifyAgeSeconds: a release that is not verified in time is no longer attested`,
+        });
+      }
+    },
+  )
   .describe('Configuration of slipway-daemon.');
 
 function isInside(folder: string, path: string): boolean {

@@ -57,26 +57,11 @@ interface LineRecord {
 
 /** Creates the logs over the main database. */
 export function createTaskLog({ database, clock, logger }: TaskLogOptions): TaskLog {
-  const insert = database.prepare(
-    `INSERT INTO task_log (task_id, seq, ts, level, message, fields_json)
-     VALUES (:task_id, :seq, :ts, :level, :message, :fields)`,
-  );
-  const trim = database.prepare('DELETE FROM task_log WHERE task_id = :task_id AND seq <= :seq');
+  const write = createLineWriter(database);
   const select = database.prepare('SELECT * FROM task_log WHERE task_id = :task_id ORDER BY seq DESC');
   const numbers = createLineNumbers(database);
   let waiting: WaitingLine[] = [];
   let flushing = false;
-
-  const write = (lines: readonly WaitingLine[]): void => {
-    const newest = new Map<string, number>();
-    for (const { taskId, ...line } of lines) {
-      insert.run({ task_id: taskId, ...line });
-      newest.set(taskId, line.seq);
-    }
-    for (const [taskId, seq] of newest) {
-      if (seq > TASK_LOG_MAX_LINES) trim.run({ task_id: taskId, seq: seq - TASK_LOG_MAX_LINES });
-    }
-  };
 
   const flush = (): void => {
     const lines = waiting;
@@ -84,9 +69,7 @@ export function createTaskLog({ database, clock, logger }: TaskLogOptions): Task
     numbers.forget();
     if (lines.length === 0) return;
     try {
-      database.transaction(() => {
-        write(lines);
-      });
+      write(lines);
     } catch (error) {
       logger.error(
         { err: error, lines: lines.length },
@@ -136,6 +119,33 @@ export function createTaskLog({ database, clock, logger }: TaskLogOptions): Task
       lines.reverse();
       return { lines, truncated: (lines[0]?.seq ?? 1) > 1 };
     },
+  };
+}
+
+function createLineWriter(database: Database): (lines: readonly WaitingLine[]) => void {
+  const insert = database.prepare(
+    `INSERT INTO task_log (task_id, seq, ts, level, message, fields_json)
+     VALUES (:task_id, :seq, :ts, :level, :message, :fields)`,
+  );
+  const trim = database.prepare('DELETE FROM task_log WHERE task_id = :task_id AND seq <= :seq');
+  const write = (lines: readonly WaitingLine[]): void => {
+    const newest = new Map<string, number>();
+    for (const { taskId, ...line } of lines) {
+      insert.run({ task_id: taskId, ...line });
+      newest.set(taskId, line.seq);
+    }
+    for (const [taskId, seq] of newest) {
+      if (seq > TASK_LOG_MAX_LINES) trim.run({ task_id: taskId, seq: seq - TASK_LOG_MAX_LINES });
+    }
+  };
+  return (lines) => {
+    // A commit waits up to a second for a busy disk, and the event loop would wait with it.
+    database.transaction(
+      () => {
+        write(lines);
+      },
+      { durable: false },
+    );
   };
 }
 

@@ -1,5 +1,5 @@
 import { realpathSync, statSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { findBelowRootSync } from '../../../platform/files/below-root.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import { systemClock } from '../../../platform/process/clock.ts';
@@ -44,10 +44,6 @@ export interface MemoryFiles {
 
 /** Most other files that are open together; the one that was used longest ago is closed for a further one. */
 const MOST_OTHER_FILES = 4;
-
-/** Characters that no path of a request may have. */
-// oxlint-disable-next-line no-control-regex
-const UNUSABLE = /[\u0000-\u001f\u007f\\]/;
 
 /** Creates the holder of the files; nothing is opened yet. */
 export function createMemoryFiles(paths: MemoryPaths): MemoryFiles {
@@ -187,22 +183,17 @@ function stampOf(file: string): string {
 /** The file that a path names, with links resolved. */
 function fileOf({ main, root }: MemoryPaths, path: string | null): string {
   if (path === null) return main;
-  const segments = path.split('/');
-  const isMalformed = UNUSABLE.test(path) || segments.some((each) => ['', '.', '..'].includes(each));
-  if (isMalformed) throw outside(path, root);
+  let file: string | null;
   try {
-    const folder = realpathSync(root);
-    const file = realpathSync(join(folder, ...segments));
-    if (isSame(file, main)) return main;
-    if (!file.startsWith(folder + sep)) throw outside(path, root);
-    return file;
+    file = findBelowRootSync(root, path);
   } catch (error) {
-    if (error instanceof MemoryFileError) throw error;
-    const isMissing = errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR';
-    throw isMissing
-      ? new MemoryFileError('file_not_found', `there is no Translation Memory ${path} in ${root}`, error)
-      : new MemoryFileError('unavailable', messageOf(error), error);
+    const isRefused = errorCode(error) === 'invalid_path';
+    throw new MemoryFileError(isRefused ? 'invalid_path' : 'unavailable', messageOf(error), error);
   }
+  if (file === null) {
+    throw new MemoryFileError('file_not_found', `there is no Translation Memory ${path} in ${root}`);
+  }
+  return isSame(file, main) ? main : file;
 }
 
 function isSame(file: string, main: string): boolean {
@@ -211,11 +202,4 @@ function isSame(file: string, main: string): boolean {
   } catch {
     return false;
   }
-}
-
-function outside(path: string, root: string): MemoryFileError {
-  return new MemoryFileError(
-    'invalid_path',
-    `${JSON.stringify(path)} is not a path to a file below ${root}; send it relative to that folder, without ".."`,
-  );
 }

@@ -8,7 +8,11 @@ import type { Migration } from '../../database/migrate.ts';
  * that workers lease. `carried` names the units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse index.
  *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
+<<<<<<< HEAD
+ * the language, not to a task or a release. `proofread_container` names the containers of which a proofread accepted units.
+=======
  * the language, not to a task or a release. `handoff_export` lists the files that were written for translators.
+>>>>>>> main
  */
 const WORK_SCHEMA = `
 CREATE TABLE build (
@@ -218,6 +222,15 @@ CREATE TABLE claim (
   expires_at INTEGER NOT NULL,
   PRIMARY KEY (unit_id, target_language)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE proofread_container (
+  destination TEXT NOT NULL,
+  archive_entry TEXT,
+  target_language TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX proofread_container_place
+  ON proofread_container (target_language, destination, coalesce(archive_entry, ''));
 
 CREATE TABLE hold (
   unit_id BLOB NOT NULL,

@@ -35,6 +35,22 @@ describe('a database', () => {
     expect(await database.checkStructure()).toBeNull();
   });
 
+  it('waits for the disk with each commit, except where the caller can lose it', async () => {
+    const database = open(await file());
+    // 2 is FULL: each commit waits. 1 is NORMAL: in WAL mode only a checkpoint waits.
+    const level = (): unknown => database.prepare('PRAGMA synchronous').get()?.['synchronous'];
+    const relaxed = { durable: false };
+    expect(database.transaction(level)).toBe(2);
+    expect(database.transaction(level, relaxed)).toBe(1);
+    expect(database.transaction(() => database.transaction(level, relaxed))).toBe(2);
+    expect(() =>
+      database.transaction(() => {
+        throw new Error('refused');
+      }, relaxed),
+    ).toThrow('refused');
+    expect(level()).toBe(2);
+  });
+
   it('migrates its schema step by step and keeps its content', async () => {
     const path = await file();
     const old = open(path);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RETAINED_MAX_RELEASES } from '../../../../src/contract/formats/attestation-format.ts';
 import { CHANNELS } from '../../../../src/domain/release/channel.ts';
+import { exchangeRootOf } from '../../../../src/daemon/settings/exchange-config.ts';
 import { scheduleIntervals } from '../../../../src/daemon/daemon-parts.ts';
 import { daemonConfigurationSchema, verifyIntervalSeconds } from '../../../../src/daemon/settings/config.ts';
 
@@ -47,8 +48,14 @@ describe('the configuration of the daemon', () => {
     ['/srv', true],
     ['/srv/snapshot-data', true],
     ['/srv/..data', true],
-  ])('keeps databases in %s: %s', (dir, allowed) => {
+  ])('keeps databases and files of people in %s: %s', (dir, allowed) => {
     expect(problems({ data: { dir } })).toEqual(allowed ? [] : ['data.dir']);
+    expect(problems({ exchange: { root: dir } })).toEqual(allowed ? [] : ['exchange.root']);
+  });
+
+  it('exchanges files in a folder of its data, unless another one is set', () => {
+    expect(exchangeRootOf({}, '/var/lib/slipway')).toBe('/var/lib/slipway/exchange');
+    expect(exchangeRootOf({ root: '/mnt/exchange' }, '/var/lib/slipway')).toBe('/mnt/exchange');
   });
 
   it('verifies well before a verification is too old', () => {

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMemoryFiles, type MemoryFiles } from '../../../../../src/daemon/memory/store/memory-files.ts';
 import { lookup, memoryFiles, proposal, trust } from '../../../../support/memory-records.ts';
 
@@ -94,12 +94,22 @@ describe('other files', () => {
     mkdirSync(join(paths.root, 'old'), { recursive: true });
     cpSync(paths.main, join(paths.root, 'old/2025.db'));
     symlinkSync(join(paths.root, 'old/2025.db'), join(paths.root, 'last.db'));
-    symlinkSync(paths.main, join(paths.root, 'own.db'));
-    for (const path of ['old/2025.db', 'last.db', 'own.db'])
-      expect(counts(files, path)).toMatchObject({ trusted: 1 });
-    const confirm = (path: string) => () => files.write(path, (store) => store.counts());
-    expect(confirm('old/2025.db')).toThrow(expect.objectContaining({ code: 'invalid_path' }));
-    expect(confirm('own.db')()).toMatchObject({ counts: { trusted: 1 } });
+    for (const path of ['old/2025.db', 'last.db']) expect(counts(files, path)).toMatchObject({ trusted: 1 });
+    expect(() => files.write('old/2025.db', (store) => store.counts())).toThrow(
+      expect.objectContaining({ code: 'invalid_path' }),
+    );
+  });
+
+  it('can be the main file when it lies below the root', async () => {
+    const { files, paths } = await memoryFiles();
+    trust(files, proposal('はい', '是'));
+    files.close();
+    const own = createMemoryFiles({ main: paths.main, root: dirname(paths.main) });
+    onTestFinished(() => own.close());
+    symlinkSync(paths.main, join(dirname(paths.main), 'own.db'));
+    for (const path of ['memory.db', 'own.db']) {
+      expect(own.write(path, (store) => store.counts())).toMatchObject({ counts: { trusted: 1 } });
+    }
   });
 
   it('may be on a folder that cannot be written', async () => {
