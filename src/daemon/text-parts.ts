@@ -52,6 +52,8 @@ export function createTextParts(
     ...shared,
     releases: releaseSource(configuration.snapshot.root, releases),
     configuration: () => current().parse,
+    // The work on translations is made below, from the units of the index.
+    readTranslations: async (request, signal) => await translation.readTranslations(request, signal),
   });
   closers.add('parse index', async () => await parse.close());
   const memory = createMemory({

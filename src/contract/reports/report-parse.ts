@@ -10,6 +10,12 @@ import {
   UnixSeconds,
 } from '../schemas/answers/common.ts';
 import { PAGE, PAGE_EXAMPLE, report } from './report-envelope.ts';
+import {
+  TranslationsStateSchema,
+  UNIT_TRANSLATION_EXAMPLE,
+  UnitHistorySchema,
+  UnitTranslationSchema,
+} from './unit-translation.ts';
 
 const LOCATION = {
   release_id: ReleaseIdSchema,
@@ -136,6 +142,10 @@ export const TextUnitsReport = report(
   {
     ...INDEX,
     ...BOUNDED_PAGE,
+    translations: TranslationsStateSchema,
+    history: UnitHistorySchema.nullable().describe(
+      'Only where `destination` and `field_path`, with the other parameters, select exactly one unit.',
+    ),
     items: z.array(
       z.object({
         unit_id: z.string().describe('Identifies the position of the text across releases.'),
@@ -158,12 +168,15 @@ export const TextUnitsReport = report(
           .object({ tier: z.enum(CARRY_TIERS), unit_id: z.string().describe('In the previous release.') })
           .nullable()
           .describe('The unit of the previous release that it follows; null when it is new.'),
+        translation: UnitTranslationSchema.nullable().describe('Null while translations are not available.'),
       }),
     ),
   },
   {
     ...INDEX_EXAMPLE,
     ...BOUNDED_PAGE_EXAMPLE,
+    translations: { available: true, reason: null, target_language: 'zh-Hans', tasks_built: true },
+    history: null,
     items: [
       {
         unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojqga',
@@ -181,6 +194,7 @@ export const TextUnitsReport = report(
         previous_unit_id: null,
         next_unit_id: 'tu1_nbswy3dpeb3w64tmmqqhgzlyha',
         carried_by: { tier: 'same', unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojqga' },
+        translation: UNIT_TRANSLATION_EXAMPLE,
       },
     ],
   },

@@ -52,6 +52,9 @@ export const WORKER_STATUSES = [
   'cancelled',
 ] as const;
 
+/** Who made a target. */
+export const AUTHOR_KINDS = ['machine', 'person', 'import', 'memory'] as const;
+
 /** States of a release; `building`, `rolled_back` and `failed` only for localized ones. */
 export const RELEASE_STATES = [
   'staging',

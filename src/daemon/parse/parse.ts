@@ -11,6 +11,7 @@ import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Task } from '../tasks/task.ts';
 import { createCatchUp, type CatchUp } from './catch-up.ts';
 import type { IndexStatus } from './index/index-status.ts';
+import type { ReadTranslations } from './index/unit-translations.ts';
 import type { UnitsAfter, UnitsAfterQuery } from './index/units-after.ts';
 import { parseFinding } from './parse-check.ts';
 import { createParseJobs, withTaskErrors } from './create-parse-jobs.ts';
@@ -31,6 +32,7 @@ export interface ParseOptions {
   readonly engine: Pick<TaskEngine, 'submit' | 'historyOf' | 'onFinished'>;
   readonly configuration: () => ParseConfiguration;
   readonly clock: Clock;
+  readonly readTranslations: ReadTranslations;
   readonly logger: Logger;
 }
 
@@ -99,7 +101,7 @@ export function createParse(options: ParseOptions): Parse {
   const rulesState = createRulesState(configuration);
   return {
     jobs,
-    reports: createParseReports({ thread, lastRun }),
+    reports: createParseReports({ ...options, thread, lastRun }),
     check: {
       id: 'parse',
       run: async (_signal, trigger) =>

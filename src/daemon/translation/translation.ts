@@ -3,13 +3,14 @@ import { messageOf } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { createThread, type Thread } from '../../platform/threads/thread.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
+import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import { runTaskBuild } from './task-build.ts';
-import { translationServiceError } from './translation-failure.ts';
+import { translationServiceError, unavailableReason } from './translation-failure.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import type { TranslationCalls, TranslationThreadData, WorkStatus } from './work/translation-worker.ts';
 
@@ -39,6 +40,8 @@ export interface Translation {
   latestStatus(): WorkStatus | null;
   /** Opens the database, and queues `task-build` when the tasks are not those of the index. Called after the index was read. */
   catchUp(): Promise<void>;
+  /** Reads the translations of the units of a page. */
+  readonly readTranslations: ReadTranslations;
   /** Ends the thread. */
   close(): Promise<void>;
 }
@@ -92,6 +95,16 @@ export function createTranslation(options: TranslationOptions): Translation {
         if (built?.releaseId !== index.release_id || built.generation !== index.generation) queue();
       } catch (error) {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
+      }
+    },
+    readTranslations: async (request, signal) => {
+      try {
+        return await thread.call('translations', request, { signal });
+      } catch (error) {
+        signal.throwIfAborted();
+        const unavailable = unavailableReason(error);
+        if (unavailable === null) throw error;
+        return { unavailable };
       }
     },
     close: async () => {

@@ -11,7 +11,7 @@ import { readParseErrors, type ParseErrorsBody } from './parse-errors.ts';
 import { completeRelease } from './release-completion.ts';
 import { beginRelease } from './release-run.ts';
 import { readReportedIndex, type ReportedIndex } from './reported-index.ts';
-import { readTextUnits, type TextUnitsBody } from './text-units.ts';
+import { readTextUnits, type TextUnitsPage } from './text-units.ts';
 import { readDifferences, type DifferencesQuery, type UnitDifferences } from './unit-differences.ts';
 import type { UnitQuery } from './unit-filter.ts';
 import { createUnitsAfterReader, type ReadUnitsAfter } from './units-after.ts';
@@ -34,7 +34,7 @@ export interface ParseIndex extends ContentWriter, IndexCleanup {
   /** Carries units over and switches reports to this release; see {@link completeRelease}. */
   complete(indexId: number): Generator<void, ReportedIndex>;
   status(): IndexStatus;
-  textUnits(query: UnitQuery): TextUnitsBody;
+  textUnits(query: UnitQuery): TextUnitsPage;
   errors(query: UnitQuery): ParseErrorsBody;
   /** Pages through the units of the reported release; see {@link createUnitsAfterReader}. */
   readonly unitsAfter: ReadUnitsAfter;

@@ -1,6 +1,7 @@
 import { int64Value } from '../../../contract/schemas/int64.ts';
 import type { TextUnitsReport } from '../../../contract/reports/report-parse.ts';
 import type { z } from 'zod';
+import { cutText } from '../../../domain/text/cut-text.ts';
 import type { CarriedBy, ReadCarried } from './carried-units.ts';
 import type { ContentReader, StoredLeaf, StoredUnit } from './content-reader.ts';
 import type { PartLocation } from '../container/parsed-container.ts';
@@ -13,7 +14,13 @@ import type { FindPage, UnitSegment } from './unit-segments.ts';
 /** The body of `parse.text_units`. */
 export type TextUnitsBody = z.output<typeof TextUnitsReport.body>;
 
-type TextUnitItem = TextUnitsBody['items'][number];
+/** A unit as the index knows it. */
+type TextUnitItem = Omit<TextUnitsBody['items'][number], 'translation'>;
+
+/** The part of `parse.text_units` that the index knows. */
+export type TextUnitsPage = Omit<TextUnitsBody, 'items' | 'translations' | 'history'> & {
+  readonly items: TextUnitItem[];
+};
 
 export interface TextUnitsDependencies {
   readonly reader: ContentReader;
@@ -26,12 +33,12 @@ export interface TextUnitsDependencies {
 /** UTF-16 code units of a text in a report; longer ones are cut. One unit must not fill a whole answer. */
 const MAX_TEXT = 256 * 1024;
 
-/** A page of `parse.text_units`. It ends early when its texts are long. */
+/** A page of units without their translations. It ends early when its texts are long. */
 export function readTextUnits(
   dependencies: TextUnitsDependencies,
   index: ReportedIndex | null,
   query: UnitQuery,
-): TextUnitsBody {
+): TextUnitsPage {
   const { offset, limit } = query;
   if (index === null) {
     return { release_id: null, generation: 0, total: 0, offset, limit, next_offset: null, items: [] };
@@ -109,14 +116,13 @@ export type UnitFields = Pick<
 
 /** Renders the fields of a unit that do not depend on its surroundings; a long text is cut. */
 export function unitFields(unit: StoredUnit): UnitFields {
-  const { sourceText } = unit;
-  const isCut = sourceText.length > MAX_TEXT;
+  const source = cutText(unit.sourceText, MAX_TEXT);
   return {
     unit_id: unitIdText(unit.unitId),
     field_path: unit.fieldPath,
     key_path: unit.keyPath,
-    source_text: isCut ? sourceText.slice(0, MAX_TEXT).toWellFormed() : sourceText,
-    is_cut: isCut,
+    source_text: source.text,
+    is_cut: source.isCut,
     source_digest: Buffer.from(unit.sourceDigest).toString('hex'),
     ordinal: unit.ordinal,
     speaker: unit.speaker,

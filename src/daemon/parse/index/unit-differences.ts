@@ -3,7 +3,7 @@ import type { Database } from '../../database/sqlite-database.ts';
 import type { ContentReader } from './content-reader.ts';
 import { PageItems } from './page-items.ts';
 import { readIndexOf } from './reported-index.ts';
-import { locationFields, unitFields, type TextUnitsBody, type UnitFields } from './text-units.ts';
+import { locationFields, unitFields, type TextUnitsPage, type UnitFields } from './text-units.ts';
 
 /** The difference between a unit in two releases. */
 type Change = 'new' | 'changed' | 'moved' | 'unique' | 'removed';
@@ -11,7 +11,7 @@ type Change = 'new' | 'changed' | 'moved' | 'unique' | 'removed';
 /** One side of a difference: the fields of a unit in reports. */
 type DifferenceSide = UnitFields &
   ReturnType<typeof locationFields> &
-  Pick<TextUnitsBody['items'][number], 'destination'>;
+  Pick<TextUnitsPage['items'][number], 'destination'>;
 
 /** A unit that is not the same in two releases. */
 export interface UnitDifference {

@@ -9,7 +9,7 @@ import { objectPath } from '../../../snapshot/volume/layout.ts';
 import type { ParseIndex } from '../index/parse-index.ts';
 import type { IndexStatus } from '../index/index-status.ts';
 import type { ParseErrorsBody } from '../index/parse-errors.ts';
-import type { TextUnitsBody } from '../index/text-units.ts';
+import type { TextUnitsPage } from '../index/text-units.ts';
 import type { DifferencesQuery, UnitDifferences } from '../index/unit-differences.ts';
 import type { UnitQuery } from '../index/unit-filter.ts';
 import type { UnitsAfter, UnitsAfterQuery } from '../index/units-after.ts';
@@ -57,7 +57,7 @@ export interface ParseCalls {
   progress(argument: null): IndexProgress | null;
   status(argument: null): ParseThreadStatus;
   /** Reports throw Error with the code `index_empty` until a run filled an index that took the place of another one. */
-  textUnits(query: UnitQuery): TextUnitsBody;
+  textUnits(query: UnitQuery): TextUnitsPage;
   errors(query: UnitQuery): ParseErrorsBody;
   /** Pages through the units of the reported release with their carry-over. */
   unitsAfter(query: UnitsAfterQuery): UnitsAfter;

@@ -22,7 +22,7 @@ export interface AcceptedFindings {
 }
 
 /** The digest of a target that a waiver is for. */
-function targetDigest(text: string): Uint8Array {
+export function targetDigest(text: string): Uint8Array {
   return createHash('sha256').update(text).digest();
 }
 

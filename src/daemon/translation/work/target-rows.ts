@@ -1,4 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite';
+import type { AUTHOR_KINDS } from '../../../contract/schemas/vocabulary.ts';
 import type { StateBefore } from '../../../domain/translation/carry-over.ts';
 import type { UnitState } from '../../../domain/translation/unit-state.ts';
 
@@ -6,7 +7,7 @@ import type { UnitState } from '../../../domain/translation/unit-state.ts';
 export type Row = Record<string, SQLOutputValue>;
 
 /** The kind of the author of a target. */
-export type AuthorKind = 'machine' | 'person' | 'import' | 'memory';
+export type AuthorKind = (typeof AUTHOR_KINDS)[number];
 
 /** A part of a text: UTF-16 code units, from `start` up to and without `end`. */
 interface Span {

@@ -4,6 +4,7 @@ import { createHandoffExports, type HandoffExports } from './handoff-exports.ts'
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
+import { createTranslationReader, type TranslationReader } from './read-translations.ts';
 import { createTargetStore } from './target-store.ts';
 
 /** The work on translations in one target language, in an open database. */
@@ -12,6 +13,7 @@ export interface TranslationWork {
   readonly leases: ChunkLeases;
   readonly updater: TaskUpdater;
   readonly exports: HandoffExports;
+  readonly readTranslations: TranslationReader;
 }
 
 export interface TranslationWorkOptions {
@@ -35,5 +37,6 @@ export function createTranslationWork({
     leases: createChunkLeases({ ...shared, createToken: createId }),
     updater: createTaskUpdater(shared),
     exports: createHandoffExports(database, targetLanguage),
+    readTranslations: createTranslationReader(shared),
   };
 }

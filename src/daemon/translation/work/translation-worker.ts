@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { systemClock, unixSeconds } from '../../../platform/process/clock.ts';
 import { createUlidFactory } from '../../../platform/process/ids.ts';
 import type { UnitsAfter } from '../../parse/index/units-after.ts';
+import type { FoundTranslations, TranslationsRequest } from '../../parse/index/unit-translations.ts';
 import type { ChunkEnd, ClaimRequest, Lease, StoredResults, WorkerResult } from './chunk-leases.ts';
 import type { BuildResult } from './finish-build.ts';
 import type { HandoffExport } from './handoff-exports.ts';
@@ -32,6 +33,8 @@ export interface TranslationCalls {
   /** Deletes a bounded part of the units of superseded tasks. @returns whether there may be more */
   cleanUp(argument: null): boolean;
   tasks(query: TaskQuery): TaskPage;
+  /** Reads the translations of the units of a page. */
+  translations(request: TranslationsRequest): FoundTranslations;
   /** Leases a chunk; expired leases are taken back first. `null` when there is nothing to do. */
   claimChunk(request: ClaimRequest): Lease | null;
   /** @returns false when the lease was lost: the worker must stop and write nothing */
@@ -84,6 +87,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
         leases.sweep(now());
         return readTaskPage(database, query);
       }),
+    translations: (request) => holder.use(({ readTranslations }) => readTranslations(request, now())),
     claimChunk: (request) => holder.use(({ leases }) => leases.claim(request, now())),
     heartbeat: ({ token, leaseSeconds }) =>
       holder.use(({ leases }) => leases.heartbeat(token, leaseSeconds, now())),

@@ -128,6 +128,7 @@ async function openParse(): Promise<{
     releases: { root: dataDirectory, current: () => RELEASE, kept: () => [] },
     engine,
     configuration: () => JAPANESE,
+    readTranslations: () => Promise.resolve({ unavailable: 'no work' }),
     clock: systemClock,
     logger: createLogger({ name: 'test', level: 'silent' }),
   });

@@ -1,0 +1,75 @@
+import type { Database } from '../../database/sqlite-database.ts';
+import type { UnitTranslation } from '../../parse/index/unit-translations.ts';
+import { targetDigest } from './accepted-findings.ts';
+import type { Row, StoredTarget } from './target-rows.ts';
+
+/** The decisions of people about one unit and its target. */
+export interface UnitDecisions {
+  readonly hold: UnitTranslation['hold'];
+  /** `null` when it has expired. */
+  readonly claim: UnitTranslation['claim'];
+  /** The newest override for the Glossary diagnosis of the target. */
+  overrideOf(target: StoredTarget): UnitTranslation['glossary_override'];
+  /** The accepted findings of exactly this source and target. */
+  waiversOf(target: StoredTarget): UnitTranslation['waivers'];
+}
+
+/** Creates the reader of decisions in one target language. */
+export function createUnitDecisions(
+  database: Database,
+  targetLanguage: string,
+): (unitId: Uint8Array, now: number) => UnitDecisions {
+  const hold = database.prepare(
+    'SELECT reviewer, reason, at FROM hold WHERE unit_id = ? AND target_language = ?',
+  );
+  const claim = database.prepare(
+    'SELECT owner, expires_at FROM claim WHERE unit_id = ? AND target_language = ? AND expires_at > ?',
+  );
+  const override = database.prepare(`SELECT reviewer, reason, provenance, confirmed_at FROM glossary_override
+    WHERE qa_identity = ? ORDER BY entry DESC LIMIT 1`);
+  const waivers =
+    database.prepare(`SELECT check_name, reviewer, reason, token_id, at FROM waiver WHERE unit_id = ?
+    AND target_language = ? AND source_digest = ? AND target_digest = ? ORDER BY check_name`);
+  return (unitId, now) => ({
+    hold: holdOf(hold.get(unitId, targetLanguage)),
+    claim: claimOf(claim.get(unitId, targetLanguage, now)),
+    overrideOf: ({ qaIdentity }) => (qaIdentity === null ? null : overrideFields(override.get(qaIdentity))),
+    waiversOf: ({ findings, sourceDigest, text }) =>
+      findings.length === 0
+        ? []
+        : waivers.all(unitId, targetLanguage, sourceDigest, targetDigest(text)).map(waiverFields),
+  });
+}
+
+function holdOf(row: Row | undefined): UnitDecisions['hold'] {
+  if (row === undefined) return null;
+  return {
+    reviewer: row['reviewer'] as string | null,
+    reason: row['reason'] as string | null,
+    at: Number(row['at']),
+  };
+}
+
+function claimOf(row: Row | undefined): UnitDecisions['claim'] {
+  return row === undefined ? null : { owner: String(row['owner']), expires_at: Number(row['expires_at']) };
+}
+
+function overrideFields(row: Row | undefined): UnitTranslation['glossary_override'] {
+  if (row === undefined) return null;
+  return {
+    reviewer: String(row['reviewer']),
+    reason: String(row['reason']),
+    provenance: String(row['provenance']),
+    confirmed_at: Number(row['confirmed_at']),
+  };
+}
+
+function waiverFields(row: Row): UnitTranslation['waivers'][number] {
+  return {
+    check: String(row['check_name']),
+    reviewer: String(row['reviewer']),
+    reason: String(row['reason']),
+    token_id: row['token_id'] as string | null,
+    at: Number(row['at']),
+  };
+}
