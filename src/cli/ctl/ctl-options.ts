@@ -33,6 +33,22 @@ const SPECIAL = {
   group: { type: 'string' },
   reason: { type: 'string' },
   full: { type: 'boolean' },
+  format: { type: 'string' },
+  destination: { type: 'string' },
+  state: { type: 'string' },
+  report: { type: 'string' },
+  worker: { type: 'string' },
+  run: { type: 'string' },
+  author: { type: 'string' },
+  since: { type: 'string' },
+  'source-language': { type: 'string' },
+  'target-language': { type: 'string' },
+  force: { type: 'boolean' },
+  partial: { type: 'boolean' },
+  server: { type: 'boolean' },
+  strict: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  'no-hints': { type: 'boolean' },
 } as const satisfies ParseArgsOptionsConfig;
 
 /** An option of a single command. */

@@ -18,6 +18,7 @@ import type { TranslationCalls, TranslationThreadData, WorkStatus } from './work
 interface TranslationConfiguration {
   /** Whether the tasks of a release are built as soon as its text is indexed. */
   readonly automatic: boolean;
+  readonly sourceLanguage: string;
   /** The language of the targets; fixed while the daemon runs. */
   readonly targetLanguage: string;
 }
@@ -99,7 +100,8 @@ export function createTranslation(options: TranslationOptions): Translation {
     },
     readTranslations: async (request, signal) => {
       try {
-        return await thread.call('translations', request, { signal });
+        const found = await thread.call('translations', request, { signal });
+        return { ...found, sourceLanguage: configuration().sourceLanguage };
       } catch (error) {
         signal.throwIfAborted();
         const unavailable = unavailableReason(error);

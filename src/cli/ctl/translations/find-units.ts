@@ -87,7 +87,10 @@ export async function readTasks(
  *
  * @returns `null` when its place is that of several units
  */
-export async function readHistory(api: Pick<AdminApi, 'get'>, place: UnitLocator): Promise<UnitHistory | null> {
+export async function readHistory(
+  api: Pick<AdminApi, 'get'>,
+  place: UnitLocator,
+): Promise<UnitHistory | null> {
   const page = await readReport(api, 'parse.text_units', {
     destination: place.destination,
     field_path: place.field_path,

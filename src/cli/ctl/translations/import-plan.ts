@@ -48,10 +48,7 @@ export function readableUnits(results: readonly ReadResult[]): {
 }
 
 /** Decides about every unit of a file. Nothing is asked and nothing is sent. */
-export function planImport(
-  units: readonly FileUnit[],
-  matchOf: (unit: FileUnit) => MatchResult,
-): ImportPlan {
+export function planImport(units: readonly FileUnit[], matchOf: (unit: FileUnit) => MatchResult): ImportPlan {
   const send: PlannedUnit[] = [];
   const doubtful: DoubtfulUnit[] = [];
   const done: UnitOutcome[] = [];
@@ -69,11 +66,7 @@ export function planImport(
 }
 
 /** The outcome of a unit that was to be sent. */
-export function plannedOutcome(
-  { line, by, unit }: PlannedUnit,
-  outcome: Outcome,
-  detail = '',
-): UnitOutcome {
+export function plannedOutcome({ line, by, unit }: PlannedUnit, outcome: Outcome, detail = ''): UnitOutcome {
   return { line, unit_id: unit.unitId, outcome, detail, matched_by: by, task_id: unit.taskId };
 }
 

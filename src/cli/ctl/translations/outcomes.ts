@@ -3,7 +3,10 @@ export const OUTCOMES = {
   stored: { isProblem: false, text: 'stored' },
   stored_blocked: { isProblem: false, text: 'stored; its findings block it' },
   unchanged: { isProblem: false, text: 'the service has this target already' },
-  untouched: { isProblem: false, text: 'someone has changed it since the export, and the file has not: kept' },
+  untouched: {
+    isProblem: false,
+    text: 'someone has changed it since the export, and the file has not: kept',
+  },
   no_target: { isProblem: false, text: 'the file has no target' },
   unreadable: { isProblem: true, text: 'cannot be read' },
   unknown_unit: { isProblem: true, text: 'the release has no such text' },

@@ -110,7 +110,10 @@ export async function* unitPages(
 function languagesOf({ translations }: Answer<'parse.text_units'>): UnitLanguages {
   const { available, reason, source_language, target_language, tasks_built } = translations;
   if (!available || source_language === null || target_language === null) {
-    throw new CtlFailure(CTL_EXITS.unavailable, `translations are not available: ${reason ?? 'no reason given'}`);
+    throw new CtlFailure(
+      CTL_EXITS.unavailable,
+      `translations are not available: ${reason ?? 'no reason given'}`,
+    );
   }
   if (tasks_built) return { sourceLanguage: source_language, targetLanguage: target_language };
   throw new CtlFailure(
