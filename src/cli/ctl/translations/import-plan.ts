@@ -1,6 +1,6 @@
 import type { ReadResult } from '../../../exchange/units/unit-record.ts';
 import type { FileUnit, FoundUnit, KnownUnit, MatchResult } from './match-units.ts';
-import type { Outcome, UnitOutcome } from './outcomes.ts';
+import type { Outcome, SentFinding, UnitOutcome } from './outcomes.ts';
 
 /** A target to send. */
 export interface PlannedUnit {
@@ -29,6 +29,8 @@ export interface ImportPlan {
 /** Characters (UTF-16 units) of a text that the action takes. */
 const MAX_TEXT = 65_536;
 
+const NOT_FOUND = { matched_by: null, task_id: null, findings: [] } as const;
+
 /** The units of a file that could be read, and the outcomes of the others. */
 export function readableUnits(results: readonly ReadResult[]): {
   readonly units: readonly FileUnit[];
@@ -41,14 +43,22 @@ export function readableUnits(results: readonly ReadResult[]): {
     else {
       const { line, unit_id, reason, message } = result;
       const detail = `${message} (${reason})`;
-      problems.push({ line, unit_id, outcome: 'unreadable', detail, matched_by: null, task_id: null });
+      problems.push({ line, unit_id, outcome: 'unreadable', detail, ...NOT_FOUND });
     }
   }
   return { units, problems };
 }
 
-/** Decides about every unit of a file. Nothing is asked and nothing is sent. */
-export function planImport(units: readonly FileUnit[], matchOf: (unit: FileUnit) => MatchResult): ImportPlan {
+/**
+ * Decides about every unit of a file. Nothing is asked and nothing is sent.
+ *
+ * @param workerId the person who imports: the units that this person has claimed can be changed
+ */
+export function planImport(
+  units: readonly FileUnit[],
+  matchOf: (unit: FileUnit) => MatchResult,
+  workerId: string | null,
+): ImportPlan {
   const send: PlannedUnit[] = [];
   const doubtful: DoubtfulUnit[] = [];
   const done: UnitOutcome[] = [];
@@ -57,7 +67,7 @@ export function planImport(units: readonly FileUnit[], matchOf: (unit: FileUnit)
   for (const each of units) {
     const match = matchOf(each);
     if (match.by !== null) taskIds.add(match.unit.taskId);
-    const decision = decide(each, match, first);
+    const decision = decide(each, match, { first, workerId });
     if ('outcome' in decision) done.push(outcomeOf(each, match, decision));
     else if (decision.exportedRevision === null) send.push(decision.planned);
     else doubtful.push({ ...decision.planned, exportedRevision: decision.exportedRevision });
@@ -66,8 +76,13 @@ export function planImport(units: readonly FileUnit[], matchOf: (unit: FileUnit)
 }
 
 /** The outcome of a unit that was to be sent. */
-export function plannedOutcome({ line, by, unit }: PlannedUnit, outcome: Outcome, detail = ''): UnitOutcome {
-  return { line, unit_id: unit.unitId, outcome, detail, matched_by: by, task_id: unit.taskId };
+export function plannedOutcome(
+  { line, by, unit }: PlannedUnit,
+  outcome: Outcome,
+  detail = '',
+  findings: readonly SentFinding[] = [],
+): UnitOutcome {
+  return { line, unit_id: unit.unitId, outcome, detail, matched_by: by, task_id: unit.taskId, findings };
 }
 
 interface NotSent {
@@ -77,11 +92,13 @@ interface NotSent {
 
 type Decision = NotSent | { readonly planned: PlannedUnit; readonly exportedRevision: number | null };
 
-function decide(
-  { line, unit }: FileUnit,
-  match: MatchResult,
-  first: Map<string, { readonly line: number; readonly text: string }>,
-): Decision {
+interface Surroundings {
+  /** Units of the file that were seen before, by id. */
+  readonly first: Map<string, { readonly line: number; readonly text: string }>;
+  readonly workerId: string | null;
+}
+
+function decide({ line, unit }: FileUnit, match: MatchResult, { first, workerId }: Surroundings): Decision {
   if (match.by === null) {
     return match.isAmbiguous
       ? { outcome: 'ambiguous', detail: 'give its unit_id' }
@@ -94,7 +111,10 @@ function decide(
   const before = first.get(known.unitId);
   if (before !== undefined) return repeated(before, text);
   first.set(known.unitId, { line, text });
-  return compare({ line, by: match.by, unit: known, text }, unit.revision);
+  const decision = compare({ line, by: match.by, unit: known, text }, unit.revision);
+  const isClaimed = known.claimedBy !== null && known.claimedBy !== workerId;
+  if ('outcome' in decision || !isClaimed) return decision;
+  return { outcome: 'claimed', detail: `by ${known.claimedBy}; --worker ${known.claimedBy} if it is you` };
 }
 
 function repeated(before: { readonly line: number; readonly text: string }, text: string): NotSent {
@@ -127,5 +147,6 @@ function outcomeOf({ line, unit }: FileUnit, match: MatchResult, { outcome, deta
     detail,
     matched_by: match.by,
     task_id: found?.taskId ?? null,
+    findings: [],
   };
 }

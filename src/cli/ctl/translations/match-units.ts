@@ -20,6 +20,8 @@ export interface KnownUnit {
   readonly state: UnitState;
   readonly revision: number;
   readonly targetText: string | null;
+  /** The person who works on it now. */
+  readonly claimedBy: string | null;
 }
 
 /** The unit of the service that a unit of a file means. */
@@ -111,6 +113,7 @@ export function knownUnit(unit: ServiceUnit): KnownUnit | null {
     state: translation.state,
     revision: translation.revision,
     targetText: translation.target_text,
+    claimedBy: translation.claim?.owner ?? null,
   };
 }
 

@@ -14,10 +14,12 @@ export const OUTCOMES = {
   duplicate: { isProblem: true, text: 'the file has another target for it' },
   source_changed: { isProblem: true, text: 'the source in the file is not that of the release' },
   conflict: { isProblem: true, text: 'someone has changed it since the export' },
+  claimed: { isProblem: true, text: 'someone works on it now' },
   too_long: { isProblem: true, text: 'too long for one call' },
   task_closed: { isProblem: true, text: 'its task takes no targets' },
   blocked: { isProblem: true, text: 'its findings block it' },
   refused: { isProblem: true, text: 'the daemon refused it' },
+  ready: { isProblem: false, text: 'would be stored' },
   not_sent: { isProblem: false, text: 'not sent' },
 } as const satisfies Record<string, { isProblem: boolean; text: string }>;
 
@@ -36,6 +38,15 @@ export interface UnitOutcome {
   /** How the unit was found; `null` when it was not. */
   readonly matched_by: 'id' | 'place' | 'source' | null;
   readonly task_id: string | null;
+  /** What the daemon found in its target. */
+  readonly findings: readonly SentFinding[];
+}
+
+/** A finding of the daemon. */
+export interface SentFinding {
+  readonly check: string;
+  readonly severity: string;
+  readonly message: string;
 }
 
 /** Whether an outcome is a problem of the unit. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { AcceptedAnswer } from '../../../contract/schemas/answers/admin.ts';
 import type { AdminApi } from '../admin-api.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
+import type { SentFinding } from './outcomes.ts';
 
 /** A target for `translation-task-update`. */
 export interface TargetToSend {
@@ -33,11 +34,7 @@ export interface UpdatedUnit {
   readonly unit_id: string;
   readonly revision: number;
   readonly state: string;
-  readonly findings: readonly {
-    readonly check: string;
-    readonly severity: string;
-    readonly message: string;
-  }[];
+  readonly findings: readonly SentFinding[];
 }
 
 /** Bounds of one call: `args` has at most 1,000 entries, and a body at most 1 MiB. */
