@@ -5,12 +5,14 @@ import { JOB_COMMANDS } from './job-commands.ts';
 import { LOGS_COMMAND } from './log-commands.ts';
 import { READ_COMMANDS } from './read-commands.ts';
 import { RUN_COMMANDS } from './run-commands.ts';
+import { TRANSLATION_COMMANDS } from './translations/translation-commands.ts';
 
 /** Every command of `slipway ctl`. */
 export const CTL_COMMANDS: readonly CtlCommand[] = [
   ...READ_COMMANDS,
   LOGS_COMMAND,
   ...JOB_COMMANDS,
+  ...TRANSLATION_COMMANDS,
   ...RUN_COMMANDS,
 ];
 

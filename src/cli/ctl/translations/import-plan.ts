@@ -5,6 +5,8 @@ import type { Outcome, SentFinding, UnitOutcome } from './outcomes.ts';
 /** A target to send. */
 export interface PlannedUnit {
   readonly line: number;
+  /** The id in the file. */
+  readonly fileUnitId: string | null;
   readonly by: FoundUnit['by'];
   readonly unit: KnownUnit;
   readonly text: string;
@@ -29,7 +31,7 @@ export interface ImportPlan {
 /** Characters (UTF-16 units) of a text that the action takes. */
 const MAX_TEXT = 65_536;
 
-const NOT_FOUND = { matched_by: null, task_id: null, findings: [] } as const;
+const NOT_FOUND = { unit_id: null, matched_by: null, task_id: null, findings: [] } as const;
 
 /** The units of a file that could be read, and the outcomes of the others. */
 export function readableUnits(results: readonly ReadResult[]): {
@@ -43,7 +45,7 @@ export function readableUnits(results: readonly ReadResult[]): {
     else {
       const { line, unit_id, reason, message } = result;
       const detail = `${message} (${reason})`;
-      problems.push({ line, unit_id, outcome: 'unreadable', detail, ...NOT_FOUND });
+      problems.push({ line, file_unit_id: unit_id, outcome: 'unreadable', detail, ...NOT_FOUND });
     }
   }
   return { units, problems };
@@ -77,18 +79,21 @@ export function planImport(
 
 /** The outcome of a unit that was to be sent. */
 export function plannedOutcome(
-  { line, by, unit }: PlannedUnit,
+  { line, fileUnitId, by, unit }: PlannedUnit,
   outcome: Outcome,
   detail = '',
   findings: readonly SentFinding[] = [],
 ): UnitOutcome {
-  return { line, unit_id: unit.unitId, outcome, detail, matched_by: by, task_id: unit.taskId, findings };
+  const names = { file_unit_id: fileUnitId, unit_id: unit.unitId, matched_by: by, task_id: unit.taskId };
+  return { line, ...names, outcome, detail, findings };
 }
 
 interface NotSent {
   readonly outcome: Outcome;
   readonly detail: string;
 }
+
+const TOO_LONG: NotSent = { outcome: 'too_long', detail: `more than ${MAX_TEXT} characters` };
 
 type Decision = NotSent | { readonly planned: PlannedUnit; readonly exportedRevision: number | null };
 
@@ -107,11 +112,13 @@ function decide({ line, unit }: FileUnit, match: MatchResult, { first, workerId 
   const text = unit.target_text ?? '';
   if (text === '') return { outcome: 'no_target', detail: '' };
   const known = match.unit;
+  if (known.isCut) return TOO_LONG;
   if (known.sourceText !== unit.source_text) return { outcome: 'source_changed', detail: 'export it again' };
   const before = first.get(known.unitId);
   if (before !== undefined) return repeated(before, text);
   first.set(known.unitId, { line, text });
-  const decision = compare({ line, by: match.by, unit: known, text }, unit.revision);
+  const planned = { line, fileUnitId: unit.unit_id, by: match.by, unit: known, text };
+  const decision = compare(planned, unit.revision);
   const isClaimed = known.claimedBy !== null && known.claimedBy !== workerId;
   if ('outcome' in decision || !isClaimed) return decision;
   return { outcome: 'claimed', detail: `by ${known.claimedBy}; --worker ${known.claimedBy} if it is you` };
@@ -126,9 +133,7 @@ function repeated(before: { readonly line: number; readonly text: string }, text
 function compare(planned: PlannedUnit, exportedRevision: number | null): Decision {
   const { unit, text } = planned;
   if (!text.isWellFormed()) return { outcome: 'unreadable', detail: 'half of a surrogate pair' };
-  if (unit.isCut || Math.max(text.length, unit.sourceText.length) > MAX_TEXT) {
-    return { outcome: 'too_long', detail: `more than ${MAX_TEXT} characters` };
-  }
+  if (Math.max(text.length, unit.sourceText.length) > MAX_TEXT) return TOO_LONG;
   if (unit.targetText === text) return { outcome: 'unchanged', detail: '' };
   if (exportedRevision === null) {
     return unit.state === 'proofread'
@@ -142,7 +147,8 @@ function outcomeOf({ line, unit }: FileUnit, match: MatchResult, { outcome, deta
   const found = match.by === null ? null : match.unit;
   return {
     line,
-    unit_id: found?.unitId ?? unit.unit_id,
+    file_unit_id: unit.unit_id,
+    unit_id: found?.unitId ?? null,
     outcome,
     detail,
     matched_by: match.by,

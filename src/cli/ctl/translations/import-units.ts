@@ -5,7 +5,13 @@ import { plannedOutcome, planImport, readableUnits, type PlannedUnit } from './i
 import { isProblem, type UnitOutcome } from './outcomes.ts';
 import type { ServiceTask } from './service-pages.ts';
 import { settleDoubt } from './settle-doubt.ts';
-import { finishTask, sendTargets, updateBatches, type UpdateFields } from './task-updates.ts';
+import {
+  finishTask,
+  sendTargets,
+  updateBatches,
+  type UpdatedUnit,
+  type UpdateFields,
+} from './task-updates.ts';
 import { unfinishedTasks } from './unfinished-tasks.ts';
 import type { UnitFile } from './unit-file.ts';
 
@@ -57,10 +63,13 @@ export async function importUnits(api: AdminApi, options: ImportOptions): Promis
   if (!options.isTrial && run.mayGoOn() && (options.isPartial || unfinished.size === 0)) {
     await run.store(judged);
     if (options.status === 'translated') {
-      await run.finish([...tasks.values()].filter(({ task_id }) => !unfinished.has(task_id)));
+      const sentTo = new Set(judged.map(({ unit }) => unit.taskId));
+      await run.finish(
+        [...tasks.values()].filter((task) => canFinish(task, sentTo) && !unfinished.has(task.task_id)),
+      );
     }
   }
-  run.leave(judged, options.isTrial ? 'ready' : 'not_sent');
+  run.leave(judged);
   return { releaseId: index.releaseId, ...run.result(), unfinished: [...unfinished.values()] };
 }
 
@@ -95,12 +104,7 @@ class ImportRun {
           isTrial: true,
         });
         for (const each of batch) {
-          const found = units.get(each.unit.unitId);
-          if (this.#options.status === 'translated' && found?.state === 'blocked') {
-            this.#settle(each, 'blocked', found.findings);
-          } else if (this.#options.isTrial && found?.state === 'blocked') {
-            this.#settle(each, 'stored_blocked', found.findings);
-          } else kept.push(each);
+          if (this.#accept(each, units.get(each.unit.unitId))) kept.push(each);
         }
       } catch (error) {
         if (!isRefusal(error)) throw error;
@@ -109,6 +113,18 @@ class ImportRun {
       this.#options.progress(`checking: ${kept.length} of ${planned.length} targets judged`);
     }
     return kept;
+  }
+
+  /** Takes note of a judgement. @returns whether the target is to be stored */
+  #accept(planned: PlannedUnit, judged: UpdatedUnit | undefined): boolean {
+    const isBlocked = judged?.state === 'blocked';
+    const findings = judged?.findings ?? [];
+    if (this.#options.status === 'translated' && isBlocked) {
+      this.#settle(planned, 'blocked', findings);
+      return false;
+    }
+    if (this.#options.isTrial) this.#settle(planned, isBlocked ? 'ready_blocked' : 'ready', findings);
+    return true;
   }
 
   /** Stores targets, call by call. It ends at the first call that fails, unless parts are wanted. */
@@ -153,9 +169,9 @@ class ImportRun {
   }
 
   /** Takes note of the targets that were not sent. */
-  leave(planned: readonly PlannedUnit[], outcome: 'ready' | 'not_sent'): void {
+  leave(planned: readonly PlannedUnit[]): void {
     for (const each of planned) {
-      if (!this.#settled.has(each)) this.outcomes.push(plannedOutcome(each, outcome));
+      if (!this.#settled.has(each)) this.outcomes.push(plannedOutcome(each, 'not_sent'));
     }
   }
 
@@ -193,6 +209,11 @@ function byTask(
     else closed.push(plannedOutcome(each, 'task_closed', `${each.unit.taskId} is ${status}`));
   }
   return { open, closed };
+}
+
+/** Whether a task is to become `translated`. A review that nothing has changed stays. */
+function canFinish({ status, task_id }: ServiceTask, sentTo: ReadonlySet<string>): boolean {
+  return !CLOSED.has(status) && (status !== 'proofread' || sentTo.has(task_id));
 }
 
 /** Task statuses that take no results. */

@@ -19,7 +19,8 @@ export const OUTCOMES = {
   task_closed: { isProblem: true, text: 'its task takes no targets' },
   blocked: { isProblem: true, text: 'its findings block it' },
   refused: { isProblem: true, text: 'the daemon refused it' },
-  ready: { isProblem: false, text: 'would be stored' },
+  ready_blocked: { isProblem: false, text: 'could be stored; its findings would block it' },
+  ready: { isProblem: false, text: 'could be stored' },
   not_sent: { isProblem: false, text: 'not sent' },
 } as const satisfies Record<string, { isProblem: boolean; text: string }>;
 
@@ -30,7 +31,9 @@ export type Outcome = keyof typeof OUTCOMES;
 export interface UnitOutcome {
   /** In the file, from 1. */
   readonly line: number;
-  /** As in the file, or in the service where it was found there. */
+  /** As in the file. */
+  readonly file_unit_id: string | null;
+  /** As in the service; `null` where it was not found. */
   readonly unit_id: string | null;
   readonly outcome: Outcome;
   /** More about it, or empty. */
