@@ -13,6 +13,7 @@ import type { Releases } from './releases/releases.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
 import type { Job } from './tasks/job.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
+import { createJudging } from './translation/judge/judging.ts';
 import { createTranslation, type Translation } from './translation/translation.ts';
 
 /** The collaborators of the parts that work with texts. */
@@ -68,7 +69,20 @@ export function createTextParts(
     languages: () => current().translation,
   });
   closers.add('Glossary', async () => await glossary.close());
-  const translation = createTranslation({ ...shared, parse, configuration: () => current().translation });
+  const judging = createJudging({
+    ...shared,
+    unitsAfter: async (query, signal) => await parse.unitsAfter(query, signal),
+    glossary,
+    memory: memory.translationMemory,
+    languages: () => current().translation,
+    configuration: () => current().parse,
+  });
+  const translation = createTranslation({
+    ...shared,
+    parse,
+    judging,
+    configuration: () => current().translation,
+  });
   closers.add('translations', async () => await translation.close());
   const backup = createBackup({
     ...shared,
@@ -85,7 +99,7 @@ export function createTextParts(
     backup,
     jobs: [...parse.jobs, ...translation.jobs, ...memory.jobs, ...backup.jobs],
     reports: [...parse.reports, ...translation.reports, ...memory.reports, ...glossary.reports],
-    actions: [...memory.actions, ...glossary.actions],
+    actions: [...translation.actions, ...memory.actions, ...glossary.actions],
     checks: [parse.check, translation.check, backup.check, memory.check, glossary.check],
     catchUp: async () => {
       await parse.catchUp();

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { messageOf } from '../../platform/errors.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { createThread, type Thread } from '../../platform/threads/thread.ts';
+import type { DefinedAction } from '../api/define-action.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
@@ -9,9 +11,11 @@ import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { Judging } from './judge/judging.ts';
 import { runTaskBuild } from './task-build.ts';
 import { translationServiceError, unavailableReason } from './translation-failure.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
+import { createUpdateAction } from './update-action.ts';
 import type { TranslationCalls, TranslationThreadData, WorkStatus } from './work/translation-worker.ts';
 
 /** The settings that the work on translations uses. */
@@ -26,9 +30,12 @@ interface TranslationConfiguration {
 export interface TranslationOptions {
   /** The private folder of the daemon. */
   readonly dataDirectory: string;
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'recordInline'>;
   readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
+  /** The entrance of targets. */
+  readonly judging: Judging;
   readonly configuration: () => TranslationConfiguration;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -36,6 +43,7 @@ export interface TranslationOptions {
 export interface Translation {
   readonly jobs: readonly Job[];
   readonly reports: readonly DefinedReport[];
+  readonly actions: readonly DefinedAction[];
   readonly check: DoctorCheck;
   /** The state as it was last read; `null` before that. */
   latestStatus(): WorkStatus | null;
@@ -76,6 +84,7 @@ export function createTranslation(options: TranslationOptions): Translation {
       }),
     ],
     reports: createReports(thread),
+    actions: [createUpdateAction({ ...options, ...options.judging, thread })],
     check: {
       id: 'database.translation',
       run: async () => {

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import type { BodyOf } from '../../contract/actions/body-of.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
-import type { Logger } from '../../platform/logging/logging.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Thread } from '../../platform/threads/thread.ts';
 import { defineAction, type DefinedAction } from '../api/define-action.ts';
 import { unitIdText } from '../parse/index/unit-id-text.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
-import type { TaskArguments, TaskResult } from '../tasks/task.ts';
+import { TaskError, type TaskArguments, type TaskResult } from '../tasks/task.ts';
+import type { TargetOffers } from './judge/offer-targets.ts';
+import type { TargetJudge } from './judge/target-judge.ts';
+import type { SourceUnit, UnitSource } from './judge/unit-source.ts';
 import { translationServiceError } from './translation-failure.ts';
 import { parseTaskUpdate, waivesFindings } from './update-request.ts';
-import type { Finding } from './work/target-rows.ts';
 import type { TranslationCalls } from './work/translation-worker.ts';
 import type {
   ExaminedUpdate,
@@ -21,57 +21,19 @@ import type {
   UpdateResult,
 } from './work/task-update.ts';
 
-/** A target and where it belongs, for the Glossary. */
-export interface TextToDiagnose {
-  readonly sourceText: string;
-  readonly translatedText: string;
-  /** Keys of scopes: `destination`, `archive_entry`. */
-  readonly context: Readonly<Record<string, string>>;
-}
-
-/** The other parts that an update needs. */
-export interface UpdatePorts {
-  /** Checks a target against its source. */
-  checkTarget(input: {
-    readonly source: string;
-    readonly target: string;
-  }): readonly Omit<Finding, 'origin'>[];
-  /** Compares targets with the Glossary. @returns the diagnoses in the order of the texts */
-  diagnose(texts: readonly TextToDiagnose[]): Promise<{
-    readonly generation: number;
-    readonly diagnoses: readonly {
-      readonly qaIdentity: string;
-      readonly findings: readonly Omit<Finding, 'origin'>[];
-    }[];
-  }>;
-  /** Offers stored targets to the Translation Memory as candidates. */
-  propose(records: readonly ProposedTarget[]): Promise<void>;
-}
-
-/** A stored target that nothing blocks. */
-export interface ProposedTarget {
-  readonly unitId: string;
-  readonly taskId: string;
-  readonly releaseId: string;
-  readonly sourceText: string;
-  readonly targetText: string;
-  readonly context: Readonly<Record<string, string>>;
-  readonly provider: string | null;
-  readonly providerRunId: string | null;
-}
-
 export interface UpdateActionOptions {
   readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
   readonly thread: Pick<Thread<TranslationCalls>, 'call'>;
-  readonly ports: UpdatePorts;
+  readonly judge: TargetJudge;
+  readonly units: UnitSource;
+  readonly offers: TargetOffers;
   readonly clock: Clock;
-  readonly logger: Pick<Logger, 'warn'>;
 }
 
-/** Targets that are checked before other work of the event loop has its turn. */
-const CHECKED_TARGETS = 50;
 /** Most units that the result of the task names. */
 const NAMED_UNITS = 1000;
+/** Seconds after which a caller should try again when the tasks are not those of the parse index. */
+const RETRY_SECONDS = 5;
 
 /** Creates the action `translation-task-update`. */
 export function createUpdateAction(options: UpdateActionOptions): DefinedAction {
@@ -83,18 +45,25 @@ export function createUpdateAction(options: UpdateActionOptions): DefinedAction 
       try {
         return await runUpdate(options, update);
       } catch (error) {
-        throw translationServiceError(error);
+        throw withRetry(error);
       }
     },
   });
 }
 
-async function runUpdate(options: UpdateActionOptions, update: TaskUpdate): Promise<TaskResult> {
+/** An update whose targets are judged, and the places of its results. */
+interface JudgedUpdate {
+  readonly update: TaskUpdate;
+  /** One for each result of the update. */
+  readonly sources: readonly SourceUnit[];
+}
+
+async function runUpdate(options: UpdateActionOptions, wanted: TaskUpdate): Promise<TaskResult> {
   const { thread } = options;
-  const examined = accepted(await thread.call('examineUpdate', update));
-  const checked = await checkTargets(options.ports, update, examined);
-  const done = accepted(await thread.call('applyUpdate', checked));
-  const memory = await propose(options, checked, examined, done);
+  const examined = accepted(await thread.call('examineUpdate', wanted));
+  const { update, sources } = await judgeUpdate(options, wanted, examined);
+  const done = accepted(await thread.call('applyUpdate', update));
+  const isKnown = await offerWritten(options, { update, sources }, done);
   return {
     task: done.task,
     written: done.written.length,
@@ -105,66 +74,71 @@ async function runUpdate(options: UpdateActionOptions, update: TaskUpdate): Prom
       state,
     })),
     ...(done.appliedTo.length === 0 ? {} : { applied_to: done.appliedTo }),
-    ...(memory ? {} : { memory: 'unavailable' }),
+    ...(isKnown ? {} : { memory: 'unavailable' }),
   };
 }
 
-/** Checks the targets of an update in small steps, and compares them with the Glossary. */
-async function checkTargets(
-  ports: UpdatePorts,
+/** Judges the targets of an update in their places, container by container. */
+async function judgeUpdate(
+  { judge, units }: UpdateActionOptions,
   update: TaskUpdate,
-  examined: ExaminedUpdate,
-): Promise<TaskUpdate> {
-  if (update.results.length === 0) return update;
-  const context = contextOf(examined);
-  const texts = update.results.map(({ sourceText, text }) => ({ sourceText, translatedText: text, context }));
-  const { generation, diagnoses } = await ports.diagnose(texts);
-  const results: UpdateResult[] = [];
-  for (const [index, result] of update.results.entries()) {
-    if (index % CHECKED_TARGETS === CHECKED_TARGETS - 1) await setImmediate();
-    const diagnosis = diagnoses[index];
-    if (diagnosis === undefined) throw new Error('the Glossary gave fewer diagnoses than texts');
-    const own = ports.checkTarget({ source: result.sourceText, target: result.text });
-    const findings: Finding[] = [
-      ...own.map((finding) => ({ ...finding, origin: 'target' as const })),
-      ...diagnosis.findings.map((finding) => ({ ...finding, origin: 'glossary' as const })),
-    ];
-    results.push({ ...result, findings, qaIdentity: diagnosis.qaIdentity });
+  { builtFor, containers }: ExaminedUpdate,
+): Promise<JudgedUpdate> {
+  if (update.results.length === 0) return { update, sources: [] };
+  const results: UpdateResult[] = [...update.results];
+  const sources: SourceUnit[] = [];
+  let glossaryGeneration: number | null = null;
+  for (const { indexPosition, wasProofread, units: placed } of containers) {
+    const ordinals = placed.map(({ ordinal }) => ordinal);
+    const found = await units.unitsOf({ ...builtFor, indexPosition, ordinals, neighbours: 1 });
+    const texts = placed.map(({ result }, at) => {
+      const { sourceText = '', text: targetText = '' } = update.results[result] ?? {};
+      const source = found[at];
+      if (source === undefined) throw new Error('the parse index gave fewer units than ordinals');
+      sources[result] = source;
+      return { place: source.unit, sourceText, targetText };
+    });
+    const judged = await judge.judge(texts, { wasProofread });
+    // An older generation is corrected by the job that follows each change of the Glossary.
+    glossaryGeneration = Math.min(glossaryGeneration ?? Infinity, judged.glossaryGeneration);
+    for (const [at, { result }] of placed.entries()) {
+      const before = update.results[result];
+      const judgement = judged.judgements[at];
+      if (before !== undefined && judgement !== undefined) results[result] = { ...before, ...judgement };
+    }
   }
-  return { ...update, results, glossaryGeneration: generation };
+  return { update: { ...update, results, glossaryGeneration, judgedFor: builtFor }, sources };
 }
 
-/** Offers the stored targets to the Translation Memory. @returns whether it took it; the targets are stored in any case */
-async function propose(
-  { ports, logger }: UpdateActionOptions,
-  { results, taskId, provider, providerRunId }: TaskUpdate,
-  examined: ExaminedUpdate,
+/** Offers the stored targets that nothing blocks to the Translation Memory. @returns whether it took them */
+async function offerWritten(
+  { offers }: UpdateActionOptions,
+  { update, sources }: JudgedUpdate,
   { written }: UpdateDone,
 ): Promise<boolean> {
   const usable = new Set(
     written.filter(({ state }) => state !== 'blocked').map(({ requestedId }) => unitIdText(requestedId)),
   );
-  const records = results.flatMap(({ unitId, sourceText, text }) => {
-    const id = unitIdText(unitId);
-    if (!usable.has(id)) return [];
-    const place = { unitId: id, taskId, releaseId: examined.releaseId, context: contextOf(examined) };
-    return { ...place, sourceText, targetText: text, provider, providerRunId };
+  const { taskId, provider, providerRunId } = update;
+  const targets = update.results.flatMap(({ unitId, text }, index) => {
+    const source = sources[index];
+    if (source === undefined || !usable.has(unitIdText(unitId))) return [];
+    return {
+      source,
+      unitId: unitIdText(source.unit.unitId),
+      targetText: text,
+      provider,
+      provider_run_id: providerRunId,
+      task_id: taskId,
+    };
   });
-  if (records.length === 0) return true;
-  try {
-    await ports.propose(records);
-    return true;
-  } catch (error) {
-    logger.warn(
-      { err: error, task_id: taskId },
-      'the Translation Memory did not take the targets of an update',
-    );
-    return false;
-  }
+  return await offers.offer(targets, 'task_update', update.judgedFor?.releaseId ?? null);
 }
 
-function contextOf({ destination, archiveEntry }: ExaminedUpdate): Record<string, string> {
-  return archiveEntry === null ? { destination } : { destination, archive_entry: archiveEntry };
+/** Converts an error of the parse index, which moves on during work, to an answer that says to try again. */
+function withRetry(error: unknown): unknown {
+  if (!(error instanceof TaskError)) return translationServiceError(error);
+  return new ServiceError('backend_unavailable', error.message, { cause: error, retryAfter: RETRY_SECONDS });
 }
 
 function accepted<T extends { readonly isRefused: false }>(answer: T | UpdateRefusal): T {

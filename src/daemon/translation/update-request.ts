@@ -48,6 +48,7 @@ export function parseTaskUpdate(body: Body, tokenId: string | null, now: number)
     providerRunId: body.provider_run_id ?? null,
     provider: body.provider ?? null,
     glossaryGeneration: null,
+    judgedFor: null,
     override,
     workerId: body.worker_id ?? null,
     leaseSeconds: body.lease_seconds === undefined ? null : Number(body.lease_seconds),

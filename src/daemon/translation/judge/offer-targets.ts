@@ -20,7 +20,7 @@ export interface TargetOffers {
   offer(
     targets: readonly OfferedTarget[],
     origin: MemoryProvenance['origin'],
-    releaseId: string,
+    releaseId: string | null,
   ): Promise<boolean>;
 }
 

@@ -43,6 +43,8 @@ export interface TaskUpdate {
   readonly providerRunId: string | null;
   readonly provider: string | null;
   readonly glossaryGeneration: number | null;
+  /** The tasks in whose places the results were judged; `null` before that, and without results. */
+  readonly judgedFor: BuiltFor | null;
   readonly override: GlossaryOverride | null;
   readonly workerId: string | null;
   readonly leaseSeconds: number | null;
@@ -86,12 +88,27 @@ export interface UpdateDone {
   readonly repeated: number;
 }
 
-/** Facts about the task of an update that its checks need. */
+/** The release and the generation of the parse index that tasks were built for. */
+export interface BuiltFor {
+  readonly releaseId: string;
+  readonly generation: number;
+}
+
+/** Results of an update in one container. */
+export interface ExaminedContainer {
+  /** Position of the file in the parse index. */
+  readonly indexPosition: number;
+  /** Whether a proofread has accepted units of the container. */
+  readonly wasProofread: boolean;
+  /** The index of each result in the update, and the ordinal of its unit in the file. */
+  readonly units: readonly { readonly result: number; readonly ordinal: number }[];
+}
+
+/** An update that could be made, and where its targets are to be judged. */
 export interface ExaminedUpdate {
   readonly isRefused: false;
-  readonly destination: string;
-  readonly archiveEntry: string | null;
-  readonly releaseId: string;
+  readonly builtFor: BuiltFor;
+  readonly containers: readonly ExaminedContainer[];
 }
 
 /** The refusal of an update. */

@@ -11,6 +11,8 @@ export interface PlacedUnit {
   readonly taskSeq: number;
   readonly taskId: string;
   readonly chunk: number;
+  /** In its file. */
+  readonly ordinal: number;
 }
 
 /** The units that an update names, by the id that the caller uses. */
@@ -89,5 +91,6 @@ function placeOf(row: Row | undefined): PlacedUnit | null {
     taskSeq: Number(row['task_seq']),
     taskId: String(row['task_id']),
     chunk: Math.floor(Number(row['number']) / CHUNK_UNITS),
+    ordinal: Number(row['ordinal']),
   };
 }

@@ -3,11 +3,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { unitIdText } from '../../../../src/daemon/parse/index/unit-id-text.ts';
 import type { ActionRequest } from '../../../../src/daemon/api/define-action.ts';
-import {
-  createUpdateAction,
-  type ProposedTarget,
-  type UpdatePorts,
-} from '../../../../src/daemon/translation/update-action.ts';
+import { createTargetOffers } from '../../../../src/daemon/translation/judge/offer-targets.ts';
+import type { TargetJudge } from '../../../../src/daemon/translation/judge/target-judge.ts';
+import { createUnitSource } from '../../../../src/daemon/translation/judge/unit-source.ts';
+import type { TranslationMemory } from '../../../../src/daemon/memory/translation-memory.ts';
+import { createUpdateAction } from '../../../../src/daemon/translation/update-action.ts';
 import { NO_PROVENANCE, type Finding } from '../../../../src/daemon/translation/work/target-rows.ts';
 import type { ReportedTask } from '../../../../src/daemon/translation/work/task-page.ts';
 import {
@@ -40,8 +40,9 @@ const result = (at: number, text = `T${at}`, source = SOURCES[at] ?? '') => ({
 });
 const ALL = [result(0), result(1), result(2)];
 
-const found = (check: string, waivable: boolean): Omit<Finding, 'origin'> => ({
+const found = (origin: Finding['origin'], check: string, waivable: boolean): Finding => ({
   check,
+  origin,
   severity: 'error',
   message: `found ${check}`,
   waivable,
@@ -50,24 +51,27 @@ const found = (check: string, waivable: boolean): Omit<Finding, 'origin'> => ({
 });
 
 /** A target with "BAD" has an error that nobody can waive, one with "HMM" an error that a reviewer can, "TERM" one of the Glossary. */
-const PORTS: UpdatePorts = {
-  checkTarget: ({ target }) => [
-    ...(target.includes('BAD') ? [found('placeholders', false)] : []),
-    ...(target.includes('HMM') ? [found('tags', true)] : []),
-  ],
-  diagnose: (texts) =>
+const JUDGE: TargetJudge = {
+  judge: (texts) =>
     Promise.resolve({
-      generation: 7,
-      diagnoses: texts.map(({ sourceText, translatedText }) => ({
-        qaIdentity: `gqa1_${sourceText}_${translatedText}`,
-        findings: translatedText.includes('TERM') ? [found('term_missing', false)] : [],
+      glossaryGeneration: 7,
+      judgements: texts.map(({ sourceText, targetText }) => ({
+        findings: [
+          ...(targetText.includes('BAD') ? [found('target', 'placeholders', false)] : []),
+          ...(targetText.includes('HMM') ? [found('target', 'tags', true)] : []),
+          ...(targetText.includes('TERM') ? [found('glossary', 'term_missing', false)] : []),
+        ],
+        qaIdentity: `gqa1_${sourceText}_${targetText}`,
       })),
     }),
-  propose: () => Promise.resolve(),
 };
 
+type Proposals = Parameters<TranslationMemory['propose']>[0];
+
 /** One task of three units, and the action on it. */
-async function open(ports: Partial<UpdatePorts> = {}) {
+async function open(
+  ports: { readonly propose?: TranslationMemory['propose']; readonly judge?: TargetJudge } = {},
+) {
   const path = join(await temporaryDirectory(), 'translation.db');
   const calls = createCalls({ path, targetLanguage: 'zh-Hans' });
   const index = openTestIndex();
@@ -75,8 +79,11 @@ async function open(ports: Partial<UpdatePorts> = {}) {
     calls.close(null);
     index.close();
   });
-  const build = (releaseId: string, ...texts: readonly string[]): void => {
+  const indexed = (releaseId: string, ...texts: readonly string[]): void => {
     indexRelease(index, releaseId, [file(...texts)]);
+  };
+  const build = (releaseId: string, ...texts: readonly string[]): void => {
+    indexed(releaseId, ...texts);
     const generation = index.status().generation;
     const { buildId, from } = calls.beginBuild({ releaseId, generation });
     const page = index.unitsAfter({ from, limit: 1000, maxCharacters: 100_000 });
@@ -87,10 +94,10 @@ async function open(ports: Partial<UpdatePorts> = {}) {
   };
   build('r1', ...SOURCES);
   const { engine, clock } = createTestEngine();
-  const proposed: ProposedTarget[] = [];
-  const propose: UpdatePorts['propose'] = (records) => {
+  const proposed: Proposals[number][] = [];
+  const propose = (records: Proposals) => {
     proposed.push(...records);
-    return Promise.resolve();
+    return Promise.resolve([]);
   };
   const thread = {
     call: (name: keyof TranslationCalls, argument: never) =>
@@ -99,9 +106,14 @@ async function open(ports: Partial<UpdatePorts> = {}) {
   const action = createUpdateAction({
     engine,
     thread,
-    ports: { ...PORTS, propose, ...ports },
+    judge: ports.judge ?? JUDGE,
+    units: createUnitSource((query) => Promise.resolve(index.unitsAfter(query))),
+    offers: createTargetOffers({
+      memory: { propose: ports.propose ?? propose },
+      languages: () => ({ sourceLanguage: 'ja', targetLanguage: 'zh-Hans' }),
+      logger: createSilentLogger(),
+    }),
     clock,
-    logger: createSilentLogger(),
   });
   const tasks = (): readonly ReportedTask[] => calls.tasks({ offset: 0, limit: 10 }).items;
   const [first] = tasks();
@@ -123,6 +135,7 @@ async function open(ports: Partial<UpdatePorts> = {}) {
   return {
     calls,
     build,
+    indexed,
     engine,
     clock,
     proposed,
@@ -164,11 +177,16 @@ describe('storing results', () => {
       })),
     );
     expect(world.proposed).toMatchObject(
-      SOURCES.map((sourceText, at) => ({
-        sourceText,
-        targetText: `T${at}`,
-        releaseId: 'r1',
-        context: { destination: 'a.json' },
+      SOURCES.map((source_text, at) => ({
+        source_text,
+        target_text: `T${at}`,
+        context: {
+          destination: 'a.json',
+          field_path: `/k${at}`,
+          ...(at === 0 ? {} : { previous: SOURCES[at - 1] }),
+          ...(at === 2 ? {} : { next: SOURCES[at + 1] }),
+        },
+        provenance: { origin: 'task_update', task_id: world.taskId, unit_id: unit(at), release_id: 'r1' },
       })),
     );
   });
@@ -180,7 +198,7 @@ describe('storing results', () => {
       status: 'blocked',
       unit_counts: { draft: 1, blocked: 1, untranslated: 1 },
     });
-    expect(world.proposed.map(({ targetText }) => targetText)).toEqual(['T0']);
+    expect(world.proposed.map(({ target_text }) => target_text)).toEqual(['T0']);
     await world.update({ status: 'in_progress', translation_results: [result(1), result(2)] });
     expect(world.task()).toMatchObject({ status: 'in_progress', unit_counts: { draft: 3 } });
     await world.update({ status: 'translated' });
@@ -386,6 +404,43 @@ describe('decisions about findings', () => {
     const both = { qa_identity: 'gqa1_おはよう_TERM BAD', ...PROVENANCE };
     await world.update({ translation_results: [result(0, 'TERM BAD')], glossary_override: both });
     expect(world.task().unit_counts).toMatchObject({ blocked: 1 });
+  });
+});
+
+describe('tasks and the parse index', () => {
+  const body = { translation_results: [result(0)] };
+
+  it('asks to try again, and changes nothing, when the index has moved on', async () => {
+    const world = await open();
+    world.indexed('r2', 'new', ...SOURCES);
+    const before = world.everything();
+    await expect(world.update(body)).rejects.toMatchObject({
+      code: 'backend_unavailable',
+      message: expect.stringContaining('try again'),
+      options: { retryAfter: 5 },
+    });
+    expect(world.everything()).toEqual(before);
+    // An update without results reads no text, so it does not wait.
+    await world.update({ status: 'skipped', reason: 'no text' });
+  });
+
+  it('asks to send again, and changes nothing, when the tasks are replaced while targets are judged', async () => {
+    const world = await open({
+      judge: {
+        judge: async (...call) => {
+          world.build('r2', 'new', ...SOURCES);
+          before = world.everything();
+          return await JUDGE.judge(...call);
+        },
+      },
+    });
+    let before: unknown;
+    await expect(world.update(body)).rejects.toMatchObject({
+      code: 'backend_unavailable',
+      message: expect.stringContaining('send the update again'),
+    });
+    expect(world.everything()).toEqual(before);
+    expect(world.tasks()[1]?.unit_counts).toEqual({ untranslated: 4 });
   });
 });
 

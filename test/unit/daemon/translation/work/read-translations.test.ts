@@ -72,6 +72,7 @@ const UPDATE: Omit<TaskUpdate, 'taskId'> = {
   providerRunId: null,
   provider: null,
   glossaryGeneration: 7,
+  judgedFor: null,
   override: null,
   workerId: null,
   leaseSeconds: null,

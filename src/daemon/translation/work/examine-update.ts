@@ -1,0 +1,54 @@
+import type { Database } from '../../database/sqlite-database.ts';
+import { createProofreadContainers } from './proofread-containers.ts';
+import type { BuiltFor, ExaminedContainer, ExaminedUpdate, TaskUpdate } from './task-update.ts';
+import type { PlacedUnits } from './update-units.ts';
+
+/** Says where the units of an update are, so that their targets can be judged. */
+export interface UpdateExaminer {
+  places(update: TaskUpdate, units: PlacedUnits): ExaminedUpdate;
+  /** Whether the current tasks are those that targets were judged for; `null`: there was no target. */
+  isCurrent(judgedFor: BuiltFor | null): boolean;
+}
+
+/** Creates the examiner of one target language. */
+export function createUpdateExaminer(database: Database, targetLanguage: string): UpdateExaminer {
+  const current = database.prepare(
+    `SELECT release_id, generation FROM build WHERE target_language = ? AND state = 'current'`,
+  );
+  const taskOf = database.prepare('SELECT * FROM task WHERE task_seq = ?');
+  const proofread = createProofreadContainers(database, targetLanguage);
+  const builtFor = (): BuiltFor => {
+    const { release_id: releaseId, generation } = current.get(targetLanguage) ?? {};
+    return { releaseId: String(releaseId), generation: Number(generation) };
+  };
+  return {
+    places: (update, units) => {
+      const containers = new Map<
+        number,
+        ExaminedContainer & { units: { result: number; ordinal: number }[] }
+      >();
+      for (const [result, { unitId }] of update.results.entries()) {
+        const { taskSeq, ordinal } = units.at(unitId);
+        let container = containers.get(taskSeq);
+        if (container === undefined) {
+          const task = taskOf.get(taskSeq) ?? {};
+          const destination = String(task['destination']);
+          const archiveEntry = task['archive_entry'] as string | null;
+          container = {
+            indexPosition: Number(task['index_position']),
+            wasProofread: proofread.has(destination, archiveEntry),
+            units: [],
+          };
+          containers.set(taskSeq, container);
+        }
+        container.units.push({ result, ordinal });
+      }
+      return { isRefused: false, builtFor: builtFor(), containers: [...containers.values()] };
+    },
+    isCurrent: (judgedFor) => {
+      if (judgedFor === null) return true;
+      const { releaseId, generation } = builtFor();
+      return judgedFor.releaseId === releaseId && judgedFor.generation === generation;
+    },
+  };
+}

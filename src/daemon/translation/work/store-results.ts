@@ -1,0 +1,84 @@
+import type { AcceptedFindings } from './accepted-findings.ts';
+import { NO_PROVENANCE, sameBytes, type Row } from './target-rows.ts';
+import type { TargetStore } from './target-store.ts';
+import { refuse, type TaskUpdate } from './task-update.ts';
+import { blockedDetail, nameBlocked, NAMED_UNITS, UpdateRefused } from './update-refused.ts';
+import type { PlacedUnits } from './update-units.ts';
+
+/** Creates the storing of the results of an update. */
+export function createResultStore(
+  { targets }: { readonly targets: TargetStore },
+  accepted: AcceptedFindings,
+): (
+  task: Row,
+  update: TaskUpdate,
+  units: PlacedUnits,
+  now: number,
+) => { written: Uint8Array[]; repeated: number } {
+  return (task, update, units, now) => {
+    const { results, status, providerRunId, provider, tokenId } = update;
+    const written: Uint8Array[] = [];
+    let repeated = 0;
+    for (const result of results) {
+      const { unitId } = units.at(result.unitId);
+      const before = targets.get(unitId);
+      const isRepeated =
+        providerRunId !== null &&
+        before?.providerRunId === providerRunId &&
+        before.text === result.text &&
+        sameBytes(before.sourceDigest, result.sourceDigest);
+      if (isRepeated) {
+        repeated += 1;
+        continue;
+      }
+      const isBlocked = accepted.blocking({ ...result, unitId }).length > 0;
+      targets.put(
+        {
+          unitId,
+          text: result.text,
+          state: isBlocked ? 'blocked' : status === 'translated' ? 'translated' : 'draft',
+          stateBefore: null,
+          sourceText: result.sourceText,
+          sourceDigest: result.sourceDigest,
+          authorKind: provider === null && providerRunId === null ? 'person' : 'machine',
+          tokenId,
+          provider,
+          providerRunId,
+          findings: result.findings,
+          qaIdentity: result.qaIdentity,
+          propagatedFrom: null,
+          updatedAt: now,
+        },
+        {
+          ...NO_PROVENANCE,
+          reviewer: update.reviewer,
+          reason: update.reason,
+          glossaryGeneration: update.glossaryGeneration,
+          taskId: String(task['task_id']),
+          releaseId: String(task['release_id']),
+        },
+      );
+      written.push(result.unitId);
+    }
+    return { written, repeated };
+  };
+}
+
+/** Refuses `translated` for results that are blocked after the decisions of the same call. @throws UpdateRefused */
+export function requireUsable({ results }: TaskUpdate, units: PlacedUnits, targets: TargetStore): void {
+  const blocked = results.filter(({ unitId }) => targets.stateOf(units.at(unitId).unitId) === 'blocked');
+  if (blocked.length === 0) return;
+  const named = blocked
+    .slice(0, NAMED_UNITS)
+    .map(({ unitId, qaIdentity }) => nameBlocked(unitId, qaIdentity));
+  throw new UpdateRefused(
+    refuse(
+      'qa_blocked',
+      blockedDetail(blocked.length, named),
+      blocked.slice(0, 100).map(({ pointer, findings }) => ({
+        pointer: `${pointer}/translated_text`,
+        message: findings.map(({ check, message }) => `${check}: ${message}`).join('; '),
+      })),
+    ),
+  );
+}
