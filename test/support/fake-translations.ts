@@ -23,7 +23,14 @@ export interface FakeUnit {
   readonly isTranslatable: boolean;
   readonly speaker: string | null;
   author: { token_id: string; provider_run_id: string | null } | null;
-  readonly history: { revision: number; target: string; source: string; run: string | null; token: string; at: number }[];
+  readonly history: {
+    revision: number;
+    target: string;
+    source: string;
+    run: string | null;
+    token: string;
+    at: number;
+  }[];
 }
 
 /** A call of `translation-task-update` as it arrived. */
@@ -94,7 +101,13 @@ export function fakeUnit(id: string, values: Partial<FakeUnit> = {}): FakeUnit {
 /** Stores a target as the daemon does. */
 export function storeFake(
   unit: FakeUnit,
-  { target, state = 'draft', run = null, token = 'other', at = 1 }: {
+  {
+    target,
+    state = 'draft',
+    run = null,
+    token = 'other',
+    at = 1,
+  }: {
     readonly target: string;
     readonly state?: string;
     readonly run?: string | null;

@@ -13,6 +13,8 @@ export interface TargetStore {
   stateOf(unitId: Uint8Array): UnitState;
   /** Stores a target. @returns it with its revision */
   put(target: NewTarget, provenance: Provenance): StoredTarget;
+  /** Removes the target of a unit, which is untranslated again. The history names who did it. */
+  takeBack(target: Omit<NewTarget, 'state'>, provenance: Provenance): void;
   /** Changes the state of a target, for example after its source changed. */
   setState(
     unitId: Uint8Array,
@@ -58,6 +60,23 @@ export function createTargetStore(
     const logged = Number(lastRevision.get(unitId, targetLanguage)?.['revision'] ?? 0);
     return Math.max(logged, before?.revision ?? 0) + 1;
   };
+  const record = (
+    shared: ReturnType<typeof sharedColumns>,
+    { reviewer, reason, model, promptDigest, glossaryGeneration, taskId, releaseId }: Provenance,
+    at: number,
+  ): void => {
+    log.run({
+      ...shared,
+      reviewer,
+      reason,
+      model,
+      prompt_digest: promptDigest,
+      glossary_generation: glossaryGeneration,
+      task_id: taskId,
+      release_id: releaseId,
+      at,
+    });
+  };
   const stateOf = (unitId: Uint8Array): UnitState => read(unitId)?.state ?? 'untranslated';
   return {
     get: read,
@@ -73,19 +92,20 @@ export function createTargetStore(
         qa_identity: stored.qaIdentity,
         updated_at: stored.updatedAt,
       });
-      log.run({
-        ...shared,
-        reviewer: provenance.reviewer,
-        reason: provenance.reason,
-        model: provenance.model,
-        prompt_digest: provenance.promptDigest,
-        glossary_generation: provenance.glossaryGeneration,
-        task_id: provenance.taskId,
-        release_id: provenance.releaseId,
-        at: stored.updatedAt,
-      });
+      record(shared, provenance, stored.updatedAt);
       counts.move(target.unitId, before?.state ?? 'untranslated', stored.state);
       return stored;
+    },
+    takeBack: (target, provenance) => {
+      const before = read(target.unitId);
+      const revision = revisionOf(target.unitId, before);
+      record(
+        sharedColumns({ ...target, revision, state: 'untranslated' }, targetLanguage),
+        provenance,
+        target.updatedAt,
+      );
+      remove.run(target.unitId, targetLanguage);
+      counts.move(target.unitId, before?.state ?? 'untranslated', 'untranslated');
     },
     setState: (unitId, state, stateBefore, now) => {
       const before = stateOf(unitId);
@@ -100,7 +120,10 @@ export function createTargetStore(
   };
 }
 
-function sharedColumns(target: StoredTarget, targetLanguage: string) {
+function sharedColumns(
+  target: Omit<StoredTarget, 'state'> & { readonly state: UnitState },
+  targetLanguage: string,
+) {
   return {
     unit_id: target.unitId,
     target_language: targetLanguage,
