@@ -82,6 +82,8 @@ export function createTextParts(
     parse,
     judging,
     configuration: () => current().translation,
+    openConflicts: async (signal) => await memory.openConflicts(signal),
+    officialReleaseId: () => releases.current('official')?.release_id ?? null,
   });
   closers.add('translations', async () => await translation.close());
   const backup = createBackup({
@@ -100,7 +102,7 @@ export function createTextParts(
     jobs: [...parse.jobs, ...translation.jobs, ...memory.jobs, ...backup.jobs],
     reports: [...parse.reports, ...translation.reports, ...memory.reports, ...glossary.reports],
     actions: [...translation.actions, ...memory.actions, ...glossary.actions],
-    checks: [parse.check, translation.check, backup.check, memory.check, glossary.check],
+    checks: [parse.check, ...translation.checks, backup.check, memory.check, glossary.check],
     catchUp: async () => {
       await parse.catchUp();
       await translation.catchUp();

@@ -38,6 +38,8 @@ export interface Memory {
   readonly translationMemory: TranslationMemory;
   /** The counts as they were last read; `null` before that, and while the file cannot be used. */
   latestCounts(): MemoryCounts | null;
+  /** Counts the conflicts in the main file; `null` when it cannot be used. @throws the signal's reason */
+  openConflicts(signal: AbortSignal): Promise<number | null>;
   /** Closes the files and ends the thread. */
   close(): Promise<void>;
 }
@@ -73,6 +75,14 @@ export function createMemory(options: MemoryOptions): Memory {
     }),
     translationMemory: createTranslationMemory(shared),
     latestCounts: () => latest,
+    openConflicts: async (signal) => {
+      try {
+        return (await thread.call('summary', { path: null }, { signal })).counts.conflict_groups;
+      } catch {
+        signal.throwIfAborted();
+        return null;
+      }
+    },
     close: async () => {
       await thread.call('close', null).catch(() => undefined);
       await thread.close();

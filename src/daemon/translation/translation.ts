@@ -1,10 +1,9 @@
 import { join } from 'node:path';
-import { messageOf } from '../../platform/errors.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { createThread, type Thread } from '../../platform/threads/thread.ts';
 import type { DefinedAction } from '../api/define-action.ts';
-import { defineReport, type DefinedReport } from '../api/define-report.ts';
+import type { DefinedReport } from '../api/define-report.ts';
 import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
@@ -13,10 +12,13 @@ import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
 import { runTaskBuild } from './task-build.ts';
-import { translationServiceError, unavailableReason } from './translation-failure.ts';
+import { createTranslationChecks } from './translation-checks.ts';
+import { unavailableReason } from './translation-failure.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
+import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
 import { createUpdateAction } from './update-action.ts';
-import type { TranslationCalls, TranslationThreadData, WorkStatus } from './work/translation-worker.ts';
+import type { TranslationCalls, TranslationThreadData } from './work/translation-worker.ts';
+import type { WorkStatus } from './work/work-status.ts';
 
 /** The settings that the work on translations uses. */
 interface TranslationConfiguration {
@@ -27,10 +29,10 @@ interface TranslationConfiguration {
   readonly targetLanguage: string;
 }
 
-export interface TranslationOptions {
+export interface TranslationOptions extends Omit<TranslationReportDependencies, 'thread'> {
   /** The private folder of the daemon. */
   readonly dataDirectory: string;
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'recordInline'>;
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'recordInline' | 'historyOf'>;
   readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
   /** The entrance of targets. */
   readonly judging: Judging;
@@ -44,7 +46,7 @@ export interface Translation {
   readonly jobs: readonly Job[];
   readonly reports: readonly DefinedReport[];
   readonly actions: readonly DefinedAction[];
-  readonly check: DoctorCheck;
+  readonly checks: readonly DoctorCheck[];
   /** The state as it was last read; `null` before that. */
   latestStatus(): WorkStatus | null;
   /** Opens the database, and queues `task-build` when the tasks are not those of the index. Called after the index was read. */
@@ -65,9 +67,15 @@ export function createTranslation(options: TranslationOptions): Translation {
   const { engine, parse, configuration, logger } = options;
   const thread = createWorkThread(options);
   let latest: WorkStatus | null = null;
+  let building = false;
   const refresh = async (): Promise<WorkStatus> => {
-    latest = await thread.call('status', null);
-    return latest;
+    try {
+      latest = await thread.call('status', null);
+      return latest;
+    } catch (error) {
+      latest = null;
+      throw error;
+    }
   };
   const queue = (): void => {
     if (configuration().automatic) engine.submit({ ...callOf(TASK_BUILD_JOB, {}), dedupe: true });
@@ -78,24 +86,25 @@ export function createTranslation(options: TranslationOptions): Translation {
   return {
     jobs: [
       implementJob(TASK_BUILD_JOB, async (context) => {
-        const result = await runTaskBuild({ thread, unitsAfter: parse.unitsAfter }, context);
-        await refresh();
-        return result;
+        building = true;
+        try {
+          const result = await runTaskBuild({ thread, unitsAfter: parse.unitsAfter }, context);
+          await refresh();
+          return result;
+        } finally {
+          building = false;
+        }
       }),
     ],
-    reports: createReports(thread),
+    reports: createTranslationReports({ ...options, thread }),
     actions: [createUpdateAction({ ...options, ...options.judging, thread })],
-    check: {
-      id: 'database.translation',
-      run: async () => {
-        try {
-          const { schemaVersion } = await refresh();
-          return { status: 'ok', message: `sound, schema ${schemaVersion}` };
-        } catch (error) {
-          return { status: 'failing', message: messageOf(error) };
-        }
-      },
-    },
+    checks: createTranslationChecks({
+      refresh,
+      index: parse.latestStatus,
+      history: () => engine.historyOf(TASK_BUILD_JOB.kind),
+      isRunning: () => building,
+      isAutomatic: () => configuration().automatic,
+    }),
     latestStatus: () => latest,
     catchUp: async () => {
       try {
@@ -135,17 +144,4 @@ function createWorkThread({ dataDirectory, configuration }: TranslationOptions):
     } satisfies TranslationThreadData,
     limits: THREAD_LIMITS,
   });
-}
-
-function createReports(thread: Pick<Thread<TranslationCalls>, 'call'>): readonly DefinedReport[] {
-  return [
-    defineReport('translation.tasks', async (query, signal) => {
-      try {
-        return await thread.call('tasks', query, { signal });
-      } catch (error) {
-        signal.throwIfAborted();
-        throw translationServiceError(error);
-      }
-    }),
-  ];
 }

@@ -1,6 +1,6 @@
 import { type JSONVisitor, type ParseOptions, printParseErrorCode, visit } from 'jsonc-parser';
 import { FormatError } from '../format-error.ts';
-import { escapePointer } from './json-pointer.ts';
+import { escapePointer } from '../collect/json-pointer.ts';
 import { byteOffsets, type DecodedText } from '../text/decode-text.ts';
 import { reportText, type ReadTarget } from '../text/report-text.ts';
 import type { ReadLimits } from '../value-visitor.ts';

@@ -5,8 +5,8 @@ import { readLines } from '../../formats/text/read-lines.ts';
 import type { ReadTarget } from '../../formats/text/report-text.ts';
 import type { ReadLimits, ReportPartError } from '../../formats/value-visitor.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
-import { DOTTED_SYNTAX, POINTER_SYNTAX, type PathSyntax } from './path-syntax.ts';
-import { TextCollector, type Collected } from './text-collector.ts';
+import { DOTTED_SYNTAX, POINTER_SYNTAX, type PathSyntax } from '../../formats/collect/path-syntax.ts';
+import { TextCollector, type Collected } from '../../formats/collect/text-collector.ts';
 
 /** The formats of text files. */
 export const TEXT_FORMATS = ['json', 'csv', 'tsv', 'text'] as const;

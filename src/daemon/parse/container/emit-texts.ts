@@ -6,7 +6,7 @@ import type { CompiledRule, RuleFormat } from '../rules/compile-rules.ts';
 import { collectText, encodingOf, isTextFormat, type TextFormat } from './collect-text.ts';
 import { MAX_DEPTH, nestedName, tooDeep, type ContainerRun, type Part } from './container-run.ts';
 import type { PartLocation } from './parsed-container.ts';
-import type { Collected, CollectedText } from './text-collector.ts';
+import type { Collected, CollectedText } from '../../formats/collect/text-collector.ts';
 import { MAX_PATH, repeatedKey, uniqueTexts } from './unique-keys.ts';
 
 /** Where collected texts are, and what they are part of. */

@@ -10,7 +10,7 @@ import type { CompiledRule } from '../rules/compile-rules.ts';
 import { createCollector } from './collect-text.ts';
 import { locationOf, readWhole, type ContainerRun, type Part } from './container-run.ts';
 import { emitTexts } from './emit-texts.ts';
-import { DOTTED_SYNTAX } from './path-syntax.ts';
+import { DOTTED_SYNTAX } from '../../formats/collect/path-syntax.ts';
 
 /** Bytes that are copied at a time. */
 const COPY_BYTES = 1024 * 1024;

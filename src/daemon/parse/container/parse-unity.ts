@@ -20,8 +20,8 @@ import { createCollector } from './collect-text.ts';
 import { locationOf, nestedName, type ContainerRun, type Part } from './container-run.ts';
 import { emitTexts } from './emit-texts.ts';
 import type { PartLocation } from './parsed-container.ts';
-import { DOTTED_SYNTAX } from './path-syntax.ts';
-import type { Collected } from './text-collector.ts';
+import { DOTTED_SYNTAX } from '../../formats/collect/path-syntax.ts';
+import type { Collected } from '../../formats/collect/text-collector.ts';
 import { repeatedName } from './unique-keys.ts';
 
 /** The classes that hold text, and the name of their format. */

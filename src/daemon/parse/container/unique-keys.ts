@@ -1,5 +1,5 @@
 import { FormatError } from '../../formats/format-error.ts';
-import type { CollectedText } from './text-collector.ts';
+import type { CollectedText } from '../../formats/collect/text-collector.ts';
 
 /** UTF-16 code units of a path. One name can be in the paths of a million texts, so a long one would multiply. */
 export const MAX_PATH = 16 * 1024;

@@ -8,11 +8,8 @@ import type { Migration } from '../../database/migrate.ts';
  * that workers lease. `carried` names the units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse index.
  *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
-<<<<<<< HEAD
- * the language, not to a task or a release. `proofread_container` names the containers of which a proofread accepted units.
-=======
  * the language, not to a task or a release. `handoff_export` lists the files that were written for translators.
->>>>>>> main
+ * `proofread_container` names the containers of which a proofread accepted units.
  */
 const WORK_SCHEMA = `
 CREATE TABLE build (
@@ -126,6 +123,7 @@ CREATE TABLE target (
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (unit_id, target_language)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX target_blocked ON target (unit_id) WHERE state = 'blocked';
 CREATE INDEX target_provider_run ON target (provider_run_id) WHERE provider_run_id IS NOT NULL;
 
 CREATE TABLE target_history (

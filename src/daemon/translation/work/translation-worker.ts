@@ -6,21 +6,14 @@ import type { FoundTranslations, TranslationsRequest } from '../../parse/index/u
 import type { ChunkEnd, ClaimRequest, Lease, StoredResults, WorkerResult } from './chunk-leases.ts';
 import type { BuildResult } from './finish-build.ts';
 import type { HandoffExport } from './handoff-exports.ts';
+import type { Handoff } from './read-handoff.ts';
 import type { Provenance } from './target-rows.ts';
 import type { BuildProgress } from './task-builder.ts';
-import { countTasks, readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
+import { readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
 import type { ExaminedUpdate, TaskUpdate, UpdateDone, UpdateRefusal } from './task-update.ts';
 import { createTranslationWork } from './translation-work.ts';
 import { createWorkHolder } from './work-holder.ts';
-
-/** The state of translation.db. */
-export interface WorkStatus {
-  readonly schemaVersion: number;
-  /** Tasks by status. */
-  readonly tasks: Readonly<Record<string, number>>;
-  /** The release and the generation of the index that the tasks were built for; `null` before the first. */
-  readonly built: { readonly releaseId: string; readonly generation: number } | null;
-}
+import type { WorkStatus } from './work-status.ts';
 
 /** The functions of the thread that owns translation.db. A file that cannot be used gives an error with its own code. */
 export interface TranslationCalls {
@@ -33,6 +26,7 @@ export interface TranslationCalls {
   /** Deletes a bounded part of the units of superseded tasks. @returns whether there may be more */
   cleanUp(argument: null): boolean;
   tasks(query: TaskQuery): TaskPage;
+  handoff(argument: null): Handoff;
   /** Reads the translations of the units of a page. */
   translations(request: TranslationsRequest): FoundTranslations;
   /** Leases a chunk; expired leases are taken back first. `null` when there is nothing to do. */
@@ -71,12 +65,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
   );
   const now = (): number => unixSeconds(systemClock);
   return {
-    status: () =>
-      holder.use(({ builder }, database) => ({
-        schemaVersion: database.schemaVersion,
-        tasks: countTasks(database),
-        built: builder.current(),
-      })),
+    status: () => holder.use(({ readStatus }) => readStatus(now())),
     beginBuild: ({ releaseId, generation }) =>
       holder.use(({ builder }) => builder.begin(releaseId, generation, now())),
     addUnits: ({ buildId, page }) => holder.use(({ builder }) => builder.add(buildId, page, now())),
@@ -87,6 +76,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
         leases.sweep(now());
         return readTaskPage(database, query);
       }),
+    handoff: () => holder.use(({ readHandoff }) => readHandoff()),
     translations: (request) => holder.use(({ readTranslations }) => readTranslations(request, now())),
     claimChunk: (request) => holder.use(({ leases }) => leases.claim(request, now())),
     heartbeat: ({ token, leaseSeconds }) =>

@@ -3,11 +3,11 @@ import {
   DOTTED_SYNTAX,
   POINTER_SYNTAX,
   type PathSyntax,
-} from '../../../../../src/daemon/parse/container/path-syntax.ts';
+} from '../../../../../src/daemon/formats/collect/path-syntax.ts';
 import {
   TextCollector,
   type CollectorOptions,
-} from '../../../../../src/daemon/parse/container/text-collector.ts';
+} from '../../../../../src/daemon/formats/collect/text-collector.ts';
 
 const DEFAULT_ROW_KEYS = [['id'], ['Id'], ['key']];
 

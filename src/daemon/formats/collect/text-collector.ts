@@ -1,4 +1,4 @@
-import type { ValueVisitor } from '../../formats/value-visitor.ts';
+import type { ValueVisitor } from '../value-visitor.ts';
 import type { PathSyntax } from './path-syntax.ts';
 
 /** The rules of a collector. */

@@ -1,4 +1,4 @@
-import { escapePointer } from '../../formats/json/json-pointer.ts';
+import { escapePointer } from './json-pointer.ts';
 
 /** How a format writes the path of a value inside a file. */
 export interface PathSyntax {

@@ -1,0 +1,30 @@
+/** Why a file is not patched. */
+export const PATCH_ERROR_CODES = {
+  place_not_found: 'The file has no text at the path of the edit.',
+  place_ambiguous: 'Several texts of the file have the path of the edit, or several edits have one path.',
+  source_differs: 'The text at the path is not the source text of the edit.',
+  unencodable_character: 'The encoding of the file has no form for a character of the target text.',
+  character_not_allowed: 'The format cannot hold a character of the target text at this place.',
+  text_too_long: 'The target text is longer than the format or its limits allow.',
+  file_too_large: 'The patched file would be larger than its format allows.',
+  not_writable: 'The format or the place can be read, but not written.',
+  round_trip_failed: 'The target text does not read back from the patched file.',
+} as const satisfies Record<string, string>;
+
+/** One of {@link PATCH_ERROR_CODES}. */
+export type PatchErrorCode = keyof typeof PATCH_ERROR_CODES;
+
+/** An edit cannot be written. The file is not patched at all then. */
+export class PatchError extends Error {
+  readonly code: PatchErrorCode;
+  /** The path of the edit; empty where the file as a whole is to blame. */
+  readonly fieldPath: string;
+
+  /** @param message what is wrong and what to do, without the path, which is prepended */
+  constructor(code: PatchErrorCode, fieldPath: string, message: string) {
+    super(fieldPath === '' ? message : `${fieldPath}: ${message}`);
+    this.name = 'PatchError';
+    this.code = code;
+    this.fieldPath = fieldPath;
+  }
+}
