@@ -22,12 +22,13 @@ export interface FakeUnit {
   readonly isCut: boolean;
   readonly isTranslatable: boolean;
   readonly speaker: string | null;
-  author: { token_id: string; provider_run_id: string | null } | null;
+  author: { token_id: string; provider: string | null; provider_run_id: string | null } | null;
   readonly history: {
     revision: number;
     target: string;
     source: string;
     run: string | null;
+    provider: string | null;
     token: string;
     at: number;
   }[];
@@ -105,22 +106,29 @@ export function storeFake(
     target,
     state = 'draft',
     run = null,
+    provider = null,
     token = 'other',
     at = 1,
   }: {
     readonly target: string;
     readonly state?: string;
     readonly run?: string | null;
+    readonly provider?: string | null;
     readonly token?: string;
     readonly at?: number;
   },
 ): FakeUnit {
   unit.revision += 1;
-  unit.history.push({ revision: unit.revision, target, source: unit.source, run, token, at });
+  unit.history.push({ revision: unit.revision, target, source: unit.source, run, provider, token, at });
   unit.target = target === '' ? null : target;
   unit.state = target === '' ? 'untranslated' : state;
-  unit.author = target === '' ? null : { token_id: token, provider_run_id: run };
+  unit.author = target === '' ? null : { token_id: token, provider, provider_run_id: run };
   return unit;
+}
+
+/** The revision of a unit in reports and calls: 0 without a target. */
+function shownRevision({ target, revision }: FakeUnit): number {
+  return target === null ? 0 : revision;
 }
 
 /** Starts a fake service. */
@@ -243,7 +251,7 @@ function fits({ destination, field }: FakeUnit, query: Readonly<Record<string, s
 
 function unitItem({ releaseId }: FakeTranslations, unit: FakeUnit): object {
   const [example] = REPORTS['parse.text_units'].answer.example['items'] as object[];
-  const author = { kind: 'import', provider: 'file', ...unit.author };
+  const author = { kind: 'import', ...unit.author };
   return {
     ...example,
     unit_id: unit.id,
@@ -259,7 +267,7 @@ function unitItem({ releaseId }: FakeTranslations, unit: FakeUnit): object {
       ...UNIT_TRANSLATION_EXAMPLE,
       task_id: fakeTaskId(unit.destination),
       state: unit.state,
-      revision: unit.revision,
+      revision: shownRevision(unit),
       target_text: unit.target,
       author: unit.author === null ? null : author,
       claim: unit.claimedBy === null ? null : { owner: unit.claimedBy, expires_at: 999 },
@@ -268,14 +276,22 @@ function unitItem({ releaseId }: FakeTranslations, unit: FakeUnit): object {
   };
 }
 
-function historyItem({ revision, target, source, run, token, at }: FakeUnit['history'][number]): object {
+function historyItem({
+  revision,
+  target,
+  source,
+  run,
+  provider,
+  token,
+  at,
+}: FakeUnit['history'][number]): object {
   return {
     revision,
     target_text: target,
     source_text: source,
     is_cut: false,
     state: target === '' ? 'untranslated' : 'draft',
-    author: { kind: 'import', token_id: token, provider: null, provider_run_id: run },
+    author: { kind: 'import', token_id: token, provider, provider_run_id: run },
     reviewer: null,
     reason: null,
     model: null,
@@ -319,14 +335,21 @@ function update(fake: FakeTranslations, action: string, body: string): AdminAnsw
   const results = (value.translation_results ?? []).map((result) => {
     const unit = fake.units.find(({ id }) => id === result.unit_id);
     if (unit === undefined || unit.source !== result.source_text) refuse('source_mismatch');
-    if (!(value.args ?? []).includes(`expect=${unit.id}:${unit.revision}`)) refuse('revision_changed');
+    if (!(value.args ?? []).includes(`expect=${unit.id}:${shownRevision(unit)}`)) refuse('revision_changed');
     return { unit, text: result.translated_text, why: fake.blocks(result.translated_text) };
   });
   const units = results.map(({ unit, text, why }) => {
     const state = text === '' ? 'untranslated' : why === '' ? 'draft' : 'blocked';
     if (!isTrial) {
       const run = value.provider_run_id ?? null;
-      storeFake(unit, { target: text, state, run, token: fake.token, at: fake.now });
+      storeFake(unit, {
+        target: text,
+        state,
+        run,
+        provider: value.provider ?? null,
+        token: fake.token,
+        at: fake.now,
+      });
     }
     const findings = why === '' ? [] : [{ check: why, severity: 'error', message: `it is ${why}` }];
     return { unit_id: unit.id, revision: unit.revision, state, findings };

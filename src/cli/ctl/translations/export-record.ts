@@ -45,7 +45,7 @@ export function exportRecord(unit: ServiceUnit, hints: readonly string[]): UnitR
   };
 }
 
-/** What blocks the target, or what a reviewer should look at. */
+/** The findings on the target, for the person who corrects it. */
 function findingNotes({ translation }: ServiceUnit): string[] {
   return (translation?.findings ?? []).map(
     ({ check, severity, message }) => `${severity === 'error' ? 'Blocked' : 'Note'}: ${check}: ${message}`,

@@ -23,7 +23,7 @@ export interface ExportOptions extends ExportChoice {
   readonly progress: (text: string) => void;
 }
 
-/** What an export has written. */
+/** The counts of an export. */
 export interface ExportResult {
   readonly release_id: string;
   readonly units: number;

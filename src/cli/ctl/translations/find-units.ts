@@ -17,14 +17,14 @@ export interface ComparedFile {
   readonly matcher: UnitMatcher;
 }
 
-/** Files of more destinations are compared with the whole release at once. */
+/** A file of more destinations is compared with the whole release immediately. */
 const MAX_DESTINATIONS = 50;
 
 /**
  * Finds the units of a file in the current release: first among those of the destinations that the file names, then, where some
  * are missing, in the whole release.
  *
- * @param progress is told how far the search is
+ * @param progress learns how far the search is
  * @throws CtlFailure
  */
 export async function findUnits(

@@ -123,6 +123,6 @@ function lineOf({ line, file_unit_id: id, outcome, detail }: UnitOutcome): { lin
 }
 
 function midwayFailure({ calls }: ImportResult, failure: CtlFailure): CtlFailure {
-  const message = `${failure.message}\n${calls.made} of ${calls.planned} calls were made, each for the targets of one task; their targets are stored. Correct the cause and import the same file again: it goes on with the rest`;
+  const message = `${failure.message}\n${calls.made} of ${calls.planned} calls were made, each for the targets of one task; their targets are stored. Correct the cause and import the same file again: it continues with the rest`;
   return new CtlFailure(failure.exit, message, { cause: failure });
 }

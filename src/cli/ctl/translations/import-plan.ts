@@ -18,7 +18,7 @@ export interface DoubtfulUnit extends PlannedUnit {
   readonly exportedRevision: number;
 }
 
-/** What is to be done with the units of a file. */
+/** The decisions about the units of a file. */
 export interface ImportPlan {
   readonly send: readonly PlannedUnit[];
   readonly doubtful: readonly DoubtfulUnit[];

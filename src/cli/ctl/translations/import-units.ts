@@ -27,7 +27,7 @@ export interface ImportOptions {
   readonly progress: (text: string) => void;
 }
 
-/** What an import did. */
+/** The result of an import. */
 export interface ImportResult {
   readonly releaseId: string;
   /** One for each unit of the file, in the order of its lines. */

@@ -100,7 +100,7 @@ export function createUnitMatcher(units: readonly FileUnit[]): UnitMatcher {
   };
 }
 
-/** What an import needs of a unit; `null` for a text that is not in a task. */
+/** The part of a unit that an import needs; `null` for a text that is not in a task. */
 export function knownUnit(unit: ServiceUnit): KnownUnit | null {
   const { translation } = unit;
   if (!unit.translatable || translation === null || translation.task_id === null) return null;

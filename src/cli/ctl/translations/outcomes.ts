@@ -1,4 +1,4 @@
-/** What an import does with a unit of a file, and how it is told. */
+/** The outcomes of units of a file, in the words for people. */
 export const OUTCOMES = {
   stored: { isProblem: false, text: 'stored' },
   stored_blocked: { isProblem: false, text: 'stored; its findings block it' },
@@ -27,7 +27,7 @@ export const OUTCOMES = {
 /** One of {@link OUTCOMES}. */
 export type Outcome = keyof typeof OUTCOMES;
 
-/** What happened to one unit of a file. */
+/** The outcome of one unit of a file. */
 export interface UnitOutcome {
   /** In the file, from 1. */
   readonly line: number;
@@ -41,7 +41,7 @@ export interface UnitOutcome {
   /** How the unit was found; `null` when it was not. */
   readonly matched_by: 'id' | 'place' | 'source' | null;
   readonly task_id: string | null;
-  /** What the daemon found in its target. */
+  /** Those of the daemon on its target. */
   readonly findings: readonly SentFinding[];
 }
 

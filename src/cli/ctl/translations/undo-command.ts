@@ -5,7 +5,7 @@ import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
 import { unitQueryOf } from './unit-query.ts';
 import { undoUnits, type UndoOutcome, type UndoResult } from './undo-units.ts';
-import type { UndoChoice } from './undo-plan.ts';
+import { UNDO_PROVIDER, type UndoChoice } from './undo-plan.ts';
 import { writeUnitReport } from './unit-report.ts';
 
 /** Units that a terminal shows. */
@@ -23,7 +23,13 @@ export async function runUndo(context: CtlContext): Promise<CtlExit> {
   let result: UndoResult;
   try {
     const report = (text: string): void => progress.show(text);
-    result = await undoUnits(api, { ...choice, ...query, isTrial, fields: { reason }, progress: report });
+    result = await undoUnits(api, {
+      ...choice,
+      ...query,
+      isTrial,
+      fields: { provider: UNDO_PROVIDER, reason },
+      progress: report,
+    });
   } finally {
     progress.end();
   }
@@ -38,7 +44,7 @@ export async function runUndo(context: CtlContext): Promise<CtlExit> {
     );
   } else stdout.write(renderUndo(outcomes, counts, isTrial));
   if (failure === null) return CTL_EXITS.ok;
-  const message = `${failure.message}\nthe units that are named as restored or taken_back are changed; repeat the command to go on`;
+  const message = `${failure.message}\nthe units that are named as restored or taken_back are changed; repeat the command to continue`;
   throw new CtlFailure(failure.exit, message, { cause: failure });
 }
 

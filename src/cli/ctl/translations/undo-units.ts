@@ -4,7 +4,7 @@ import { readHistory } from './find-units.ts';
 import { knownUnit, type KnownUnit } from './match-units.ts';
 import { unitPages, withOneIndex } from './service-pages.ts';
 import { sendTargets, updateBatches, type TargetToSend, type UpdateFields } from './task-updates.ts';
-import { decideUndo, mayUndo, type UndoChoice } from './undo-plan.ts';
+import { decideUndo, mayUndo, type UndoChoice, type UndoDecision } from './undo-plan.ts';
 import type { UnitQuery } from './unit-query.ts';
 
 export interface UndoOptions extends UndoChoice, UnitQuery {
@@ -13,7 +13,7 @@ export interface UndoOptions extends UndoChoice, UnitQuery {
   readonly progress: (text: string) => void;
 }
 
-/** What happened to a unit. */
+/** The outcome of one unit. */
 export interface UndoOutcome {
   readonly unit_id: string;
   readonly task_id: string;
@@ -47,9 +47,12 @@ export async function undoUnits(api: AdminApi, options: UndoOptions): Promise<Un
   const outcomes: UndoOutcome[] = [];
   const targets: UndoTarget[] = [];
   for (const [at, unit] of chosen.entries()) {
-    const target = await targetOf(api, unit, options);
-    if ('outcome' in target && 'detail' in target) outcomes.push(target);
-    else targets.push(target);
+    const history = unit.isCut ? null : await readHistory(api, unit.place);
+    const decision = history === null ? UNREADABLE : decideUndo(history, unit.sourceText, options);
+    if (decision.kind === 'restore') targets.push(targetOf(unit, decision.text));
+    else if (decision.why !== 'not chosen') {
+      outcomes.push(outcomeOf(targetOf(unit, unit.targetText ?? ''), 'left', decision.why));
+    }
     options.progress(`reading histories: ${at + 1} of ${chosen.length}`);
   }
   if (options.isTrial) {
@@ -81,25 +84,12 @@ async function chosenUnits(api: AdminApi, options: UndoOptions): Promise<KnownUn
   return chosen;
 }
 
-async function targetOf(
-  api: AdminApi,
-  unit: KnownUnit,
-  choice: UndoChoice,
-): Promise<UndoTarget | UndoOutcome> {
-  const history = await readHistory(api, unit.place);
-  const decision = history === null ? null : decideUndo(history, unit.sourceText, choice);
-  const target = {
-    unitId: unit.unitId,
-    taskId: unit.taskId,
-    sourceText: unit.sourceText,
-    revision: unit.revision,
-  };
-  if (decision === null || decision.kind === 'none' || unit.isCut) {
-    const detail = decision === null || decision.kind !== 'none' ? 'history not readable' : decision.why;
-    return outcomeOf({ ...target, text: unit.targetText ?? '' }, 'left', detail);
-  }
-  const { text } = decision;
-  return { ...target, text, outcome: text === '' ? 'taken_back' : 'restored' };
+/** Texts that are longer than reports show, and a place that several units share. */
+const UNREADABLE: UndoDecision = { kind: 'none', why: 'history not readable' };
+
+function targetOf({ unitId, taskId, sourceText, revision }: KnownUnit, text: string): UndoTarget {
+  const outcome = text === '' ? 'taken_back' : 'restored';
+  return { unitId, taskId, sourceText, revision, text, outcome };
 }
 
 async function send(

@@ -42,12 +42,7 @@ export function createTargetStore(
     propagated_from, updated_at) VALUES (:unit_id, :target_language, :target_text, :state, :state_before, :revision,
     :source_text, :source_digest, :author_kind, :token_id, :provider, :provider_run_id, :findings, :qa_identity,
     :propagated_from, :updated_at)`);
-  const log =
-    database.prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
-    source_text, source_digest, author_kind, token_id, reviewer, reason, provider, provider_run_id, model, prompt_digest,
-    glossary_generation, propagated_from, task_id, release_id, at) VALUES (:unit_id, :target_language, :revision,
-    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reason, :provider,
-    :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
+  const record = createHistoryWriter(database);
   const setState =
     database.prepare(`UPDATE target SET state = ?, state_before = ?, revision = revision + 1, updated_at = ?
     WHERE unit_id = ? AND target_language = ?`);
@@ -59,23 +54,6 @@ export function createTargetStore(
   const revisionOf = (unitId: Uint8Array, before: StoredTarget | null): number => {
     const logged = Number(lastRevision.get(unitId, targetLanguage)?.['revision'] ?? 0);
     return Math.max(logged, before?.revision ?? 0) + 1;
-  };
-  const record = (
-    shared: ReturnType<typeof sharedColumns>,
-    { reviewer, reason, model, promptDigest, glossaryGeneration, taskId, releaseId }: Provenance,
-    at: number,
-  ): void => {
-    log.run({
-      ...shared,
-      reviewer,
-      reason,
-      model,
-      prompt_digest: promptDigest,
-      glossary_generation: glossaryGeneration,
-      task_id: taskId,
-      release_id: releaseId,
-      at,
-    });
   };
   const stateOf = (unitId: Uint8Array): UnitState => read(unitId)?.state ?? 'untranslated';
   return {
@@ -117,6 +95,31 @@ export function createTargetStore(
       remove.run(unitId, targetLanguage);
       counts.move(unitId, before, 'untranslated');
     },
+  };
+}
+
+/** Creates the writer of the history, which is append-only. */
+function createHistoryWriter(
+  database: Database,
+): (shared: ReturnType<typeof sharedColumns>, provenance: Provenance, at: number) => void {
+  const log =
+    database.prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
+    source_text, source_digest, author_kind, token_id, reviewer, reason, provider, provider_run_id, model, prompt_digest,
+    glossary_generation, propagated_from, task_id, release_id, at) VALUES (:unit_id, :target_language, :revision,
+    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reason, :provider,
+    :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
+  return (shared, { reviewer, reason, model, promptDigest, glossaryGeneration, taskId, releaseId }, at) => {
+    log.run({
+      ...shared,
+      reviewer,
+      reason,
+      model,
+      prompt_digest: promptDigest,
+      glossary_generation: glossaryGeneration,
+      task_id: taskId,
+      release_id: releaseId,
+      at,
+    });
   };
 }
 

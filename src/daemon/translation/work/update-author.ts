@@ -1,14 +1,16 @@
 import type { AuthorKind } from './target-rows.ts';
 import type { TaskUpdate } from './task-update.ts';
 
-/** The provider of targets that someone brings back in a file. */
-const FILE_PROVIDER = 'file';
+/** The providers that stand for people: a file that someone brings back, and a decision to take targets back. */
+const OF_PEOPLE: ReadonlyMap<string | null, AuthorKind> = new Map([
+  ['file', 'import'],
+  ['undo', 'person'],
+]);
 
-/** Who made the targets of an update: a file is the work of people, another provider is a program. */
+/** The kind of author that made the targets of an update. Other providers are programs. */
 export function authorKindOf({
   provider,
   providerRunId,
 }: Pick<TaskUpdate, 'provider' | 'providerRunId'>): AuthorKind {
-  if (provider === FILE_PROVIDER) return 'import';
-  return provider === null && providerRunId === null ? 'person' : 'machine';
+  return OF_PEOPLE.get(provider) ?? (provider === null && providerRunId === null ? 'person' : 'machine');
 }

@@ -499,7 +499,7 @@ describe('an empty target as work in progress', () => {
     expect(
       world.rows('SELECT revision, target_text, state, reason FROM target_history ORDER BY entry').at(-1),
     ).toEqual({ revision: 2, target_text: '', state: 'untranslated', reason: 'wrong file' });
-    // A worker can take the unit again, and revisions go on.
+    // A worker can take the unit again, and revisions continue.
     const request = { owner: 'w', leaseSeconds: 60, maxAttempts: 3, taskId: null, after: null };
     expect(world.calls.claimChunk(request)?.units.map(({ ordinal }) => ordinal)).toEqual([0]);
     expect(await world.update({ translation_results: [result(0)] })).toMatchObject({

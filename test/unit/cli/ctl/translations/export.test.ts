@@ -66,7 +66,7 @@ describe('slipway ctl translations export', () => {
     expect(await readFile(table, 'utf8')).toContain('"unit_id","state","source_text"');
   });
 
-  it('leaves out what is not asked for and what no file can hold, and counts it', async () => {
+  it('leaves out units that nobody asked for and texts that no file can hold, and counts them', async () => {
     const service = fakeTranslations([
       fakeUnit('u1'),
       storeFake(fakeUnit('u2'), { target: 'T' }),

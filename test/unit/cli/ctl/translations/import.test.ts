@@ -107,7 +107,7 @@ describe('slipway ctl translations import', () => {
     expect(far.reads).toContain('parse.text_units limit=1000&offset=0');
   });
 
-  it('does not touch the work of others: what is newer, what is claimed, what is proofread without a revision', async () => {
+  it('does not touch the work of others: newer targets, claimed units, and proofread ones without a revision', async () => {
     const service = fakeTranslations([
       storeFake(storeFake(fakeUnit('newer'), { target: 'old' }), { target: 'theirs' }),
       storeFake(storeFake(fakeUnit('kept'), { target: 'old' }), { target: 'theirs' }),
@@ -234,7 +234,7 @@ describe('slipway ctl translations import', () => {
     expect([service.updates, targets(service)]).toEqual([[], [null, null, null]]);
   });
 
-  it('says what was stored when a call fails midway, and goes on when it is repeated', async () => {
+  it('says what was stored when a call fails midway, and continues when it is repeated', async () => {
     const destinations = ['a.json', 'b.json', 'c.json'];
     const service = fakeTranslations(
       destinations.map((destination, at) => fakeUnit(`u${at}`, { destination })),

@@ -67,6 +67,17 @@ describe('slipway ctl translations undo', () => {
     expect(targets(service)).toEqual({ ...BEFORE, ...changed });
   });
 
+  it('does not bring back what someone has taken back', async () => {
+    const service = worked();
+    await service.run('translations', 'undo', '--run', 'run-2');
+    service.now = 40;
+    await service.run('translations', 'undo', '--author', 'translator');
+    expect(targets(service)).toEqual({ ...BEFORE, both: 'one', only: null });
+    const before = await service.run('translations', 'undo', '--run', 'run-1');
+    expect(before.out).toContain('2 taken_back');
+    expect(targets(service)).toEqual({ ...BEFORE, both: null, only: null, first: null });
+  });
+
   it('takes a target for another source as none', async () => {
     const service = worked();
     const unit = service.units[0]!;
@@ -86,7 +97,7 @@ describe('slipway ctl translations undo', () => {
     expect([service.updates, targets(service)]).toEqual([[], BEFORE]);
   });
 
-  it('leaves a unit that is changed meanwhile, says what was done, and goes on when repeated', async () => {
+  it('leaves a unit that is changed meanwhile, says what was done, and continues when repeated', async () => {
     const service = worked();
     service.onUpdate = ({ task_id: id }) => {
       if (id === fakeTaskId('b.json')) refuse('revision_changed');
