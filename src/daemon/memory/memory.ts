@@ -26,6 +26,10 @@ export interface MemoryOptions {
   readonly clock: Clock;
   /** Makes ULIDs. */
   readonly createId: () => string;
+  /** The folder of exchanged files. */
+  readonly exchangeRoot: () => string;
+  /** Of the program. */
+  readonly version: string;
 }
 
 /** The Translation Memory: known translations, and which of them may be used again. */
@@ -60,7 +64,7 @@ export function createMemory(options: MemoryOptions): Memory {
     reports: createMemoryReports({ ...shared, mainFile: basename(main) }),
     actions: createMemoryActions(shared),
     jobs: createMemoryJobs({
-      thread,
+      ...shared,
       path: main,
       onChecked: (found) => {
         finding = found;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JobDefinition } from '../tasks/job.ts';
+import { WORKER_RUN_JOB } from './worker/worker-job.ts';
 
 /** Builds the tasks of the indexed release. */
 export const TASK_BUILD_JOB = {
@@ -16,4 +17,4 @@ export const TASK_BUILD_JOB = {
 } as const satisfies JobDefinition;
 
 /** The jobs of the work on translations, in the order of the reference. */
-export const TRANSLATION_JOBS = [TASK_BUILD_JOB] as const;
+export const TRANSLATION_JOBS = [TASK_BUILD_JOB, WORKER_RUN_JOB] as const;

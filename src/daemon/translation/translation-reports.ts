@@ -1,7 +1,7 @@
 import type { Thread } from '../../platform/threads/thread.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import { coverageOf } from './release-coverage.ts';
-import { translationServiceError } from './translation-failure.ts';
+import { translationServiceError } from './work/translation-failure.ts';
 import type { TranslationCalls } from './work/translation-worker.ts';
 
 export interface TranslationReportDependencies {

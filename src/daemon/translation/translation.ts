@@ -1,9 +1,13 @@
 import { join } from 'node:path';
+import type { LanguagePair } from '../../domain/glossary/term.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
+import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 import { createThread, type Thread } from '../../platform/threads/thread.ts';
 import type { DefinedAction } from '../api/define-action.ts';
 import type { DefinedReport } from '../api/define-report.ts';
+import type { GlossaryPort } from '../glossary/glossary.ts';
+import type { TranslationMemory } from '../memory/translation-memory.ts';
 import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
@@ -13,15 +17,17 @@ import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
 import { runTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
-import { unavailableReason } from './translation-failure.ts';
+import { unavailableReason } from './work/translation-failure.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
 import { createUpdateAction } from './update-action.ts';
+import { createWorker } from './worker/worker.ts';
+import type { WorkerConfiguration } from './worker/worker-config.ts';
 import type { TranslationCalls, TranslationThreadData } from './work/translation-worker.ts';
 import type { WorkStatus } from './work/work-status.ts';
 
 /** The settings that the work on translations uses. */
-interface TranslationConfiguration {
+interface TranslationConfiguration extends WorkerConfiguration {
   /** Whether the tasks of a release are built as soon as its text is indexed. */
   readonly automatic: boolean;
   readonly sourceLanguage: string;
@@ -36,6 +42,13 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
   readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
   /** The entrance of targets. */
   readonly judging: Judging;
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'>;
+  readonly glossary: Pick<GlossaryPort, 'diagnose'>;
+  /** The configured pair of languages. */
+  readonly languages: () => LanguagePair;
+  readonly secrets: SecretMask;
+  /** In [0, 1). */
+  readonly random: () => number;
   readonly configuration: () => TranslationConfiguration;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -83,8 +96,10 @@ export function createTranslation(options: TranslationOptions): Translation {
   engine.onFinished(({ kind, status }) => {
     if (PARSING.has(kind) && status === 'succeeded') queue();
   });
+  const worker = createWorker({ ...options, ...options.judging, thread });
   return {
     jobs: [
+      ...worker.jobs,
       implementJob(TASK_BUILD_JOB, async (context) => {
         building = true;
         try {
@@ -97,14 +112,17 @@ export function createTranslation(options: TranslationOptions): Translation {
       }),
     ],
     reports: createTranslationReports({ ...options, thread }),
-    actions: [createUpdateAction({ ...options, ...options.judging, thread })],
-    checks: createTranslationChecks({
-      refresh,
-      index: parse.latestStatus,
-      history: () => engine.historyOf(TASK_BUILD_JOB.kind),
-      isRunning: () => building,
-      isAutomatic: () => configuration().automatic,
-    }),
+    actions: [...worker.actions, createUpdateAction({ ...options, ...options.judging, thread })],
+    checks: [
+      ...createTranslationChecks({
+        refresh,
+        index: parse.latestStatus,
+        history: () => engine.historyOf(TASK_BUILD_JOB.kind),
+        isRunning: () => building,
+        isAutomatic: () => configuration().automatic,
+      }),
+      worker.check,
+    ],
     latestStatus: () => latest,
     catchUp: async () => {
       try {

@@ -10,7 +10,7 @@ import { TaskError, type TaskArguments, type TaskResult } from '../tasks/task.ts
 import type { TargetOffers } from './judge/offer-targets.ts';
 import type { TargetJudge } from './judge/target-judge.ts';
 import type { SourceUnit, UnitSource } from './judge/unit-source.ts';
-import { translationServiceError } from './translation-failure.ts';
+import { translationServiceError } from './work/translation-failure.ts';
 import { parseTaskUpdate, waivesFindings } from './update-request.ts';
 import type { TranslationCalls } from './work/translation-worker.ts';
 import type {

@@ -3,12 +3,20 @@ import { systemClock, unixSeconds } from '../../../platform/process/clock.ts';
 import { createUlidFactory } from '../../../platform/process/ids.ts';
 import type { UnitsAfter } from '../../parse/index/units-after.ts';
 import type { FoundTranslations, TranslationsRequest } from '../../parse/index/unit-translations.ts';
-import type { ChunkEnd, ClaimRequest, Lease, StoredResults, WorkerResult } from './chunk-leases.ts';
+import type {
+  ChunkEnd,
+  ClaimRequest,
+  Lease,
+  OpenChunk,
+  StoredResults,
+  WorkerResult,
+} from './chunk-leases.ts';
 import type { BuildResult } from './finish-build.ts';
 import type { HandoffExport } from './handoff-exports.ts';
 import type { Handoff } from './read-handoff.ts';
 import type { Provenance } from './target-rows.ts';
 import type { BuildProgress } from './task-builder.ts';
+import { countOpenUnits, type OpenUnits } from './open-units.ts';
 import { readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
 import type { ExaminedUpdate, TaskUpdate, UpdateDone, UpdateRefusal } from './task-update.ts';
 import { createTranslationWork } from './translation-work.ts';
@@ -31,6 +39,12 @@ export interface TranslationCalls {
   translations(request: TranslationsRequest): FoundTranslations;
   /** Leases a chunk; expired leases are taken back first. `null` when there is nothing to do. */
   claimChunk(request: ClaimRequest): Lease | null;
+  /** Reads the chunk that a claim would lease, and changes nothing. */
+  peekChunk(request: ClaimRequest): OpenChunk | null;
+  /** Takes back the leases of an owner that an earlier process left behind. @returns how many */
+  takeBack(owner: string): number;
+  /** Counts what a run of workers would do. */
+  openUnits(filter: { readonly taskId: string | null; readonly maxTasks: number }): OpenUnits;
   /** @returns false when the lease was lost: the worker must stop and write nothing */
   heartbeat(lease: { readonly token: string; readonly leaseSeconds: number }): boolean;
   storeResults(batch: {
@@ -79,6 +93,9 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
     handoff: () => holder.use(({ readHandoff }) => readHandoff()),
     translations: (request) => holder.use(({ readTranslations }) => readTranslations(request, now())),
     claimChunk: (request) => holder.use(({ leases }) => leases.claim(request, now())),
+    peekChunk: (request) => holder.use(({ leases }) => leases.peek(request, now())),
+    takeBack: (owner) => holder.use(({ leases }) => leases.takeBack(owner, now())),
+    openUnits: (filter) => holder.use((_, database) => countOpenUnits(database, filter)),
     heartbeat: ({ token, leaseSeconds }) =>
       holder.use(({ leases }) => leases.heartbeat(token, leaseSeconds, now())),
     storeResults: ({ token, results, provenance }) =>

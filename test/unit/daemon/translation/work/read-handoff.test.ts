@@ -104,7 +104,7 @@ describe('translation.handoff', () => {
     expect([release?.ready.length, release?.blocked.length]).toEqual([100, 100]);
   });
 
-  it('has the releases before without work, because that goes on in the newest one', () => {
+  it('has the releases before without work, because that continues in the newest one', () => {
     const work = open(file('a.json', 1));
     block(work, [finding('empty_target', false)], null);
     indexRelease(work.index, 'r2', [file('a.json', 2)]);
