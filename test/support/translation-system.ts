@@ -21,6 +21,7 @@ export interface ReportedUnit {
   readonly unit_id: string;
   readonly source_text: string;
   readonly destination: string;
+  readonly translation: Readonly<Record<string, unknown>> | null;
 }
 
 /** A translation task as `translation.tasks` shows it. */

@@ -15,6 +15,7 @@ import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
+import { createRepetitions } from './repetitions/repetitions.ts';
 import { runTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
 import { unavailableReason } from './work/translation-failure.ts';
@@ -78,7 +79,9 @@ const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kin
 /** Assembles the work on translations: the thread that owns translation.db, its job and its reports. */
 export function createTranslation(options: TranslationOptions): Translation {
   const { engine, parse, configuration, logger } = options;
-  const thread = createWorkThread(options);
+  const owner = createWorkThread(options);
+  const repetitions = createRepetitions({ ...options, thread: owner });
+  const { thread } = repetitions;
   let latest: WorkStatus | null = null;
   let building = false;
   const refresh = async (): Promise<WorkStatus> => {
@@ -110,6 +113,7 @@ export function createTranslation(options: TranslationOptions): Translation {
           building = false;
         }
       }),
+      repetitions.job,
     ],
     reports: createTranslationReports({ ...options, thread }),
     actions: [...worker.actions, createUpdateAction({ ...options, ...options.judging, thread })],
@@ -130,6 +134,7 @@ export function createTranslation(options: TranslationOptions): Translation {
         const index = parse.latestStatus();
         if (index === null || index.release_id === null) return;
         if (built?.releaseId !== index.release_id || built.generation !== index.generation) queue();
+        await repetitions.catchUp();
       } catch (error) {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }
@@ -146,8 +151,8 @@ export function createTranslation(options: TranslationOptions): Translation {
       }
     },
     close: async () => {
-      await thread.call('close', null).catch(() => undefined);
-      await thread.close();
+      await owner.call('close', null).catch(() => undefined);
+      await owner.close();
     },
   };
 }

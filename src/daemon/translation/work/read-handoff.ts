@@ -62,7 +62,7 @@ export function createHandoffReader({ database, targetLanguage, exports }: Hando
   };
 }
 
-/** What a release before the current one has: its work continues in the tasks of the current one. */
+/** The work of an earlier release: none, because it continues in the tasks of the current one. */
 const NOTHING = { ready_total: { tasks: 0, units: 0 }, ready: [], blocked_total: 0, blocked: [] };
 
 /** Reads the tasks that have units to translate and that no worker has leased. */

@@ -1,5 +1,6 @@
 import type { UnitState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
+import { createRepetitionNotes } from './repetition-queue.ts';
 import type { TaskCounts } from './task-counts.ts';
 import { targetOf, type Provenance, type StoredTarget } from './target-rows.ts';
 
@@ -46,6 +47,7 @@ export function createTargetStore(
   const setState =
     database.prepare(`UPDATE target SET state = ?, state_before = ?, revision = revision + 1, updated_at = ?
     WHERE unit_id = ? AND target_language = ?`);
+  const noteRepetition = createRepetitionNotes(database, targetLanguage);
   const remove = database.prepare('DELETE FROM target WHERE unit_id = ? AND target_language = ?');
   const read = (unitId: Uint8Array): StoredTarget | null => {
     const row = get.get(unitId, targetLanguage);
@@ -72,6 +74,7 @@ export function createTargetStore(
       });
       record(shared, provenance, stored.updatedAt);
       counts.move(target.unitId, before?.state ?? 'untranslated', stored.state);
+      if (stored.propagatedFrom === null) noteRepetition(target.unitId);
       return stored;
     },
     takeBack: (target, provenance) => {
@@ -89,11 +92,13 @@ export function createTargetStore(
       const before = stateOf(unitId);
       setState.run(state, stateBefore, now, unitId, targetLanguage);
       counts.move(unitId, before, state);
+      noteRepetition(unitId);
     },
     remove: (unitId) => {
       const before = stateOf(unitId);
       remove.run(unitId, targetLanguage);
       counts.move(unitId, before, 'untranslated');
+      noteRepetition(unitId);
     },
   };
 }

@@ -1,6 +1,8 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
+import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
+import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
 import { createHandoffReader, type Handoff } from './read-handoff.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
@@ -14,6 +16,8 @@ export interface TranslationWork {
   readonly builder: TaskBuilder;
   readonly leases: ChunkLeases;
   readonly updater: TaskUpdater;
+  readonly repetitions: RepeatedTargets;
+  readonly containers: RepeatingContainers;
   readonly exports: HandoffExports;
   readonly readTranslations: TranslationReader;
   readonly readHandoff: () => Handoff;
@@ -41,6 +45,8 @@ export function createTranslationWork({
     builder: createTaskBuilder({ ...shared, createId }),
     leases: createChunkLeases({ ...shared, createToken: createId }),
     updater: createTaskUpdater(shared),
+    repetitions: createRepeatedTargets(shared),
+    containers: createRepeatingContainers(database, targetLanguage),
     exports,
     readTranslations: createTranslationReader(shared),
     readHandoff: createHandoffReader({ ...shared, exports }),
