@@ -12,7 +12,18 @@ import { startTranslationSystem, type TextFiles } from '../support/translation-s
 import { hasXliffSchemas, validateXliff } from '../support/xliff-schemas.ts';
 
 /** One file for each test, so that they do not see each other's targets. */
-const TOPICS = ['xliff', 'tools', 'csv', 'api', 'conflict', 'blocked', 'undo', 'next', 'twice'] as const;
+const TOPICS = [
+  'repeated',
+  'xliff',
+  'tools',
+  'csv',
+  'api',
+  'conflict',
+  'blocked',
+  'undo',
+  'next',
+  'twice',
+] as const;
 type Topic = (typeof TOPICS)[number];
 
 const textsOf = (topic: Topic): readonly string[] => [
@@ -20,7 +31,11 @@ const textsOf = (topic: Topic): readonly string[] => [
   `<b>さようなら</b>、${topic}`,
   `先生、${topic}\n=1+1`,
 ];
-const FILES: TextFiles = Object.fromEntries(TOPICS.map((topic) => [`${topic}.json`, textsOf(topic)]));
+const FILES: TextFiles = {
+  ...Object.fromEntries(TOPICS.map((topic) => [`${topic}.json`, textsOf(topic)])),
+  'repeated-1.json': ['はい', 'いいえ'],
+  'repeated-2.json': ['いいえ', 'はい'],
+};
 const CONFIGURATION = {
   parse: { rules: [{ destination: ['blocked.json'], limits: [{ maxCharacters: 12 }] }] },
 };
@@ -82,6 +97,20 @@ async function open(topic: Topic) {
       const { items } = await system.report('parse.text_units', { destination });
       return (items as { translation: { target_text: string; state: string; author: object | null } }[]).map(
         ({ translation }) => translation,
+      );
+    },
+  };
+}
+
+/** The two files whose texts repeat each other. */
+async function openRepeated() {
+  const { report, ...world } = await open('repeated');
+  return {
+    ...world,
+    units: async () => {
+      const { items } = await report('parse.text_units', { path_pattern: 'repeated-*' });
+      return (items as { translation: { target_text: string | null } }[]).map(
+        ({ translation }) => translation.target_text,
       );
     },
   };
@@ -279,6 +308,20 @@ describe('a translator with files and a running service', () => {
     ]);
     const all = await ann('undo', '--author', 'ann', '--since', '0', '--destination', destination);
     expect([all.code, targetsOf(await translations())]).toEqual([0, [null, null, null]]);
+  });
+
+  it('brings texts back that repeat each other in several tasks, and takes them back', async () => {
+    const { ann, pathOf, units } = await openRepeated();
+    const path = pathOf('work.xlf');
+    await ann('export', path, '--destination', 'repeated-*');
+    await fillXliff(path, ['是1', '否1', '否2', '是2']);
+    const imported = await ann('import', path, '--status', 'translated');
+    expect([imported.code, imported.err]).toEqual([0, '']);
+    expect(await units()).toEqual(['是1', '否1', '否2', '是2']);
+    const run = /run (file:[0-9a-f]{32})/.exec(imported.out)?.[1] ?? '';
+    const undone = await ann('undo', '--run', run);
+    expect([undone.code, undone.err]).toEqual([0, '']);
+    expect(await units()).toEqual([null, null, null, null]);
   });
 
   it('needs the right to translate', async () => {

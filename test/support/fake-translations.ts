@@ -19,6 +19,8 @@ export interface FakeUnit {
   state: string;
   revision: number;
   claimedBy: string | null;
+  /** The unit that its target comes from. */
+  propagatedFrom: string | null;
   readonly isCut: boolean;
   readonly isTranslatable: boolean;
   readonly speaker: string | null;
@@ -89,6 +91,7 @@ export function fakeUnit(id: string, values: Partial<FakeUnit> = {}): FakeUnit {
     state: 'untranslated',
     revision: 0,
     claimedBy: null,
+    propagatedFrom: null,
     isCut: false,
     isTranslatable: true,
     speaker: null,
@@ -270,6 +273,7 @@ function unitItem({ releaseId }: FakeTranslations, unit: FakeUnit): object {
       revision: shownRevision(unit),
       target_text: unit.target,
       author: unit.author === null ? null : author,
+      propagated_from: unit.propagatedFrom,
       claim: unit.claimedBy === null ? null : { owner: unit.claimedBy, expires_at: 999 },
       updated_at: unit.history.at(-1)?.at ?? null,
     },

@@ -5,10 +5,12 @@ import { plannedOutcome, planImport, readableUnits, type PlannedUnit } from './i
 import { isProblem, type UnitOutcome } from './outcomes.ts';
 import type { ServiceTask } from './service-pages.ts';
 import { settleDoubt } from './settle-doubt.ts';
+import { isRefusal, sendWhileFree, type PlacedTarget } from './send-while-free.ts';
 import {
   finishTask,
   sendTargets,
   updateBatches,
+  type UpdateBatch,
   type UpdatedUnit,
   type UpdateFields,
 } from './task-updates.ts';
@@ -54,9 +56,9 @@ export async function importUnits(api: AdminApi, options: ImportOptions): Promis
   const { index, matcher } = await findUnits(api, units, progress);
   const plan = planImport(units, (unit) => matcher.resultOf(unit), fields.worker_id ?? null);
   const tasks = await readTasks(api, index.releaseId, plan.taskIds);
-  const { open, closed } = byTask(plan.send, tasks);
   const settled = await settleDoubt(api, plan.doubtful, progress);
-  const run = new ImportRun(api, options, [...problems, ...plan.done, ...closed, ...settled]);
+  const { open, closed } = byTask([...plan.send, ...settled.send], tasks);
+  const run = new ImportRun(api, options, [...problems, ...plan.done, ...closed, ...settled.outcomes]);
   const judged = options.isTrial || run.mayGoOn() ? await run.judge(open) : open;
   const unfinished =
     options.status === 'translated' ? unfinishedTasks([...tasks.values()], judged, run.outcomes) : new Map();
@@ -127,29 +129,38 @@ class ImportRun {
     return true;
   }
 
-  /** Stores targets, call by call. It ends at the first call that fails, unless parts are wanted. */
+  /** Stores targets, call by call. It ends at the first call with a problem, unless parts are wanted. */
   async store(planned: readonly PlannedUnit[]): Promise<void> {
     const batches = [...updateBatches(planned.map(targetOf))];
     this.#calls = { planned: batches.length, made: 0 };
-    for (const { taskId, targets } of batches) {
-      const batch = targets.map(({ planned: each }) => each);
-      try {
-        const units = await sendTargets(this.#api, { taskId, targets }, this.#options.fields, {
-          isTrial: false,
-        });
-        for (const each of batch) {
-          const found = units.get(each.unit.unitId);
-          this.#settle(each, found?.state === 'blocked' ? 'stored_blocked' : 'stored', found?.findings ?? []);
-        }
-        this.#calls.made += 1;
-      } catch (error) {
-        if (!(error instanceof CtlFailure)) throw error;
-        for (const each of batch) this.#settle(each, 'refused', [], error.message);
-        if (this.#options.isPartial && isRefusal(error)) continue;
-        this.#failure = error;
-        return;
-      }
+    for (const batch of batches) {
+      const problem = await this.#storeBatch(batch);
       this.#options.progress(`sending: ${this.#calls.made} of ${this.#calls.planned} calls made`);
+      if (problem === null || (this.#options.isPartial && isRefusal(problem))) continue;
+      this.#failure = problem;
+      return;
+    }
+  }
+
+  /** Stores the targets of one call. @returns the problem that it had */
+  async #storeBatch(batch: UpdateBatch<ImportTarget>): Promise<CtlFailure | null> {
+    try {
+      const { stored, same, changed } = await sendWhileFree(this.#api, batch, this.#options.fields);
+      for (const { target, unit } of stored) {
+        const outcome = unit?.state === 'blocked' ? 'stored_blocked' : 'stored';
+        this.#settle(target.planned, outcome, unit?.findings ?? []);
+      }
+      for (const { planned } of same)
+        this.#settle(planned, 'unchanged', [], 'as a repetition of another unit');
+      for (const { planned } of changed) this.#settle(planned, 'conflict', [], 'while the import ran');
+      this.#calls.made += 1;
+      if (changed.length === 0) return null;
+      const message = `someone has changed ${changed.length} units while the import ran; their targets are kept`;
+      return new CtlFailure(CTL_EXITS.failed, message);
+    } catch (error) {
+      if (!(error instanceof CtlFailure)) throw error;
+      for (const { planned } of batch.targets) this.#settle(planned, 'refused', [], error.message);
+      return error;
     }
   }
 
@@ -219,19 +230,12 @@ function canFinish({ status, task_id }: ServiceTask, sentTo: ReadonlySet<string>
 /** Task statuses that take no results. */
 const CLOSED: ReadonlySet<string> = new Set(['published', 'failed', 'skipped']);
 
-function targetOf(planned: PlannedUnit) {
-  const { unit, text } = planned;
-  return {
-    planned,
-    unitId: unit.unitId,
-    taskId: unit.taskId,
-    sourceText: unit.sourceText,
-    text,
-    revision: unit.revision,
-  };
+interface ImportTarget extends PlacedTarget {
+  readonly planned: PlannedUnit;
 }
 
-/** Whether the daemon has read a call and refused it. */
-function isRefusal(error: unknown): error is CtlFailure {
-  return error instanceof CtlFailure && (error.exit === CTL_EXITS.failed || error.exit === CTL_EXITS.usage);
+function targetOf(planned: PlannedUnit): ImportTarget {
+  const { unit, text } = planned;
+  const { unitId, taskId, sourceText, revision, place } = unit;
+  return { planned, unitId, taskId, sourceText, text, revision, place };
 }

@@ -20,6 +20,8 @@ export interface KnownUnit {
   readonly state: UnitState;
   readonly revision: number;
   readonly targetText: string | null;
+  /** Whether its target is that of another unit with the same text. */
+  readonly isPropagated: boolean;
   /** The person who works on it now. */
   readonly claimedBy: string | null;
 }
@@ -113,6 +115,7 @@ export function knownUnit(unit: ServiceUnit): KnownUnit | null {
     state: translation.state,
     revision: translation.revision,
     targetText: translation.target_text,
+    isPropagated: translation.propagated_from !== null,
     claimedBy: translation.claim?.owner ?? null,
   };
 }

@@ -3,7 +3,8 @@ import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { readHistory } from './find-units.ts';
 import { knownUnit, type KnownUnit } from './match-units.ts';
 import { unitPages, withOneIndex } from './service-pages.ts';
-import { sendTargets, updateBatches, type TargetToSend, type UpdateFields } from './task-updates.ts';
+import { sendWhileFree, type PlacedTarget } from './send-while-free.ts';
+import { updateBatches, type UpdateFields } from './task-updates.ts';
 import { decideUndo, mayUndo, type UndoChoice, type UndoDecision } from './undo-plan.ts';
 import type { UnitQuery } from './unit-query.ts';
 
@@ -30,7 +31,7 @@ export interface UndoResult {
 }
 
 /** A chosen unit, and the target that comes back. */
-interface UndoTarget extends TargetToSend {
+interface UndoTarget extends PlacedTarget {
   readonly outcome: 'restored' | 'taken_back';
 }
 
@@ -87,9 +88,10 @@ async function chosenUnits(api: AdminApi, options: UndoOptions): Promise<KnownUn
 /** Texts that are longer than reports show, and a place that several units share. */
 const UNREADABLE: UndoDecision = { kind: 'none', why: 'history not readable' };
 
-function targetOf({ unitId, taskId, sourceText, revision }: KnownUnit, text: string): UndoTarget {
+function targetOf(unit: KnownUnit, text: string): UndoTarget {
+  const { unitId, taskId, sourceText, revision, place } = unit;
   const outcome = text === '' ? 'taken_back' : 'restored';
-  return { unitId, taskId, sourceText, revision, text, outcome };
+  return { unitId, taskId, sourceText, revision, place, text, outcome };
 }
 
 async function send(
@@ -105,8 +107,11 @@ async function send(
       continue;
     }
     try {
-      await sendTargets(api, batch, fields, { isTrial: false });
-      for (const target of batch.targets) outcomes.push(outcomeOf(target, target.outcome));
+      const { stored, same, changed } = await sendWhileFree(api, batch, fields);
+      for (const target of [...stored.map((each) => each.target), ...same]) {
+        outcomes.push(outcomeOf(target, target.outcome));
+      }
+      for (const target of changed) outcomes.push(outcomeOf(target, 'left', 'changed meanwhile'));
     } catch (error) {
       if (!(error instanceof CtlFailure)) throw error;
       for (const target of batch.targets) outcomes.push(outcomeOf(target, 'refused', error.message));
@@ -118,7 +123,7 @@ async function send(
 }
 
 function outcomeOf(
-  { unitId, taskId, text }: TargetToSend,
+  { unitId, taskId, text }: UndoTarget,
   outcome: UndoOutcome['outcome'],
   detail = '',
 ): UndoOutcome {

@@ -256,6 +256,44 @@ describe('slipway ctl translations import', () => {
     expect(new Set(service.updates.map(({ provider_run_id: run }) => run)).size).toBe(1);
   });
 
+  it('replaces repetitions that the daemon has spread meanwhile, and not the work of a person', async () => {
+    const destinations = ['a.json', 'b.json', 'b.json', 'b.json'];
+    const service = fakeTranslations(
+      destinations.map((destination, at) => fakeUnit(`u${at}`, { destination })),
+    );
+    const path = await jsonl(row('u0'), row('u1'), row('u2', 'spread'), row('u3'));
+    service.onUpdate = ({ task_id: id }, isTrial) => {
+      if (isTrial || id !== fakeTaskId('b.json')) return;
+      service.onUpdate = () => undefined;
+      const [, own, same, person] = service.units;
+      storeFake(own!, { target: 'spread' }).propagatedFrom = 'u0';
+      storeFake(same!, { target: 'spread' }).propagatedFrom = 'u0';
+      storeFake(person!, { target: 'theirs' });
+    };
+    const { code, outcomes, err } = await importFile(service, path);
+    expect([code, outcomes]).toEqual([CTL_EXITS.failed, ['stored', 'stored', 'unchanged', 'conflict']]);
+    expect(err).toContain('someone has changed 1 units while the import ran');
+    expect(targets(service)).toEqual(['Tu0', 'Tu1', 'spread', 'theirs']);
+  });
+
+  it('replaces a repetition that is newer than the file, unless the file has not changed it', async () => {
+    const spread = { propagatedFrom: 'u0' };
+    const service = fakeTranslations([
+      storeFake(fakeUnit('empty', spread), { target: 'spread' }),
+      storeFake(storeFake(fakeUnit('changed', spread), { target: 'old' }), { target: 'spread' }),
+      storeFake(storeFake(fakeUnit('kept', spread), { target: 'old' }), { target: 'spread' }),
+      storeFake(fakeUnit('reviewed', spread), { target: 'spread', state: 'proofread' }),
+    ]);
+    const path = await jsonl(
+      row('empty', 'mine'),
+      row('changed', 'mine', { revision: 1 }),
+      row('kept', 'old', { revision: 1 }),
+      row('reviewed', 'mine'),
+    );
+    const { outcomes } = await importFile(service, path, '--partial');
+    expect(outcomes).toEqual(['stored', 'stored', 'untouched', 'conflict']);
+  });
+
   it('stores nothing when the daemon refuses a try, and the other tasks with --partial', async () => {
     const service = fakeTranslations([fakeUnit('u1'), fakeUnit('u2', { destination: 'b.json' })]);
     service.onUpdate = ({ task_id: id }) => {
