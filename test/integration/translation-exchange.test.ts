@@ -104,11 +104,11 @@ async function open(topic: Topic) {
 
 /** The two files whose texts repeat each other. */
 async function openRepeated() {
-  const { report, ...world } = await open('repeated');
+  const world = await open('repeated');
   return {
     ...world,
     units: async () => {
-      const { items } = await report('parse.text_units', { path_pattern: 'repeated-*' });
+      const { items } = await world.report('parse.text_units', { path_pattern: 'repeated-*' });
       return (items as { translation: { target_text: string | null } }[]).map(
         ({ translation }) => translation.target_text,
       );

@@ -63,6 +63,8 @@ export interface FakeTranslations {
   taskStatus: string;
   token: string;
   now: number;
+  /** Pages for which the daemon is too busy to read translations. */
+  busyPages: number;
   /** Called before each answer. */
   onRead: (report: string) => void;
   /** Throws to refuse a call. */
@@ -151,6 +153,7 @@ export function fakeTranslations(units: FakeUnit[]): FakeTranslations {
     taskStatus: 'in_progress',
     token: 'translator',
     now: 100,
+    busyPages: 0,
     onRead: () => undefined,
     onUpdate: () => undefined,
     blocks: () => '',
@@ -176,7 +179,7 @@ async function runCommand({ api }: FakeTranslations, argv: readonly string[]): P
     stderr: { write: (text: string) => err.push(text) },
     stdin: Readable.from([]),
     env: {},
-    clock: systemClock,
+    clock: { ...systemClock, sleep: async () => await Promise.resolve() },
     signal: new AbortController().signal,
   };
   const code = await command.run(context).catch((error: unknown) => {
@@ -210,6 +213,7 @@ function bodyOf(fake: FakeTranslations, report: string, query: Readonly<Record<s
     const page = found.slice(offset, offset + Math.min(fake.pageUnits, Number(query['limit'])));
     const next = offset + page.length;
     const [only] = found;
+    const isBusy = (fake.busyPages -= 1) >= 0;
     const isOne = query['field_path'] !== undefined && found.length === 1 && only !== undefined;
     return {
       release_id: fake.releaseId,
@@ -219,7 +223,8 @@ function bodyOf(fake: FakeTranslations, report: string, query: Readonly<Record<s
       limit: Number(query['limit']),
       next_offset: next < found.length ? next : null,
       history: isOne ? { is_cut: false, items: only.history.map((each) => historyItem(each)) } : null,
-      items: page.map((unit) => unitItem(fake, unit)),
+      ...(isBusy ? { translations: BUSY } : {}),
+      items: page.map((unit) => ({ ...unitItem(fake, unit), ...(isBusy ? { translation: null } : {}) })),
     };
   }
   if (report === 'translation.tasks') {
@@ -244,6 +249,14 @@ function bodyOf(fake: FakeTranslations, report: string, query: Readonly<Record<s
       })),
   };
 }
+
+const BUSY = {
+  available: false,
+  reason: 'translation.db is busy',
+  source_language: null,
+  target_language: null,
+  tasks_built: false,
+};
 
 function fits({ destination, field }: FakeUnit, query: Readonly<Record<string, string>>): boolean {
   const { destination: wanted, field_path: path, path_pattern: pattern } = query;

@@ -49,6 +49,9 @@ const SPECIAL = {
   strict: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   'no-hints': { type: 'boolean' },
+  reviewer: { type: 'string' },
+  trusted: { type: 'boolean' },
+  exchange: { type: 'boolean' },
 } as const satisfies ParseArgsOptionsConfig;
 
 /** An option of a single command. */

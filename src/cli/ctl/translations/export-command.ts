@@ -6,6 +6,7 @@ import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
 import { exportUnits, type ExportResult } from './export-units.ts';
 import { createGlossaryHints, type GlossaryHints } from './glossary-hints.ts';
+import { patientReads } from './patient-reads.ts';
 import { unitFormatOf } from './unit-file.ts';
 import { unitQueryOf } from './unit-query.ts';
 
@@ -13,7 +14,7 @@ const NO_HINTS: GlossaryHints = () => Promise.resolve([]);
 
 /** Runs `translations export`. @throws CtlFailure */
 export async function runExport(context: CtlContext): Promise<CtlExit> {
-  const { api, args, words, stderr, clock } = context;
+  const { args, words, stderr, clock } = context;
   const [path = ''] = words;
   const format = unitFormatOf(path, args);
   const states = statesOf(textOption(args, 'state'));
@@ -21,7 +22,7 @@ export async function runExport(context: CtlContext): Promise<CtlExit> {
   const hints = await hintsOf(context);
   const progress = createProgressDisplay(stderr, clock);
   try {
-    const result = await exportUnits(api, {
+    const result = await exportUnits(patientReads(context), {
       path,
       format,
       query,
@@ -51,9 +52,10 @@ function statesOf(text: string | undefined): ReadonlySet<string> | null {
   );
 }
 
-async function hintsOf({ api, args, stderr }: CtlContext): Promise<GlossaryHints> {
+async function hintsOf(context: CtlContext): Promise<GlossaryHints> {
+  const { args, stderr } = context;
   if (args.values['no-hints'] === true) return NO_HINTS;
-  const hints = await createGlossaryHints(api);
+  const hints = await createGlossaryHints(patientReads(context));
   if (hints !== null) return hints;
   stderr.write('warning: the Glossary is not available; the file has no hints of it\n');
   return NO_HINTS;

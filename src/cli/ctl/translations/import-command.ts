@@ -4,6 +4,7 @@ import { textOption } from '../ctl-options.ts';
 import { createProgressDisplay } from '../../output/progress-display.ts';
 import { importUnits, type ImportOptions, type ImportResult } from './import-units.ts';
 import { countOutcomes, isProblem, OUTCOMES, type Outcome, type UnitOutcome } from './outcomes.ts';
+import { patientReads } from './patient-reads.ts';
 import type { UpdateFields } from './task-updates.ts';
 import { readUnitFile, type UnitFile } from './unit-file.ts';
 import { showUnitLines, writeUnitReport } from './unit-report.ts';
@@ -44,12 +45,12 @@ export async function runImport(context: CtlContext): Promise<CtlExit> {
 
 /** Imports a file and shows how far it is. @throws CtlFailure */
 export async function importWithProgress(
-  { api, stderr, clock }: CtlContext,
+  context: CtlContext,
   options: Omit<ImportOptions, 'progress'>,
 ): Promise<ImportResult> {
-  const progress = createProgressDisplay(stderr, clock);
+  const progress = createProgressDisplay(context.stderr, context.clock);
   try {
-    return await importUnits(api, { ...options, progress: (text) => progress.show(text) });
+    return await importUnits(patientReads(context), { ...options, progress: (text) => progress.show(text) });
   } finally {
     progress.end();
   }

@@ -3,6 +3,7 @@ import { createProgressDisplay } from '../../output/progress-display.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
+import { patientReads } from './patient-reads.ts';
 import { unitQueryOf } from './unit-query.ts';
 import { undoUnits, type UndoOutcome, type UndoResult } from './undo-units.ts';
 import { UNDO_PROVIDER, type UndoChoice } from './undo-plan.ts';
@@ -14,7 +15,7 @@ const SHOWN_CHARACTERS = 60;
 
 /** Runs `translations undo`. @throws CtlFailure */
 export async function runUndo(context: CtlContext): Promise<CtlExit> {
-  const { api, args, stderr, clock, stdout } = context;
+  const { args, stderr, clock, stdout } = context;
   const choice = choiceOf(context);
   const query = await unitQueryOf(context);
   const reason = textOption(args, 'reason') ?? 'taken back with slipway ctl translations undo';
@@ -23,7 +24,7 @@ export async function runUndo(context: CtlContext): Promise<CtlExit> {
   let result: UndoResult;
   try {
     const report = (text: string): void => progress.show(text);
-    result = await undoUnits(api, {
+    result = await undoUnits(patientReads(context), {
       ...choice,
       ...query,
       isTrial,

@@ -125,6 +125,37 @@ describe('slipway ctl translations export', () => {
     expect(await unitsOf(path, 'csv')).toHaveLength(2);
   });
 
+  it('reads again while the daemon is busy or restarts, and gives up after a while', async () => {
+    const service = fakeTranslations([fakeUnit('u1'), fakeUnit('u2')]);
+    service.pageUnits = 1;
+    service.busyPages = 3;
+    let restarts = 0;
+    service.onRead = () => {
+      if (service.reads.length !== 5 || restarts === 3) return;
+      restarts += 1;
+      service.reads.pop();
+      refuse('daemon_unreachable', CTL_EXITS.unavailable);
+    };
+    const path = await pathOf('work.csv');
+    expect(await service.run('translations', 'export', path, '--no-hints')).toMatchObject({
+      code: CTL_EXITS.ok,
+    });
+    expect([restarts, await unitsOf(path, 'csv')]).toMatchObject([3, [{ unit_id: 'u1' }, { unit_id: 'u2' }]]);
+    service.busyPages = 100;
+    const given = await service.run('translations', 'export', path, '--no-hints', '--force');
+    expect(given).toMatchObject({
+      code: CTL_EXITS.unavailable,
+      err: expect.stringContaining('translations are not available: translation.db is busy') as string,
+    });
+  });
+
+  it('does not wait for a service that never answered', async () => {
+    const service = fakeTranslations([fakeUnit('u1')]);
+    service.onRead = () => refuse('unreachable', CTL_EXITS.unreachable);
+    const run = await service.run('translations', 'export', await pathOf('work.csv'), '--no-hints');
+    expect([run.code, service.reads.length]).toEqual([CTL_EXITS.unreachable, 1]);
+  });
+
   it('names units that the format cannot carry, and writes the others', async () => {
     const service = fakeTranslations([fakeUnit('u1', { source: 'a\u0000b' }), fakeUnit('u2')]);
     const path = await pathOf('work.csv');
