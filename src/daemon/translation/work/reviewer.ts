@@ -63,7 +63,10 @@ function createTaskReviewer(tools: ReviewTools): TaskReviewer {
       try {
         return database.transaction(() => {
           const examined = examine(review);
-          return examined.isRefused ? examined : apply(reviewId, review, examined.task, examined.units, now);
+          if (examined.isRefused) return examined;
+          const done = apply(reviewId, review, examined.task, examined.units, now);
+          if (review.isTrial) throw new TrialDone(done);
+          return done;
         });
       } catch (error) {
         if (error instanceof TrialDone) return error.done as ReviewDone;
