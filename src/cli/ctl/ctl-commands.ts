@@ -1,6 +1,7 @@
 import type { CtlCommand } from './ctl-context.ts';
 import { CTL_EXIT_TEXTS, CTL_EXITS } from './ctl-exits.ts';
 import { COMMON_OPTION_TEXTS } from './ctl-options.ts';
+import { EXCHANGE_COMMANDS } from './exchange/exchange-commands.ts';
 import { JOB_COMMANDS } from './job-commands.ts';
 import { LOGS_COMMAND } from './log-commands.ts';
 import { READ_COMMANDS } from './read-commands.ts';
@@ -13,6 +14,7 @@ export const CTL_COMMANDS: readonly CtlCommand[] = [
   LOGS_COMMAND,
   ...JOB_COMMANDS,
   ...WORK_COMMANDS,
+  ...EXCHANGE_COMMANDS,
   ...RUN_COMMANDS,
 ];
 

@@ -33,6 +33,15 @@ const SPECIAL = {
   group: { type: 'string' },
   reason: { type: 'string' },
   full: { type: 'boolean' },
+  format: { type: 'string' },
+  state: { type: 'string' },
+  reviewer: { type: 'string' },
+  'source-language': { type: 'string' },
+  'target-language': { type: 'string' },
+  force: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  trusted: { type: 'boolean' },
+  exchange: { type: 'boolean' },
 } as const satisfies ParseArgsOptionsConfig;
 
 /** An option of a single command. */

@@ -35,7 +35,7 @@ export const PROPAGATE_JOB = {
 export const REQUALIFY_JOB = {
   kind: 'requalify',
   summary:
-    'Judges stored targets again after the Glossary or the rules of containers changed: it blocks them, and frees them when nothing blocks them any more.',
+    'Judges stored targets again after the Glossary or the rules of containers changed: it blocks them, and frees them when nothing blocks them now.',
   lane: 'parse',
   scope: 'operate',
   groups: ['i18n'],

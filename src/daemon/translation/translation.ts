@@ -16,10 +16,10 @@ import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
 import { createRequalification } from './requalify/requalification.ts';
+import { createReadTranslations } from './answer-translations.ts';
 import { createRepetitions } from './repetitions/repetitions.ts';
 import { runTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
-import { unavailableReason } from './work/translation-failure.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
 import { createUpdateAction } from './update-action.ts';
@@ -141,16 +141,7 @@ export function createTranslation(options: TranslationOptions): Translation {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }
     },
-    readTranslations: async (request, signal) => {
-      try {
-        return await thread.call('translations', request, { signal });
-      } catch (error) {
-        signal.throwIfAborted();
-        const unavailable = unavailableReason(error);
-        if (unavailable === null) throw error;
-        return { unavailable };
-      }
-    },
+    readTranslations: createReadTranslations(thread),
     close: async () => {
       await owner.call('close', null).catch(() => undefined);
       await owner.close();

@@ -39,7 +39,7 @@ export function carryTarget(tier: CarriedTier, target: CarriedTarget): CarriedSt
   return { state: keepsReview ? state : lowerState(state, 'translated'), stateBefore: null };
 }
 
-/** The state that a target gets back when nothing blocks it any more. */
+/** The state that a target gets back when nothing blocks it now. */
 function blockedBefore({ state, stateBefore }: CarriedTarget, keepsReview: boolean): StateBefore | null {
   if (state === 'stale' || stateBefore === null || stateBefore === 'blocked') return null;
   return keepsReview ? stateBefore : lowerState(stateBefore, 'translated');

@@ -9,7 +9,7 @@ export interface QualifiedState {
 
 /**
  * Decides what a new judgement changes. A target that is blocked now remembers its state, and gets it back when nothing blocks it
- * any more. One that was blocked from the beginning becomes a draft: nobody has called it translated.
+ * now. One that was blocked from the beginning becomes a draft: nobody has called it translated.
  *
  * @param isBlocked whether a finding that nobody has accepted blocks the target
  * @returns `null` when the state stays
@@ -23,7 +23,7 @@ export function requalify(
   return { state: freedState(stateBefore, 'draft'), stateBefore: null };
 }
 
-/** The state of a target that is not blocked any more. @param otherwise for one that was blocked from the beginning */
+/** The state of a target that was blocked. @param otherwise for one that was blocked from the beginning */
 export function freedState(stateBefore: StateBefore | null, otherwise: UsableState): UsableState {
   return stateBefore !== null && isUsable(stateBefore) ? stateBefore : otherwise;
 }

@@ -8,7 +8,7 @@ import { NO_PROVENANCE, targetOf, type Finding, type Row } from './target-rows.t
 import type { TargetStore } from './target-store.ts';
 import type { BuiltFor } from './task-update.ts';
 
-/** What targets are judged by: rules and Glossary. */
+/** The rules and the Glossary that targets are judged by. */
 export interface JudgedBy {
   /** Another one for every change that can change a judgement. */
   readonly key: string;
@@ -180,18 +180,15 @@ function createBatchStore(
       return null;
     }
     const checks = [...new Set(blocking.map(({ check }) => check))].join(', ');
-    targets.requalify(
-      target,
-      { ...change, findings, qaIdentity },
+    targets.put(
+      { ...target, ...change, findings, qaIdentity, updatedAt: now },
       {
         ...NO_PROVENANCE,
-        reason:
-          change.state === 'blocked' ? `requalified: ${checks}` : 'requalified: nothing blocks it any more',
+        reason: change.state === 'blocked' ? `requalified: ${checks}` : 'requalified: nothing blocks it now',
         glossaryGeneration: generation,
         taskId: String(task['task_id']),
         releaseId: String(task['release_id']),
       },
-      now,
     );
     return change.state === 'blocked' ? 'blocked' : 'freed';
   };

@@ -7,9 +7,6 @@ import { targetOf, type Provenance, type StoredTarget } from './target-rows.ts';
 /** A target before it has a revision. */
 export type NewTarget = Omit<StoredTarget, 'revision'>;
 
-/** A target after a new judgement. */
-export type RequalifiedTarget = Pick<StoredTarget, 'state' | 'stateBefore' | 'findings' | 'qaIdentity'>;
-
 /** The targets of units in one language. Every write is in the history, and in the counts of the tasks of the unit. */
 export interface TargetStore {
   get(unitId: Uint8Array): StoredTarget | null;
@@ -24,8 +21,6 @@ export interface TargetStore {
     stateBefore: StoredTarget['stateBefore'],
     now: number,
   ): void;
-  /** Stores what a new judgement says about a target; the history has it as another entry of the same target. */
-  requalify(target: StoredTarget, judged: RequalifiedTarget, provenance: Provenance, now: number): void;
   /** Forgets the target of an id that now belongs to another text. The history keeps it. */
   remove(unitId: Uint8Array): void;
 }
@@ -56,12 +51,8 @@ export function createTargetStore(
     database.prepare(`UPDATE target SET state = ?, state_before = ?, revision = revision + 1, updated_at = ?
     WHERE unit_id = ? AND target_language = ?`);
   const noteRepetition = createRepetitionNotes(database, targetLanguage);
+  const judgeLater = createLaterJudgement(database);
   const remove = database.prepare('DELETE FROM target WHERE unit_id = ? AND target_language = ?');
-  const judgedLater = database.prepare(`UPDATE task SET judged_by = NULL, judging_by = NULL
-    WHERE judged_generation > ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);
-  const judge =
-    database.prepare(`UPDATE target SET state = ?, state_before = ?, findings = ?, qa_identity = ?,
-    revision = ?, updated_at = ? WHERE unit_id = ? AND target_language = ?`);
   const read = (unitId: Uint8Array): StoredTarget | null => {
     const row = get.get(unitId, targetLanguage);
     return row === undefined ? null : targetOf(row);
@@ -71,19 +62,6 @@ export function createTargetStore(
     return Math.max(logged, before?.revision ?? 0) + 1;
   };
   const stateOf = (unitId: Uint8Array): UnitState => read(unitId)?.state ?? 'untranslated';
-  const logTarget = (stored: StoredTarget, provenance: Provenance): void => {
-    log.run({
-      ...sharedColumns(stored, targetLanguage),
-      reviewer: provenance.reviewer,
-      reason: provenance.reason,
-      model: provenance.model,
-      prompt_digest: provenance.promptDigest,
-      glossary_generation: provenance.glossaryGeneration,
-      task_id: provenance.taskId,
-      release_id: provenance.releaseId,
-      at: stored.updatedAt,
-    });
-  };
   return {
     get: read,
     stateOf,
@@ -98,12 +76,20 @@ export function createTargetStore(
         qa_identity: stored.qaIdentity,
         updated_at: stored.updatedAt,
       });
-      logTarget(stored, provenance);
-      // A judgement by an older Glossary is made again.
-      if (provenance.glossaryGeneration !== null)
-        judgedLater.run(provenance.glossaryGeneration, stored.unitId);
+      log.run({
+        ...shared,
+        reviewer: provenance.reviewer,
+        reason: provenance.reason,
+        model: provenance.model,
+        prompt_digest: provenance.promptDigest,
+        glossary_generation: provenance.glossaryGeneration,
+        task_id: provenance.taskId,
+        release_id: provenance.releaseId,
+        at: stored.updatedAt,
+      });
       counts.move(target.unitId, before?.state ?? 'untranslated', stored.state);
       if (stored.propagatedFrom === null) noteRepetition(target.unitId);
+      judgeLater(target.unitId, provenance.glossaryGeneration);
       return stored;
     },
     setState: (unitId, state, stateBefore, now) => {
@@ -112,29 +98,23 @@ export function createTargetStore(
       counts.move(unitId, before, state);
       noteRepetition(unitId);
     },
-    requalify: (target, { state, stateBefore, findings, qaIdentity }, provenance, now) => {
-      const { unitId } = target;
-      const stored = { ...target, state, revision: revisionOf(unitId, target), updatedAt: now };
-      judge.run(
-        state,
-        stateBefore,
-        JSON.stringify(findings),
-        qaIdentity,
-        stored.revision,
-        now,
-        unitId,
-        targetLanguage,
-      );
-      logTarget(stored, provenance);
-      counts.move(unitId, target.state, state);
-      noteRepetition(unitId);
-    },
     remove: (unitId) => {
       const before = stateOf(unitId);
       remove.run(unitId, targetLanguage);
       counts.move(unitId, before, 'untranslated');
       noteRepetition(unitId);
     },
+  };
+}
+
+/** Makes the tasks of a unit be judged again whose other targets were judged by a newer Glossary than this one. */
+function createLaterJudgement(
+  database: Database,
+): (unitId: Uint8Array, glossaryGeneration: number | null) => void {
+  const reset = database.prepare(`UPDATE task SET judged_by = NULL, judging_by = NULL
+    WHERE judged_generation > ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);
+  return (unitId, glossaryGeneration) => {
+    if (glossaryGeneration !== null) reset.run(glossaryGeneration, unitId);
   };
 }
 

@@ -98,7 +98,7 @@ describe('judging stored targets again', () => {
         target_text: 'old four',
         state: 'translated',
         author_kind: 'person',
-        reason: 'requalified: nothing blocks it any more',
+        reason: 'requalified: nothing blocks it now',
       },
     ]);
   });
@@ -237,26 +237,7 @@ describe('judging stored targets again', () => {
     await assert(
       asyncProperty(array(step, { maxLength: 10 }), async (steps) => {
         const world = await open();
-        const expected = new Map<string, { text: string; state: string }>();
-        let releases = 1;
-        for (const { kind, at, text, calls } of steps) {
-          const [file, key] = UNITS[at] ?? ['', ''];
-          const known = expected.get(key);
-          if (kind === 'type') {
-            const isBad = world.words.forbidden.some((word) => text.includes(word));
-            world.type(file, key, text, {
-              glossaryGeneration: world.words.generation,
-              results: [{ findings: isBad ? [blockingFinding('x', 'glossary')] : [] }] as never,
-            });
-            expected.set(key, { text, state: 'draft' });
-          } else if (kind === 'review' && known !== undefined && world.target(file, key)?.state === 'draft') {
-            setState(world, file, key, 'proofread');
-            expected.set(key, { ...known, state: 'proofread' });
-          } else if (kind === 'forbid') world.forbid(text.split(' ')[0] ?? '');
-          else if (kind === 'release') world.build(`r${(releases += 1)}`, TEXTS);
-          else if (kind === 'requalify') await world.requalify();
-          else if (kind === 'cut') await world.requalify(failingAfter(world, calls)).catch(() => undefined);
-        }
+        const expected = await takeSteps(world, steps);
         await world.requalify();
         for (const [file, key] of UNITS) {
           const { text, state } = expected.get(key) ?? { text: null, state: 'untranslated' };
@@ -273,6 +254,43 @@ describe('judging stored targets again', () => {
     );
   });
 });
+
+type World = Awaited<ReturnType<typeof open>>;
+
+interface Step {
+  readonly kind: 'type' | 'forbid' | 'cut' | 'requalify' | 'release' | 'review';
+  readonly at: number;
+  readonly text: string;
+  readonly calls: number;
+}
+
+/** Takes random steps. @returns the text of each key, and its state when nothing blocks it */
+async function takeSteps(
+  world: World,
+  steps: readonly Step[],
+): Promise<ReadonlyMap<string, { text: string; state: string }>> {
+  const expected = new Map<string, { text: string; state: string }>();
+  let releases = 1;
+  for (const { kind, at, text, calls } of steps) {
+    const [file, key] = UNITS[at] ?? ['', ''];
+    const known = expected.get(key);
+    if (kind === 'type') {
+      const isBad = world.words.forbidden.some((word) => text.includes(word));
+      world.type(file, key, text, {
+        glossaryGeneration: world.words.generation,
+        results: [{ findings: isBad ? [blockingFinding('x', 'glossary')] : [] }] as never,
+      });
+      expected.set(key, { text, state: 'draft' });
+    } else if (kind === 'review' && known !== undefined && world.target(file, key)?.state === 'draft') {
+      setState(world, file, key, 'proofread');
+      expected.set(key, { ...known, state: 'proofread' });
+    } else if (kind === 'forbid') world.forbid(text.split(' ')[0] ?? '');
+    else if (kind === 'release') world.build(`r${(releases += 1)}`, TEXTS);
+    else if (kind === 'requalify') await world.requalify();
+    else if (kind === 'cut') await world.requalify(failingAfter(world, calls)).catch(() => undefined);
+  }
+  return expected;
+}
 
 const WAIVE = {
   status: null,
