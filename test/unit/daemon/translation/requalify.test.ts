@@ -306,6 +306,7 @@ const WAIVE = {
   reviewer: 'r',
   reason: 'x',
   force: false,
+  isTrial: false,
   tokenId: null,
   expect: [],
   hold: [],
