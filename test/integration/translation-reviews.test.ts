@@ -91,7 +91,7 @@ describe('translation-proofread of a running daemon', () => {
       await review({ ...ACCEPT, translation_results: [result(0, '早上好')] }),
       await review(one, 'ann'),
       await review({ ...ACCEPT, translation_results: [result(2)] }),
-      await review({ ...ACCEPT, args: ['dry_run=true'] }),
+      await review({ ...ACCEPT, args: ['partial=true'] }),
       await review({ status: 'pending' }),
       await act('rin', proofread, { translation_file: 'none.xlf', reviewer: 'Rin' }),
       await act('rin', proofread, { translation_file: '/etc/passwd', reviewer: 'Rin' }),

@@ -26,7 +26,6 @@ export async function startServedTranslation(
   const admin = { tokenFiles: [await writeTokenFile(TOKEN, atEnd)], exposeControl: true };
   const world = await startTranslationSystem(files, daemon, atEnd, { admin });
   const { serverUrl } = world.system;
-  await world.system.startServer();
   await world.system.untilReady(true);
   const ask = async (path: string, init: RequestInit): Promise<Answer> => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };

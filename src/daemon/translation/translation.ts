@@ -15,6 +15,7 @@ import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
+import { createRequalification } from './requalify/requalification.ts';
 import { createReadTranslations } from './answer-translations.ts';
 import { createRepetitions } from './repetitions/repetitions.ts';
 import { runTaskBuild } from './task-build.ts';
@@ -33,6 +34,7 @@ import type { WorkStatus } from './work/work-status.ts';
 interface TranslationConfiguration extends WorkerConfiguration {
   /** Whether the tasks of a release are built as soon as its text is indexed. */
   readonly automatic: boolean;
+  readonly sourceLanguage: string;
   /** The language of the targets; fixed while the daemon runs. */
   readonly targetLanguage: string;
   readonly review: ReviewConfiguration;
@@ -48,7 +50,7 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
   /** The folder of exchanged files. */
   readonly exchangeRoot: () => string;
   readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'> & ReviewOptions['memory'];
-  readonly glossary: Pick<GlossaryPort, 'diagnose'>;
+  readonly glossary: Pick<GlossaryPort, 'diagnose' | 'generation' | 'onChanged'>;
   /** The configured pair of languages. */
   readonly languages: () => LanguagePair;
   readonly secrets: SecretMask;
@@ -84,7 +86,8 @@ const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kin
 export function createTranslation(options: TranslationOptions): Translation {
   const { engine, parse, configuration, logger } = options;
   const owner = createWorkThread(options);
-  const repetitions = createRepetitions({ ...options, thread: owner });
+  const requalification = createRequalification({ ...options, thread: owner });
+  const repetitions = createRepetitions({ ...options, thread: requalification.thread });
   const { thread } = repetitions;
   const { unitsAfter } = parse;
   const shared = { ...options, ...options.judging, thread };
@@ -122,6 +125,7 @@ export function createTranslation(options: TranslationOptions): Translation {
         }
       }),
       repetitions.job,
+      requalification.job,
     ],
     reports: createTranslationReports({ ...options, thread }),
     actions: [...worker.actions, createUpdateAction(shared), ...review.actions],
@@ -142,12 +146,12 @@ export function createTranslation(options: TranslationOptions): Translation {
         const index = parse.latestStatus();
         if (index === null || index.release_id === null) return;
         if (built?.releaseId !== index.release_id || built.generation !== index.generation) queue();
-        await repetitions.catchUp();
+        await Promise.all([repetitions.catchUp(), requalification.catchUp()]);
       } catch (error) {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }
     },
-    readTranslations: createReadTranslations(thread),
+    readTranslations: createReadTranslations(thread, () => configuration().sourceLanguage),
     close: async () => {
       await owner.call('close', null).catch(() => undefined);
       await owner.close();

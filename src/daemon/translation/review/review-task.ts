@@ -6,7 +6,7 @@ import { judgeReview, type ReviewPorts } from './review-pages.ts';
 import { settleMemory, type MemoryPorts } from './settle-memory.ts';
 
 /**
- * Accepts or returns units of a task. Targets to accept are judged again first.
+ * Accepts or returns units of a task. Targets to accept are judged again first. A trial changes nothing.
  *
  * @throws ServiceError with the reason of a refusal; errors of the translation thread, TaskError of the parse index
  */
@@ -16,8 +16,11 @@ export async function reviewTask(ports: ReviewPorts & MemoryPorts, review: TaskR
   try {
     if (review.decision === 'accept') await judgeReview(ports, reviewId);
     const done = requireAccepted(await thread.call('applyReview', { reviewId, review }));
-    const memory = await settleMemory(ports, { reviewId, decision: review.decision, by: review });
+    const memory = review.isTrial
+      ? {}
+      : { memory: await settleMemory(ports, { reviewId, decision: review.decision, by: review }) };
     return {
+      ...(review.isTrial ? { dry_run: true } : {}),
       task: done.task,
       decision: review.decision === 'accept' ? 'accepted' : 'returned',
       written: done.written,
@@ -28,7 +31,7 @@ export async function reviewTask(ports: ReviewPorts & MemoryPorts, review: TaskR
         state,
       })),
       ...(done.appliedTo.length === 0 ? {} : { applied_to: done.appliedTo }),
-      memory,
+      ...memory,
     };
   } finally {
     await thread.call('endReview', reviewId).catch(() => undefined);

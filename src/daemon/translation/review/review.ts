@@ -1,7 +1,7 @@
 import type { DefinedAction } from '../../api/define-action.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError } from '../../tasks/task.ts';
-import { translationTaskError } from '../work/translation-failure.ts';
+import { judgingTaskError } from '../judge/judging-failure.ts';
 import { checkTasks } from './check-tasks.ts';
 import { exportHandoff, type HandoffExportPorts } from './handoff-export.ts';
 import { importFile } from './import-file.ts';
@@ -56,6 +56,6 @@ async function withTaskErrors<T>(signal: AbortSignal, run: () => Promise<T>): Pr
     return await run();
   } catch (error) {
     signal.throwIfAborted();
-    throw translationTaskError(error);
+    throw judgingTaskError(error);
   }
 }

@@ -12,7 +12,10 @@ const CLOCK_TOLERANCE_SECONDS = 300;
 type Body = Pick<BodyOf<'translation-task-update'>, 'translation_results' | 'glossary_override'>;
 
 /** The units that the entries of `args` name. */
-export type NamedArguments = Pick<TaskUpdate, 'expect' | 'waive' | 'hold'>;
+export type NamedArguments = Pick<TaskUpdate, 'expect' | 'waive' | 'hold' | 'isTrial'>;
+
+const ARGUMENT_FORMS =
+  'must be one of expect=UNIT:REVISION, waive=UNIT:CHECK, hold=UNIT, dry_run=true, dry_run=false';
 
 /** Parses `translation_results`; adds what is wrong to `errors`. */
 export function parseResults(
@@ -37,16 +40,17 @@ export function parseResults(
   });
 }
 
-/** Parses `expect=UNIT:REVISION`, `waive=UNIT:CHECK`, `hold=UNIT`; adds what is wrong to `errors`. */
+/** Parses `expect=UNIT:REVISION`, `waive=UNIT:CHECK`, `hold=UNIT`, `dry_run=true`; adds what is wrong to `errors`. */
 export function parseArguments(args: readonly string[], errors: FieldError[]): NamedArguments {
   const expect: (NamedUnit & { revision: number })[] = [];
   const waive: (NamedUnit & { check: string })[] = [];
   const hold: NamedUnit[] = [];
   for (const [index, entry] of args.entries()) {
+    if (/^dry_run=(?:true|false)$/.test(entry)) continue;
     const pointer = `/args/${index}`;
     const [, key, id = '', value] = /^(expect|waive|hold)=([^:]*)(?::(.*))?$/s.exec(entry) ?? [];
     if (key === undefined || (key === 'hold') !== (value === undefined)) {
-      errors.push({ pointer, message: 'must be one of expect=UNIT:REVISION, waive=UNIT:CHECK, hold=UNIT' });
+      errors.push({ pointer, message: ARGUMENT_FORMS });
       continue;
     }
     const unitId = unitIdOf(id, pointer, errors);
@@ -57,7 +61,7 @@ export function parseArguments(args: readonly string[], errors: FieldError[]): N
       expect.push({ unitId, pointer, revision: Number(value) });
     else errors.push({ pointer, message: 'the revision must be a whole number' });
   }
-  return { expect, waive, hold };
+  return { expect, waive, hold, isTrial: args.includes('dry_run=true') };
 }
 
 /**

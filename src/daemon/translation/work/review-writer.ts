@@ -90,7 +90,10 @@ export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
       const before = targets.get(row.unitId);
       if (before === null || isReturned(before, by)) return false;
       const state = before.state === 'proofread' || before.state === 'translated' ? 'draft' : before.state;
-      targets.put({ ...before, state, updatedAt: now }, provenanceOf(task, by, null));
+      // A target that is freed later is a draft, too.
+      const stateBefore =
+        before.state === 'blocked' && before.stateBefore !== null ? 'draft' : before.stateBefore;
+      targets.put({ ...before, state, stateBefore, updatedAt: now }, provenanceOf(task, by, null));
       return true;
     },
   };

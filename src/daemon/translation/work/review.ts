@@ -19,7 +19,8 @@ export interface ReviewResult extends NamedUnit {
 }
 
 /** A review of a translation task. */
-export interface TaskReview extends ReviewBy, Pick<TaskUpdate, 'override' | 'expect' | 'waive' | 'hold'> {
+export interface TaskReview
+  extends ReviewBy, Pick<TaskUpdate, 'override' | 'expect' | 'waive' | 'hold' | 'isTrial'> {
   readonly taskId: string;
   readonly decision: 'accept' | 'return';
   /** Only these units; empty for all units of the task. */

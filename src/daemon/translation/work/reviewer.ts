@@ -12,6 +12,7 @@ import type { Row } from './target-rows.ts';
 import { createTaskCheck, type TaskCheck } from './task-check.ts';
 import { taskFields } from './task-page.ts';
 import { refuse } from './task-update.ts';
+import { TrialDone } from './trial-done.ts';
 import type { PlacedUnits } from './update-units.ts';
 
 /** Units that the list of a refusal has. */
@@ -62,9 +63,13 @@ function createTaskReviewer(tools: ReviewTools): TaskReviewer {
       try {
         return database.transaction(() => {
           const examined = examine(review);
-          return examined.isRefused ? examined : apply(reviewId, review, examined.task, examined.units, now);
+          if (examined.isRefused) return examined;
+          const done = apply(reviewId, review, examined.task, examined.units, now);
+          if (review.isTrial) throw new TrialDone(done);
+          return done;
         });
       } catch (error) {
+        if (error instanceof TrialDone) return error.done as ReviewDone;
         if (error instanceof UpdateRefused) return error.refusal;
         throw error;
       }

@@ -14,6 +14,8 @@ export interface TargetStore {
   stateOf(unitId: Uint8Array): UnitState;
   /** Stores a target. @returns it with its revision */
   put(target: NewTarget, provenance: Provenance): StoredTarget;
+  /** Removes the target of a unit, which is untranslated again. The history names who did it. */
+  takeBack(target: Omit<NewTarget, 'state'>, provenance: Provenance): void;
   /** Changes the state of a target, for example after its source changed. */
   setState(
     unitId: Uint8Array,
@@ -41,16 +43,12 @@ export function createTargetStore(
     propagated_from, updated_at) VALUES (:unit_id, :target_language, :target_text, :state, :state_before, :revision,
     :source_text, :source_digest, :author_kind, :token_id, :provider, :provider_run_id, :findings, :qa_identity,
     :propagated_from, :updated_at)`);
-  const log =
-    database.prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
-    source_text, source_digest, author_kind, token_id, reviewer, reviewer_token_id, reason, provider, provider_run_id, model, prompt_digest,
-    glossary_generation, propagated_from, task_id, release_id, at) VALUES (:unit_id, :target_language, :revision,
-    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reviewer_token_id, :reason, :provider,
-    :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
+  const record = createHistoryWriter(database);
   const setState =
     database.prepare(`UPDATE target SET state = ?, state_before = ?, revision = revision + 1, updated_at = ?
     WHERE unit_id = ? AND target_language = ?`);
   const noteRepetition = createRepetitionNotes(database, targetLanguage);
+  const judgeLater = createLaterJudgement(database);
   const remove = database.prepare('DELETE FROM target WHERE unit_id = ? AND target_language = ?');
   const read = (unitId: Uint8Array): StoredTarget | null => {
     const row = get.get(unitId, targetLanguage);
@@ -75,21 +73,22 @@ export function createTargetStore(
         qa_identity: stored.qaIdentity,
         updated_at: stored.updatedAt,
       });
-      log.run({
-        ...shared,
-        reviewer: provenance.reviewer,
-        reviewer_token_id: provenance.reviewerTokenId,
-        reason: provenance.reason,
-        model: provenance.model,
-        prompt_digest: provenance.promptDigest,
-        glossary_generation: provenance.glossaryGeneration,
-        task_id: provenance.taskId,
-        release_id: provenance.releaseId,
-        at: stored.updatedAt,
-      });
+      record(shared, provenance, stored.updatedAt);
       counts.move(target.unitId, before?.state ?? 'untranslated', stored.state);
       if (stored.propagatedFrom === null) noteRepetition(target.unitId);
+      judgeLater(target.unitId, provenance.glossaryGeneration);
       return stored;
+    },
+    takeBack: (target, provenance) => {
+      const before = read(target.unitId);
+      const revision = revisionOf(target.unitId, before);
+      record(
+        sharedColumns({ ...target, revision, state: 'untranslated' }, targetLanguage),
+        provenance,
+        target.updatedAt,
+      );
+      remove.run(target.unitId, targetLanguage);
+      counts.move(target.unitId, before?.state ?? 'untranslated', 'untranslated');
     },
     setState: (unitId, state, stateBefore, now) => {
       const before = stateOf(unitId);
@@ -106,7 +105,48 @@ export function createTargetStore(
   };
 }
 
-function sharedColumns(target: StoredTarget, targetLanguage: string) {
+/** Makes the tasks of a unit be judged again whose other targets were judged by a newer Glossary than this one. */
+function createLaterJudgement(
+  database: Database,
+): (unitId: Uint8Array, glossaryGeneration: number | null) => void {
+  const reset = database.prepare(`UPDATE task SET judged_by = NULL, judging_by = NULL
+    WHERE judged_generation > ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);
+  return (unitId, glossaryGeneration) => {
+    if (glossaryGeneration !== null) reset.run(glossaryGeneration, unitId);
+  };
+}
+
+/** Creates the writer of the history, which is append-only. */
+function createHistoryWriter(
+  database: Database,
+): (shared: ReturnType<typeof sharedColumns>, provenance: Provenance, at: number) => void {
+  const log =
+    database.prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
+    source_text, source_digest, author_kind, token_id, reviewer, reviewer_token_id, reason, provider, provider_run_id, model, prompt_digest,
+    glossary_generation, propagated_from, task_id, release_id, at) VALUES (:unit_id, :target_language, :revision,
+    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reviewer_token_id, :reason, :provider,
+    :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
+  return (shared, provenance, at) => {
+    const { reviewer, reason, model, promptDigest, glossaryGeneration, taskId, releaseId } = provenance;
+    log.run({
+      ...shared,
+      reviewer,
+      reviewer_token_id: provenance.reviewerTokenId,
+      reason,
+      model,
+      prompt_digest: promptDigest,
+      glossary_generation: glossaryGeneration,
+      task_id: taskId,
+      release_id: releaseId,
+      at,
+    });
+  };
+}
+
+function sharedColumns(
+  target: Omit<StoredTarget, 'state'> & { readonly state: UnitState },
+  targetLanguage: string,
+) {
   return {
     unit_id: target.unitId,
     target_language: targetLanguage,

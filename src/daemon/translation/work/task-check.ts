@@ -1,8 +1,9 @@
 import { findInconsistentTargets } from '../../../domain/text/checks/find-inconsistent-targets.ts';
+import { requalify } from '../../../domain/translation/requalify.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { BegunReview } from './review.ts';
 import type { ReviewTools } from './review-tools.ts';
-import { targetOf, type Finding, type StoredTarget } from './target-rows.ts';
+import { NO_PROVENANCE, targetOf, type Finding, type StoredTarget } from './target-rows.ts';
 
 /** The name of the finding of one source with several targets. */
 export const INCONSISTENT_TARGET = 'inconsistent_target';
@@ -82,10 +83,22 @@ export function createTaskCheck(tools: ReviewTools): TaskCheck {
           const others = target.findings.filter(({ check }) => check === INCONSISTENT_TARGET);
           const found = evaluated.get(unitIdText(row.unitId)) ?? [];
           const findings = [...row.findings, ...found, ...others];
-          if (store(target, findings, row.qaIdentity)) done.changed += 1;
-          if (target.state === 'blocked' || accepted.blocking({ ...row, findings }).length === 0) continue;
-          targets.setState(row.unitId, 'blocked', null, now);
-          done.blocked += 1;
+          const blocking = accepted.blocking({ ...row, findings });
+          const change = requalify(target, blocking.length > 0);
+          if (change === null) {
+            if (store(target, findings, row.qaIdentity)) done.changed += 1;
+            continue;
+          }
+          const { glossaryGeneration, qaIdentity } = row;
+          const checks = [...new Set(blocking.map(({ check }) => check))].join(', ');
+          const reason =
+            change.state === 'blocked' ? `checked again: ${checks}` : 'checked again: nothing blocks it now';
+          targets.put(
+            { ...target, ...change, findings, qaIdentity, updatedAt: now },
+            { ...NO_PROVENANCE, reason, glossaryGeneration },
+          );
+          done.changed += 1;
+          if (change.state === 'blocked') done.blocked += 1;
         }
         counts.refresh(now);
         return done;

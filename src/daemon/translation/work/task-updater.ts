@@ -14,6 +14,7 @@ import {
 } from './task-update.ts';
 import type { Row } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
+import { TrialDone } from './trial-done.ts';
 import { createUpdateDecisions } from './update-decisions.ts';
 import { UpdateRefused } from './update-refused.ts';
 import { createUpdateRules } from './update-rules.ts';
@@ -74,9 +75,12 @@ export function createTaskUpdater(options: TaskUpdaterOptions): TaskUpdater {
           const found = find(update, now);
           if ('isRefused' in found) return found;
           if (!examine.isCurrent(update.judgedFor)) return TASKS_REPLACED;
-          return write(found.task, update, found.units, now);
+          const done = write(found.task, update, found.units, now);
+          if (update.isTrial) throw new TrialDone(done);
+          return done;
         });
       } catch (error) {
+        if (error instanceof TrialDone) return error.done as UpdateDone;
         if (error instanceof UpdateRefused) return error.refusal;
         throw error;
       }

@@ -6,6 +6,7 @@ import { createReviews, type Reviews } from './reviewer.ts';
 import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
 import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
 import { createHandoffReader, type Handoff } from './read-handoff.ts';
+import { createRequalifiedTargets, type RequalifiedTargets } from './requalified-targets.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
@@ -23,6 +24,7 @@ export interface TranslationWork {
   readonly exportTargets: ReturnType<typeof createExportReader>;
   readonly repetitions: RepeatedTargets;
   readonly containers: RepeatingContainers;
+  readonly requalified: RequalifiedTargets;
   readonly exports: HandoffExports;
   readonly readTranslations: TranslationReader;
   readonly readHandoff: () => Handoff;
@@ -54,6 +56,7 @@ export function createTranslationWork({
     exportTargets: createExportReader(database, targetLanguage, targets),
     repetitions: createRepeatedTargets(shared),
     containers: createRepeatingContainers(database, targetLanguage),
+    requalified: createRequalifiedTargets(shared),
     exports,
     readTranslations: createTranslationReader(shared),
     readHandoff: createHandoffReader({ ...shared, exports }),

@@ -97,6 +97,20 @@ describe('accepting a task', () => {
     expect(world.task().status).toBe('proofread');
   });
 
+  it('says what it would do with `dry_run=true`, and changes nothing', async () => {
+    const world = await openReviewWorld();
+    world.store('a.json', texts('T0', 'T1', 'T2'));
+    const before = world.everything();
+    for (const body of [ACCEPT, RETURN]) {
+      const done = await world.review({ ...body, args: ['dry_run=true'] });
+      expect(done).toMatchObject({ dry_run: true, written: 3 });
+      expect(done).not.toHaveProperty('memory');
+    }
+    expect(world.everything()).toEqual(before);
+    const blocked = { ...ACCEPT, translation_results: [result(0, 'BAD')], args: ['dry_run=true'] };
+    await expect(world.review(blocked)).rejects.toMatchObject({ code: 'qa_blocked' });
+  });
+
   it('accepts a task of many units in pages', async () => {
     const world = await openReviewWorld();
     const many = Array.from({ length: 450 }, (_, at) => `文${at}`);
@@ -417,6 +431,7 @@ describe('refused reviews', () => {
       expect: [],
       waive: [],
       hold: [],
+      isTrial: false,
     };
     const { unitId } = (
       await world.unitsAfter(
