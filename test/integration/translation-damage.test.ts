@@ -83,7 +83,7 @@ const started = sharedFixture(async (atEnd) => {
   const files = Object.fromEntries(topics.map((topic) => [`${topic}.json`, textsOf(topic)]));
   const world = await startServedTranslation(files, {}, atEnd);
   await writeNamedFiles(join(world.system.directory, 'data'));
-  // An index that was lost would be made again at once.
+  // An index that was lost would be made again immediately.
   const { daemonConfiguration: path } = world.system;
   const configuration = parse(await readFile(path, 'utf8')) as object;
   await writeFile(path, stringify({ ...configuration, parse: { automatic: false } }));

@@ -19,7 +19,7 @@ const started = sharedFixture(async (atEnd) => {
   return world;
 });
 
-/** What the server answers to a code with which the daemon refuses an action. */
+/** The answer of the server when the daemon refuses an action with a code. */
 function expectedOf(code: string): object {
   if (code === 'accepted') return { status: 202, body: { accepted: true } };
   const { status } = PROBLEMS[code as ProblemCode];
