@@ -17,6 +17,8 @@ export interface TaskCounts {
   touch(taskSeq: number): void;
   /** Writes the status of the tasks that changed. */
   refresh(now: number): void;
+  /** Forgets the changes of a transaction that was rolled back. */
+  discard(): void;
 }
 
 /** The leases of a task in sum. */
@@ -72,6 +74,9 @@ export function createTaskCounts(database: Database, targetLanguage: string): Ta
     },
     refresh: (now) => {
       for (const taskSeq of touched) refreshTask(taskSeq, now);
+      touched.clear();
+    },
+    discard: () => {
       touched.clear();
     },
   };
