@@ -18,6 +18,7 @@ import { renderParseRules } from './reference/parse-rules.ts';
 import { renderProtocol } from './reference/protocol.ts';
 import { renderReleaseChannelPage } from './reference/release-channel.ts';
 import { renderSchemas } from './reference/schemas.ts';
+import { renderTranslationStates } from './reference/translation-states.ts';
 import { renderTranslationChecks } from './reference/translation-checks.ts';
 import { renderActions, renderOperations, renderProblems, renderReasons } from './reference/tables.ts';
 import { renderReleaseChannelDefinition } from '../src/contract/crd/custom-resource-definition.ts';
@@ -42,6 +43,7 @@ function renderAll(): Map<string, string> {
     ['parse-rules.md', renderParseRules()],
     ['glossary.md', renderGlossary()],
     ['parse-errors.md', renderParseErrors()],
+    ['translation-states.md', renderTranslationStates()],
     ['translation-checks.md', renderTranslationChecks()],
     ['dependencies.md', renderDependencies(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))],
     ['daemon-protocol.md', renderProtocol(protocol)],

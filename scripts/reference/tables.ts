@@ -4,6 +4,7 @@ import { listOperations } from '../../src/contract/operations/operations.ts';
 import { DAEMON_PROBLEMS } from '../../src/contract/problems/daemon-problems.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/contract/problems/problems.ts';
 import { BACKUP_JOB } from '../../src/daemon/backup/backup-job.ts';
+import { GLOSSARY_JOBS } from '../../src/daemon/glossary/glossary-jobs.ts';
 import { MEMORY_JOBS } from '../../src/daemon/memory/memory-jobs.ts';
 import { PARSE_JOBS } from '../../src/daemon/parse/parse-jobs.ts';
 import { TRANSLATION_JOBS } from '../../src/daemon/translation/translation-jobs.ts';
@@ -126,7 +127,7 @@ Control actions, schedules and events of the daemon queue tasks of jobs. A lane 
 the job in \`action\`, and gives its arguments as \`key=value\` pairs in \`args\`; \`reviewer\` and \`reason\` are recorded on
 the task.
 
-${table(['Job', 'Purpose', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], [...RELEASE_JOBS, ...PARSE_JOBS, ...TRANSLATION_JOBS, ...MEMORY_JOBS, BACKUP_JOB].map(jobRow))}
+${table(['Job', 'Purpose', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], [...RELEASE_JOBS, ...PARSE_JOBS, ...TRANSLATION_JOBS, ...MEMORY_JOBS, ...GLOSSARY_JOBS, BACKUP_JOB].map(jobRow))}
 `;
 }
 

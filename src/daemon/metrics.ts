@@ -1,6 +1,7 @@
 import { Gauge } from 'prom-client';
 import { PARSE_ERROR_CODES } from '../contract/reports/parse-error-codes.ts';
 import { MEMORY_STATES, PARSE_STATUSES, TRANSLATION_STATUSES } from '../contract/schemas/vocabulary.ts';
+import { UNIT_STATES } from '../domain/translation/unit-state.ts';
 import { createRegistry, type Registry } from '../platform/metrics/metrics.ts';
 import { SKIP_REASONS } from './parse/container/parsed-container.ts';
 import type { Backup } from './backup/backup.ts';
@@ -71,21 +72,52 @@ export function createDaemonMetrics(options: DaemonMetricsOptions): Registry {
   return registry;
 }
 
-/** The tasks as they were last read; the doctor reads them every minute. */
+/** The work on translations as it was last read; the doctor reads it every minute. Without samples while it cannot be used. */
 function addTranslationMetrics(
   registry: Registry,
   { latestStatus }: Pick<Translation, 'latestStatus'>,
 ): void {
-  const tasks: Gauge = new Gauge({
-    name: 'slipway_daemon_translation_tasks',
-    help: 'Translation tasks, by status.',
-    labelNames: ['status'],
-    registers: [registry],
-    collect: () => {
-      const counts = latestStatus()?.tasks ?? {};
-      for (const status of TRANSLATION_STATUSES) tasks.set({ status }, counts[status] ?? 0);
-    },
-  });
+  type Status = NonNullable<ReturnType<typeof latestStatus>>;
+  const counts = (
+    { name, label, help }: Readonly<Record<'name' | 'label' | 'help', string>>,
+    known: readonly string[],
+    read: (status: Status, value: string) => number,
+  ): void => {
+    const created: Gauge = new Gauge({
+      name: `slipway_daemon_translation_${name}`,
+      help,
+      labelNames: [label],
+      registers: [registry],
+      collect: () => {
+        const status = latestStatus();
+        created.reset();
+        if (status === null) return;
+        for (const value of known) created.set({ [label]: value }, read(status, value));
+      },
+    });
+  };
+  counts(
+    { name: 'tasks', label: 'status', help: 'Translation tasks, by status.' },
+    TRANSLATION_STATUSES,
+    ({ tasks }, status) => tasks[status] ?? 0,
+  );
+  counts(
+    { name: 'units', label: 'state', help: 'Units of the translated release, by state.' },
+    UNIT_STATES,
+    ({ units, skippedUnits }, state) => countOf(units, state) + countOf(skippedUnits, state),
+  );
+  const leases = 'Chunks that workers have leased, by whether the lease is open or has expired.';
+  counts({ name: 'leases', label: 'state', help: leases }, LEASE_STATES, (status, state) =>
+    countOf(status.leases, state),
+  );
+  const failed = { name: 'translation_failed_chunks', help: 'Chunks whose attempts are used up.' };
+  addGauge(registry, failed, () => latestStatus()?.failedChunks ?? null);
+}
+
+const LEASE_STATES = ['open', 'expired'] as const;
+
+function countOf(counts: Readonly<Record<string, number>>, name: string): number {
+  return counts[name] ?? 0;
 }
 
 /** Adds a gauge that is read on every collection, and has no sample while its value is `null`. */

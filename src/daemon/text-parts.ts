@@ -11,6 +11,7 @@ import { createParse, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
 import type { Releases } from './releases/releases.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
+import { exchangeRootOf } from './settings/exchange-config.ts';
 import type { Job } from './tasks/job.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
 import { createJudging } from './translation/judge/judging.ts';
@@ -48,7 +49,9 @@ export function createTextParts(
 ): TextParts {
   const { configuration, options, settings, closers } = base;
   const current = (): DaemonConfiguration => settings.current().configuration;
-  const shared = { ...options, dataDirectory: configuration.data.dir, engine, createId };
+  const dataDirectory = configuration.data.dir;
+  const exchangeRoot = (): string => exchangeRootOf(current().exchange, dataDirectory);
+  const shared = { ...options, dataDirectory, engine, createId, exchangeRoot };
   const parse = createParse({
     ...shared,
     releases: releaseSource(configuration.snapshot.root, releases),
@@ -81,7 +84,12 @@ export function createTextParts(
     ...shared,
     parse,
     judging,
+    memory: memory.translationMemory,
+    glossary,
+    languages: () => current().translation,
     configuration: () => current().translation,
+    openConflicts: async (signal) => await memory.openConflicts(signal),
+    officialReleaseId: () => releases.current('official')?.release_id ?? null,
   });
   closers.add('translations', async () => await translation.close());
   const backup = createBackup({
@@ -97,10 +105,10 @@ export function createTextParts(
     memory,
     glossary,
     backup,
-    jobs: [...parse.jobs, ...translation.jobs, ...memory.jobs, ...backup.jobs],
+    jobs: [...parse.jobs, ...translation.jobs, ...memory.jobs, ...glossary.jobs, ...backup.jobs],
     reports: [...parse.reports, ...translation.reports, ...memory.reports, ...glossary.reports],
     actions: [...translation.actions, ...memory.actions, ...glossary.actions],
-    checks: [parse.check, translation.check, backup.check, memory.check, glossary.check],
+    checks: [parse.check, ...translation.checks, backup.check, memory.check, glossary.check],
     catchUp: async () => {
       await parse.catchUp();
       await translation.catchUp();

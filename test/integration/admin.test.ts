@@ -82,17 +82,15 @@ describe('the admin surface in front of a real daemon', () => {
     await read(system, 'getDiagnostics');
     await read(system, 'getLogs', '?tail=50');
     await read(system, 'getAdminIndex');
+    await read(system, 'getTranslationHandoff');
+    await read(system, 'getLocalizedStatus');
 
     const ask = async (path: string): Promise<[number, string]> =>
       await refused(
         await fetch(`${system.serverUrl}${path}`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } }),
       );
     expect(await ask('/admin/tasks/status?task_id=01JUNKNOWN')).toEqual([400, 'unknown_task']);
-    expect(await ask('/admin/translation/status')).toEqual([503, 'backend_unavailable']);
-    expect(await refused(await post(system, 'translation-worker-run', { provider: 'none' }))).toEqual([
-      501,
-      'not_implemented',
-    ]);
+    expect(await refused(await post(system, 'localized-rollback'))).toEqual([501, 'not_implemented']);
     expect(await refused(await post(system, 'task-cancel', { task_id }))).toEqual([502, 'daemon_rejected']);
 
     await system.daemon.kill();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { startTranslationSystem, type Answer, type TextFiles } from '../support/translation-system.ts';
+import { until } from '../support/until.ts';
 
 /** One file for each test, so that they do not see each other's targets. */
 const TOPICS = ['refusals', 'repeated', 'progress', 'waived', 'held', 'glossary', 'rules', 'last'] as const;
@@ -11,11 +12,25 @@ const textsOf = (topic: Topic): readonly string[] => [
   `<b>さようなら</b>、${topic}`,
   `先生、${topic}`,
 ];
-const FILES: TextFiles = Object.fromEntries(TOPICS.map((topic) => [`${topic}.json`, textsOf(topic)]));
+/** Files with the same text, and one whose rule keeps it apart. */
+const REPEATED: TextFiles = {
+  'repeat-1.json': ['また明日'],
+  'repeat-2.json': ['また明日', 'また明日'],
+  'repeat-off.json': ['また明日'],
+};
+const FILES: TextFiles = {
+  ...Object.fromEntries(TOPICS.map((topic) => [`${topic}.json`, textsOf(topic)])),
+  ...REPEATED,
+};
 const GOOD = ['早上好{0}', '<b>再见</b>', '老师'];
 
 const CONFIGURATION = {
-  parse: { rules: [{ destination: ['rules.json'], limits: [{ maxCharacters: 8 }] }] },
+  parse: {
+    rules: [
+      { destination: ['rules.json'], limits: [{ maxCharacters: 8 }] },
+      { destination: ['repeat-off.json'], repetitions: false },
+    ],
+  },
 };
 
 const started = sharedFixture(async (atEnd) => await startTranslationSystem(FILES, CONFIGURATION, atEnd));
@@ -62,7 +77,7 @@ describe('translation-task-update of a running daemon', () => {
       await update({ status: 'translated', translation_results: all.slice(1) }),
       await update({ status: 'proofread' }),
       await update({ translation_results: [{ ...result(0), unit_id: 'tu1_aaaaaaaaaaaaaaaaaaaaaaaaaa' }] }),
-      await update({ status: 'pending', args: ['dry_run=true'] }),
+      await update({ status: 'pending', args: ['dry_run=maybe'] }),
     ];
     expect(refusals.map(codeOf)).toEqual([
       [404, 'unknown_translation_task'],
@@ -201,6 +216,30 @@ describe('translation-task-update of a running daemon', () => {
     const other = await open('held');
     const free = await other.update({ translation_results: [other.result(2, '老师老师老师老师老师')] });
     expect(free.body['result']).toMatchObject({ units: [{ state: 'draft' }] });
+  });
+
+  it('gives a target to the other units with the same text, which follow it', async () => {
+    const system = started();
+    const [origin] = await system.units('repeat-1.json');
+    const { task_id } = await system.task('repeat-1.json');
+    const targets = async () => {
+      const units = (await Promise.all(Object.keys(REPEATED).map((file) => system.units(file)))).flat();
+      return units.map(({ translation }) => translation?.['target_text']);
+    };
+    for (const translated_text of ['明天见', '明儿见']) {
+      const translation_results = [
+        { unit_id: origin?.unit_id, source_text: origin?.source_text, translated_text },
+      ];
+      await system.act('translation-task-update', { task_id, status: 'translated', translation_results });
+      await until(async () => (await targets())[2] === translated_text);
+      expect(await targets()).toEqual([translated_text, translated_text, translated_text, null]);
+    }
+    const [repeated] = await system.units('repeat-2.json');
+    expect(repeated?.translation).toMatchObject({
+      state: 'translated',
+      propagated_from: origin?.unit_id,
+      revision: 2,
+    });
   });
 
   it('applies an update of a superseded task to its successor, and refuses it where the text changed', async () => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Caller } from '../../src/contract/actions/control-scopes.ts';
 import type { ReportBodyOf } from '../../src/contract/reports/reports.ts';
@@ -21,6 +22,8 @@ export interface TestGlossary extends TestEngine {
   readonly directory: string;
   /** The main file. */
   readonly path: string;
+  /** The folder of exchanged files; it does not exist yet. */
+  readonly exchangeRoot: string;
   /** Runs `translation-glossary-<name>`; its error is thrown. */
   act(name: string, body: object, caller?: Caller): Promise<ReportedTerm>;
   /** Adds a term of the test pair. */
@@ -41,6 +44,7 @@ export async function createTestGlossary(
   const world = createTestEngine();
   const directory = options.directory ?? (await temporaryDirectory());
   const configuration = glossaryConfigurationSchema.parse(options.configuration ?? {});
+  const exchangeRoot = join(directory, 'exchange');
   let ids = 0;
   const path = mainGlossaryPath(directory);
   const glossary = createGlossary({
@@ -51,8 +55,11 @@ export async function createTestGlossary(
     languages: () => TEST_PAIR,
     logger: createSilentLogger(),
     createId: () => `new${(ids += 1)}`,
+    exchangeRoot: () => exchangeRoot,
+    version: '1.2.3',
   });
   onTestFinished(async () => await glossary.close());
+  world.engine.jobs.register(...glossary.jobs);
   const run: TestGlossary['act'] = async (name, body, caller) => {
     const { task } = await act(glossary.actions, `translation-glossary-${name}`, { ...body }, caller);
     return (task.result as { term: ReportedTerm }).term;
@@ -62,6 +69,7 @@ export async function createTestGlossary(
     glossary,
     directory,
     path,
+    exchangeRoot,
     act: run,
     add: async (body = {}) => await run('add', { ...ADDED_TERM, ...body }),
     term: async (termId) => {

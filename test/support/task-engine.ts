@@ -4,11 +4,12 @@ import { openDatabase } from '../../src/daemon/database/database.ts';
 import type { Database } from '../../src/daemon/database/sqlite-database.ts';
 import { createTaskEngine } from '../../src/daemon/tasks/create-task-engine.ts';
 import type { TaskEngine } from '../../src/daemon/tasks/task-engine.ts';
-import type { Job } from '../../src/daemon/tasks/job.ts';
+import type { Job, JobCall } from '../../src/daemon/tasks/job.ts';
 import type { TaskContext, TaskResult, Task } from '../../src/daemon/tasks/task.ts';
 import { createUlidFactory } from '../../src/platform/process/ids.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
+import { until } from './until.ts';
 
 /** An engine on its own database, with a clock that stands still. */
 export interface TestEngine {
@@ -119,4 +120,16 @@ export function taskOf(engine: TaskEngine, taskId: string): Task {
   const task = engine.get(taskId);
   if (task === null) throw new Error(`no task ${taskId}`);
   return task;
+}
+
+/** Runs a job to its end, as a schedule does. */
+export async function runToEnd(
+  engine: TaskEngine,
+  call: JobCall,
+  audit: { readonly reviewer?: string; readonly reason?: string } = {},
+): Promise<Task> {
+  engine.start();
+  const { task } = engine.submit({ ...call, ...audit, dedupe: false });
+  await until(() => taskOf(engine, task.task_id).finished_at !== null);
+  return taskOf(engine, task.task_id);
 }

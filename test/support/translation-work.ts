@@ -53,7 +53,7 @@ export function resultsOf(
     target: {
       unitId: unit.unitId,
       text: text(at),
-      state: 'draft',
+      propagatedFrom: null,
       sourceText: source(at),
       sourceDigest: unit.sourceDigest,
       authorKind: 'machine',

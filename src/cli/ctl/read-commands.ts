@@ -3,7 +3,7 @@ import { HealthRead } from '../../contract/schemas/answers/health.ts';
 import { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
 import { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import { ScheduleListRead } from '../../contract/reports/report-schedules.ts';
-import { isReportName, REPORTS, type ReportName } from '../../contract/reports/reports.ts';
+import { isReportName, REPORTS } from '../../contract/reports/reports.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
 import { indentJson, type AdminAnswer } from './admin-api.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
@@ -11,6 +11,7 @@ import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { numberOption, textOption } from './ctl-options.ts';
 import { printAnswer, printRaw } from './print-answer.ts';
 import { REPORT_PATHS, reportPath } from './report-path.ts';
+import { given, show } from './show-report.ts';
 import {
   renderDoctor,
   renderReleases,
@@ -162,21 +163,6 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   },
 ];
 
-/** Reads a report and shows it. */
-async function show<N extends ReportName>(
-  context: CtlContext,
-  name: N,
-  query: Readonly<Record<string, string>>,
-  render: (report: ReturnType<(typeof REPORTS)[N]['answer']['schema']['parse']>, now: number) => string,
-): Promise<ReturnType<(typeof REPORTS)[N]['answer']['schema']['parse']> | null> {
-  const answer = await context.api.get(reportPath(name), query);
-  const now = unixSeconds(context.clock);
-  type Report = ReturnType<(typeof REPORTS)[N]['answer']['schema']['parse']>;
-  return printAnswer(context, answer, REPORTS[name].answer.schema, (value) =>
-    render(value as Report, now),
-  ) as Report | null;
-}
-
 /** Why the daemon does not answer, in the words of the server; `null` when it answers. */
 async function daemonOf({ api }: CtlContext): Promise<string | null> {
   const health = HealthRead.safeParse((await api.get('/healthz')).value);
@@ -229,11 +215,5 @@ function parametersOf(words: readonly string[]): Record<string, string> {
       if (at <= 0) throw new CtlFailure(CTL_EXITS.usage, `"${word}" is not of the form parameter=value`);
       return [word.slice(0, at), word.slice(at + 1)];
     }),
-  );
-}
-
-function given(query: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
 }

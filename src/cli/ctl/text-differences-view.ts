@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { printable, textTable } from '../../platform/terminal/text-table.ts';
+import { textExcerpt, textTable } from '../../platform/terminal/text-table.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 
 const SIDE = z.looseObject({ destination: z.string(), field_path: z.string(), source_text: z.string() });
@@ -44,9 +44,5 @@ export function renderDifferences(result: unknown, offset: number): string {
 }
 
 function shorten(side: { readonly source_text: string } | null): string {
-  if (side === null) return '-';
-  const characters = Array.from(printable(side.source_text));
-  return characters.length > MAX_TEXT
-    ? `${characters.slice(0, MAX_TEXT - 1).join('')}…`
-    : characters.join('');
+  return side === null ? '-' : textExcerpt(side.source_text, MAX_TEXT);
 }

@@ -1,5 +1,6 @@
 import type { ActionDefinition } from './action-definition.ts';
-import { word } from './field-schemas.ts';
+import { wholeNumber, word } from './field-schemas.ts';
+import { workerArguments } from './worker-arguments.ts';
 
 /** States that an external worker may set. */
 const SETTABLE_STATUSES = ['pending', 'in_progress', 'translated', 'failed', 'skipped'] as const;
@@ -76,8 +77,17 @@ export const TRANSLATION_ACTIONS = {
       'translation_memory_path',
       'glossary_path',
       'force',
+      'args',
     ],
     choices: [],
+    fields: {
+      concurrency: wholeNumber({ min: 1, max: 256 }),
+      max_attempts: wholeNumber({ min: 1 }),
+      lease_seconds: wholeNumber({ min: 1 }),
+      retry_backoff_seconds: wholeNumber({ min: 0 }),
+      max_tasks: wholeNumber({ min: 1 }),
+      args: workerArguments,
+    },
     errors: ['provider_not_configured', 'file_not_found', 'unknown_translation_task', 'invalid_path'],
   },
   'translation-proofread': {

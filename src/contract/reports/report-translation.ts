@@ -81,27 +81,58 @@ export const TranslationTasksReport = report(
 export const TranslationHandoffReport = report(
   'translation.handoff',
   {
-    releases: z.array(
-      z.object({
-        release_id: ReleaseIdSchema,
-        counts: Counts.describe('Tasks by status.'),
-        ready: z
-          .array(z.object({ task_id: z.string(), destination: z.string(), units: Count }))
-          .describe('Work that can be sent to translators now.'),
-        blocked: z.array(BlockedUnit),
-      }),
+    releases: z
+      .array(
+        z.object({
+          release_id: ReleaseIdSchema,
+          counts: Counts.describe('Tasks by status.'),
+          ready_total: z
+            .object({ tasks: Count, units: Count })
+            .describe('Work that can be sent to translators now.'),
+          ready: z
+            .array(
+              z.object({
+                task_id: z.string(),
+                destination: z.string(),
+                archive_entry: z.string().nullable(),
+                units: Count.describe('Units without a target for their text.'),
+              }),
+            )
+            .describe('The first 100 tasks that no worker has leased.'),
+          blocked_total: Count.describe('Units with blocking findings.'),
+          blocked: z.array(BlockedUnit).describe('At most 100 of them.'),
+        }),
+      )
+      .describe('Newest first. Work is ready or blocked in the newest one only.'),
+    open_conflicts: Count.nullable().describe(
+      'Conflict groups of the Translation Memory; null while it cannot be used.',
     ),
-    open_conflicts: Count.describe('Conflict groups of the Translation Memory.'),
     last_export: z
-      .object({ file: z.string(), sha256: z.string(), units: Count, created_at: UnixSeconds })
-      .nullable(),
+      .object({
+        release_id: ReleaseIdSchema,
+        file: z.string().describe('Below the exchange folder.'),
+        sha256: z.string(),
+        units: Count,
+        created_at: UnixSeconds,
+      })
+      .nullable()
+      .describe('The last file that the job `handoff-export` wrote.'),
   },
   {
     releases: [
       {
         release_id: EXAMPLE.releaseId,
         counts: { pending: 3, blocked: 1 },
-        ready: [{ task_id: 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC', destination: EXAMPLE.destination, units: 20 }],
+        ready_total: { tasks: 1, units: 20 },
+        ready: [
+          {
+            task_id: 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC',
+            destination: EXAMPLE.destination,
+            archive_entry: 'ScenarioScript.json',
+            units: 20,
+          },
+        ],
+        blocked_total: 1,
         blocked: [
           {
             task_id: 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BD',
@@ -133,12 +164,25 @@ export const TranslationStatusReport = report(
       })
       .nullable(),
     coverage: z
-      .object({ units: Count, accepted: Count, translated: Count, blocked: Count })
-      .describe('Of the current official release.'),
+      .object({
+        release_id: ReleaseIdSchema.nullable().describe('The current official release.'),
+        target_language: z.string(),
+        units: Count,
+        accepted: Count.describe('Proofread units.'),
+        translated: Count.describe('Translated and proofread units.'),
+        blocked: Count,
+        skipped: Count.describe('Units of skipped tasks.'),
+        by_state: Counts.describe('All units by state.'),
+      })
+      .describe('Of the current official release; all 0 until its translation tasks are built.'),
     history: z
       .array(z.object({ localized_release_id: ReleaseIdSchema, state: z.string(), at: UnixSeconds }))
       .describe('The latest ones, newest first.'),
-    publish_blockers: z.array(z.object({ code: z.string(), message: z.string(), count: Count })),
+    publish_blockers: z
+      .array(z.object({ code: z.string(), message: z.string(), count: Count }))
+      .describe(
+        'By code: `no_official_release`, `tasks_not_built`, `qa_blocked`, `stale`, `untranslated`, `not_proofread`. Units of skipped tasks block nothing.',
+      ),
   },
   {
     current: {
@@ -150,8 +194,23 @@ export const TranslationStatusReport = report(
       published_at: EXAMPLE.at,
       stale: false,
     },
-    coverage: { units: 40_213, accepted: 40_000, translated: 40_100, blocked: 3 },
+    coverage: {
+      release_id: EXAMPLE.releaseId,
+      target_language: 'zh-Hans',
+      units: 40_213,
+      accepted: 40_000,
+      translated: 40_100,
+      blocked: 3,
+      skipped: 0,
+      by_state: { untranslated: 60, draft: 50, translated: 100, proofread: 40_000, blocked: 3, stale: 0 },
+    },
     history: [{ localized_release_id: EXAMPLE.localizedReleaseId, state: 'current', at: EXAMPLE.at }],
-    publish_blockers: [{ code: 'qa_blocked', message: '3 units are blocked by the Glossary', count: 3 }],
+    publish_blockers: [
+      {
+        code: 'qa_blocked',
+        message: 'units with blocking findings; translation.handoff lists them',
+        count: 3,
+      },
+    ],
   },
 );

@@ -52,7 +52,7 @@ export const WORKER_STATUSES = [
   'cancelled',
 ] as const;
 
-/** Who made a target. */
+/** Kinds of authors of a target. */
 export const AUTHOR_KINDS = ['machine', 'person', 'import', 'memory'] as const;
 
 /** States of a release; `building`, `rolled_back` and `failed` only for localized ones. */

@@ -68,7 +68,21 @@ export function checkScopes(
   );
 }
 
-/** The scopes that running, scheduling or cancelling a kind of task needs; `operate` for a kind that this daemon cannot run. */
-export function scopesOfKind(kind: string, jobs: Pick<JobRegistry, 'find'>): readonly ControlScope[] {
-  return [jobs.find(kind)?.scope ?? 'operate'];
+/**
+ * The scopes that running, scheduling or cancelling a kind of task needs; `operate` for a kind that this daemon cannot run.
+ *
+ * @param args its `key=value` arguments
+ */
+export function scopesOfKind(
+  kind: string,
+  jobs: Pick<JobRegistry, 'find'>,
+  args: readonly string[] = [],
+): readonly ControlScope[] {
+  const job = jobs.find(kind);
+  if (job === null) return ['operate'];
+  const switches = job.reviewSwitches ?? [];
+  const decides = args.some((pair) =>
+    switches.some((name) => pair.startsWith(`${name}=`) && pair !== `${name}=false`),
+  );
+  return decides ? [job.scope, 'review'] : [job.scope];
 }

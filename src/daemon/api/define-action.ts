@@ -54,7 +54,7 @@ export interface InlineAction<A extends ControlAction> extends ScopedAction<A> {
 /** An action that queues a job. */
 export interface QueuedAction<A extends ControlAction> extends ScopedAction<A> {
   /** Returns the job to queue. Throws ServiceError or TaskError when the action is refused. */
-  readonly queue: (body: BodyOf<A>) => JobCall;
+  readonly queue: (body: BodyOf<A>) => JobCall | Promise<JobCall>;
 }
 
 type Mode<A extends ControlAction> = ActionTable[A]['mode'];
@@ -84,7 +84,7 @@ export function defineAction<A extends ControlAction>(
       const record = recordOf(audit, request);
       const accepted =
         'queue' in open
-          ? engine.submit({ ...record, ...open.queue(body), dedupe: true })
+          ? engine.submit({ ...record, ...(await open.queue(body)), dedupe: true })
           : await doInline(engine, name, open, { body, record, caller: request.caller });
       return { ...accepted, ignoredFields };
     },

@@ -38,7 +38,7 @@ interface ChangeContext {
 }
 
 /** Prefix of the ids that the daemon gives. */
-const TERM_PREFIX = 'gt_';
+export const TERM_PREFIX = 'gt_';
 
 /** The five actions `translation-glossary-*`; each runs inside its request. */
 export function createGlossaryActions(options: GlossaryActionOptions): readonly DefinedAction[] {

@@ -13,7 +13,18 @@ import {
 import { createOtherGlossaries } from './other-glossaries.ts';
 import { reportedTerm, type ReportedTerm } from './reported-term.ts';
 import { openMainGlossary } from './store/glossary-database.ts';
-import { createGlossaryReader, type GlossaryReader, type TermQuery } from './store/glossary-reader.ts';
+import {
+  createGlossaryImport,
+  type ImportTerms,
+  type TermImportBatch,
+  type TermImportOutcome,
+} from './store/glossary-import.ts';
+import {
+  createGlossaryReader,
+  type GlossaryReader,
+  type TermPageQuery,
+  type TermQuery,
+} from './store/glossary-reader.ts';
 import {
   createGlossaryWriter,
   type GlossaryWriter,
@@ -52,6 +63,13 @@ export interface GlossaryCalls {
   add(addition: TermAddition): ChangedTerm;
   update(update: TermUpdate): ChangedTerm;
   transition(transition: TermTransition): ChangedTerm;
+  /** Imports terms into the main file. */
+  importTerms(batch: TermImportBatch): {
+    readonly outcomes: readonly TermImportOutcome[];
+    readonly generation: number;
+  };
+  /** Terms of the main file. */
+  page(query: TermPageQuery): readonly ReportedTerm[];
   close(argument: null): void;
 }
 
@@ -71,6 +89,7 @@ const DISK_FAILURES: ReadonlySet<string> = new Set(['data_full', 'data_io_error'
 interface MainGlossary {
   readonly reader: GlossaryReader;
   readonly writer: GlossaryWriter;
+  readonly importTerms: ImportTerms;
   readonly diagnose: DiagnoseUnits;
   close(): void;
 }
@@ -109,6 +128,15 @@ export function createCalls({ path }: GlossaryThreadData): GlossaryCalls {
     add: (addition) => changing((writer) => writer.add(addition)),
     update: (update) => changing((writer) => writer.update(update)),
     transition: (transition) => changing((writer) => writer.transition(transition)),
+    importTerms: (batch) =>
+      named(() =>
+        main.use(({ reader, importTerms }) => ({
+          outcomes: importTerms(batch),
+          generation: reader.generation(),
+        })),
+      ),
+    page: (query) =>
+      reading(null, ({ reader }) => reader.page(query).map((term) => reportedTerm({ term, history: [] }))),
     close: () => {
       others.close();
       main.close();
@@ -119,9 +147,11 @@ export function createCalls({ path }: GlossaryThreadData): GlossaryCalls {
 function openMain(path: string): MainGlossary {
   const database = openMainGlossary(path);
   const reader = createGlossaryReader(database);
+  const writer = createGlossaryWriter(database);
   return {
     reader,
-    writer: createGlossaryWriter(database),
+    writer,
+    importTerms: createGlossaryImport(database, writer),
     diagnose: createDiagnosis(reader),
     close: () => database.close(),
   };

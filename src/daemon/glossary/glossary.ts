@@ -6,12 +6,14 @@ import type { Thread } from '../../platform/threads/thread.ts';
 import type { DefinedAction } from '../api/define-action.ts';
 import type { DefinedReport } from '../api/define-report.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
+import type { Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import { createGlossaryActions } from './glossary-actions.ts';
 import { createGlossaryCheck } from './glossary-check.ts';
 import type { GlossaryConfiguration } from './glossary-config.ts';
 import type { Diagnoses, DiagnosedUnit } from './glossary-diagnosis.ts';
 import { glossaryError } from './glossary-failure.ts';
+import { createGlossaryJobs } from './create-glossary-jobs.ts';
 import { createGlossaryReports } from './glossary-reports.ts';
 import {
   createGlossaryFiles,
@@ -31,6 +33,10 @@ export interface GlossaryOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly createId: () => string;
+  /** The folder of exchanged files. */
+  readonly exchangeRoot: () => string;
+  /** Of the program. */
+  readonly version: string;
   /** Default: a new one. */
   readonly thread?: Thread<GlossaryCalls>;
 }
@@ -61,6 +67,7 @@ export interface GlossaryPort {
 
 /** Terms, their reviews, and what they demand of translations. */
 export interface Glossary extends GlossaryPort {
+  readonly jobs: readonly Job[];
   readonly reports: readonly DefinedReport[];
   readonly actions: readonly DefinedAction[];
   readonly check: DoctorCheck;
@@ -109,6 +116,7 @@ export function createGlossary(options: GlossaryOptions): Glossary {
   };
 
   return {
+    jobs: createGlossaryJobs({ ...options, thread, onChanged: noteChange }),
     reports: createGlossaryReports({ thread, files, languages, rules }),
     actions: createGlossaryActions({ ...options, thread, files, onChanged: noteChange }),
     check: createGlossaryCheck({ path, summary: refresh, clock }),

@@ -3,9 +3,11 @@ import { messageOf } from '../../platform/errors.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { checkStructureInThread } from '../database/structure-thread.ts';
 import { implementJob, type Job, type JobDefinition } from '../tasks/job.ts';
-import { TaskError } from '../tasks/task.ts';
+import { TaskError, type TaskResult } from '../tasks/task.ts';
+import { exportMemory } from './export-memory.ts';
+import { importMemory, type MemoryExchangeDependencies } from './import-memory.ts';
+import { MEMORY_EXPORT_JOB, MEMORY_IMPORT_JOB } from './memory-exchange-jobs.ts';
 import { unavailableReason } from './memory-failure.ts';
-import type { MemoryThread } from './memory-thread.ts';
 
 export const MEMORY_MAINTAIN_JOB = {
   kind: 'memory-maintain',
@@ -20,10 +22,9 @@ export const MEMORY_MAINTAIN_JOB = {
 } as const satisfies JobDefinition;
 
 /** The jobs of the Translation Memory, in the order of the reference. */
-export const MEMORY_JOBS = [MEMORY_MAINTAIN_JOB] as const;
+export const MEMORY_JOBS = [MEMORY_MAINTAIN_JOB, MEMORY_IMPORT_JOB, MEMORY_EXPORT_JOB] as const;
 
-export interface MemoryJobDependencies {
-  readonly thread: Pick<MemoryThread, 'call'>;
+export interface MemoryJobDependencies extends MemoryExchangeDependencies {
   /** The main file. */
   readonly path: string;
   /** Called with the finding of each check of the structure, `null` when it found nothing. */
@@ -31,20 +32,40 @@ export interface MemoryJobDependencies {
 }
 
 /** Creates the jobs of the Translation Memory. */
-export function createMemoryJobs({ thread, path, onChecked }: MemoryJobDependencies): readonly Job[] {
+export function createMemoryJobs(dependencies: MemoryJobDependencies): readonly Job[] {
   return [
-    implementJob(MEMORY_MAINTAIN_JOB, async ({ signal }) => {
-      try {
-        const finding = await checkStructureInThread(path);
-        onChecked(finding);
-        if (finding !== null) throw new TaskError('memory_damaged', unavailableReason(new Error(finding)));
-        signal.throwIfAborted();
-        return { merge_steps: await thread.call('maintain', null, { signal }) };
-      } catch (error) {
-        signal.throwIfAborted();
-        if (error instanceof TaskError || errorCode(error) !== 'unavailable') throw error;
-        throw new TaskError('memory_unavailable', messageOf(error), { cause: error });
-      }
-    }),
+    implementJob(
+      MEMORY_MAINTAIN_JOB,
+      async ({ signal }) => await withTaskErrors(signal, () => maintain(dependencies, signal)),
+    ),
+    implementJob(
+      MEMORY_IMPORT_JOB,
+      async (context) => await withTaskErrors(context.signal, () => importMemory(dependencies, context)),
+    ),
+    implementJob(
+      MEMORY_EXPORT_JOB,
+      async (context) => await withTaskErrors(context.signal, () => exportMemory(dependencies, context)),
+    ),
   ];
+}
+
+async function maintain(
+  { thread, path, onChecked }: MemoryJobDependencies,
+  signal: AbortSignal,
+): Promise<TaskResult> {
+  const finding = await checkStructureInThread(path);
+  onChecked(finding);
+  if (finding !== null) throw new TaskError('memory_damaged', unavailableReason(new Error(finding)));
+  signal.throwIfAborted();
+  return { merge_steps: await thread.call('maintain', null, { signal }) };
+}
+
+async function withTaskErrors(signal: AbortSignal, run: () => Promise<TaskResult>): Promise<TaskResult> {
+  try {
+    return await run();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof TaskError || errorCode(error) !== 'unavailable') throw error;
+    throw new TaskError('memory_unavailable', messageOf(error), { cause: error });
+  }
 }

@@ -20,7 +20,14 @@ import type {
   ResolvedConflict,
   ResolveRequest,
 } from './store/memory-changes.ts';
-import type { HistoryEntry, MemoryConflicts, MemoryCounts } from './store/memory-reads.ts';
+import type { ImportBatch, ImportOutcome } from './store/memory-import.ts';
+import type {
+  HistoryEntry,
+  MemoryConflicts,
+  MemoryCounts,
+  RecordPage,
+  RecordPageQuery,
+} from './store/memory-reads.ts';
 import type { ReadableStore } from './store/memory-store.ts';
 import type { ProposalOutcome, ProposedRecord } from './store/memory-writer.ts';
 
@@ -61,6 +68,8 @@ export interface MemoryCalls {
     readonly proposals: readonly ProposedRecord[];
     readonly at: number;
   }): readonly ProposalOutcome[];
+  importRecords(batch: ImportBatch): readonly ImportOutcome[];
+  page(query: RecordPageQuery): RecordPage;
   countUse(batch: { readonly recordIds: readonly string[]; readonly at: number }): void;
   confirm(request: InFile & ConfirmRequest): Result<ChangedRecord, MemoryRefusal>;
   reject(request: RejectRequest): Result<ChangedRecord, MemoryRefusal>;
@@ -85,6 +94,8 @@ export function createCalls(paths: MemoryPaths): MemoryCalls {
     record: ({ path, recordId }) => files.read(path, (store) => store.record(recordId)),
     history: (recordId) => files.read(null, (store) => store.history(recordId)),
     propose: ({ proposals, at }) => files.write(null, (store) => store.propose(proposals, at)),
+    importRecords: (batch) => files.write(null, (store) => store.importRecords(batch)),
+    page: (query) => files.read(null, (store) => store.page(query)),
     countUse: ({ recordIds, at }) => {
       files.write(null, (store) => {
         store.countUse(recordIds, at);

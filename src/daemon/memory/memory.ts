@@ -26,6 +26,10 @@ export interface MemoryOptions {
   readonly clock: Clock;
   /** Makes ULIDs. */
   readonly createId: () => string;
+  /** The folder of exchanged files. */
+  readonly exchangeRoot: () => string;
+  /** Of the program. */
+  readonly version: string;
 }
 
 /** The Translation Memory: known translations, and which of them may be used again. */
@@ -38,6 +42,8 @@ export interface Memory {
   readonly translationMemory: TranslationMemory;
   /** The counts as they were last read; `null` before that, and while the file cannot be used. */
   latestCounts(): MemoryCounts | null;
+  /** Counts the conflicts in the main file; `null` when it cannot be used. @throws the signal's reason */
+  openConflicts(signal: AbortSignal): Promise<number | null>;
   /** Closes the files and ends the thread. */
   close(): Promise<void>;
 }
@@ -58,7 +64,7 @@ export function createMemory(options: MemoryOptions): Memory {
     reports: createMemoryReports({ ...shared, mainFile: basename(main) }),
     actions: createMemoryActions(shared),
     jobs: createMemoryJobs({
-      thread,
+      ...shared,
       path: main,
       onChecked: (found) => {
         finding = found;
@@ -73,6 +79,14 @@ export function createMemory(options: MemoryOptions): Memory {
     }),
     translationMemory: createTranslationMemory(shared),
     latestCounts: () => latest,
+    openConflicts: async (signal) => {
+      try {
+        return (await thread.call('summary', { path: null }, { signal })).counts.conflict_groups;
+      } catch {
+        signal.throwIfAborted();
+        return null;
+      }
+    },
     close: async () => {
       await thread.call('close', null).catch(() => undefined);
       await thread.close();

@@ -33,6 +33,7 @@ interface NamedSchedules {
   readonly id?: string | undefined;
   readonly group?: ScheduleGroup | undefined;
   readonly action?: string | undefined;
+  readonly args?: readonly string[] | undefined;
 }
 
 /** The fields of an update that a configured schedule accepts. */
@@ -53,17 +54,15 @@ export function createScheduleActions(options: ScheduleActionOptions): readonly 
       return result;
     };
   // A change of a schedule needs what its job needs, before the change and after it.
-  const needs = ({ id, group, action }: NamedSchedules): readonly ControlScope[] => {
+  const needs = ({ id, group, action, args }: NamedSchedules): readonly ControlScope[] => {
     const filter = id === undefined ? { id: null, group: group ?? null } : { id, group: null };
     const named = options.repository.list({ ...filter, enabled: null });
-    const kinds = named.map((each) => each.action);
-    return [...kinds, ...(action === undefined ? [] : [action])].flatMap((kind) =>
-      scopesOfKind(kind, engine.jobs),
-    );
+    const after = named.map((each) => ({ action: action ?? each.action, args: args ?? each.args }));
+    return [...named, ...after].flatMap((each) => scopesOfKind(each.action, engine.jobs, each.args));
   };
   return [
     defineAction(engine, 'schedule-add', {
-      needs: ({ action }) => scopesOfKind(action, engine.jobs),
+      needs: ({ action, args }) => scopesOfKind(action, engine.jobs, args),
       run: changing(addSchedule),
     }),
     defineAction(engine, 'schedule-update', { needs, run: changing(updateSchedule) }),

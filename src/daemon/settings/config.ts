@@ -10,6 +10,7 @@ import { exchangeConfigurationSchema } from './exchange-config.ts';
 import { memoryConfigurationSchema } from '../memory/memory-config.ts';
 import { glossaryConfigurationSchema } from '../glossary/glossary-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
+import { workerConfiguration, workerConfigurationProblem } from '../translation/worker/worker-config.ts';
 import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
 
 const DAY_SECONDS = 86_400;
@@ -243,9 +244,15 @@ export const daemonConfigurationSchema = z
         targetLanguage: languageTag
           .default('zh-Hans')
           .describe('Language that it is translated to (BCP 47).'),
+        ...workerConfiguration,
+      })
+      .superRefine((value, context) => {
+        const problem = workerConfigurationProblem(value);
+        if (problem !== null)
+          context.addIssue({ code: 'custom', path: [problem.path], message: problem.message });
       })
       .prefault({})
-      .describe('Translation of text units: its languages and tasks.'),
+      .describe('Translation of text units: its languages, tasks and providers.'),
     memory: memoryConfigurationSchema.prefault({}).describe('The Translation Memory.'),
     glossary: glossaryConfigurationSchema
       .prefault({})

@@ -8,6 +8,8 @@ export interface JobRegistry {
   find(kind: string): Job | null;
   /** Kinds of jobs that schedules of a group can run, in the order of registration. */
   kindsOf(group: ScheduleGroup): readonly string[];
+  /** The jobs whose tasks run beside those of their lane, with how many of them together. */
+  parallel(): ReadonlyArray<{ readonly job: Job; readonly most: number }>;
 }
 
 /** Creates a registry without jobs. */
@@ -23,5 +25,9 @@ export function createJobRegistry(): JobRegistry {
     find: (kind) => byKind.get(kind) ?? null,
     kindsOf: (group) =>
       [...byKind.values()].filter(({ groups }) => groups.includes(group)).map(({ kind }) => kind),
+    parallel: () =>
+      [...byKind.values()].flatMap((job) =>
+        job.parallel === undefined ? [] : [{ job, most: job.parallel }],
+      ),
   };
 }

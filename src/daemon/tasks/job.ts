@@ -12,6 +12,8 @@ export interface JobDefinition<Arguments extends z.ZodObject = z.ZodObject> {
   readonly lane: Exclude<TaskLane, 'admin'>;
   /** The scope that a token needs to schedule it or to cancel its tasks. */
   readonly scope: ControlScope;
+  /** Switches among its arguments that decide something; a token that sets one needs `review`, too. */
+  readonly reviewSwitches?: readonly string[];
   /** Groups whose schedules can run it. */
   readonly groups: readonly ScheduleGroup[];
   readonly arguments: Arguments;
@@ -20,6 +22,11 @@ export interface JobDefinition<Arguments extends z.ZodObject = z.ZodObject> {
   readonly maxAttempts: number;
   /** Whether a task locks the store exclusively, shares the lock with other readers, or takes no lock. */
   readonly storeLock: 'exclusive' | 'shared' | 'none';
+  /**
+   * Most tasks of the kind that run together, beside the one task of the lane. Absent: the kind takes its turn in the lane. For
+   * long tasks that mostly wait for others, so that the lane stays free.
+   */
+  readonly parallel?: number;
 }
 
 /** The parsed arguments of a job. */

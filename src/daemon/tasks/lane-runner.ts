@@ -1,17 +1,18 @@
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { JobRegistry } from './job-registry.ts';
 import { createStoreLock } from './store-lock.ts';
+import type { DueTask } from './task-reads.ts';
 import { createTaskExecution, DATABASE_RETRY_MS, type TaskExecutionOptions } from './task-execution.ts';
 import type { TaskRun } from './task-run.ts';
 import { chooseStarts, type LaneHead } from './task-start-rules.ts';
 import type { TaskLane } from './task.ts';
 
 export interface LaneRunnerOptions extends TaskExecutionOptions {
-  readonly jobs: Pick<JobRegistry, 'find'>;
+  readonly jobs: Pick<JobRegistry, 'find' | 'parallel'>;
   readonly bootId: string;
 }
 
-/** Starts queued tasks, one per lane, and records how each ended. */
+/** Starts queued tasks, one per lane and those of kinds that run beside their lane, and records how each ended. */
 export interface LaneRunner {
   /** Starts the runner. */
   start(): void;
@@ -23,8 +24,10 @@ export interface LaneRunner {
   stop(graceMs: number): Promise<void>;
 }
 
-interface BusyLane {
-  readonly taskId: string;
+interface RunningTask {
+  readonly kind: string;
+  /** `null` for a task beside its lane. */
+  readonly lane: TaskLane | null;
   readonly run: TaskRun;
   readonly ended: Promise<void>;
 }
@@ -39,7 +42,7 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
   const { repository, jobs, clock, logger } = options;
   const execution = createTaskExecution(options);
   const lock = createStoreLock();
-  const busy = new Map<TaskLane, BusyLane>();
+  const running = new Map<string, RunningTask>();
   let timer = new AbortController();
   let woken = false;
   let started = false;
@@ -66,7 +69,11 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
     if (stopping) return;
     try {
       const nowMs = clock.now();
-      for (const head of chooseStarts(laneHeads(options, busy, nowMs), lock.state())) start(head);
+      for (const head of chooseStarts(laneHeads(options, [...running.values()], nowMs), lock.state())) {
+        start(head);
+        // The next task of the same kind may start, too.
+        if (head.lane === null) wake();
+      }
       const next = repository.nextRunAtMs(nowMs);
       if (next !== null) wakeAfter(Math.min(Math.max(next - nowMs, 1), MAX_TIMER_MS));
     } catch (error) {
@@ -83,10 +90,10 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
     const run = execution.prepare(task);
     const ended = execution.execute(task, job, run).finally(() => {
       release();
-      busy.delete(lane);
+      running.delete(taskId);
       wake();
     });
-    busy.set(lane, { taskId, run, ended });
+    running.set(taskId, { kind: task.kind, lane, run, ended });
   };
 
   return {
@@ -95,11 +102,11 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
       wake();
     },
     wake,
-    run: (taskId) => [...busy.values()].find((lane) => lane.taskId === taskId)?.run ?? null,
+    run: (taskId) => running.get(taskId)?.run ?? null,
     stop: async (graceMs) => {
       stopping = true;
       timer.abort();
-      const runs = [...busy.values()];
+      const runs = [...running.values()];
       for (const { run } of runs) run.interrupt('stop');
       const inTime = await endWithin(
         clock,
@@ -109,26 +116,36 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
       execution.abandon();
       options.log.flush();
       if (!inTime) {
-        const tasks = [...busy.values()].map(({ taskId }) => taskId);
-        logger.warn({ tasks }, 'tasks did not stop in time; they are recovered at the next start');
+        logger.warn(
+          { tasks: [...running.keys()] },
+          'tasks did not stop in time; they are recovered at the next start',
+        );
       }
     },
   };
 }
 
-/** The next due task of every idle lane. */
+/** The next due task of every idle lane, and of every kind beside the lanes of which another one may run. */
 function laneHeads(
   { repository, jobs }: Pick<LaneRunnerOptions, 'repository' | 'jobs'>,
-  busy: ReadonlyMap<TaskLane, unknown>,
+  running: readonly RunningTask[],
   nowMs: number,
 ): LaneHead[] {
-  return LANES.flatMap((lane) => {
-    if (busy.has(lane)) return [];
-    const due = repository.nextDue(lane, nowMs);
+  const parallel = jobs.parallel();
+  const beside = parallel.map(({ job }) => job.kind);
+  const head = (due: DueTask | null, lane: TaskLane | null): LaneHead[] => {
     const job = due === null ? null : jobs.find(due.kind);
     if (due === null || job === null) return [];
     return [{ taskId: due.taskId, lane, seq: due.seq, storeLock: job.storeLock }];
-  });
+  };
+  const inLanes = LANES.filter((lane) => !running.some((task) => task.lane === lane));
+  const kinds = parallel.filter(
+    ({ job, most }) => running.filter(({ kind }) => kind === job.kind).length < most,
+  );
+  return [
+    ...inLanes.flatMap((lane) => head(repository.nextDue(lane, nowMs, beside), lane)),
+    ...kinds.flatMap(({ job }) => head(repository.nextDueOfKind(job.kind, nowMs), null)),
+  ];
 }
 
 /** Waits for runs to end. @returns whether all ended within `graceMs` */

@@ -17,6 +17,14 @@ export interface KindHistory {
   readonly nextRunAt: number | null;
 }
 
+/** A task that may start. */
+export interface DueTask {
+  readonly taskId: string;
+  readonly kind: string;
+  /** The order in which tasks were accepted. */
+  readonly seq: number;
+}
+
 /** Reads of the task table. */
 export interface TaskReads {
   get(taskId: string): Task | null;
@@ -24,11 +32,10 @@ export interface TaskReads {
   findLive(dedupeKey: string): Task | null;
   list(limit: number): readonly Task[];
   counts(): Readonly<Record<TaskStatus, number>>;
-  /** The next task of a lane at `nowMs`. */
-  nextDue(
-    lane: TaskLane,
-    nowMs: number,
-  ): { readonly taskId: string; readonly kind: string; readonly seq: number } | null;
+  /** The next task of a lane at `nowMs`, the kinds aside that do not take turns. */
+  nextDue(lane: TaskLane, nowMs: number, exceptKinds: readonly string[]): DueTask | null;
+  /** The next task of a kind at `nowMs`. */
+  nextDueOfKind(kind: string, nowMs: number): DueTask | null;
   /** When the next waiting task after `nowMs` is due, Unix milliseconds. */
   nextRunAtMs(nowMs: number): number | null;
   /** Tasks that another boot left running. */
@@ -50,6 +57,10 @@ export function createTaskReads(database: Database): TaskReads {
   const counts = database.prepare('SELECT status, count(*) AS count FROM task GROUP BY status');
   const nextDue = database.prepare(
     `SELECT task_id, kind, seq FROM task WHERE lane = :lane AND status = 'queued' AND run_at_ms <= :now_ms
+     AND kind NOT IN (SELECT value FROM json_each(:except_kinds)) ORDER BY seq LIMIT 1`,
+  );
+  const nextDueOfKind = database.prepare(
+    `SELECT task_id, kind, seq FROM task WHERE kind = :kind AND status = 'queued' AND run_at_ms <= :now_ms
      ORDER BY seq LIMIT 1`,
   );
   const nextRunAt = database.prepare(
@@ -77,12 +88,9 @@ export function createTaskReads(database: Database): TaskReads {
       }
       return found;
     },
-    nextDue: (lane, nowMs) => {
-      const row = nextDue.get({ lane, now_ms: nowMs }) as
-        | { task_id: string; kind: string; seq: number }
-        | undefined;
-      return row === undefined ? null : { taskId: row.task_id, kind: row.kind, seq: row.seq };
-    },
+    nextDue: (lane, nowMs, exceptKinds) =>
+      dueOf(nextDue.get({ lane, now_ms: nowMs, except_kinds: JSON.stringify(exceptKinds) })),
+    nextDueOfKind: (kind, nowMs) => dueOf(nextDueOfKind.get({ kind, now_ms: nowMs })),
     nextRunAtMs: (nowMs) => {
       const row = nextRunAt.get({ now_ms: nowMs }) as { run_at_ms: number | null } | undefined;
       return row?.run_at_ms ?? null;
@@ -124,4 +132,10 @@ function createHistoryRead(database: Database): TaskReads['historyOf'] {
 
 function taskOrNull(row: object | undefined): Task | null {
   return row === undefined ? null : taskOf(row as StoredTask);
+}
+
+function dueOf(row: unknown): DueTask | null {
+  if (row === undefined) return null;
+  const { task_id: taskId, kind, seq } = row as { task_id: string; kind: string; seq: number };
+  return { taskId, kind, seq };
 }

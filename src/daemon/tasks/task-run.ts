@@ -35,7 +35,7 @@ const MAX_CAUSES = 8;
 
 /** Creates the context of one run, and the engine's handle of it. */
 export function createTaskRun(
-  task: Pick<Task, 'task_id' | 'kind' | 'args' | 'attempt'>,
+  task: Pick<Task, 'task_id' | 'kind' | 'args' | 'reviewer' | 'reason' | 'attempt'>,
   { clock, log, writeProgress }: TaskRunOptions,
 ): TaskRun {
   const controller = new AbortController();
@@ -63,6 +63,8 @@ export function createTaskRun(
       taskId: task.task_id,
       kind: task.kind,
       args: task.args,
+      reviewer: task.reviewer,
+      reason: task.reason,
       attempt: task.attempt,
       signal,
       log,

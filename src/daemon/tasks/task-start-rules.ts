@@ -1,10 +1,11 @@
 import type { JobDefinition } from './job.ts';
 import type { TaskLane } from './task.ts';
 
-/** The next task of a lane. */
+/** A task that may start: the next one of an idle lane, or of a kind that runs beside its lane. */
 export interface LaneHead {
   readonly taskId: string;
-  readonly lane: TaskLane;
+  /** The lane that the task occupies; `null` for a task beside its lane. */
+  readonly lane: TaskLane | null;
   /** The order in which tasks were accepted. */
   readonly seq: number;
   readonly storeLock: JobDefinition['storeLock'];
@@ -20,7 +21,7 @@ export interface StoreLockState {
  * Chooses which heads of idle lanes can start beside the running tasks. Earlier tasks start first. While a task waits
  * for the exclusive lock, later tasks that would share it do not start.
  *
- * @param heads at most one for each idle lane
+ * @param heads at most one for each idle lane and each kind beside the lanes
  * @param held the current holders of the store
  * @returns the heads to start, in order
  */

@@ -17,6 +17,9 @@ export interface TaskContext<Arguments = TaskArguments> {
   readonly taskId: string;
   readonly kind: string;
   readonly args: Arguments;
+  /** The person who stands for the task; `null` when nobody is named. */
+  readonly reviewer: string | null;
+  readonly reason: string | null;
   /** 1 for the first run. */
   readonly attempt: number;
   /** Aborted when the task is cancelled or the daemon stops. Handlers must pass it to every await. */

@@ -1,7 +1,7 @@
 import type { Thread } from '../../platform/threads/thread.ts';
 import type { UnitPlace, UnitsAfter, UnitsAfterQuery } from '../parse/index/units-after.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../tasks/task.ts';
-import { translationTaskError } from './translation-failure.ts';
+import { translationTaskError } from './work/translation-failure.ts';
 import type { TranslationCalls } from './work/translation-worker.ts';
 
 export interface TaskBuildDependencies {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JobDefinition } from '../tasks/job.ts';
+import { WORKER_RUN_JOB } from './worker/worker-job.ts';
 
 /** Builds the tasks of the indexed release. */
 export const TASK_BUILD_JOB = {
@@ -15,5 +16,20 @@ export const TASK_BUILD_JOB = {
   storeLock: 'none',
 } as const satisfies JobDefinition;
 
+/** Gives units that repeat the text of another one its target. */
+export const PROPAGATE_JOB = {
+  kind: 'propagate',
+  summary:
+    'Gives units with the text, the speaker and the kind of field of a translated one its target, judged in their own places.',
+  // Not while the parse index changes, and beside the workers of the lane i18n.
+  lane: 'parse',
+  scope: 'operate',
+  groups: ['i18n'],
+  arguments: z.strictObject({}),
+  resumable: true,
+  maxAttempts: 1,
+  storeLock: 'none',
+} as const satisfies JobDefinition;
+
 /** The jobs of the work on translations, in the order of the reference. */
-export const TRANSLATION_JOBS = [TASK_BUILD_JOB] as const;
+export const TRANSLATION_JOBS = [TASK_BUILD_JOB, PROPAGATE_JOB, WORKER_RUN_JOB] as const;

@@ -1,10 +1,13 @@
 import { join } from 'node:path';
-import { messageOf } from '../../platform/errors.ts';
+import type { LanguagePair } from '../../domain/glossary/term.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
+import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 import { createThread, type Thread } from '../../platform/threads/thread.ts';
 import type { DefinedAction } from '../api/define-action.ts';
-import { defineReport, type DefinedReport } from '../api/define-report.ts';
+import type { DefinedReport } from '../api/define-report.ts';
+import type { GlossaryPort } from '../glossary/glossary.ts';
+import type { TranslationMemory } from '../memory/translation-memory.ts';
 import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
@@ -12,27 +15,41 @@ import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
+import { createReadTranslations } from './answer-translations.ts';
+import { createRepetitions } from './repetitions/repetitions.ts';
 import { runTaskBuild } from './task-build.ts';
-import { translationServiceError, unavailableReason } from './translation-failure.ts';
+import { createTranslationChecks } from './translation-checks.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
+import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
 import { createUpdateAction } from './update-action.ts';
-import type { TranslationCalls, TranslationThreadData, WorkStatus } from './work/translation-worker.ts';
+import { createWorker } from './worker/worker.ts';
+import type { WorkerConfiguration } from './worker/worker-config.ts';
+import type { TranslationCalls, TranslationThreadData } from './work/translation-worker.ts';
+import type { WorkStatus } from './work/work-status.ts';
 
 /** The settings that the work on translations uses. */
-interface TranslationConfiguration {
+interface TranslationConfiguration extends WorkerConfiguration {
   /** Whether the tasks of a release are built as soon as its text is indexed. */
   readonly automatic: boolean;
+  readonly sourceLanguage: string;
   /** The language of the targets; fixed while the daemon runs. */
   readonly targetLanguage: string;
 }
 
-export interface TranslationOptions {
+export interface TranslationOptions extends Omit<TranslationReportDependencies, 'thread'> {
   /** The private folder of the daemon. */
   readonly dataDirectory: string;
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'recordInline'>;
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'recordInline' | 'historyOf'>;
   readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
   /** The entrance of targets. */
   readonly judging: Judging;
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'>;
+  readonly glossary: Pick<GlossaryPort, 'diagnose'>;
+  /** The configured pair of languages. */
+  readonly languages: () => LanguagePair;
+  readonly secrets: SecretMask;
+  /** In [0, 1). */
+  readonly random: () => number;
   readonly configuration: () => TranslationConfiguration;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -43,7 +60,7 @@ export interface Translation {
   readonly jobs: readonly Job[];
   readonly reports: readonly DefinedReport[];
   readonly actions: readonly DefinedAction[];
-  readonly check: DoctorCheck;
+  readonly checks: readonly DoctorCheck[];
   /** The state as it was last read; `null` before that. */
   latestStatus(): WorkStatus | null;
   /** Opens the database, and queues `task-build` when the tasks are not those of the index. Called after the index was read. */
@@ -62,11 +79,19 @@ const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kin
 /** Assembles the work on translations: the thread that owns translation.db, its job and its reports. */
 export function createTranslation(options: TranslationOptions): Translation {
   const { engine, parse, configuration, logger } = options;
-  const thread = createWorkThread(options);
+  const owner = createWorkThread(options);
+  const repetitions = createRepetitions({ ...options, thread: owner });
+  const { thread } = repetitions;
   let latest: WorkStatus | null = null;
+  let building = false;
   const refresh = async (): Promise<WorkStatus> => {
-    latest = await thread.call('status', null);
-    return latest;
+    try {
+      latest = await thread.call('status', null);
+      return latest;
+    } catch (error) {
+      latest = null;
+      throw error;
+    }
   };
   const queue = (): void => {
     if (configuration().automatic) engine.submit({ ...callOf(TASK_BUILD_JOB, {}), dedupe: true });
@@ -74,27 +99,34 @@ export function createTranslation(options: TranslationOptions): Translation {
   engine.onFinished(({ kind, status }) => {
     if (PARSING.has(kind) && status === 'succeeded') queue();
   });
+  const worker = createWorker({ ...options, ...options.judging, thread });
   return {
     jobs: [
+      ...worker.jobs,
       implementJob(TASK_BUILD_JOB, async (context) => {
-        const result = await runTaskBuild({ thread, unitsAfter: parse.unitsAfter }, context);
-        await refresh();
-        return result;
-      }),
-    ],
-    reports: createReports(thread),
-    actions: [createUpdateAction({ ...options, ...options.judging, thread })],
-    check: {
-      id: 'database.translation',
-      run: async () => {
+        building = true;
         try {
-          const { schemaVersion } = await refresh();
-          return { status: 'ok', message: `sound, schema ${schemaVersion}` };
-        } catch (error) {
-          return { status: 'failing', message: messageOf(error) };
+          const result = await runTaskBuild({ thread, unitsAfter: parse.unitsAfter }, context);
+          await refresh();
+          return result;
+        } finally {
+          building = false;
         }
-      },
-    },
+      }),
+      repetitions.job,
+    ],
+    reports: createTranslationReports({ ...options, thread }),
+    actions: [...worker.actions, createUpdateAction({ ...options, ...options.judging, thread })],
+    checks: [
+      ...createTranslationChecks({
+        refresh,
+        index: parse.latestStatus,
+        history: () => engine.historyOf(TASK_BUILD_JOB.kind),
+        isRunning: () => building,
+        isAutomatic: () => configuration().automatic,
+      }),
+      worker.check,
+    ],
     latestStatus: () => latest,
     catchUp: async () => {
       try {
@@ -102,23 +134,15 @@ export function createTranslation(options: TranslationOptions): Translation {
         const index = parse.latestStatus();
         if (index === null || index.release_id === null) return;
         if (built?.releaseId !== index.release_id || built.generation !== index.generation) queue();
+        await repetitions.catchUp();
       } catch (error) {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }
     },
-    readTranslations: async (request, signal) => {
-      try {
-        return await thread.call('translations', request, { signal });
-      } catch (error) {
-        signal.throwIfAborted();
-        const unavailable = unavailableReason(error);
-        if (unavailable === null) throw error;
-        return { unavailable };
-      }
-    },
+    readTranslations: createReadTranslations(thread, () => configuration().sourceLanguage),
     close: async () => {
-      await thread.call('close', null).catch(() => undefined);
-      await thread.close();
+      await owner.call('close', null).catch(() => undefined);
+      await owner.close();
     },
   };
 }
@@ -133,17 +157,4 @@ function createWorkThread({ dataDirectory, configuration }: TranslationOptions):
     } satisfies TranslationThreadData,
     limits: THREAD_LIMITS,
   });
-}
-
-function createReports(thread: Pick<Thread<TranslationCalls>, 'call'>): readonly DefinedReport[] {
-  return [
-    defineReport('translation.tasks', async (query, signal) => {
-      try {
-        return await thread.call('tasks', query, { signal });
-      } catch (error) {
-        signal.throwIfAborted();
-        throw translationServiceError(error);
-      }
-    }),
-  ];
 }

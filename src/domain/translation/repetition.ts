@@ -1,4 +1,5 @@
 import { normalText } from '../text/normal-text.ts';
+import { lowerState, UNIT_STATES, type UnitState, type UsableState } from './unit-state.ts';
 
 /** The parts of a unit that decide which others have the same translation. */
 export interface RepeatableUnit {
@@ -21,4 +22,32 @@ export function fieldClass(fieldPath: string): string {
  */
 export function repetitionKey({ sourceText, speaker, fieldPath }: RepeatableUnit): string {
   return JSON.stringify([normalText(sourceText), speaker, fieldClass(fieldPath)]);
+}
+
+/** A unit that has the same text as the one with the target. */
+export interface RepeatingUnit {
+  readonly state: UnitState;
+  /** Whether it has the target of another unit. */
+  readonly isPropagated: boolean;
+  /** Whether it has exactly the target that is repeated, made for its own text. */
+  readonly hasText: boolean;
+}
+
+/**
+ * Decides whether a unit gets the target of another one with the same text. A target of its own stays. A reviewed repetition
+ * changes only when the new text is reviewed, too; every other one is at most `translated`.
+ *
+ * @param origin the state of the target that is repeated
+ * @returns the state of the unit with that target, findings aside; `null`: the unit stays as it is
+ */
+export function repeatedState(
+  origin: UsableState,
+  { state, isPropagated, hasText }: RepeatingUnit,
+): UsableState | null {
+  const wanted = lowerState(origin, 'translated');
+  if (state === 'untranslated' || state === 'stale') return wanted;
+  if (!isPropagated) return null;
+  if (!hasText) return state === 'proofread' ? (origin === 'proofread' ? 'proofread' : null) : wanted;
+  if (state === 'blocked') return null;
+  return UNIT_STATES.indexOf(state) < UNIT_STATES.indexOf(wanted) ? wanted : null;
 }

@@ -1,18 +1,10 @@
 import { ExchangeFileError, type ExchangeFileReason } from '../exchange-file-error.ts';
-import { createXmlReader, type XmlElement, type XmlVisitor } from '../xml/xml-reader.ts';
+import { MAX_TEXT_CHARACTERS } from '../text-limit.ts';
+import { createDocumentReader, type DocumentReader, type XmlDocument } from '../xml/document-reader.ts';
+import type { XmlElement } from '../xml/xml-reader.ts';
 import { CODE_POINT_TYPE, type TmxUnit } from './tmx-record.ts';
 import { TmxUnitBuilder } from './tmx-unit-builder.ts';
 
-/** Reads a TMX document piece by piece. */
-export interface TmxReader {
-  /** The units that are complete since the last call. @throws ExchangeFileError with line and reason */
-  write(bytes: Uint8Array): readonly TmxUnit[];
-  /** The rest. @throws ExchangeFileError when the document is cut off */
-  end(): readonly TmxUnit[];
-}
-
-/** Most characters of one text. */
-const MAX_TEXT_CHARACTERS = 2 ** 20;
 /** Elements that only mark a part of a text. */
 const TRANSPARENT = new Set(['hi', 'sub']);
 /** Elements that hold a code of the document that the text comes from: their contents belong to the text. */
@@ -22,19 +14,8 @@ const CODES = new Set(['bpt', 'ept', 'it', 'ph', 'ut']);
  * Makes a reader of TMX 1.1 to 1.4b. The codes within inline elements are part of the text; a unit with an inline element
  * that has none is a problem, since its text would lose something. Elements of other namespaces are left out.
  */
-export function createTmxReader(): TmxReader {
-  const document = new TmxDocument(() => reader.line());
-  const reader = createXmlReader(document);
-  return {
-    write(bytes) {
-      reader.write(bytes);
-      return document.take();
-    },
-    end() {
-      reader.end();
-      return document.take();
-    },
-  };
+export function createTmxReader(): DocumentReader<TmxUnit> {
+  return createDocumentReader((line) => new TmxDocument(line));
 }
 
 /** The text of the open `seg` or `prop`. */
@@ -46,7 +27,7 @@ interface OpenText {
   text: string;
 }
 
-class TmxDocument implements XmlVisitor {
+class TmxDocument implements XmlDocument<TmxUnit> {
   readonly #line: () => number;
   #units: TmxUnit[] = [];
   #hasRoot = false;
@@ -61,7 +42,7 @@ class TmxDocument implements XmlVisitor {
   }
 
   /** The units that are complete, once. */
-  take(): readonly TmxUnit[] {
+  take(): TmxUnit[] {
     const units = this.#units;
     this.#units = [];
     return units;

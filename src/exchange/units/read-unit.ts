@@ -1,10 +1,5 @@
-import {
-  MAX_TEXT_CHARACTERS,
-  revisionOf,
-  UNIT_STATES,
-  type ReadResult,
-  type ReadUnit,
-} from './unit-record.ts';
+import { MAX_TEXT_CHARACTERS } from '../text-limit.ts';
+import { revisionOf, UNIT_STATES, type ReadResult, type ReadUnit } from './unit-record.ts';
 
 /** A value of another kind than the format has. */
 class ValueError extends Error {}

@@ -10,6 +10,12 @@ export function printable(text: string): string {
   });
 }
 
+/** Shortens a text to a number of characters, so that it fits into a cell. */
+export function textExcerpt(text: string, length: number): string {
+  const characters = Array.from(printable(text));
+  return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : characters.join('');
+}
+
 /**
  * Renders rows in columns as wide as their widest cell, the last one as it is.
  *

@@ -4,6 +4,8 @@ import { PARSE_STATUSES, TRANSLATION_STATUSES } from '../../../src/contract/sche
 import type { CompleteBackup } from '../../../src/daemon/backup/backup-status.ts';
 import type { GlossarySummary } from '../../../src/daemon/glossary/glossary-worker.ts';
 import { createDaemonMetrics, type DaemonMetricsOptions } from '../../../src/daemon/metrics.ts';
+import { noUnits, UNIT_STATES } from '../../../src/domain/translation/unit-state.ts';
+import type { WorkStatus } from '../../../src/daemon/translation/work/work-status.ts';
 import { SKIP_REASONS } from '../../../src/daemon/parse/container/parsed-container.ts';
 import type { IndexStatus } from '../../../src/daemon/parse/index/index-status.ts';
 
@@ -129,17 +131,40 @@ describe('the metrics of the Glossary', () => {
   });
 });
 
-describe('the metrics of translation tasks', () => {
-  it('have every status, and the counts as they were last read', async () => {
-    const registry = createDaemonMetrics({
-      ...NOTHING_YET,
-      translation: { latestStatus: () => ({ schemaVersion: 1, tasks: { blocked: 3 }, built: null }) },
-    });
-    const lines = (await registry.metrics())
+describe('the metrics of translations', () => {
+  const lines = async (status: WorkStatus | null): Promise<string[]> => {
+    const registry = createDaemonMetrics({ ...NOTHING_YET, translation: { latestStatus: () => status } });
+    return (await registry.metrics())
       .split('\n')
-      .filter((line) => line.includes('translation_tasks{'));
-    expect(lines).toHaveLength(TRANSLATION_STATUSES.length);
-    expect(lines).toContain('slipway_daemon_translation_tasks{status="blocked"} 3');
-    expect(lines).toContain('slipway_daemon_translation_tasks{status="pending"} 0');
+      .filter((line) => line.startsWith('slipway_daemon_translation_'));
+  };
+
+  it('have every status and state, and the counts as they were last read', async () => {
+    const found = await lines({
+      schemaVersion: 1,
+      targetLanguage: 'zh-Hans',
+      tasks: { blocked: 3 },
+      built: null,
+      units: { ...noUnits(), draft: 5 },
+      skippedUnits: { ...noUnits(), draft: 2 },
+      leases: { open: 4, expired: 1 },
+      failedChunks: 6,
+    });
+    expect(found).toHaveLength(TRANSLATION_STATUSES.length + UNIT_STATES.length + 3);
+    expect(found).toEqual(
+      expect.arrayContaining([
+        'slipway_daemon_translation_tasks{status="blocked"} 3',
+        'slipway_daemon_translation_tasks{status="pending"} 0',
+        'slipway_daemon_translation_units{state="draft"} 7',
+        'slipway_daemon_translation_units{state="stale"} 0',
+        'slipway_daemon_translation_leases{state="open"} 4',
+        'slipway_daemon_translation_leases{state="expired"} 1',
+        'slipway_daemon_translation_failed_chunks 6',
+      ]),
+    );
+  });
+
+  it('have no samples while translation.db cannot be used', async () => {
+    expect(await lines(null)).toEqual([]);
   });
 });

@@ -34,7 +34,7 @@ export interface FlatBufferOptions {
 export interface TextReference {
   /** Where the 32-bit offset is that leads to the length prefix. */
   readonly position: number;
-  /** What decodes the text; `null` for bytes. */
+  /** Decodes the text; `null` for bytes. */
   readonly codec: StringCodec | null;
   readonly stored: TextField['stored'];
 }

@@ -140,7 +140,7 @@ function compareRow(
   return changed;
 }
 
-/** Whether a value is the target of an edit. What a nested edit makes of a file, its own format checks. */
+/** Whether a value is the target of an edit. The format of a nested file checks the result of a nested edit. */
 function isEdited(edit: ValueEdit, { type, value }: Cell, decode: (bytes: Buffer) => string): boolean {
   if (isNested(edit)) return true;
   return type === 'text' && value instanceof Uint8Array && textOf(value, decode) === edit.target;

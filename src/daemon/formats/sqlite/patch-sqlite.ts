@@ -204,7 +204,7 @@ function keyValue({ type, value }: Cell, decode: (bytes: Buffer) => string): SQL
   return type === 'text' && value instanceof Uint8Array ? decode(Buffer.from(value)) : value;
 }
 
-/** Explains the errors of a change that are no damage. */
+/** Explains the errors of a change that do not come from damage. */
 function attempt<Result>({ edit }: EditPlace, run: () => Result): Result {
   try {
     return run();

@@ -70,7 +70,7 @@ function spliceString(text: string, splices: readonly TextSplice[]): string {
   return `${parts.join('')}${text.slice(copied)}`;
 }
 
-/** @param text well-formed, so every encoding but CP932 has all of it */
+/** @param text well-formed, and only CP932 lacks characters */
 function encode(text: string, encoding: TextEncoding, fieldPath: string): Buffer {
   switch (encoding) {
     case 'utf-8':

@@ -63,7 +63,7 @@ export function changedRecord(record: Buffer, values: EntryValues): Buffer {
 }
 
 /**
- * Extra fields with other values in the one of ZIP64. What follows the values there (the number of a disk) stays.
+ * Extra fields with other values in the one of ZIP64. Bytes behind the values (the number of a disk) stay.
  *
  * @param before how many values the field had
  */

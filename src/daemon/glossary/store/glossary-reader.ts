@@ -29,6 +29,14 @@ export interface TermQuery {
   readonly limit: number;
 }
 
+/** A part of the terms of a pair of languages. */
+export interface TermPageQuery extends LanguagePair {
+  /** The id of the last term of the page before; empty for the first page. */
+  readonly after: string;
+  readonly states: readonly ReviewStatus[];
+  readonly limit: number;
+}
+
 /** How many terms of a pair of languages are in each state. */
 export interface PairCounts extends LanguagePair {
   readonly counts: Readonly<Record<string, number>>;
@@ -42,6 +50,8 @@ export interface GlossaryReader {
   /** @returns the first terms by their folded source term, and how many there are */
   query(query: TermQuery): { readonly total: number; readonly terms: readonly ReviewedTerm[] };
   history(termId: string): readonly ReviewEntry[];
+  /** The first terms of a pair of languages behind an id, by their ids. */
+  page(query: TermPageQuery): readonly StoredTerm[];
   /** The terms of a pair of languages, in any order. */
   terms(pair: LanguagePair): Iterable<StoredTerm>;
 }
@@ -64,6 +74,10 @@ export function createGlossaryReader(database: ReadableDatabase): GlossaryReader
   const ofPair = database.prepare(
     `SELECT ${TERM_COLUMNS} FROM term WHERE deleted_at IS NULL AND source_language = ? AND target_language = ?`,
   );
+  const pageOfPair = database.prepare(
+    `SELECT ${TERM_COLUMNS} FROM term WHERE term_id > ? AND deleted_at IS NULL AND source_language = ?
+     AND target_language = ? AND review_status IN (SELECT value FROM json_each(?)) ORDER BY term_id LIMIT ?`,
+  );
   const historyOf = (termId: string): ReviewEntry[] => history.all(termId).map(reviewOfRow);
   return {
     generation: () => Number(generation.get()?.['generation'] ?? 0),
@@ -81,6 +95,8 @@ export function createGlossaryReader(database: ReadableDatabase): GlossaryReader
       };
     },
     history: historyOf,
+    page: ({ after, sourceLanguage, targetLanguage, states, limit }) =>
+      pageOfPair.all(after, sourceLanguage, targetLanguage, JSON.stringify(states), limit).map(termOfRow),
     terms: ({ sourceLanguage, targetLanguage }) =>
       ofPair.iterate(sourceLanguage, targetLanguage).map(termOfRow),
   };

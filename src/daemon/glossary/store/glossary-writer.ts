@@ -1,10 +1,10 @@
 import { foldText } from '../../../domain/glossary/fold.ts';
 import { isApprovable, statusAfterUpdate } from '../../../domain/glossary/lifecycle.ts';
-import { canonicalScope } from '../../../domain/glossary/scope.ts';
 import type { ReviewStatus } from '../../../domain/glossary/term.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import type { ReviewAction, StoredTerm, TermAudit, TermFields } from './stored-term.ts';
 import { TermError } from './term-error.ts';
+import { meaningOf } from '../../../domain/glossary/term-meaning.ts';
 import { parametersOf, TERM_COLUMNS, termOfRow, UNIQUE_TERM, uniqueValues } from './term-rows.ts';
 
 /** The parts that every change has. */
@@ -45,6 +45,14 @@ export interface GlossaryWriter {
   update(update: TermUpdate): StoredTerm;
   /** @throws TermError `unknown_term`, `term_conflict`, `term_approved`, `invalid_transition` */
   transition(transition: TermTransition): StoredTerm;
+  /**
+   * The live term of the same languages with an id, else the one with the same source term, scope and category.
+   *
+   * @returns `null` for a new term
+   */
+  findKnown(termId: string | null, fields: TermFields): StoredTerm | null;
+  /** Whether there is or was a term with an id. */
+  isKnownId(termId: string): boolean;
 }
 
 /** Creates the writer of a file. */
@@ -58,6 +66,13 @@ export function createGlossaryWriter(database: Database): GlossaryWriter {
     add: inTransaction(addTerm),
     update: inTransaction(updateTerm),
     transition: inTransaction(changeState),
+    findKnown: (termId, fields) => {
+      const named = termId === null ? null : store.find(termId);
+      const isOfPair =
+        named?.sourceLanguage === fields.sourceLanguage && named.targetLanguage === fields.targetLanguage;
+      return isOfPair ? named : store.findEqual(fields);
+    },
+    isKnownId: store.isKnown,
   };
 }
 
@@ -84,6 +99,7 @@ function createTermStore(database: Database) {
   const isKnown = database.prepare('SELECT 1 FROM term WHERE term_id = ?');
   const read = database.prepare(`SELECT ${TERM_COLUMNS} FROM term WHERE term_id = ? AND deleted_at IS NULL`);
   const equal = database.prepare(`SELECT term_id FROM term WHERE ${UNIQUE_TERM} AND term_id <> ?`);
+  const equalRow = database.prepare(`SELECT ${TERM_COLUMNS} FROM term WHERE ${UNIQUE_TERM}`);
   const twins = database.prepare(
     `SELECT ${TERM_COLUMNS} FROM term WHERE deleted_at IS NULL AND review_status = 'approved' AND source_fold = ?
      AND source_language = ? AND target_language = ? AND scope = ? AND priority = ? AND term_id <> ?`,
@@ -95,6 +111,14 @@ function createTermStore(database: Database) {
   const advance = database.prepare('UPDATE glossary SET generation = generation + 1');
   return {
     isKnown: (termId: string) => isKnown.get(termId) !== undefined,
+    find: (termId: string): StoredTerm | null => {
+      const row = read.get(termId);
+      return row === undefined ? null : termOfRow(row);
+    },
+    findEqual: (fields: TermFields): StoredTerm | null => {
+      const row = equalRow.get(...uniqueValues(fields));
+      return row === undefined ? null : termOfRow(row);
+    },
     get: (termId: string): StoredTerm => {
       const row = read.get(termId);
       if (row === undefined) throw new TermError('unknown_term', `there is no live term "${termId}"`);
@@ -242,21 +266,6 @@ function requireNoTwin(store: TermStore, term: StoredTerm, advice: string): void
     'term_conflict',
     `the approved term "${twin.termId}" has the same source term, scope and priority, and the translation "${twin.recommendedTranslation}": ${advice}`,
   );
-}
-
-/** The fields by which translations are judged, as text. */
-function meaningOf(term: StoredTerm): string {
-  return JSON.stringify([
-    term.sourceTerm,
-    term.aliases,
-    term.recommendedTranslation,
-    term.allowedTranslations,
-    term.sourceLanguage,
-    term.targetLanguage,
-    term.category,
-    String(term.priority),
-    canonicalScope(term.scope),
-  ]);
 }
 
 function sourceOf({ source }: StoredTerm): string {

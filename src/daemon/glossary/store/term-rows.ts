@@ -2,7 +2,7 @@ import { int64Value } from '../../../contract/schemas/int64.ts';
 import { foldText } from '../../../domain/glossary/fold.ts';
 import { canonicalScope } from '../../../domain/glossary/scope.ts';
 import type { ReviewStatus } from '../../../domain/glossary/term.ts';
-import type { StoredTerm, TermSource } from './stored-term.ts';
+import type { StoredTerm, TermFields, TermSource } from './stored-term.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -39,7 +39,7 @@ export function termOfRow(row: Row): StoredTerm {
 }
 
 /** The values by which a live term is unique, in the order of {@link UNIQUE_TERM}. */
-export function uniqueValues(term: StoredTerm): string[] {
+export function uniqueValues(term: TermFields): string[] {
   return [
     foldText(term.sourceTerm).text,
     term.sourceLanguage,

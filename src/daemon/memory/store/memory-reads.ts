@@ -1,5 +1,5 @@
 import type { ReportBodyOf } from '../../../contract/reports/reports.ts';
-import type { MemoryRecord, MemoryState } from '../../../domain/memory/memory-record.ts';
+import type { LanguagePair, MemoryRecord, MemoryState } from '../../../domain/memory/memory-record.ts';
 import type { ReadableDatabase } from './memory-database.ts';
 import { RECORDS, recordOf } from './record-rows.ts';
 
@@ -23,8 +23,24 @@ export interface HistoryEntry {
   readonly other_record_id: string | null;
 }
 
+/** A part of the records of a pair of languages, in the order in which they were made. */
+export interface RecordPageQuery extends LanguagePair {
+  /** The position of the page before; 0 for the first page. */
+  readonly after: number;
+  readonly states: readonly MemoryState[];
+  readonly limit: number;
+}
+
+/** One page. */
+export interface RecordPage {
+  readonly records: readonly MemoryRecord[];
+  /** For the next page; `null` behind the last one. */
+  readonly next: number | null;
+}
+
 /** Reads of a file that search nothing. */
 export interface MemoryReads {
+  page(query: RecordPageQuery): RecordPage;
   record(recordId: string): MemoryRecord | null;
   /** The changes of a record, the oldest first. */
   history(recordId: string): readonly HistoryEntry[];
@@ -52,8 +68,17 @@ export function createMemoryReads(database: ReadableDatabase): MemoryReads {
   const trusted = database.prepare(
     `${RECORDS} WHERE identity = ? AND state = 'trusted' ORDER BY record_id LIMIT ${MOST_OF_GROUP}`,
   );
+  const page = database.prepare(
+    `${RECORDS} WHERE r.id > ? AND p.source_language = ? AND p.target_language = ? ORDER BY r.id LIMIT ?`,
+  );
   const groups = (): number => Number(conflictCount.get()?.['groups']);
   return {
+    page: ({ after, source_language, target_language, states, limit }) => {
+      const rows = page.all(after, source_language, target_language, limit);
+      const last = rows.length < limit ? undefined : rows.at(-1);
+      const records = rows.map(recordOf).filter(({ state }) => states.includes(state));
+      return { records, next: last === undefined ? null : Number(last['id']) };
+    },
     record: (id) => {
       const row = byId.get(id);
       return row === undefined ? null : recordOf(row);

@@ -4,6 +4,7 @@ import { createConcordance } from './concordance.ts';
 import { createMaintenance } from './maintenance.ts';
 import { createMemoryChanges, type MemoryChanges } from './memory-changes.ts';
 import type { ReadableDatabase } from './memory-database.ts';
+import { createMemoryImport, type ImportRecords } from './memory-import.ts';
 import { createMemoryLookup, type FindMatches, type MemoryLookup } from './memory-lookup.ts';
 import { createMemoryReads, type MemoryReads } from './memory-reads.ts';
 import { createMemoryWriter, type MemoryWriter } from './memory-writer.ts';
@@ -18,6 +19,7 @@ export interface ReadableStore extends MemoryReads {
 
 /** The reads and writes of the main file. */
 export interface WritableStore extends ReadableStore, MemoryWriter, MemoryChanges {
+  readonly importRecords: ImportRecords;
   readonly maintain: ReturnType<typeof createMaintenance>;
 }
 
@@ -43,10 +45,13 @@ export function createReadableStore(database: ReadableDatabase): ReadableStore {
 
 /** Prepares the reads and writes of a file. */
 export function createWritableStore(database: Database): WritableStore {
+  const writer = createMemoryWriter(database);
+  const changes = createMemoryChanges(database);
   return {
     ...createReadableStore(database),
-    ...createMemoryWriter(database),
-    ...createMemoryChanges(database),
+    ...writer,
+    ...changes,
+    importRecords: createMemoryImport(database, writer, changes),
     maintain: createMaintenance(database),
   };
 }

@@ -30,9 +30,10 @@ export interface MemoryWriter {
    * Adds translations as candidates, in one transaction. One that exists with the same identity and target is not added again.
    *
    * @param at Unix seconds
+   * @param countsUse whether the proposal of a known record is a use of it
    * @returns one outcome for each, in their order
    */
-  propose(proposals: readonly ProposedRecord[], at: number): readonly ProposalOutcome[];
+  propose(proposals: readonly ProposedRecord[], at: number, countsUse?: boolean): readonly ProposalOutcome[];
   /** Counts one use of each record. */
   countUse(recordIds: readonly string[], at: number): void;
 }
@@ -55,7 +56,7 @@ export function createMemoryWriter(database: Database): MemoryWriter {
     'UPDATE record SET use_count = use_count + 1, last_used_at = ? WHERE record_id = ?',
   );
 
-  const proposeOne = (proposal: ProposedRecord, at: number): ProposalOutcome => {
+  const proposeOne = (proposal: ProposedRecord, at: number, countsUse: boolean): ProposalOutcome => {
     const reason = whyRefused(proposal);
     if (reason !== null) return { outcome: 'refused', reason };
     const { record_id, target_text, context } = proposal;
@@ -68,7 +69,7 @@ export function createMemoryWriter(database: Database): MemoryWriter {
       .find((row) => normalText(row['target_text'] as string) === target);
     if (known !== undefined) {
       const knownId = known['record_id'] as string;
-      use.run(at, knownId);
+      if (countsUse) use.run(at, knownId);
       return { outcome: 'known', record_id: knownId, state: known['state'] as MemoryState };
     }
     const pairId = pairIdOf(proposal);
@@ -79,9 +80,9 @@ export function createMemoryWriter(database: Database): MemoryWriter {
   };
 
   return {
-    propose: (proposals, at) =>
+    propose: (proposals, at, countsUse = true) =>
       database.transaction(() => {
-        const outcomes = proposals.map((proposal) => proposeOne(proposal, at));
+        const outcomes = proposals.map((proposal) => proposeOne(proposal, at, countsUse));
         index.countTrigrams();
         return outcomes;
       }),

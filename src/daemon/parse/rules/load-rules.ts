@@ -100,9 +100,9 @@ async function readNamed(path: string, setting: string, problems: string[]): Pro
   return null;
 }
 
-/** A rule without what only translations must comply with; the rest decides which texts are found. */
-export function parsingPart(rule: ParseRule): Omit<ParseRule, 'limits' | 'charset' | 'tags'> {
-  const { limits: _limits, charset: _charset, tags: _tags, ...rest } = rule;
+/** A rule without the parts that only translations depend on; the rest decides which texts are found. */
+export function parsingPart(rule: ParseRule): Omit<ParseRule, 'limits' | 'charset' | 'tags' | 'repetitions'> {
+  const { limits: _limits, charset: _charset, tags: _tags, repetitions: _repetitions, ...rest } = rule;
   return rest;
 }
 

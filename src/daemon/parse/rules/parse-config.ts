@@ -123,6 +123,12 @@ export const parseRuleSchema = z
     charset: filePath
       .optional()
       .describe('File in UTF-8 with the characters that translations may have; its line breaks are ignored.'),
+    repetitions: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether a text that is translated once gives its translation to the same text of the same speaker in the same kind of field.',
+      ),
     tags: z.enum(TAG_GRAMMARS).default('unity-rich-text').describe('How tags in texts are written.'),
   })
   .superRefine(({ format, schema, codec }, context) => {

@@ -7,6 +7,8 @@ export type TextLimits = Omit<ParseRule['limits'][number], 'fields'>;
 /** The limits, characters and tags of translations. The parser does not check it, so it is not part of any digest of rules. */
 export interface TextConstraints {
   readonly tags: ParseRule['tags'];
+  /** Whether units with the same text share their translation. */
+  readonly repetitions: boolean;
   /** The characters that a translation may have, each a code point; `null`: all. */
   readonly charset: ReadonlySet<string> | null;
   /** The limits of a field, by the first of `limits` that matches. */
@@ -20,12 +22,13 @@ export interface TextConstraints {
  * @throws Error when the file cannot be used
  */
 export function compileConstraints(
-  { limits, tags }: Pick<ParseRule, 'limits' | 'tags'>,
+  { limits, tags, repetitions }: Pick<ParseRule, 'limits' | 'tags' | 'repetitions'>,
   charset: Uint8Array | null,
 ): TextConstraints {
   const byField = limits.map(({ fields, ...rest }) => ({ globs: fields.map(createFieldGlob), limits: rest }));
   return {
     tags,
+    repetitions,
     charset: charset === null ? null : readCharset(charset),
     limitsFor: (path) =>
       byField.find(({ globs }) => globs.length === 0 || globs.some((matches) => matches(path)))?.limits ?? {},

@@ -4,7 +4,7 @@ import { askUntilSettled, type AnswerRows, type RowFailure } from './ask-until-s
 import type { FixtureFile, FixtureItem } from './fixture-file.ts';
 import type { ProviderConfiguration } from './provider-config.ts';
 import { ProviderTrouble, type ProviderFailureCode } from './provider-failure.ts';
-import type { TranslationProvider, UnitToTranslate } from './provider.ts';
+import { LOCAL_STEP, type TranslationProvider, type UnitToTranslate } from './provider.ts';
 import { NO_USAGE } from './spending.ts';
 
 const FAILURES: Readonly<Record<NonNullable<FixtureItem['fail']>, ProviderFailureCode>> = {
@@ -63,6 +63,7 @@ export function createFixtureProvider(
     kind: 'fixture',
     model: null,
     promptDigest: null,
+    stepSize: LOCAL_STEP,
     hasPrices: false,
     estimate: ({ units }) => ({ ...NO_USAGE, characters: charactersOf(units) }),
     translateBatch: async ({ units, signal }) => {

@@ -87,6 +87,7 @@ export function createLibreTranslateProvider(
     kind: 'libretranslate',
     model: null,
     promptDigest: null,
+    stepSize: size,
     hasPrices: prices.charactersPerMillion > 0,
     estimate: ({ units }) =>
       [...splitIntoBatches(units, size)]

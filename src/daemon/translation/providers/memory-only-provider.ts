@@ -1,4 +1,4 @@
-import type { TranslationProvider } from './provider.ts';
+import { LOCAL_STEP, type TranslationProvider } from './provider.ts';
 import { NO_USAGE } from './spending.ts';
 
 /** The provider that makes no call: units that the memory does not know stay untranslated. */
@@ -8,6 +8,7 @@ export function createMemoryOnlyProvider(name: string): TranslationProvider {
     kind: 'memory-only',
     model: null,
     promptDigest: null,
+    stepSize: LOCAL_STEP,
     hasPrices: false,
     estimate: () => NO_USAGE,
     translateBatch: async ({ units, signal }) => {

@@ -55,9 +55,8 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
     const { characters } = asked.estimate;
     for (let index = formatIndex; ; index += 1) {
       const body = requestBody(config, asked, index, longestAnswer);
-      const { signal } = asked.request;
-      const path = 'chat/completions';
-      const answer = await http.post({ path, body: () => body, bearer: true, characters, signal });
+      const call = { path: 'chat/completions', bearer: true, characters, signal: asked.request.signal };
+      const answer = await http.post({ ...call, body: () => body });
       if (answer.status < 300) {
         formatIndex = index;
         return answer;
@@ -105,6 +104,7 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
     kind: 'openai',
     model: config.model ?? null,
     promptDigest: promptDigest(style, instructions),
+    stepSize: size,
     hasPrices: prices.promptTokensPerMillion > 0 || prices.answerTokensPerMillion > 0,
     estimate: (request) => {
       let usage = NO_USAGE;

@@ -1,3 +1,4 @@
+import type { BatchSize } from '../../../domain/translation/batches.ts';
 import type { ProviderFailureCode } from './provider-failure.ts';
 import type { Spending, Usage } from './spending.ts';
 
@@ -81,6 +82,9 @@ export interface TranslationOutcome {
   readonly usage: Usage;
 }
 
+/** The step of providers that answer without a wait: many units are stored together. */
+export const LOCAL_STEP: BatchSize = { units: 200, characters: 256 * 1024 };
+
 /** A way to get translations. */
 export interface TranslationProvider {
   /** Its name in the configuration. */
@@ -90,6 +94,8 @@ export interface TranslationProvider {
   readonly model: string | null;
   /** BLAKE3 of everything in a prompt that does not depend on the units; `null` where there is no prompt. */
   readonly promptDigest: string | null;
+  /** How much is asked for before it is stored: the size of one request, or more where an answer takes no time. */
+  readonly stepSize: BatchSize;
   /** Whether a cap on costs can work. */
   readonly hasPrices: boolean;
   /** The usage of a request, estimated high and without a call. */

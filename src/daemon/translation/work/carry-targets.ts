@@ -21,6 +21,10 @@ export function createCarrier(
     FROM carried LEFT JOIN target ON target.unit_id = from_unit_id AND target_language = ?
     WHERE build_id = ?`);
   const staged = database.prepare('SELECT * FROM staged');
+  // One statement, because units take over the ids of others.
+  const follow = database.prepare(`UPDATE target SET propagated_from = (SELECT new_unit_id FROM staged
+    WHERE staged.unit_id = target.propagated_from LIMIT 1) WHERE target_language = ? AND propagated_from IN
+    (SELECT unit_id FROM staged WHERE unit_id <> new_unit_id)`);
   const unstage = database.prepare('DELETE FROM staged');
   const clear = database.prepare('DELETE FROM carried WHERE build_id = ?');
   return (buildId, now) => {
@@ -45,6 +49,7 @@ export function createCarrier(
       const moved = { ...source, unitId, state, stateBefore, updatedAt: now };
       targets.put(moved, { ...NO_PROVENANCE, reason: `carried over: ${tier}` });
     }
+    follow.run(targetLanguage);
     unstage.run();
     clear.run(buildId);
     return totals;

@@ -1,5 +1,7 @@
+import type { StatementSync } from 'node:sqlite';
 import { isOpen } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
+import { createAcceptedFindings } from './accepted-findings.ts';
 import { CHUNK_UNITS, type TaskCounts } from './task-counts.ts';
 import { sameBytes, type Provenance, type Row } from './target-rows.ts';
 import type { NewTarget, TargetStore } from './target-store.ts';
@@ -13,6 +15,10 @@ export interface ClaimRequest {
   readonly taskId: string | null;
   /** The chunk after which the search begins, so that one run takes each chunk once; `null` for the beginning. */
   readonly after: ChunkPlace | null;
+  /** The last task whose chunks are wanted, by its place in the order of work; absent for any. */
+  readonly untilTask?: number | null;
+  /** Only this chunk; absent for any. */
+  readonly place?: ChunkPlace | null;
 }
 
 /** The place of a chunk in the order of work. */
@@ -33,9 +39,8 @@ export interface LeasedUnit {
   readonly repetition: Uint8Array;
 }
 
-/** A chunk that a worker may work on until the lease expires. */
-export interface Lease extends ChunkPlace {
-  readonly token: string;
+/** A chunk with the units that need a target. */
+export interface OpenChunk extends ChunkPlace {
   readonly taskId: string;
   readonly releaseId: string;
   /** Of the parse index. */
@@ -44,14 +49,21 @@ export interface Lease extends ChunkPlace {
   readonly indexPosition: number;
   readonly destination: string;
   readonly archiveEntry: string | null;
+  /** Whether a proofread has accepted units of the container. */
+  readonly wasProofread: boolean;
+  readonly units: readonly LeasedUnit[];
+}
+
+/** A chunk that a worker may work on until the lease expires. */
+export interface Lease extends OpenChunk {
+  readonly token: string;
   readonly attempt: number;
   readonly expiresAt: number;
-  readonly units: readonly LeasedUnit[];
 }
 
 /** A target of a worker. */
 export interface WorkerResult {
-  readonly target: Omit<NewTarget, 'updatedAt' | 'stateBefore' | 'propagatedFrom'>;
+  readonly target: Omit<NewTarget, 'updatedAt' | 'stateBefore' | 'state'>;
   /** As in the lease. */
   readonly revision: number;
 }
@@ -70,14 +82,20 @@ export type ChunkEnd =
 export interface StoredResults {
   /** False: the lease was lost and nothing was written. */
   readonly isHeld: boolean;
-  readonly written: number;
-  /** Results that lost against a person or a newer target. */
-  readonly skipped: number;
+  /** The outcome of each result, in their order. Skipped ones lost against a person or a newer target. */
+  readonly outcomes: readonly StoredOutcome[];
 }
+
+/** The outcome of storing one result. */
+export type StoredOutcome = 'draft' | 'blocked' | 'skipped';
 
 /** Leases on chunks. Every call that writes has the token of the lease, and a token that is not current writes nothing. */
 export interface ChunkLeases {
   claim(request: ClaimRequest, now: number): Lease | null;
+  /** Reads the chunk that `claim` would lease, and changes nothing. */
+  peek(request: ClaimRequest, now: number): OpenChunk | null;
+  /** Takes back the leases of an owner that an earlier process left behind. Their attempts do not count. @returns how many */
+  takeBack(owner: string, now: number): number;
   /** Extends a lease. @returns false when it was lost */
   heartbeat(token: string, leaseSeconds: number, now: number): boolean;
   /** Stores results. The attempts of the chunk start again when something was written. */
@@ -95,7 +113,7 @@ export interface ChunkLeaseOptions {
   readonly targetLanguage: string;
   readonly targets: TargetStore;
   readonly counts: TaskCounts;
-  /** Makes a token that no other lease has. */
+  /** Makes a token that no other lease has; later ones are greater. */
   readonly createToken: () => string;
 }
 
@@ -106,13 +124,13 @@ const SWEEP_CHUNKS = 1000;
 export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
   const { database, counts } = options;
   const sweep = createSweep(options);
-  const claim = createClaim(options);
+  const tokens = createTokens(options.createToken);
+  const { claim, peek } = createClaim({ ...options, createToken: tokens.next });
+  const takeBack = createTakeBack(options, tokens.first);
   const live = database.prepare(`SELECT chunk.* FROM chunk JOIN task USING (task_seq)
     WHERE lease_token = ? AND state = 'leased' AND chunk.lease_expires_at > ? AND stored_status IS NOT 'superseded'`);
   const extend = database.prepare('UPDATE chunk SET lease_expires_at = ? WHERE task_seq = ? AND number = ?');
-  const release =
-    database.prepare(`UPDATE chunk SET state = ?, attempt = ?, next_attempt_at = ?, failure_reason = ?,
-    lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL WHERE task_seq = ? AND number = ?`);
+  const release = prepareRelease(database);
   const progress = database.prepare('UPDATE chunk SET attempt = 1 WHERE task_seq = ? AND number = ?');
   const failed = database.prepare(`SELECT task_seq, number FROM chunk JOIN task USING (task_seq)
     WHERE state = 'failed' AND is_visible = 1 AND stored_status IS NOT 'superseded' AND coalesce(task_id = ?, 1)`);
@@ -120,7 +138,6 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
     `UPDATE task SET stored_status = NULL, failure_reason = NULL WHERE task_seq = ? AND stored_status = 'failed'`,
   );
   const writeResults = createResultWriter(options);
-  const placeOf = (row: Row): readonly [number, number] => [Number(row['task_seq']), Number(row['number'])];
   return {
     claim: (request, now) =>
       database.transaction(() => {
@@ -129,6 +146,8 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         counts.refresh(now);
         return lease;
       }),
+    peek,
+    takeBack,
     heartbeat: (token, leaseSeconds, now) =>
       database.transaction(() => {
         const row = live.get(token, now);
@@ -141,12 +160,12 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
     store: (token, results, provenance, now) =>
       database.transaction(() => {
         const row = live.get(token, now);
-        if (row === undefined) return { isHeld: false, written: 0, skipped: 0 };
-        const written = writeResults(row, results, provenance, now);
-        if (written > 0) progress.run(...placeOf(row));
+        if (row === undefined) return { isHeld: false, outcomes: [] };
+        const outcomes = writeResults(row, results, provenance, now);
+        if (outcomes.some((outcome) => outcome !== 'skipped')) progress.run(...placeOf(row));
         counts.touch(Number(row['task_seq']));
         counts.refresh(now);
-        return { isHeld: true, written, skipped: results.length - written };
+        return { isHeld: true, outcomes };
       }),
     end: (token, outcome, now) =>
       database.transaction(() => {
@@ -154,7 +173,7 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         if (row === undefined) return false;
         const attempt = Number(row['attempt']);
         const reason = 'reason' in outcome ? outcome.reason : null;
-        release.run(...endOf(outcome, attempt), reason, ...placeOf(row));
+        release.run(...endOf(outcome, attempt, Number(row['open_units']) > 0), reason, ...placeOf(row));
         counts.touch(Number(row['task_seq']));
         counts.refresh(now);
         return true;
@@ -179,11 +198,57 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
   };
 }
 
-/** The state, the attempts and the time of the next attempt after the end of a lease. */
-function endOf(outcome: ChunkEnd, attempt: number): readonly [string, number, number] {
+function placeOf(row: Row): readonly [number, number] {
+  return [Number(row['task_seq']), Number(row['number'])];
+}
+
+/** Ends leases: the state, the attempts, the time of the next one, the reason, and the place. */
+function prepareRelease(database: Database): StatementSync {
+  return database.prepare(`UPDATE chunk SET state = ?, attempt = ?, next_attempt_at = ?, failure_reason = ?,
+    lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL WHERE task_seq = ? AND number = ?`);
+}
+
+/** Makes the tokens of this process. They grow, so that every token below the first one is of an earlier process. */
+function createTokens(createToken: () => string): {
+  readonly next: () => string;
+  readonly first: () => string;
+} {
+  let first: string | null = null;
+  const next = (): string => {
+    const token = createToken();
+    first ??= token;
+    return token;
+  };
+  return { next, first: () => first ?? next() };
+}
+
+function createTakeBack(
+  { database, counts }: ChunkLeaseOptions,
+  firstToken: () => string,
+): ChunkLeases['takeBack'] {
+  const left = database.prepare(`SELECT task_seq, number, attempt FROM chunk
+    WHERE state = 'leased' AND lease_owner = ? AND lease_token < ?`);
+  const release = prepareRelease(database);
+  return (owner, now) =>
+    database.transaction(() => {
+      const rows = left.all(owner, firstToken());
+      for (const row of rows) {
+        release.run('idle', Math.max(0, Number(row['attempt']) - 1), 0, null, ...placeOf(row));
+        counts.touch(Number(row['task_seq']));
+      }
+      counts.refresh(now);
+      return rows.length;
+    });
+}
+
+/**
+ * The state, the attempts and the time of the next attempt after the end of a lease. A chunk that is done and still has open units
+ * stays free: people held these units, and may release them.
+ */
+function endOf(outcome: ChunkEnd, attempt: number, hasOpenUnits: boolean): readonly [string, number, number] {
   switch (outcome.kind) {
     case 'done':
-      return ['succeeded', 0, 0];
+      return [hasOpenUnits ? 'idle' : 'succeeded', 0, 0];
     case 'left':
       return ['idle', 0, 0];
     case 'retry':
@@ -214,12 +279,13 @@ function createSweep({ database, counts }: ChunkLeaseOptions): (now: number) => 
   };
 }
 
-function createClaim(options: ChunkLeaseOptions): (request: ClaimRequest, now: number) => Lease | null {
+function createClaim(options: ChunkLeaseOptions): Pick<ChunkLeases, 'claim' | 'peek'> {
   const { database, targetLanguage, counts, createToken } = options;
   const free = `FROM chunk JOIN task USING (task_seq) WHERE open_units > 0 AND is_visible = 1
     AND target_language = :language AND (stored_status IS NULL OR stored_status IN ('pending', 'in_progress'))
     AND chunk.attempt < :max_attempts AND (chunk.task_seq, chunk.number) > (:after_task, :after_number)
-    AND coalesce(task_id = :task_id, 1)`;
+    AND coalesce(task_id = :task_id, 1) AND coalesce(chunk.task_seq <= :until_task, 1)
+    AND coalesce(chunk.task_seq = :task_seq AND chunk.number = :number, 1)`;
   const order = 'ORDER BY chunk.task_seq, chunk.number LIMIT 1';
   const find = database.prepare(`SELECT * FROM (
     SELECT * FROM (SELECT chunk.task_seq, chunk.number ${free} AND chunk.state = 'idle' ${order})
@@ -234,38 +300,60 @@ function createClaim(options: ChunkLeaseOptions): (request: ClaimRequest, now: n
   const taskOf = database.prepare(
     'SELECT task.*, generation FROM task JOIN build USING (build_id) WHERE task_seq = ?',
   );
+  const proofread = database.prepare(`SELECT 1 FROM proofread_container
+    WHERE target_language = ? AND destination = ? AND coalesce(archive_entry, '') = ?`);
   const unitsOf = createOpenUnits(options);
-  return ({ owner, leaseSeconds, maxAttempts, taskId, after }, now) => {
+  const search = ({ maxAttempts, taskId, after, untilTask, place }: ClaimRequest, now: number) => {
     const found = find.get({
       language: targetLanguage,
       max_attempts: maxAttempts,
       after_task: after?.taskSeq ?? -1,
       after_number: after?.number ?? -1,
       task_id: taskId,
+      until_task: untilTask ?? null,
+      task_seq: place?.taskSeq ?? null,
+      number: place?.number ?? null,
       now,
     });
     if (found === undefined) return null;
-    const [taskSeq, number] = [Number(found['task_seq']), Number(found['number'])];
-    const token = createToken();
-    const expiresAt = now + leaseSeconds;
-    const attempt = Number(lease.get(owner, token, expiresAt, taskSeq, number)?.['attempt']);
-    limit.run(maxAttempts, taskSeq);
-    counts.touch(taskSeq);
+    return { taskSeq: Number(found['task_seq']), number: Number(found['number']) };
+  };
+  const chunkAt = ({ taskSeq, number }: ChunkPlace, now: number): OpenChunk => {
     const task = taskOf.get(taskSeq) ?? {};
     return {
       taskSeq,
       number,
-      token,
       taskId: String(task['task_id']),
       releaseId: String(task['release_id']),
       generation: Number(task['generation']),
       indexPosition: Number(task['index_position']),
       destination: String(task['destination']),
       archiveEntry: task['archive_entry'] as string | null,
-      attempt,
-      expiresAt,
+      wasProofread:
+        proofread.get(
+          targetLanguage,
+          task['destination'] ?? null,
+          (task['archive_entry'] as string | null) ?? '',
+        ) !== undefined,
       units: unitsOf(taskSeq, number, now),
     };
+  };
+  return {
+    peek: (request, now) => {
+      const place = search(request, now);
+      return place === null ? null : chunkAt(place, now);
+    },
+    claim: (request, now) => {
+      const place = search(request, now);
+      if (place === null) return null;
+      const { owner, leaseSeconds, maxAttempts } = request;
+      const token = createToken();
+      const expiresAt = now + leaseSeconds;
+      const row = lease.get(owner, token, expiresAt, place.taskSeq, place.number);
+      limit.run(maxAttempts, place.taskSeq);
+      counts.touch(place.taskSeq);
+      return { ...chunkAt(place, now), token, expiresAt, attempt: Number(row?.['attempt']) };
+    },
   };
 }
 
@@ -309,24 +397,36 @@ function createResultWriter({
   results: readonly WorkerResult[],
   provenance: Provenance,
   now: number,
-) => number {
+) => readonly StoredOutcome[] {
   const unit = database.prepare(`SELECT source_digest FROM task_unit
     WHERE task_seq = ? AND unit_id = ? AND number BETWEEN ? AND ?`);
-  const blocked =
+  const withheld =
     database.prepare(`SELECT 1 FROM hold WHERE unit_id = :unit_id AND target_language = :language
     UNION ALL SELECT 1 FROM claim WHERE unit_id = :unit_id AND target_language = :language AND expires_at > :now LIMIT 1`);
+  const credit = database.prepare('UPDATE task SET provider = ?, provider_run_id = ? WHERE task_seq = ?');
+  const accepted = createAcceptedFindings(database, targetLanguage);
   return (chunk, results, provenance, now) => {
+    const taskSeq = Number(chunk['task_seq']);
     const first = Number(chunk['number']) * CHUNK_UNITS;
-    let written = 0;
-    for (const { target, revision } of results) {
+    const outcomes = results.map(({ target, revision }): StoredOutcome => {
       const { unitId } = target;
-      const row = unit.get(Number(chunk['task_seq']), unitId, first, first + CHUNK_UNITS - 1);
-      if (row === undefined || !sameBytes(row['source_digest'] as Uint8Array, target.sourceDigest)) continue;
-      if (blocked.get({ unit_id: unitId, language: targetLanguage, now }) !== undefined) continue;
-      if ((targets.get(unitId)?.revision ?? 0) !== revision) continue;
-      targets.put({ ...target, stateBefore: null, propagatedFrom: null, updatedAt: now }, provenance);
-      written += 1;
-    }
-    return written;
+      const row = unit.get(taskSeq, unitId, first, first + CHUNK_UNITS - 1);
+      if (row === undefined || !sameBytes(row['source_digest'] as Uint8Array, target.sourceDigest))
+        return 'skipped';
+      if (withheld.get({ unit_id: unitId, language: targetLanguage, now }) !== undefined) return 'skipped';
+      if ((targets.get(unitId)?.revision ?? 0) !== revision) return 'skipped';
+      const state = accepted.blocking(target).length > 0 ? 'blocked' : 'draft';
+      const isMachine = target.authorKind === 'machine';
+      targets.put(
+        { ...target, state, stateBefore: null, updatedAt: now },
+        isMachine ? provenance : { ...provenance, model: null, promptDigest: null },
+      );
+      return state;
+    });
+    const last = results.findLast(
+      ({ target }, at) => outcomes[at] !== 'skipped' && target.authorKind === 'machine',
+    );
+    if (last !== undefined) credit.run(last.target.provider, last.target.providerRunId, taskSeq);
+    return outcomes;
   };
 }

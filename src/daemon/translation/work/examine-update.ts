@@ -1,4 +1,5 @@
 import type { Database } from '../../database/sqlite-database.ts';
+import { createBuildMark } from './build-mark.ts';
 import { createProofreadContainers } from './proofread-containers.ts';
 import type { BuiltFor, ExaminedContainer, ExaminedUpdate, TaskUpdate } from './task-update.ts';
 import type { PlacedUnits } from './update-units.ts';
@@ -12,15 +13,9 @@ export interface UpdateExaminer {
 
 /** Creates the examiner of one target language. */
 export function createUpdateExaminer(database: Database, targetLanguage: string): UpdateExaminer {
-  const current = database.prepare(
-    `SELECT release_id, generation FROM build WHERE target_language = ? AND state = 'current'`,
-  );
+  const mark = createBuildMark(database, targetLanguage);
   const taskOf = database.prepare('SELECT * FROM task WHERE task_seq = ?');
   const proofread = createProofreadContainers(database, targetLanguage);
-  const builtFor = (): BuiltFor => {
-    const { release_id: releaseId, generation } = current.get(targetLanguage) ?? {};
-    return { releaseId: String(releaseId), generation: Number(generation) };
-  };
   return {
     places: (update, units) => {
       const containers = new Map<
@@ -43,12 +38,8 @@ export function createUpdateExaminer(database: Database, targetLanguage: string)
         }
         container.units.push({ result, ordinal });
       }
-      return { isRefused: false, builtFor: builtFor(), containers: [...containers.values()] };
+      return { isRefused: false, builtFor: mark.current(), containers: [...containers.values()] };
     },
-    isCurrent: (judgedFor) => {
-      if (judgedFor === null) return true;
-      const { releaseId, generation } = builtFor();
-      return judgedFor.releaseId === releaseId && judgedFor.generation === generation;
-    },
+    isCurrent: (judgedFor) => judgedFor === null || mark.isCurrent(judgedFor),
   };
 }

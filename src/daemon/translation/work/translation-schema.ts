@@ -8,11 +8,12 @@ import type { Migration } from '../../database/migrate.ts';
  * that workers lease. `carried` names the units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse index.
  *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
-<<<<<<< HEAD
- * the language, not to a task or a release. `proofread_container` names the containers of which a proofread accepted units.
-=======
  * the language, not to a task or a release. `handoff_export` lists the files that were written for translators.
->>>>>>> main
+ * `proofread_container` names the containers of which a proofread accepted units.
+ *
+ * `task_unit.repetition` is equal for units that are translated once. `changed_repetition` names the groups whose other units may
+ * need the target of one, and `build.swept_until` how far such groups of a new build were looked for; NULL: all of them.
+ * `task.repeats` says whether the rule of the container lets its units take part.
  */
 const WORK_SCHEMA = `
 CREATE TABLE build (
@@ -26,6 +27,7 @@ CREATE TABLE build (
   units INTEGER NOT NULL DEFAULT 0,
   cleaned_until INTEGER NOT NULL DEFAULT 0,
   is_clean INTEGER NOT NULL DEFAULT 0,
+  swept_until BLOB DEFAULT (x''),
   started_at INTEGER NOT NULL,
   finished_at INTEGER
 ) STRICT;
@@ -44,6 +46,7 @@ CREATE TABLE task (
   format TEXT NOT NULL,
   parse_status TEXT NOT NULL,
   is_visible INTEGER NOT NULL DEFAULT 0,
+  repeats INTEGER NOT NULL DEFAULT 1,
   stored_status TEXT CHECK (stored_status IN ('pending', 'in_progress', 'failed', 'skipped', 'published', 'superseded')),
   status TEXT NOT NULL,
   worker_status TEXT NOT NULL DEFAULT 'idle',
@@ -126,7 +129,9 @@ CREATE TABLE target (
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (unit_id, target_language)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX target_blocked ON target (unit_id) WHERE state = 'blocked';
 CREATE INDEX target_provider_run ON target (provider_run_id) WHERE provider_run_id IS NOT NULL;
+CREATE INDEX target_propagated ON target (propagated_from) WHERE propagated_from IS NOT NULL;
 
 CREATE TABLE target_history (
   entry INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -187,6 +192,7 @@ CREATE TABLE staged (
   propagated_from BLOB,
   updated_at INTEGER
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX staged_unit ON staged (unit_id);
 
 CREATE TABLE waiver (
   unit_id BLOB NOT NULL,
@@ -222,6 +228,13 @@ CREATE TABLE claim (
   expires_at INTEGER NOT NULL,
   PRIMARY KEY (unit_id, target_language)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE changed_repetition (
+  entry INTEGER PRIMARY KEY AUTOINCREMENT,
+  target_language TEXT NOT NULL,
+  repetition BLOB NOT NULL,
+  UNIQUE (target_language, repetition)
+) STRICT;
 
 CREATE TABLE proofread_container (
   destination TEXT NOT NULL,

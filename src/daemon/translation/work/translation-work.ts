@@ -1,19 +1,27 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
+import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
+import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
+import { createHandoffReader, type Handoff } from './read-handoff.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
 import { createTranslationReader, type TranslationReader } from './read-translations.ts';
 import { createTargetStore } from './target-store.ts';
+import { createWorkStatus, type WorkStatus } from './work-status.ts';
 
 /** The work on translations in one target language, in an open database. */
 export interface TranslationWork {
   readonly builder: TaskBuilder;
   readonly leases: ChunkLeases;
   readonly updater: TaskUpdater;
+  readonly repetitions: RepeatedTargets;
+  readonly containers: RepeatingContainers;
   readonly exports: HandoffExports;
   readonly readTranslations: TranslationReader;
+  readonly readHandoff: () => Handoff;
+  readonly readStatus: (now: number) => WorkStatus;
 }
 
 export interface TranslationWorkOptions {
@@ -32,11 +40,16 @@ export function createTranslationWork({
   const counts = createTaskCounts(database, targetLanguage);
   const targets = createTargetStore(database, targetLanguage, counts);
   const shared = { database, targetLanguage, targets, counts };
+  const exports = createHandoffExports(database, targetLanguage);
   return {
     builder: createTaskBuilder({ ...shared, createId }),
     leases: createChunkLeases({ ...shared, createToken: createId }),
     updater: createTaskUpdater(shared),
-    exports: createHandoffExports(database, targetLanguage),
+    repetitions: createRepeatedTargets(shared),
+    containers: createRepeatingContainers(database, targetLanguage),
+    exports,
     readTranslations: createTranslationReader(shared),
+    readHandoff: createHandoffReader({ ...shared, exports }),
+    readStatus: createWorkStatus(database, targetLanguage),
   };
 }

@@ -3,27 +3,29 @@ import { systemClock, unixSeconds } from '../../../platform/process/clock.ts';
 import { createUlidFactory } from '../../../platform/process/ids.ts';
 import type { UnitsAfter } from '../../parse/index/units-after.ts';
 import type { FoundTranslations, TranslationsRequest } from '../../parse/index/unit-translations.ts';
-import type { ChunkEnd, ClaimRequest, Lease, StoredResults, WorkerResult } from './chunk-leases.ts';
+import type {
+  ChunkEnd,
+  ClaimRequest,
+  Lease,
+  OpenChunk,
+  StoredResults,
+  WorkerResult,
+} from './chunk-leases.ts';
 import type { BuildResult } from './finish-build.ts';
 import type { HandoffExport } from './handoff-exports.ts';
+import { createRepetitionCalls, type RepetitionCalls } from './repetition-calls.ts';
+import type { Handoff } from './read-handoff.ts';
 import type { Provenance } from './target-rows.ts';
 import type { BuildProgress } from './task-builder.ts';
-import { countTasks, readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
+import { countOpenUnits, type OpenUnits } from './open-units.ts';
+import { readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
 import type { ExaminedUpdate, TaskUpdate, UpdateDone, UpdateRefusal } from './task-update.ts';
 import { createTranslationWork } from './translation-work.ts';
 import { createWorkHolder } from './work-holder.ts';
-
-/** The state of translation.db. */
-export interface WorkStatus {
-  readonly schemaVersion: number;
-  /** Tasks by status. */
-  readonly tasks: Readonly<Record<string, number>>;
-  /** The release and the generation of the index that the tasks were built for; `null` before the first. */
-  readonly built: { readonly releaseId: string; readonly generation: number } | null;
-}
+import type { WorkStatus } from './work-status.ts';
 
 /** The functions of the thread that owns translation.db. A file that cannot be used gives an error with its own code. */
-export interface TranslationCalls {
+export interface TranslationCalls extends RepetitionCalls {
   status(argument: null): WorkStatus;
   beginBuild(release: { readonly releaseId: string; readonly generation: number }): BuildProgress;
   /** Adds the units of a page to a build. */
@@ -33,10 +35,17 @@ export interface TranslationCalls {
   /** Deletes a bounded part of the units of superseded tasks. @returns whether there may be more */
   cleanUp(argument: null): boolean;
   tasks(query: TaskQuery): TaskPage;
+  handoff(argument: null): Handoff;
   /** Reads the translations of the units of a page. */
   translations(request: TranslationsRequest): FoundTranslations;
   /** Leases a chunk; expired leases are taken back first. `null` when there is nothing to do. */
   claimChunk(request: ClaimRequest): Lease | null;
+  /** Reads the chunk that a claim would lease, and changes nothing. */
+  peekChunk(request: ClaimRequest): OpenChunk | null;
+  /** Takes back the leases of an owner that an earlier process left behind. @returns how many */
+  takeBack(owner: string): number;
+  /** Counts what a run of workers would do. */
+  openUnits(filter: { readonly taskId: string | null; readonly maxTasks: number }): OpenUnits;
   /** @returns false when the lease was lost: the worker must stop and write nothing */
   heartbeat(lease: { readonly token: string; readonly leaseSeconds: number }): boolean;
   storeResults(batch: {
@@ -71,12 +80,8 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
   );
   const now = (): number => unixSeconds(systemClock);
   return {
-    status: () =>
-      holder.use(({ builder }, database) => ({
-        schemaVersion: database.schemaVersion,
-        tasks: countTasks(database),
-        built: builder.current(),
-      })),
+    ...createRepetitionCalls((call) => holder.use(call), now),
+    status: () => holder.use(({ readStatus }) => readStatus(now())),
     beginBuild: ({ releaseId, generation }) =>
       holder.use(({ builder }) => builder.begin(releaseId, generation, now())),
     addUnits: ({ buildId, page }) => holder.use(({ builder }) => builder.add(buildId, page, now())),
@@ -87,8 +92,12 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
         leases.sweep(now());
         return readTaskPage(database, query);
       }),
+    handoff: () => holder.use(({ readHandoff }) => readHandoff()),
     translations: (request) => holder.use(({ readTranslations }) => readTranslations(request, now())),
     claimChunk: (request) => holder.use(({ leases }) => leases.claim(request, now())),
+    peekChunk: (request) => holder.use(({ leases }) => leases.peek(request, now())),
+    takeBack: (owner) => holder.use(({ leases }) => leases.takeBack(owner, now())),
+    openUnits: (filter) => holder.use((_, database) => countOpenUnits(database, filter)),
     heartbeat: ({ token, leaseSeconds }) =>
       holder.use(({ leases }) => leases.heartbeat(token, leaseSeconds, now())),
     storeResults: ({ token, results, provenance }) =>

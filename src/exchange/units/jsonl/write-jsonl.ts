@@ -1,3 +1,4 @@
+import { jsonLine } from '../../jsonl/json-lines.ts';
 import type { UnitLanguages, UnitWriter } from '../unit-record.ts';
 
 /** The name of the format in the first line. */
@@ -8,15 +9,11 @@ export function createJsonlWriter({ sourceLanguage, targetLanguage }: UnitLangua
   let units = 0;
   return {
     begin: () =>
-      lineOf({ format: JSONL_FORMAT, source_language: sourceLanguage, target_language: targetLanguage }),
+      jsonLine({ format: JSONL_FORMAT, source_language: sourceLanguage, target_language: targetLanguage }),
     write(record) {
       units += 1;
-      return lineOf(record);
+      return jsonLine(record);
     },
-    end: () => lineOf({ end: true, units }),
+    end: () => jsonLine({ end: true, units }),
   };
-}
-
-function lineOf(value: object): string {
-  return `${JSON.stringify(value)}\n`;
 }

@@ -1,6 +1,8 @@
 import { ExchangeFileError, type ExchangeFileReason } from '../../exchange-file-error.ts';
-import { createXmlReader, type XmlElement, type XmlVisitor } from '../../xml/xml-reader.ts';
-import { MAX_TEXT_CHARACTERS, type ReadResult, type UnitLanguages, type UnitReader } from '../unit-record.ts';
+import { createDocumentReader, type XmlDocument } from '../../xml/document-reader.ts';
+import type { XmlElement } from '../../xml/xml-reader.ts';
+import { MAX_TEXT_CHARACTERS } from '../../text-limit.ts';
+import type { ReadResult, UnitLanguages, UnitReader } from '../unit-record.ts';
 import { UnitBuilder } from './unit-builder.ts';
 import { CODE_POINT_TYPE, XLIFF_ONE, XLIFF_TWO } from './xliff-names.ts';
 
@@ -32,22 +34,11 @@ const TRANSPARENT = new Set(['mrk', 'sm', 'em']);
  * them.
  */
 export function createXliffReader(): UnitReader {
-  const document = new XliffDocument(() => reader.line());
-  const reader = createXmlReader(document);
-  return {
-    write(bytes) {
-      reader.write(bytes);
-      return document.take();
-    },
-    end() {
-      reader.end();
-      return document.take();
-    },
-    languages: () => document.languages,
-  };
+  const reader = createDocumentReader<ReadResult, XliffDocument>((line) => new XliffDocument(line));
+  return { ...reader, languages: () => reader.document.languages };
 }
 
-class XliffDocument implements XmlVisitor {
+class XliffDocument implements XmlDocument<ReadResult> {
   languages: Partial<UnitLanguages> = {};
   readonly #line: () => number;
   #results: ReadResult[] = [];

@@ -42,6 +42,10 @@ describe('reads', () => {
     [['doctor'], 'daemon.doctor', 'store.writable', 'CHECK'],
     [['logs'], 'daemon.logs', 'sync finished', 'info'],
     [['logs', '--task', 'x'], 'task.logs', '{"entries":8123}', 'catalog fetched'],
+    [['translations', 'status'], 'translation.status', '40000 (99 %)', 'accepted:'],
+    [['translations', 'handoff'], 'translation.handoff', 'term_missing', 'READY TASK'],
+    [['translations', 'tasks'], 'translation.tasks', 'translated 20', 'WORKER'],
+    [['translations', 'unit', 'a', '/b'], 'parse.text_units', '早上好', 'revision 2'],
     [['report', 'translation.handoff'], 'translation.handoff', '"report": "translation.handoff"', '{\n'],
   ] as const)(
     "%j is a table for people and the daemon's bytes for scripts",

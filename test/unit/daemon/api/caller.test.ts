@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { callerOf, checkScopes } from '../../../../src/daemon/api/caller.ts';
+import type { Caller } from '../../../../src/contract/actions/control-scopes.ts';
+import { MEMORY_IMPORT_JOB } from '../../../../src/daemon/memory/memory-exchange-jobs.ts';
+import { implementJob } from '../../../../src/daemon/tasks/job.ts';
 import { createTestSchedules } from '../../../support/schedules.ts';
 import { act } from '../../../support/actions.ts';
 
@@ -70,5 +73,23 @@ describe('a token with limits', () => {
     await expect(act(schedules.actions, 'schedule-run', { id: 's' }, translator)).rejects.toMatchObject({
       code: 'unknown_schedule',
     });
+  });
+
+  it('needs the scope of a reviewer for schedules whose arguments are decisions', async () => {
+    const world = createTestSchedules({ started: false });
+    const { schedules, engine } = world;
+    engine.jobs.register(implementJob(MEMORY_IMPORT_JOB, async () => ({})));
+    const reviewer = { tokenId: 'ann', allow: ['translate', 'review'] } as const;
+    const run = async (name: string, body: object, caller: Caller) =>
+      await act(schedules.actions, name, { ...body }, caller);
+    const add = { id: 's', group: 'i18n', action: 'memory-import', every_seconds: 60 };
+    const trusted = { args: ['file=a.tmx', 'trusted=true'] };
+    const refused = { code: 'scope_missing' };
+    await expect(run('schedule-add', { ...add, ...trusted }, translator)).rejects.toMatchObject(refused);
+    await run('schedule-add', { ...add, args: ['file=a.tmx', 'trusted=false'] }, translator);
+    await expect(run('schedule-update', { id: 's', ...trusted }, translator)).rejects.toMatchObject(refused);
+    await run('schedule-update', { id: 's', ...trusted }, reviewer);
+    await expect(run('schedule-run', { id: 's' }, translator)).rejects.toMatchObject(refused);
+    await run('schedule-run', { id: 's' }, reviewer);
   });
 });

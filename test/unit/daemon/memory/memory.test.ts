@@ -1,37 +1,18 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { createMemory, type Memory } from '../../../../src/daemon/memory/memory.ts';
-import { memoryConfigurationSchema } from '../../../../src/daemon/memory/memory-config.ts';
+import { describe, expect, it } from 'vitest';
+import type { Memory } from '../../../../src/daemon/memory/memory.ts';
 import { MEMORY_MAINTAIN_JOB } from '../../../../src/daemon/memory/memory-jobs.ts';
 import { callOf } from '../../../../src/daemon/tasks/job.ts';
-import { createUlidFactory } from '../../../../src/platform/process/ids.ts';
 import { act } from '../../../support/actions.ts';
-import { lookup, PAIR, proposal } from '../../../support/memory-records.ts';
+import { lookup, proposal } from '../../../support/memory-records.ts';
+import { startMemory } from '../../../support/memory-part.ts';
 import { askReport } from '../../../support/reports.ts';
-import { createTestEngine, taskOf } from '../../../support/task-engine.ts';
-import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { taskOf } from '../../../support/task-engine.ts';
 import { until } from '../../../support/until.ts';
 
 const REVIEW = { reviewer: 'mika', reason: 'reviewed' };
-
-async function start(spoil: (folder: string) => void = () => undefined) {
-  const dataDirectory = await temporaryDirectory();
-  spoil(dataDirectory);
-  const { engine, clock } = createTestEngine();
-  const memory = createMemory({
-    dataDirectory,
-    engine,
-    clock,
-    createId: createUlidFactory({ clock, randomBytes: (count) => new Uint8Array(count) }),
-    configuration: () => memoryConfigurationSchema.parse({ penalties: { 'other.db': 3 } }),
-    pair: () => PAIR,
-  });
-  onTestFinished(async () => await memory.close());
-  engine.jobs.register(...memory.jobs);
-  return { memory, engine, dataDirectory };
-}
 
 /** Adds a candidate; gives its id. */
 async function add(memory: Memory, source: string, target: string): Promise<string> {
@@ -46,7 +27,7 @@ async function confirm(memory: Memory, record_id: string, fields: object = {}) {
 
 describe('a record from a proposal to its reuse', () => {
   it('is a suggestion before it is confirmed, and is reused after that', async () => {
-    const { memory } = await start();
+    const { memory } = await startMemory();
     const { reports } = memory;
     const id = await add(memory, 'はい', '是');
     expect(id).toMatch(/^tm_[0-9A-Z]{26}$/);
@@ -71,7 +52,7 @@ describe('a record from a proposal to its reuse', () => {
   });
 
   it('is not reused when its target is blocked, and cannot be confirmed then', async () => {
-    const { memory } = await start();
+    const { memory } = await startMemory();
     const id = await add(memory, '{0}個', '个');
     await expect(confirm(memory, id)).rejects.toMatchObject({
       code: 'qa_blocked',
@@ -92,7 +73,7 @@ describe('a record from a proposal to its reuse', () => {
   });
 
   it('is found by the concordance, which is the only mode', async () => {
-    const { memory } = await start();
+    const { memory } = await startMemory();
     await add(memory, '学園生活が始まる', '校园生活开始了');
     const ask = async (mode: string) =>
       await askReport(memory.reports, 'translation.memory.query', {
@@ -109,7 +90,7 @@ describe('a record from a proposal to its reuse', () => {
 
 describe('a conflict', () => {
   it('is opened by force, listed, and resolved once', async () => {
-    const { memory } = await start();
+    const { memory } = await startMemory();
     const [a, b] = [await add(memory, 'はい', '是'), await add(memory, 'はい', '好')];
     await confirm(memory, a);
     await expect(confirm(memory, b)).rejects.toMatchObject({ code: 'trusted_conflict' });
@@ -139,7 +120,7 @@ describe('a conflict', () => {
       'unknown_record',
     ],
   ])('%s of %j is refused', async (action, body, code) => {
-    const { memory } = await start();
+    const { memory } = await startMemory();
     await expect(act(memory.actions, action, body)).rejects.toMatchObject({ code });
   });
 });
@@ -147,7 +128,7 @@ describe('a conflict', () => {
 describe('the file of the Translation Memory', () => {
   it('is named unavailable everywhere when it is damaged, and stays as it is', async () => {
     const damage = Buffer.from('not SQLite '.repeat(500));
-    const { memory, dataDirectory } = await start((folder) =>
+    const { memory, dataDirectory } = await startMemory((folder) =>
       writeFileSync(join(folder, 'memory.db'), damage),
     );
     const { reports } = memory;
@@ -171,7 +152,7 @@ describe('the file of the Translation Memory', () => {
   });
 
   it('is counted by the doctor', async () => {
-    const { memory } = await start();
+    const { memory } = await startMemory();
     await add(memory, 'はい', '是');
     expect(await memory.check.run(new AbortController().signal)).toEqual({
       status: 'ok',
@@ -181,7 +162,7 @@ describe('the file of the Translation Memory', () => {
   });
 
   it('a path that leaves the root is a bad request, and a missing file is unavailable', async () => {
-    const { memory } = await start();
+    const { memory } = await startMemory();
     const ask = async (path: string) =>
       await askReport(memory.reports, 'translation.memory.summary', { translation_memory_path: path });
     await expect(ask('../memory.db')).rejects.toMatchObject({ code: 'invalid_path' });
@@ -195,7 +176,7 @@ describe('the file of the Translation Memory', () => {
 
 describe('the upkeep', () => {
   it('merges the text indexes and loses nothing', async () => {
-    const { memory, engine } = await start();
+    const { memory, engine } = await startMemory();
     const texts = Array.from({ length: 300 }, (_, index) =>
       createHash('sha256').update(String(index)).digest('base64').repeat(4),
     );
@@ -210,7 +191,7 @@ describe('the upkeep', () => {
 
 describe('the interface for other parts', () => {
   it('answers a batch of any size in its order, and counts uses', async () => {
-    const { memory } = await start();
+    const { memory } = await startMemory();
     const { translationMemory } = memory;
     const many = Array.from({ length: 1200 }, (_, index) => proposal(`文${index}`, `句${index}`));
     expect(await translationMemory.propose(many)).toHaveLength(many.length);

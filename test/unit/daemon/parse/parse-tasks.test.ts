@@ -57,6 +57,8 @@ function runParse(thread: ParseJobDependencies['thread'], changes: Partial<Parse
       taskId: 'task',
       kind: PARSE_JOB.kind,
       args: {},
+      reviewer: null,
+      reason: null,
       attempt: 1,
       signal: new AbortController().signal,
       log: () => undefined,

@@ -204,6 +204,8 @@ describe('a localized release', () => {
       taskId: 'localized-task',
       kind: 'localized-publish',
       args: {},
+      reviewer: null,
+      reason: null,
       attempt: 1,
       signal: new AbortController().signal,
       log: () => undefined,

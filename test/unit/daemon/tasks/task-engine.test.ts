@@ -177,6 +177,25 @@ describe('lanes', () => {
     expect(engine.counts()).toMatchObject({ succeeded: 3, running: 1, queued: 0 });
   });
 
+  it('are not occupied by kinds that run beside them, of which a few run together', async () => {
+    const { engine, submit } = await fixture();
+    const worker = scriptedHandler('worker-run', { lane: 'i18n', parallel: 2 });
+    const backup = scriptedHandler('backup', { lane: 'i18n' });
+    engine.jobs.register(worker, backup);
+    for (const n of [1, 2, 3]) submit({ n }, 'worker-run');
+    submit({ n: 1 }, 'backup');
+    submit({ n: 2 }, 'backup');
+    await settle();
+    expect([worker.runs.length, backup.runs.length]).toEqual([2, 1]);
+    backup.runs[0]?.succeed();
+    await settle();
+    expect([worker.runs.length, backup.runs.length]).toEqual([2, 1]);
+    worker.runs[0]?.succeed();
+    await settle();
+    expect(worker.order).toHaveLength(3);
+    expect(engine.counts()).toMatchObject({ succeeded: 2, running: 3, queued: 0 });
+  });
+
   it('share the store, except with a task that needs it exclusively and is not overtaken', async () => {
     const { engine, submit } = await fixture();
     const cleanup = scriptedHandler('release-cleanup', { storeLock: 'exclusive' });

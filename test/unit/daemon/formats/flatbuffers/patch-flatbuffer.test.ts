@@ -43,7 +43,7 @@ describe('patchFlatBuffer', () => {
     const changed = [...file].filter((byte, at) => byte !== patched[at]);
     expect(changed.length).toBeLessThanOrEqual(8);
     expect(patched.subarray(file.length).includes('Good morning.\0')).toBe(true);
-    // What another program finds: the text is the field with number 11.
+    // The runtime of FlatBuffers finds it too: the text is the field with number 11.
     const buffer = new ByteBuffer(patched);
     const root = buffer.readInt32(0);
     expect(buffer.__string(root + buffer.__offset(root, 26))).toBe('Good morning.');

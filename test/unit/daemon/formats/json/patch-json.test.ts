@@ -38,7 +38,7 @@ describe('patchJson', () => {
     ['["é"]', '"Ø/<\\u0001"', 'a plain document stays plain'],
     ['["\\u00e9"]', '"\\u00d8/<\\u0001"', 'everything beyond ASCII is escaped where it was'],
     ['["\\u00E9"]', '"\\u00D8/<\\u0001"', 'digits keep their case'],
-    ['["\\u00e9", "あ"]', '"Ø/<\\u0001"', 'some escapes are no style'],
+    ['["\\u00e9", "あ"]', '"Ø/<\\u0001"', 'a few escapes do not make a style'],
     [
       '["\\u00e9", "\\/ \\u003C"]',
       '"\\u00d8\\/\\u003C\\u0001"',
@@ -108,7 +108,7 @@ describe('patchJson', () => {
       'text_too_long',
     );
     expect(patchJson('["a"]', [edit('/0', 'a', 'あい12')], { limits })).toBe('["あい12"]');
-    // Of members with one key the last one counts; the others are no texts.
+    // Of members with one key the last one counts; the others are not reported.
     expect(patchErrorOf(() => patchJson('{"a":"1","a":"2"}', [edit('/a', '1', 'x')]))?.code).toBe(
       'source_differs',
     );

@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChunkEnd, Lease } from '../../../../../src/daemon/translation/work/chunk-leases.ts';
 import { NO_PROVENANCE } from '../../../../../src/daemon/translation/work/target-rows.ts';
+import { createTranslationWork } from '../../../../../src/daemon/translation/work/translation-work.ts';
 import { indexRelease } from '../../../../support/index-release.ts';
 import {
   buildTasks,
@@ -61,7 +63,7 @@ describe('leases on chunks', () => {
   it('writes drafts and ends as `succeeded`', () => {
     const work = open(3);
     const lease = claim(work, 1);
-    expect(store(work, lease, 2)).toEqual({ isHeld: true, written: 3, skipped: 0 });
+    expect(store(work, lease, 2)).toEqual({ isHeld: true, outcomes: ['draft', 'draft', 'draft'] });
     expect(work.leases.end(lease.token, { kind: 'done' }, 3)).toBe(true);
     expect(task(work)).toMatchObject({
       status: 'translated',
@@ -76,12 +78,12 @@ describe('leases on chunks', () => {
     const work = open(3);
     const lost = claim(work, 1);
     const next = claim(work, 61, 'w2');
-    expect(store(work, lost, 62)).toEqual({ isHeld: false, written: 0, skipped: 0 });
+    expect(store(work, lost, 62)).toEqual({ isHeld: false, outcomes: [] });
     expect(work.leases.heartbeat(lost.token, 60, 62)).toBe(false);
     expect(work.leases.end(lost.token, { kind: 'failed', reason: 'x' }, 62)).toBe(false);
     expect(written(work)).toBe(0);
     expect(task(work)).toMatchObject({ lease_owner: 'w2', attempt: 2 });
-    expect(store(work, next, 63)).toMatchObject({ written: 3 });
+    expect(store(work, next, 63)).toMatchObject({ outcomes: { length: 3 } });
   });
 
   it('does not write with a lease that has expired, even when nobody took it', () => {
@@ -96,7 +98,7 @@ describe('leases on chunks', () => {
     const lease = claim(work, 1);
     expect(work.leases.heartbeat(lease.token, 60, 50)).toBe(true);
     expect(work.leases.claim({ ...REQUEST, owner: 'w2' }, 100)).toBeNull();
-    expect(store(work, lease, 100)).toMatchObject({ written: 3 });
+    expect(store(work, lease, 100)).toMatchObject({ outcomes: { length: 3 } });
   });
 
   it('fails a chunk whose lease expires at its last attempt, and takes it again after `reopen`', () => {
@@ -142,7 +144,7 @@ describe('leases on chunks', () => {
     const again = claim(work, 31);
     expect(again.attempt).toBe(2);
     const some = { ...again, units: again.units.slice(0, 1) };
-    expect(store(work, some, 32)).toMatchObject({ written: 1 });
+    expect(store(work, some, 32)).toMatchObject({ outcomes: ['draft'] });
     work.leases.end(again.token, { kind: 'retry', reason: 'http 500', nextAttemptAt: 33 }, 32);
     expect(claim(work, 33)).toMatchObject({ attempt: 2, units: [{ revision: 0 }, { revision: 0 }] });
   });
@@ -161,12 +163,15 @@ describe('leases on chunks', () => {
     const work = open(4);
     const lease = claim(work, 1);
     const other = { ...lease, units: lease.units.slice(0, 1) };
-    expect(store(work, other, 2, 'first')).toMatchObject({ written: 1 });
+    expect(store(work, other, 2, 'first')).toMatchObject({ outcomes: ['draft'] });
     const [, second, third] = lease.units;
     const person = work.database.prepare(`INSERT INTO claim VALUES (?, 'zh-Hans', 'person', ?)`);
     person.run(second!.unitId, 100);
     person.run(third!.unitId, 2);
-    expect(store(work, lease, 3, 'second')).toEqual({ isHeld: true, written: 2, skipped: 2 });
+    expect(store(work, lease, 3, 'second')).toEqual({
+      isHeld: true,
+      outcomes: ['skipped', 'skipped', 'draft', 'draft'],
+    });
     const texts = rowsOf(work.database, 'SELECT target_text FROM target_history ORDER BY entry');
     expect(texts.map(({ target_text }) => target_text)).toEqual(['first0/0', 'second0/2', 'second0/3']);
   });
@@ -180,8 +185,7 @@ describe('leases on chunks', () => {
       () => 'text 200',
     );
     expect(work.leases.store(first.token, foreign, NO_PROVENANCE, 2)).toMatchObject({
-      written: 0,
-      skipped: 1,
+      outcomes: ['skipped'],
     });
     const [result] = resultsOf(
       first,
@@ -190,9 +194,77 @@ describe('leases on chunks', () => {
     );
     const wrong = { ...result!, target: { ...result!.target, sourceDigest: new Uint8Array(32) } };
     expect(work.leases.store(first.token, [wrong], NO_PROVENANCE, 2)).toMatchObject({
-      written: 0,
-      skipped: 1,
+      outcomes: ['skipped'],
     });
+  });
+
+  it('blocks a target with an error, unless someone has accepted it', () => {
+    const work = open(2);
+    const lease = claim(work, 1);
+    const blocking = {
+      check: 'empty_target',
+      origin: 'target',
+      severity: 'error',
+      message: 'is empty',
+      waivable: true,
+      source_span: null,
+      target_span: null,
+    } as const;
+    const [one, two] = resultsOf(
+      lease,
+      () => 'T',
+      (at) => `text ${at}`,
+    ).map(({ target, ...result }) => ({ ...result, target: { ...target, findings: [blocking] } }));
+    const waiver = work.database.prepare(
+      `INSERT INTO waiver VALUES (?, 'zh-Hans', ?, ?, ?, 'r', 'why', NULL, 1)`,
+    );
+    const digest = createHash('sha256').update('T').digest();
+    waiver.run(two!.target.unitId, 'empty_target', two!.target.sourceDigest, digest);
+    expect(work.leases.store(lease.token, [one!, two!], NO_PROVENANCE, 2).outcomes).toEqual([
+      'blocked',
+      'draft',
+    ]);
+    expect(task(work)).toMatchObject({ blocked: 1, draft: 1, provider: 'fixture', provider_run_id: 'run-1' });
+  });
+
+  it('stays free when it is done and a person held a unit meanwhile', () => {
+    const work = open(2);
+    const hold = work.database.prepare(`INSERT INTO hold VALUES (?, 'zh-Hans', NULL, NULL, 1)`);
+    const lease = claim(work, 1);
+    hold.run(lease.units[0]!.unitId);
+    expect(store(work, lease, 2).outcomes).toEqual(['skipped', 'draft']);
+    work.leases.end(lease.token, { kind: 'done' }, 3);
+    work.database.prepare('DELETE FROM hold').run();
+    expect(claim(work, 4).units).toHaveLength(1);
+  });
+
+  it('shows the next chunk without leasing it, and finds one by its place or below a task', () => {
+    const work = open();
+    const second = { taskSeq: 1, number: 1 };
+    expect(work.leases.peek(REQUEST, 1)).toMatchObject({ number: 0, units: { length: 200 } });
+    expect(work.leases.peek({ ...REQUEST, place: second }, 1)).toMatchObject(second);
+    expect(work.leases.peek({ ...REQUEST, untilTask: 0 }, 1)).toBeNull();
+    expect(work.leases.claim({ ...REQUEST, place: second }, 1)).toMatchObject(second);
+    expect(work.leases.claim({ ...REQUEST, place: second }, 1)).toBeNull();
+    expect(task(work)).toMatchObject({ attempt: 1, worker_status: 'leased' });
+  });
+
+  it('takes back what an earlier process of the same owner left behind, and nothing else', () => {
+    const work = open();
+    claim(work, 1);
+    claim(work, 1, 'w2');
+    expect(work.leases.takeBack('w1', 2)).toBe(0);
+    const reopened = createTranslationWork({
+      database: work.database,
+      targetLanguage: 'zh-Hans',
+      createId: () => 'id999999',
+    });
+    expect(reopened.leases.takeBack('w1', 2)).toBe(1);
+    expect(rowsOf(work.database, 'SELECT state, attempt, lease_owner FROM chunk ORDER BY number')).toEqual([
+      { state: 'idle', attempt: 0, lease_owner: null },
+      { state: 'leased', attempt: 1, lease_owner: 'w2' },
+      { state: 'idle', attempt: 0, lease_owner: null },
+    ]);
   });
 
   it('property: whatever workers do, only live leases write, and the counts stay those of the units', () => {
@@ -219,7 +291,7 @@ describe('leases on chunks', () => {
             if (kind === 'store') {
               const done = store(work, { ...lease, units: lease.units.slice(0, 3) }, now);
               if (done.isHeld) expect(isLive).toBe(true);
-              stored += done.written;
+              stored += done.outcomes.filter((outcome) => outcome !== 'skipped').length;
             } else if (kind === 'beat') {
               const beat = work.leases.heartbeat(lease.token, 60, now);
               if (beat) held.set(worker, { ...lease, until: now + 60 });

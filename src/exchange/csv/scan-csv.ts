@@ -1,5 +1,5 @@
-import { ExchangeFileError } from '../../exchange-file-error.ts';
-import { MAX_TEXT_CHARACTERS } from '../unit-record.ts';
+import { ExchangeFileError } from '../exchange-file-error.ts';
+import { MAX_TEXT_CHARACTERS } from '../text-limit.ts';
 
 /** A row and the line that it begins on. */
 export interface CsvLine {

@@ -1,8 +1,8 @@
-import { ServiceError } from '../../contract/problems/service-error.ts';
-import { messageOf } from '../../platform/errors.ts';
-import { ThreadError } from '../../platform/threads/thread.ts';
-import { TaskError } from '../tasks/task.ts';
-import { UNAVAILABLE } from './work/work-holder.ts';
+import { ServiceError } from '../../../contract/problems/service-error.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import { ThreadError } from '../../../platform/threads/thread.ts';
+import { TaskError } from '../../tasks/task.ts';
+import { UNAVAILABLE } from './work-holder.ts';
 
 /** Converts an error of the translation thread to the answer of a report or an action; another error stays as it is. */
 export function translationServiceError(error: unknown): unknown {

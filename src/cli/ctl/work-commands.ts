@@ -1,0 +1,75 @@
+import type { CtlCommand } from './ctl-context.ts';
+import { CTL_EXITS } from './ctl-exits.ts';
+import { numberOption, textOption } from './ctl-options.ts';
+import { given, show } from './show-report.ts';
+import { renderCoverage, renderHandoff, renderTranslationTasks, renderUnit } from './work-views.ts';
+
+/** Most tasks of one page. */
+const MAX_TASKS = 1000;
+const DEFAULT_TASKS = 30;
+
+/** The commands that show the work on translations. */
+export const WORK_COMMANDS: readonly CtlCommand[] = [
+  {
+    name: 'translations status',
+    synopsis: '',
+    summary: 'shows how much of the official release is translated, and what stands against its publication',
+    words: [0, 0],
+    options: [],
+    optionTexts: [],
+    run: async (context) => {
+      await show(context, 'translation.status', {}, renderCoverage);
+      return CTL_EXITS.ok;
+    },
+  },
+  {
+    name: 'translations handoff',
+    synopsis: '',
+    summary: 'shows the work that can be sent to translators, and the units that are blocked',
+    words: [0, 0],
+    options: [],
+    optionTexts: [],
+    run: async (context) => {
+      await show(context, 'translation.handoff', {}, renderHandoff);
+      return CTL_EXITS.ok;
+    },
+  },
+  {
+    name: 'translations tasks',
+    synopsis: '[--status NAME] [--limit N] [--offset N]',
+    summary: 'lists translation tasks, those of earlier releases first',
+    words: [0, 0],
+    options: ['status', 'limit', 'offset'],
+    optionTexts: [
+      ['--status NAME', 'shows only tasks with this status'],
+      ['--limit N', `number of tasks; 1 to ${MAX_TASKS}, default ${DEFAULT_TASKS}`],
+      ['--offset N', 'tasks to leave out before the first one; default 0'],
+    ],
+    run: async (context) => {
+      const { args } = context;
+      const limit = numberOption(args, 'limit', { min: 1, max: MAX_TASKS, fallback: DEFAULT_TASKS });
+      const offset = numberOption(args, 'offset', { min: 0, max: Number.MAX_SAFE_INTEGER, fallback: 0 });
+      const query = given({
+        status: textOption(args, 'status'),
+        limit: String(limit),
+        offset: String(offset),
+      });
+      await show(context, 'translation.tasks', query, renderTranslationTasks);
+      return CTL_EXITS.ok;
+    },
+  },
+  {
+    name: 'translations unit',
+    synopsis: 'DESTINATION FIELD_PATH [ARCHIVE_ENTRY]',
+    summary: 'shows one text unit with its translation, its findings and its history',
+    words: [2, 3],
+    options: [],
+    optionTexts: [],
+    run: async (context) => {
+      const [destination, field_path, archive_entry] = context.words;
+      const query = given({ destination, field_path, archive_entry });
+      const report = await show(context, 'parse.text_units', query, renderUnit);
+      return report?.items.length === 0 ? CTL_EXITS.failed : CTL_EXITS.ok;
+    },
+  },
+];

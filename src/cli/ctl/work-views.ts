@@ -1,0 +1,199 @@
+import type { z } from 'zod';
+import type { REPORTS } from '../../contract/reports/reports.ts';
+import { textExcerpt, textFields, textTable, textTime } from '../../platform/terminal/text-table.ts';
+
+type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
+
+type Handoff = ReportOf<'translation.handoff'>;
+type TranslationTask = ReportOf<'translation.tasks'>['items'][number];
+type TextUnits = ReportOf<'parse.text_units'>;
+type Unit = TextUnits['items'][number];
+
+/** Longest text in a cell, characters. */
+const MAX_TEXT = 60;
+
+/** Renders how much of the official release is translated, and what stands against its publication. */
+export function renderCoverage(
+  { current, coverage, publish_blockers: blockers }: ReportOf<'translation.status'>,
+  now: number,
+): string {
+  const { units, accepted, translated, by_state: byState } = coverage;
+  const localized =
+    current === null
+      ? 'none'
+      : `${current.localized_release_id}, ${current.state}, ${current.integrity}, published ${textTime(current.published_at, now)}${current.stale ? ', stale' : ''}`;
+  return textFields([
+    ['release', coverage.release_id ?? '-'],
+    ['language', coverage.target_language],
+    ['localized', localized],
+    ['units', `${units}, ${coverage.skipped} of skipped tasks`],
+    ['accepted', shareOf(accepted, units)],
+    ['translated', shareOf(translated, units)],
+    ['states', countsText(byState)],
+    ...blockers.map(({ code, message, count }): [string, string] => [
+      `blocks ${code}`,
+      `${count}: ${message}`,
+    ]),
+  ]);
+}
+
+/** Renders the work that can be handed to translators. */
+export function renderHandoff(
+  { releases, open_conflicts: conflicts, last_export: last }: Handoff,
+  now: number,
+): string {
+  const summary = textFields([
+    ...releases.map((release): [string, string] => [
+      `release ${release.release_id}`,
+      countsText(release.counts),
+    ]),
+    ['conflicts', conflicts === null ? 'unknown: the Translation Memory cannot be used' : String(conflicts)],
+    [
+      'last export',
+      last === null
+        ? 'none'
+        : `${last.file}, ${last.units} units of ${last.release_id}, ${textTime(last.created_at, now)}`,
+    ],
+  ]);
+  return [summary, ...releases.flatMap(readyTable), ...releases.flatMap(blockedTable)].join('\n');
+}
+
+function readyTable({ ready, ready_total: total }: Handoff['releases'][number]): string[] {
+  if (ready.length === 0) return [];
+  const rows = ready.map((task) => [task.task_id, String(task.units), placeText(task)]);
+  return [
+    textTable(['READY TASK', 'UNITS', 'PLACE'], rows),
+    ...more(total.tasks - ready.length, `tasks; ${total.units} units in all`),
+  ];
+}
+
+function blockedTable({ blocked, blocked_total: total }: Handoff['releases'][number]): string[] {
+  if (blocked.length === 0) return [];
+  const rows = blocked.map((unit) => [
+    unit.unit_id,
+    unit.task_id,
+    unit.codes.join(' '),
+    unit.qa_identity ?? '-',
+  ]);
+  return [
+    textTable(['BLOCKED UNIT', 'TASK', 'FINDINGS', 'QA IDENTITY'], rows),
+    ...more(total - blocked.length, 'blocked units'),
+  ];
+}
+
+function more(count: number, what: string): string[] {
+  return count > 0 ? [`and ${count} more ${what}\n`] : [];
+}
+
+/** Renders translation tasks, one a line. */
+export function renderTranslationTasks(
+  { items, total, counts, offset }: ReportOf<'translation.tasks'>,
+  now: number,
+): string {
+  if (total === 0) return 'there are no such translation tasks\n';
+  const rows = items.map((task) => [
+    task.task_id,
+    task.release_id,
+    task.status,
+    task.worker_status,
+    countsText(task.unit_counts),
+    textTime(task.updated_at, now),
+    placeText(task),
+    whyOf(task),
+  ]);
+  const next = offset + items.length;
+  const rest = next < total ? `; --offset ${next} shows more` : '';
+  return `${textTable(
+    ['TASK', 'RELEASE', 'STATUS', 'WORKER', 'UNITS', 'UPDATED', 'PLACE', 'WHY'],
+    rows,
+  )}${total} tasks: ${countsText(counts)}${rest}\n`;
+}
+
+function whyOf({ reason, failure_reason: failure, lease_owner: owner }: TranslationTask): string {
+  const facts = [failure ?? '', reason ?? '', owner === null ? '' : `leased by ${owner}`];
+  return facts.filter((fact) => fact !== '').join('; ') || '-';
+}
+
+/** Renders one text unit, its translation and its history. */
+export function renderUnit({ items, total, translations, history }: TextUnits, now: number): string {
+  const [unit] = items;
+  if (unit === undefined) return 'no text unit is at this place; compare it with parse.text_units\n';
+  const fields = textFields([
+    ['unit', unit.unit_id],
+    ['place', `${placeText(unit)} ${unit.field_path ?? ''}`.trimEnd()],
+    ...(unit.speaker === null ? [] : [['speaker', unit.speaker] satisfies [string, string]]),
+    ['source', unit.source_text],
+    ...(unit.translation === null
+      ? [['translation', translations.reason ?? 'not available'] satisfies [string, string]]
+      : translationFields(unit.translation, now)),
+  ]);
+  if (total > 1) return `${fields}\nand ${total - 1} more units have this field; name the archive entry\n`;
+  return history === null ? fields : `${fields}\n${historyTable(history, now)}`;
+}
+
+function translationFields(
+  translation: NonNullable<Unit['translation']>,
+  now: number,
+): Array<[string, string]> {
+  const { author, findings, waivers, hold, claim, lease, updated_at: updatedAt } = translation;
+  const waived = new Set(waivers.map(({ check }) => check));
+  const optional: Array<[string, string | null]> = [
+    ['target', translation.target_text],
+    ['previous source', translation.previous_source],
+    ['previous target', translation.previous_target],
+    ['author', author === null ? null : authorText(author)],
+    ['changed', updatedAt === null ? null : textTime(updatedAt, now)],
+    ['carried over', translation.carried_by],
+    ['qa identity', translation.qa_identity],
+    [
+      'hold',
+      hold === null ? null : [hold.reviewer, hold.reason, textTime(hold.at, now)].filter(Boolean).join(', '),
+    ],
+    ['claim', claim === null ? null : `${claim.owner}, expires ${textTime(claim.expires_at, now)}`],
+    ['lease', lease === null ? null : `${lease.owner}, expires ${textTime(lease.expires_at, now)}`],
+  ];
+  return [
+    ['task', translation.task_id ?? '-'],
+    ['state', `${translation.state}, revision ${translation.revision}`],
+    ...optional.filter((field): field is [string, string] => field[1] !== null),
+    ...findings.map(({ check, severity, message }): [string, string] => [
+      `${severity} ${check}`,
+      waived.has(check) ? `${message} (waived)` : message,
+    ]),
+  ];
+}
+
+function historyTable({ items, is_cut: isCut }: NonNullable<TextUnits['history']>, now: number): string {
+  const rows = items.map((entry) => [
+    String(entry.revision),
+    textTime(entry.at, now),
+    entry.state,
+    authorText(entry.author),
+    entry.reviewer ?? '-',
+    textExcerpt(entry.target_text, MAX_TEXT),
+  ]);
+  const table = textTable(['REVISION', 'STORED', 'STATE', 'AUTHOR', 'REVIEWER', 'TARGET'], rows);
+  return isCut ? `${table}older entries are not shown\n` : table;
+}
+
+function authorText({
+  kind,
+  token_id: token,
+  provider,
+}: NonNullable<NonNullable<Unit['translation']>['author']>): string {
+  return [kind, token, provider].filter((fact) => fact !== null).join(' ');
+}
+
+function placeText(place: { readonly destination: string; readonly archive_entry: string | null }): string {
+  return place.archive_entry === null ? place.destination : `${place.destination}!/${place.archive_entry}`;
+}
+
+function shareOf(part: number, all: number): string {
+  return all === 0 ? String(part) : `${part} (${Math.floor((100 * part) / all)} %)`;
+}
+
+/** The counts that are not 0, such as `draft 5, stale 1`. */
+function countsText(counts: Readonly<Record<string, number>>): string {
+  const found = Object.entries(counts).filter(([, count]) => count > 0);
+  return found.length === 0 ? '-' : found.map(([name, count]) => `${name} ${count}`).join(', ');
+}

@@ -1,0 +1,93 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, rm, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import { ExchangeFileError } from '../../exchange/exchange-file-error.ts';
+import { findBelowRoot } from '../../platform/files/below-root.ts';
+
+/** The daemon's own copy of a file, so that the bytes that are applied are those that were validated. */
+export interface ImportCopy {
+  readonly bytes: number;
+  /** Lower-case hexadecimal. */
+  readonly sha256: string;
+  /** Reads it from the beginning, piece by piece. */
+  read(): AsyncGenerator<Uint8Array>;
+  /** Frees its space. */
+  close(): Promise<void>;
+}
+
+export interface ImportCopyOptions {
+  /** The folder of exchanged files. */
+  readonly root: string;
+  /** A private folder for the copy. */
+  readonly privateFolder: string;
+  /** Relative to the root. */
+  readonly file: string;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** Small enough that parsing one piece does not hold up other work. */
+const PIECE_BYTES = 32 * 1024;
+
+/**
+ * Copies a file. The copy has no name, so nothing of it stays after a crash.
+ *
+ * @throws ServiceError `invalid_path`, `file_not_found`; ExchangeFileError `limit_exceeded`; the file system error
+ */
+export async function copyForImport(options: ImportCopyOptions): Promise<ImportCopy> {
+  const { root, file, privateFolder } = options;
+  const path = await findBelowRoot(root, file);
+  if (path === null) {
+    throw new ServiceError(
+      'file_not_found',
+      `there is no file "${file}" in ${root}, the folder exchange.root`,
+    );
+  }
+  // A link or a pipe that takes the place of the file now is neither followed nor waited for.
+  const source = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const name = join(privateFolder, `.import-${randomUUID()}.tmp`);
+    const copy = await open(name, 'wx+', 0o600);
+    try {
+      await rm(name);
+      const { bytes, sha256 } = await copyPieces(source, copy, options);
+      return { bytes, sha256, read: () => piecesOf(copy), close: async () => await copy.close() };
+    } catch (error) {
+      await copy.close();
+      throw error;
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+async function copyPieces(
+  source: FileHandle,
+  copy: FileHandle,
+  { maxBytes, signal }: Pick<ImportCopyOptions, 'maxBytes' | 'signal'>,
+): Promise<{ bytes: number; sha256: string }> {
+  const digest = createHash('sha256');
+  let bytes = 0;
+  for await (const piece of piecesOf(source)) {
+    signal.throwIfAborted();
+    bytes += piece.length;
+    if (bytes > maxBytes) {
+      throw new ExchangeFileError('limit_exceeded', `the file has more than ${maxBytes} bytes`, null);
+    }
+    digest.update(piece);
+    await copy.write(piece);
+  }
+  return { bytes, sha256: digest.digest('hex') };
+}
+
+async function* piecesOf(file: FileHandle): AsyncGenerator<Uint8Array> {
+  let position = 0;
+  for (;;) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(PIECE_BYTES), 0, PIECE_BYTES, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}

@@ -1,0 +1,72 @@
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
+import { noUnits, UNIT_STATES, type UnitCounts } from '../../domain/translation/unit-state.ts';
+import type { WorkStatus } from './work/work-status.ts';
+
+type StatusBody = ReportBodyOf<'translation.status'>;
+
+/** The part of `translation.status` that follows from the units of the current official release. */
+export type ReleaseCoverage = Pick<StatusBody, 'coverage' | 'publish_blockers'>;
+
+type Blocker = StatusBody['publish_blockers'][number];
+
+/**
+ * Says how much of a release is translated, and what stands against its publication.
+ *
+ * @param releaseId the current official release; `null` when there is none
+ */
+export function coverageOf(status: WorkStatus, releaseId: string | null): ReleaseCoverage {
+  const isBuilt = releaseId !== null && status.built?.releaseId === releaseId;
+  const units = isBuilt ? status.units : noUnits();
+  const skipped = isBuilt ? status.skippedUnits : noUnits();
+  const byState = Object.fromEntries(UNIT_STATES.map((state) => [state, units[state] + skipped[state]]));
+  return {
+    coverage: {
+      release_id: releaseId,
+      target_language: status.targetLanguage,
+      units: sumOf(units) + sumOf(skipped),
+      accepted: units.proofread + skipped.proofread,
+      translated: units.translated + skipped.translated + units.proofread + skipped.proofread,
+      blocked: units.blocked + skipped.blocked,
+      skipped: sumOf(skipped),
+      by_state: byState,
+    },
+    publish_blockers: isBuilt ? blockersOf(units) : [missingTasks(releaseId)],
+  };
+}
+
+function blockersOf(units: UnitCounts): Blocker[] {
+  const open = units.draft + units.translated;
+  const all: Blocker[] = [
+    {
+      code: 'qa_blocked',
+      message: 'units with blocking findings; translation.handoff lists them',
+      count: units.blocked,
+    },
+    {
+      code: 'stale',
+      message: 'units whose source has changed since they were translated',
+      count: units.stale,
+    },
+    {
+      code: 'untranslated',
+      message: 'units without a translation',
+      count: units.untranslated,
+    },
+    { code: 'not_proofread', message: 'translated units that no reviewer has accepted', count: open },
+  ];
+  return all.filter(({ count }) => count > 0);
+}
+
+function missingTasks(releaseId: string | null): Blocker {
+  return releaseId === null
+    ? { code: 'no_official_release', message: 'there is no official release', count: 1 }
+    : {
+        code: 'tasks_not_built',
+        message: `the translation tasks of ${releaseId} are not built yet`,
+        count: 1,
+      };
+}
+
+function sumOf(units: UnitCounts): number {
+  return UNIT_STATES.reduce((sum, state) => sum + units[state], 0);
+}

@@ -1,0 +1,94 @@
+import type { Thread } from '../../../platform/threads/thread.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
+import type { Judging } from '../judge/judging.ts';
+import { translationTaskError } from '../work/translation-failure.ts';
+import type { JudgedRepetition, Repetition, RepetitionPage } from '../work/repeated-targets.ts';
+import type { TranslationCalls } from '../work/translation-worker.ts';
+
+export interface PropagateDependencies {
+  readonly thread: Pick<Thread<TranslationCalls>, 'call'>;
+  readonly judging: Pick<Judging, 'judge' | 'units'>;
+}
+
+type Context = Pick<TaskContext, 'signal' | 'progress'>;
+
+/**
+ * Gives units that repeat the text of another one its target, judged in their own places, in bounded pages. A run that was
+ * interrupted is continued by the next one. When the parse index has moved on, the rest waits for the next tasks.
+ *
+ * @throws TaskError `translation_unavailable`; ServiceError of the judge; the signal's reason
+ */
+export async function propagateTargets(
+  dependencies: PropagateDependencies,
+  context: Context,
+): Promise<TaskResult> {
+  const { thread } = dependencies;
+  const { signal, progress } = context;
+  let written = 0;
+  let finished = 0;
+  try {
+    while (await thread.call('sweepRepetitions', null, { signal }));
+    let page = await thread.call('repetitionPage', null, { signal });
+    while (page.next !== null) {
+      const stored = await storePage(dependencies, page, signal);
+      if (stored === null) return { written, postponed: POSTPONED };
+      written += stored;
+      finished += page.done.length;
+      progress(finished, finished + page.waiting - page.done.length, 'entries', 'repeating targets');
+      page = await thread.call('repetitionPage', page.next, { signal });
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof TaskError && error.code === 'text_not_indexed')
+      return { written, postponed: error.message };
+    throw translationTaskError(error);
+  }
+  return { written };
+}
+
+const POSTPONED = 'newer tasks replaced these; the job runs again after task-build';
+
+/** @returns how many were written; `null` when other tasks have replaced those of the page */
+async function storePage(
+  { thread, judging }: PropagateDependencies,
+  page: RepetitionPage,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const { builtFor, done } = page;
+  const items: JudgedRepetition[] = [];
+  let glossaryGeneration: number | null = null;
+  const containers = Map.groupBy(page.items, ({ taskId }) => taskId);
+  for (const repetitions of containers.values()) {
+    const judged = await judgeRepetitions(judging, { builtFor, repetitions }, signal);
+    items.push(...judged.items);
+    glossaryGeneration = Math.min(glossaryGeneration ?? Infinity, judged.glossaryGeneration);
+  }
+  return await thread.call('storeRepetitions', { builtFor, done, items, glossaryGeneration }, { signal });
+}
+
+interface ContainerRepetitions extends Pick<RepetitionPage, 'builtFor'> {
+  /** Of one container, at least one. */
+  readonly repetitions: readonly Repetition[];
+}
+
+async function judgeRepetitions(
+  { judge, units }: PropagateDependencies['judging'],
+  { builtFor, repetitions }: ContainerRepetitions,
+  signal: AbortSignal,
+): Promise<{ readonly items: readonly JudgedRepetition[]; readonly glossaryGeneration: number }> {
+  const [{ indexPosition, wasProofread } = { indexPosition: 0, wasProofread: false }] = repetitions;
+  const ordinals = repetitions.map(({ ordinal }) => ordinal);
+  const sources = await units.unitsOf({ ...builtFor, indexPosition, ordinals }, signal);
+  const texts = sources.map(({ unit }, at) => ({
+    place: unit,
+    sourceText: unit.sourceText,
+    targetText: repetitions[at]?.text ?? '',
+  }));
+  const { judgements, glossaryGeneration } = await judge.judge(texts, { wasProofread, signal });
+  const items = repetitions.flatMap((repetition, at) => {
+    const [text, judgement] = [texts[at], judgements[at]];
+    if (text === undefined || judgement === undefined) return [];
+    return { ...repetition, sourceText: text.sourceText, ...judgement };
+  });
+  return { items, glossaryGeneration };
+}

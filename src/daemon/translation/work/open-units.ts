@@ -1,0 +1,31 @@
+import type { Database } from '../../database/sqlite-database.ts';
+
+/** The work that is left for a run. */
+export interface OpenUnits {
+  /** Whether the filter names a task that exists. */
+  readonly isKnown: boolean;
+  /** Units without a usable target, in the tasks that the run may begin. Units that people hold are counted, too. */
+  readonly units: number;
+}
+
+/**
+ * Counts the open units of the tasks that workers may take, in the order of work.
+ *
+ * @param filter one task, or `null` for the first `maxTasks`
+ */
+export function countOpenUnits(
+  database: Database,
+  { taskId, maxTasks }: { readonly taskId: string | null; readonly maxTasks: number },
+): OpenUnits {
+  const known =
+    taskId === null ||
+    database.prepare('SELECT 1 FROM task WHERE task_id = ? AND is_visible = 1').get(taskId);
+  const row = database
+    .prepare(
+      `SELECT coalesce(sum(open), 0) AS units FROM (SELECT untranslated + stale AS open FROM task
+       WHERE is_visible = 1 AND (stored_status IS NULL OR stored_status IN ('pending', 'in_progress'))
+       AND untranslated + stale > 0 AND coalesce(task_id = ?, 1) ORDER BY task_seq LIMIT ?)`,
+    )
+    .get(taskId, maxTasks);
+  return { isKnown: known !== undefined, units: Number(row?.['units']) };
+}

@@ -1,0 +1,63 @@
+import { noUnits, UNIT_STATES, type UnitCounts } from '../../../domain/translation/unit-state.ts';
+import type { Database } from '../../database/sqlite-database.ts';
+import { countTasks } from './task-page.ts';
+import type { Row } from './target-rows.ts';
+
+/** The state of translation.db. */
+export interface WorkStatus {
+  readonly schemaVersion: number;
+  readonly targetLanguage: string;
+  /** Tasks by status, of all releases that reports show. */
+  readonly tasks: Readonly<Record<string, number>>;
+  /** The release and the generation of the index that the tasks were built for; `null` before the first. */
+  readonly built: { readonly releaseId: string; readonly generation: number } | null;
+  /** Units of that release by state, without those of skipped tasks. */
+  readonly units: UnitCounts;
+  /** Units of its skipped tasks by state. */
+  readonly skippedUnits: UnitCounts;
+  /** Chunks that workers have leased. An expired lease was not taken back yet. */
+  readonly leases: { readonly open: number; readonly expired: number };
+  /** Chunks whose attempts are used up and that still have units without a target. */
+  readonly failedChunks: number;
+}
+
+/** Creates the function that reads the state for one target language. */
+export function createWorkStatus(database: Database, targetLanguage: string): (now: number) => WorkStatus {
+  const current = database.prepare(
+    `SELECT build_id, release_id, generation FROM build WHERE target_language = ? AND state = 'current'`,
+  );
+  const sums = UNIT_STATES.map((state) => `sum(${state}) AS ${state}`).join(', ');
+  const units = database.prepare(`SELECT stored_status IS 'skipped' AS is_skipped, ${sums} FROM task
+    WHERE build_id = ? GROUP BY is_skipped`);
+  const leases = database.prepare(`SELECT count(*) FILTER (WHERE lease_expires_at > :now) AS open,
+    count(*) FILTER (WHERE lease_expires_at <= :now) AS expired FROM chunk WHERE state = 'leased'`);
+  const failed = database.prepare(`SELECT count(*) AS chunks FROM chunk JOIN task USING (task_seq)
+    WHERE state = 'failed' AND open_units > 0 AND build_id = ?`);
+  return (now) => {
+    const build = current.get(targetLanguage);
+    const buildId = build === undefined ? null : Number(build['build_id']);
+    const rows = units.all(buildId);
+    const unitsOf = (isSkipped: number): UnitCounts =>
+      countsOf(rows.find((row) => row['is_skipped'] === isSkipped));
+    const { open = 0, expired = 0 } = leases.get({ now }) ?? {};
+    return {
+      schemaVersion: database.schemaVersion,
+      targetLanguage,
+      tasks: countTasks(database),
+      built:
+        build === undefined
+          ? null
+          : { releaseId: String(build['release_id']), generation: Number(build['generation']) },
+      units: unitsOf(0),
+      skippedUnits: unitsOf(1),
+      leases: { open: Number(open), expired: Number(expired) },
+      failedChunks: Number(failed.get(buildId)?.['chunks'] ?? 0),
+    };
+  };
+}
+
+function countsOf(row: Row | undefined): UnitCounts {
+  const counts = noUnits();
+  if (row !== undefined) for (const state of UNIT_STATES) counts[state] = Number(row[state]);
+  return counts;
+}

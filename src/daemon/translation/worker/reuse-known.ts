@@ -1,0 +1,50 @@
+import type { Lease } from '../work/chunk-leases.ts';
+import type { ChunkUnit } from './chunk-units.ts';
+import { errorCount, judgeProposals, type JudgedProposal, type Proposal } from './judge-proposals.ts';
+import type { RunWorld } from './run-world.ts';
+import { lookUpOf } from './write-requests.ts';
+
+/**
+ * Finds units whose translation the Translation Memory knows: confirmed by a person for this text, and without a finding that blocks
+ * it here. A memory that cannot be used knows nothing.
+ */
+export async function findKnown(
+  world: Pick<RunWorld, 'memory' | 'judge' | 'settings' | 'languages' | 'logger'>,
+  lease: Pick<Lease, 'wasProofread'>,
+  units: readonly ChunkUnit[],
+  signal: AbortSignal,
+): Promise<readonly JudgedProposal[]> {
+  const proposals = await trustedOf(world, units, signal);
+  const judged = await judgeProposals(world, proposals, lease.wasProofread, signal);
+  return judged.filter((proposal) => errorCount(proposal) === 0);
+}
+
+async function trustedOf(
+  { memory, settings, languages, logger }: Pick<RunWorld, 'memory' | 'settings' | 'languages' | 'logger'>,
+  units: readonly ChunkUnit[],
+  signal: AbortSignal,
+): Promise<readonly Proposal[]> {
+  try {
+    const answers = await memory.lookUp(
+      units.map((unit) => lookUpOf(unit, languages(), 'exact', 1)),
+      { path: settings.memoryPath, signal },
+    );
+    return units.flatMap((unit, index) => {
+      const match = answers[index]?.matches.find(({ decision }) => decision === 'reuse');
+      if (match === undefined) return [];
+      return {
+        unit,
+        text: match.proposed_text,
+        author: 'memory',
+        providerRunId: null,
+        recordId: match.record.record_id,
+        copiedFrom: null,
+        isRepaired: false,
+      };
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    logger.warn({ err: error }, 'the Translation Memory cannot be used; the run continues without it');
+    return [];
+  }
+}

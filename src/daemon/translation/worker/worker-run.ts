@@ -1,0 +1,136 @@
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
+import type { Lease } from '../work/chunk-leases.ts';
+import { createChunkClaims, type ChunkClaims } from './chunk-claims.ts';
+import type { DecidedEnd, StopReason } from './chunk-end.ts';
+import { holdLease, LeaseLostError } from './held-lease.ts';
+import type { RunWorld } from './run-world.ts';
+import { translateChunk } from './translate-chunk.ts';
+
+type RunContext = Pick<TaskContext, 'signal' | 'progress' | 'log'>;
+
+/** The state that all workers of a run share. */
+interface RunState {
+  readonly claims: ChunkClaims;
+  /** Open units at the begin. */
+  readonly total: number;
+  stop: StopReason | null;
+  /** Chunks in a row that failed because the provider has trouble. */
+  troubles: number;
+}
+
+/** Chunks in a row that may fail because of the provider before the run gives up. */
+const MOST_TROUBLES = 10;
+
+/**
+ * Translates open units until there are no more, the run is cancelled, a cap is reached, or the provider cannot be used.
+ *
+ * @returns the counts and the usage of the run
+ * @throws TaskError with the code of the provider's failure, and the counts as its details; the reason of the signal
+ */
+export async function runWorkers(world: RunWorld, context: RunContext): Promise<TaskResult> {
+  const { thread, settings, tally } = world;
+  await thread.call('takeBack', settings.owner);
+  if (settings.force) await thread.call('reopenChunks', settings.taskId);
+  const { units: total } = await thread.call('openUnits', {
+    taskId: settings.taskId,
+    maxTasks: settings.maxTasks,
+  });
+  const state: RunState = { claims: createChunkClaims(world), total, stop: null, troubles: 0 };
+  const failed = new AbortController();
+  const signal = AbortSignal.any([context.signal, failed.signal]);
+  const work = async (): Promise<void> => {
+    try {
+      for (;;) {
+        const lease = await state.claims.next(signal);
+        if (lease === null) return;
+        await workOn(world, state, lease, context, signal);
+      }
+    } catch (error) {
+      // The other workers release their leases, too.
+      failed.abort(error);
+      throw error;
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: settings.concurrency }, work));
+  context.signal.throwIfAborted();
+  const rejected = ended.find(({ status }) => status === 'rejected');
+  if (rejected?.status === 'rejected') throw failed.signal.reason as Error;
+  return resultOf(world, state.stop, tally.report(total));
+}
+
+function resultOf({ settings, provider }: RunWorld, stop: StopReason | null, report: object): TaskResult {
+  const result = {
+    provider: provider.name,
+    model: provider.model,
+    worker_id: settings.owner,
+    dry_run: false,
+    ...report,
+    stopped: stop === null ? null : stop.code,
+  };
+  if (stop === null || stop.code === 'cap_reached') return result;
+  throw new TaskError(stop.code, stop.message, { details: result });
+}
+
+/** Works on one chunk, and ends its lease in any case. */
+async function workOn(
+  world: RunWorld,
+  state: RunState,
+  lease: Lease,
+  context: RunContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { thread, settings, clock, tally } = world;
+  const held = holdLease(lease, { thread, clock, leaseSeconds: settings.leaseSeconds });
+  try {
+    const work = AbortSignal.any([signal, held.lost]);
+    const decided = await translateChunk(world, lease, { work, lost: held.lost });
+    const { end } = decided;
+    if (end.kind === 'retry' || end.kind === 'failed') {
+      context.log('warn', `part ${lease.number} of the task could not be translated: ${end.reason}`, {
+        translation_task_id: lease.taskId,
+        attempt: lease.attempt,
+      });
+    }
+    await held.stop();
+    const isHeld = await thread.call('endLease', { token: lease.token, outcome: end });
+    tally.chunk(isHeld ? CHUNK_COUNTS[end.kind] : 'lost');
+    tally.unit(lease.taskId, 'failed', decided.failedUnits);
+    if (end.kind === 'retry' && isHeld) state.claims.retry(lease, end.nextAttemptAt);
+    noteStop(state, decided, Math.max(MOST_TROUBLES, 2 * settings.concurrency));
+  } catch (error) {
+    await held.stop();
+    if (error instanceof LeaseLostError || held.lost.reason instanceof LeaseLostError) {
+      tally.chunk('lost');
+      context.log(
+        'warn',
+        `the lease on part ${lease.number} of the task was lost; nothing more was written`,
+        {
+          translation_task_id: lease.taskId,
+        },
+      );
+      return;
+    }
+    tally.chunk('cancelled');
+    await thread
+      .call('endLease', { token: lease.token, outcome: { kind: 'cancelled' } })
+      .catch(() => undefined);
+    throw error;
+  } finally {
+    context.progress(Math.min(tally.settled(), state.total), state.total, 'entries', 'translating');
+  }
+}
+
+const CHUNK_COUNTS = {
+  done: 'done',
+  left: 'left',
+  retry: 'retried',
+  failed: 'failed',
+  cancelled: 'cancelled',
+} as const;
+
+/** Lets a run end when no other chunk can succeed, or when too many in a row met trouble of the provider. */
+function noteStop(state: RunState, { stop, trouble }: DecidedEnd, mostTroubles: number): void {
+  state.troubles = trouble === null ? 0 : state.troubles + 1;
+  state.stop ??= stop ?? (state.troubles >= mostTroubles ? trouble : null);
+  if (state.stop !== null) state.claims.close();
+}

@@ -1,0 +1,162 @@
+import { join } from 'node:path';
+import { ServiceError } from '../../../contract/problems/service-error.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import { createHttpClient } from '../../../platform/http/http-client.ts';
+import type { SecretMask } from '../../../platform/logging/secret-mask.ts';
+import { defineAction, type DefinedAction } from '../../api/define-action.ts';
+import type { DoctorCheck } from '../../reports/doctor-report.ts';
+import { callOf, implementJob, type Job } from '../../tasks/job.ts';
+import type { TaskEngine } from '../../tasks/task-engine.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
+import { readCharacterSheet, type CharacterSheet } from '../providers/character-sheet.ts';
+import { FixtureFileError } from '../providers/fixture-file.ts';
+import { createProviderSet, type ProviderSet } from '../providers/provider-set.ts';
+import type { TranslationProvider } from '../providers/provider.ts';
+import { createSpending } from '../providers/spending.ts';
+import { estimateRun } from './estimate-run.ts';
+import { createProviderCheck } from './provider-check.ts';
+import { resolveSettings, type RunSettings, type SettingsWorld } from './run-settings.ts';
+import { translationServiceError, translationTaskError } from '../work/translation-failure.ts';
+import { createRunTally } from './run-tally.ts';
+import type { RunPorts } from './run-world.ts';
+import type { WorkerConfiguration } from './worker-config.ts';
+import { WORKER_RUN_JOB, type WorkerRunArguments } from './worker-job.ts';
+import { runWorkers } from './worker-run.ts';
+
+export interface WorkerOptions extends RunPorts {
+  /** The private folder of the daemon. */
+  readonly dataDirectory: string;
+  readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
+  readonly configuration: () => WorkerConfiguration;
+  readonly secrets: SecretMask;
+}
+
+/** Runs of workers: they translate open units with a provider. */
+export interface Worker {
+  readonly jobs: readonly Job[];
+  readonly actions: readonly DefinedAction[];
+  readonly check: DoctorCheck;
+}
+
+/** Connections to one provider at a time. */
+const CONNECTIONS = 64;
+
+/** Assembles the runs of workers; none runs yet. */
+export function createWorker(options: WorkerOptions): Worker {
+  const { engine, configuration } = options;
+  const providers = createCurrentProviders(options);
+  const world = settingsWorld(options);
+  const run = async (context: TaskContext<WorkerRunArguments>): Promise<TaskResult> => {
+    try {
+      const settings = await resolveSettings(world, context.args, context.taskId);
+      const provider = await openProvider(providers(), settings, context.signal);
+      const characters = await readCharacters(configuration());
+      const shared = { ...options, settings, provider, characters };
+      if (settings.dryRun) return await estimateRun(shared, context);
+      const spending = createSpending(settings);
+      return await runWorkers({ ...shared, spending, tally: createRunTally() }, context);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      throw taskErrorOf(translationTaskError(error));
+    }
+  };
+  return {
+    jobs: [implementJob(WORKER_RUN_JOB, run)],
+    actions: [
+      defineAction(engine, 'translation-worker-run', {
+        queue: async ({ args = {}, reviewer: _reviewer, reason: _reason, ...body }) => {
+          const call = callOf(WORKER_RUN_JOB, { ...withoutEmpty(body), ...args });
+          try {
+            await resolveSettings(world, call.args, null);
+          } catch (error) {
+            throw translationServiceError(error);
+          }
+          return call;
+        },
+      }),
+    ],
+    check: createProviderCheck(configuration),
+  };
+}
+
+/** The providers of the current configuration. They are made again when it changes. */
+function createCurrentProviders(options: WorkerOptions): () => ProviderSet {
+  const client = createHttpClient({ connections: CONNECTIONS, keepAlive: true });
+  let last: { readonly providers: WorkerConfiguration['providers']; readonly set: ProviderSet } | null = null;
+  return () => {
+    const { providers } = options.configuration();
+    if (last?.providers !== providers) {
+      last = { providers, set: createProviderSet(providers, { ...options, client }) };
+    }
+    return last.set;
+  };
+}
+
+function settingsWorld(options: WorkerOptions): SettingsWorld {
+  const { configuration, dataDirectory, memory, glossary, languages, thread } = options;
+  return {
+    configuration,
+    fixtureRoot: () => configuration().fixtureRoot ?? join(dataDirectory, 'fixtures'),
+    checkFiles: async ({ memoryPath, glossaryPath }) => {
+      if (memoryPath !== undefined) await readOneOf(memory, memoryPath, languages());
+      if (glossaryPath !== undefined) await glossary.diagnose({ units: [], glossaryPath });
+    },
+    isKnownTask: async (taskId) => (await thread.call('openUnits', { taskId, maxTasks: 1 })).isKnown,
+  };
+}
+
+/** Looks one text up, so that a file that cannot be used is found before the run. */
+async function readOneOf(
+  memory: RunPorts['memory'],
+  path: string,
+  { sourceLanguage, targetLanguage }: ReturnType<RunPorts['languages']>,
+): Promise<void> {
+  const pair = { source_language: sourceLanguage, target_language: targetLanguage };
+  try {
+    await memory.lookUp([{ ...pair, source_text: '', context: {}, depth: 'exact', limit: 1 }], { path });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code === 'file_not_found' || code === 'invalid_path') {
+      throw new ServiceError(code, messageOf(error), { cause: error });
+    }
+    throw new ServiceError('backend_unavailable', messageOf(error), { cause: error });
+  }
+}
+
+async function openProvider(
+  providers: ProviderSet,
+  { provider: name, fixturePath }: RunSettings,
+  signal: AbortSignal,
+): Promise<TranslationProvider> {
+  try {
+    const provider = await providers.open({ name, fixturePath, signal });
+    if (provider !== null) return provider;
+  } catch (error) {
+    if (!(error instanceof FixtureFileError)) throw error;
+    throw new TaskError('fixture_invalid', `the file of prepared translations: ${error.message}`, {
+      cause: error,
+    });
+  }
+  throw new TaskError('provider_not_configured', `the provider "${name}" is no longer configured`);
+}
+
+async function readCharacters({ charactersFile }: WorkerConfiguration): Promise<CharacterSheet> {
+  if (charactersFile === undefined) return new Map();
+  try {
+    return await readCharacterSheet(charactersFile);
+  } catch (error) {
+    throw new TaskError('character_sheet_invalid', messageOf(error), { cause: error });
+  }
+}
+
+/** An empty name is none. */
+function withoutEmpty<Body extends object>(body: Body): Body {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== '')) as Body;
+}
+
+/** A refusal of another part as the failure of the run; the run is retried when one is unavailable. */
+function taskErrorOf(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const retryable = error.code === 'backend_unavailable';
+  return new TaskError(error.code, error.message, { retryable, cause: error });
+}

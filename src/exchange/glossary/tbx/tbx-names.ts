@@ -1,0 +1,30 @@
+import type { ReviewStatus } from '../../../domain/glossary/term.ts';
+
+/** The namespaces of TBX: none for version 2, one for version 3. Source: ISO 30042:2019. */
+export const TBX_NAMESPACES: ReadonlySet<string> = new Set(['', 'urn:iso:std:iso:30042:ed-2']);
+/** The beginning of the namespaces whose elements are named as data categories, in the style "DCT" of version 3. */
+export const TBX_MODULES = 'http://www.tbxinfo.net/ns/';
+
+/** Administrative states of one term. Source: TBX-Basic, data category `administrativeStatus`. */
+export const TBX_STATUS = {
+  preferred: 'preferredTerm-admn-sts',
+  admitted: 'admittedTerm-admn-sts',
+  deprecated: 'deprecatedTerm-admn-sts',
+  superseded: 'supersededTerm-admn-sts',
+} as const;
+
+/** The data categories that are read and written. Those of ours begin with `x-`. */
+export const TBX_CATEGORIES = {
+  status: 'administrativeStatus',
+  subject: 'subjectField',
+  source: 'source',
+  termId: 'x-term-id',
+  reviewStatus: 'x-review-status',
+  priority: 'x-priority',
+  author: 'x-source-author',
+  /** Followed by the key of the scope. */
+  scope: 'x-scope-',
+} as const;
+
+/** The review states that an entry can have; a rejected term is not exported. */
+export const TBX_REVIEW_STATES: readonly ReviewStatus[] = ['draft', 'approved', 'deprecated'];

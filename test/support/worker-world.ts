@@ -1,0 +1,263 @@
+import type { TargetJudge } from '../../src/daemon/translation/judge/target-judge.ts';
+import { createUnitSource } from '../../src/daemon/translation/judge/unit-source.ts';
+import type { CharacterSheet } from '../../src/daemon/translation/providers/character-sheet.ts';
+import type {
+  FailedUnit,
+  TranslationProvider,
+  TranslationRequest,
+  UnitToTranslate,
+} from '../../src/daemon/translation/providers/provider.ts';
+import { createSpending, NO_USAGE } from '../../src/daemon/translation/providers/spending.ts';
+import { countOpenUnits } from '../../src/daemon/translation/work/open-units.ts';
+import type { Finding } from '../../src/daemon/translation/work/target-rows.ts';
+import type { TranslationCalls } from '../../src/daemon/translation/work/translation-worker.ts';
+import { createRunTally } from '../../src/daemon/translation/worker/run-tally.ts';
+import type { RunSettings } from '../../src/daemon/translation/worker/run-settings.ts';
+import type { RunPorts, RunWorld } from '../../src/daemon/translation/worker/run-world.ts';
+import { runWorkers } from '../../src/daemon/translation/worker/worker-run.ts';
+import type { TaskResult } from '../../src/daemon/tasks/task.ts';
+import { createSilentLogger } from '../../src/platform/logging/logging.ts';
+import { unixSeconds } from '../../src/platform/process/clock.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { indexRelease } from './index-release.ts';
+import { inProcessThread } from './in-process-thread.ts';
+import { buildTasks, openTestWork, type TestWork } from './translation-work.ts';
+
+/** The answer of a scripted provider for one unit: a translation, or why there is none. */
+export type ScriptedAnswer = string | (Pick<FailedUnit, 'code'> & Partial<FailedUnit>);
+
+/** Answers for a unit; `call` counts the requests from 1 on. */
+export type Script = (
+  unit: UnitToTranslate,
+  call: number,
+  request: TranslationRequest,
+) => ScriptedAnswer | Promise<ScriptedAnswer>;
+
+/** The collaborators of a run, with the requests that its provider saw. */
+export interface WorkerWorld {
+  readonly work: TestWork;
+  readonly clock: FakeClock;
+  readonly ports: RunPorts;
+  readonly requests: TranslationRequest[];
+  readonly offered: string[];
+  readonly used: string[];
+  /** Runs workers to the end; the clock stands still unless a test moves it. */
+  run(options?: RunOptions): Promise<TaskResult>;
+}
+
+export interface RunOptions {
+  readonly script?: Script;
+  readonly settings?: Partial<RunSettings>;
+  readonly signal?: AbortSignal;
+  readonly provider?: Partial<TranslationProvider>;
+  readonly characters?: CharacterSheet;
+}
+
+export const SETTINGS: RunSettings = {
+  provider: 'scripted',
+  fixturePath: null,
+  concurrency: 1,
+  maxAttempts: 3,
+  leaseSeconds: 300,
+  retryBackoffSeconds: 0,
+  maxTasks: 100,
+  owner: 'w1',
+  taskId: null,
+  memoryPath: undefined,
+  glossaryPath: undefined,
+  force: false,
+  dryRun: false,
+  maxTokens: null,
+  maxCost: null,
+};
+
+const blocking = (message: string): Finding => ({
+  check: 'placeholders',
+  origin: 'target',
+  severity: 'error',
+  message,
+  waivable: false,
+  source_span: null,
+  target_span: null,
+});
+
+/** A target with "BAD" has an error, and one with "WORSE" two. */
+const JUDGE: TargetJudge = {
+  judge: (texts) =>
+    Promise.resolve({
+      glossaryGeneration: 7,
+      judgements: texts.map(({ targetText }) => ({
+        findings: [
+          ...(/BAD|WORSE/.test(targetText) ? [blocking('it is bad')] : []),
+          ...(targetText.includes('WORSE') ? [blocking('it is worse')] : []),
+        ],
+        qaIdentity: 'gqa1_x',
+      })),
+    }),
+};
+
+/** Trusted records of the memory, by source. */
+export type Known = Readonly<Record<string, string>>;
+
+/** Opens the work on some files; each is a list of texts. */
+export function openWorkerWorld(
+  files: Readonly<Record<string, readonly string[]>>,
+  known: Known = {},
+  overrides: Partial<RunPorts> = {},
+): WorkerWorld {
+  const clock = new FakeClock();
+  const work = openTestWork();
+  indexRelease(
+    work.index,
+    'r1',
+    Object.entries(files).map(([destination, texts]) => ({
+      destination,
+      leaves: [{ units: texts.map((text, at) => [`k${String(at).padStart(4, '0')}`, text] as const) }],
+    })),
+  );
+  buildTasks(work, unixSeconds(clock), 1000);
+  const offered: string[] = [];
+  const used: string[] = [];
+  const ports = {
+    ...portsOf(work, clock, known),
+    offers: {
+      offer: (targets: readonly { readonly targetText: string }[]) => {
+        offered.push(...targets.map(({ targetText }) => targetText));
+        return Promise.resolve(true);
+      },
+    },
+    ...overrides,
+  } as RunPorts;
+  const counting: RunPorts = {
+    ...ports,
+    memory: {
+      ...ports.memory,
+      countUse: (ids) => {
+        used.push(...ids);
+        return Promise.resolve();
+      },
+    },
+  };
+  const requests: TranslationRequest[] = [];
+  return {
+    work,
+    clock,
+    ports: counting,
+    requests,
+    offered,
+    used,
+    run: async ({ script = (unit: UnitToTranslate) => `T ${unit.sourceText}`, ...options } = {}) => {
+      const settings = { ...SETTINGS, ...options.settings };
+      const world: RunWorld = {
+        ...counting,
+        settings,
+        provider: { ...scripted(script, requests), ...options.provider },
+        characters: options.characters ?? new Map(),
+        spending: createSpending(settings),
+        tally: createRunTally(),
+      };
+      const { signal = new AbortController().signal } = options;
+      return await runWorkers(world, { signal, progress: () => undefined, log: () => undefined });
+    },
+  };
+}
+
+function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts, 'offers'> {
+  return {
+    thread: inProcessThread<TranslationCalls>(callsOf(work, clock)),
+    units: createUnitSource((query) => Promise.resolve(work.index.unitsAfter(query))),
+    judge: JUDGE,
+    memory: {
+      lookUp: (lookups) =>
+        Promise.resolve(
+          lookups.map(({ source_text: source }) => {
+            const target = Object.hasOwn(known, source) ? known[source] : undefined;
+            const record = { record_id: `tm_${source}`, source_text: source };
+            return target === undefined
+              ? { decision: 'none', matches: [] }
+              : { decision: 'reuse', matches: [{ record, decision: 'reuse', proposed_text: target }] };
+          }) as never,
+        ),
+      countUse: () => Promise.resolve(),
+    },
+    glossary: {
+      diagnose: ({ units }) =>
+        Promise.resolve({
+          generation: 7,
+          diagnoses: units.map(({ sourceText }) => ({
+            constraints: sourceText.includes('先生')
+              ? [
+                  {
+                    term_id: 'gt_1',
+                    revision: 1,
+                    source_span: { start: 0, end: 2 },
+                    matched_text: '先生',
+                    recommended_translation: '老师',
+                    allowed_translations: ['sensei'],
+                    requirement: 'must' as const,
+                    scope: {},
+                    priority: 0,
+                  },
+                ]
+              : [],
+            diagnostics: [],
+            decision: { blocked: false, codes: [] },
+            qa_identity: 'gqa1_x',
+          })),
+        }),
+    },
+    languages: () => ({ sourceLanguage: 'ja', targetLanguage: 'zh-Hans' }),
+    clock,
+    random: () => 0,
+    logger: createSilentLogger(),
+  };
+}
+
+/** The calls that runs make, on the work in this thread and with its clock. */
+function callsOf({ leases, database }: TestWork, clock: FakeClock): TranslationCalls {
+  const now = (): number => unixSeconds(clock);
+  return {
+    claimChunk: (request) => leases.claim(request, now()),
+    peekChunk: (request) => leases.peek(request, now()),
+    takeBack: (owner) => leases.takeBack(owner, now()),
+    openUnits: (filter) => countOpenUnits(database, filter),
+    heartbeat: ({ token, leaseSeconds }) => leases.heartbeat(token, leaseSeconds, now()),
+    storeResults: ({ token, results, provenance }) => leases.store(token, results, provenance, now()),
+    endLease: ({ token, outcome }) => leases.end(token, outcome, now()),
+    reopenChunks: (taskId) => leases.reopen(taskId, now()),
+  } as TranslationCalls;
+}
+
+function scripted(script: Script, requests: TranslationRequest[]): TranslationProvider {
+  return {
+    name: 'scripted',
+    kind: 'openai',
+    model: 'model-1',
+    promptDigest: 'digest-1',
+    stepSize: { units: 20, characters: 4000 },
+    hasPrices: false,
+    estimate: ({ units }) => ({ ...NO_USAGE, requests: 1, promptTokens: units.length * 10 }),
+    translateBatch: async (request) => {
+      requests.push(request);
+      const call = requests.length;
+      request.signal.throwIfAborted();
+      const answers = await Promise.all(
+        request.units.map(async (unit) => ({ unit, answer: await script(unit, call, request) })),
+      );
+      const usage = { ...NO_USAGE, requests: 1, promptTokens: request.units.length };
+      return {
+        usage,
+        results: answers.flatMap(({ unit, answer }) =>
+          typeof answer === 'string'
+            ? [{ unitId: unit.unitId, translatedText: answer, providerRunId: `run-${call}` }]
+            : [],
+        ),
+        failures: answers.flatMap(({ unit, answer }) =>
+          typeof answer === 'string'
+            ? []
+            : [{ message: `failed as ${answer.code}`, retryAfterMs: null, ...answer, unitId: unit.unitId }],
+        ),
+      };
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { noUnits } from '../../../../src/domain/translation/unit-state.ts';
+import { coverageOf } from '../../../../src/daemon/translation/release-coverage.ts';
+import type { WorkStatus } from '../../../../src/daemon/translation/work/work-status.ts';
+
+const STATUS: WorkStatus = {
+  schemaVersion: 1,
+  targetLanguage: 'zh-Hans',
+  tasks: {},
+  built: { releaseId: 'r1', generation: 3 },
+  units: { untranslated: 6, draft: 5, translated: 4, proofread: 30, blocked: 2, stale: 1 },
+  skippedUnits: { ...noUnits(), untranslated: 7, proofread: 1 },
+  leases: { open: 0, expired: 0 },
+  failedChunks: 0,
+};
+
+describe('the coverage of the official release', () => {
+  it('counts units, and what stands against a publication', () => {
+    expect(coverageOf(STATUS, 'r1')).toEqual({
+      coverage: {
+        release_id: 'r1',
+        target_language: 'zh-Hans',
+        units: 56,
+        accepted: 31,
+        translated: 35,
+        blocked: 2,
+        skipped: 8,
+        by_state: { untranslated: 13, draft: 5, translated: 4, proofread: 31, blocked: 2, stale: 1 },
+      },
+      publish_blockers: [
+        {
+          code: 'qa_blocked',
+          count: 2,
+          message: 'units with blocking findings; translation.handoff lists them',
+        },
+        {
+          code: 'stale',
+          count: 1,
+          message: 'units whose source has changed since they were translated',
+        },
+        { code: 'untranslated', count: 6, message: 'units without a translation' },
+        { code: 'not_proofread', count: 9, message: 'translated units that no reviewer has accepted' },
+      ],
+    });
+  });
+
+  it('has no blockers when every unit is accepted, those of skipped tasks aside', () => {
+    const units = { ...noUnits(), proofread: 30 };
+    expect(coverageOf({ ...STATUS, units }, 'r1').publish_blockers).toEqual([]);
+  });
+
+  it.each([
+    [null, 'no_official_release'],
+    ['r2', 'tasks_not_built'],
+  ])('is 0 while there are no tasks for the official release %s', (releaseId, code) => {
+    const { coverage, publish_blockers: blockers } = coverageOf(STATUS, releaseId);
+    expect(coverage).toMatchObject({ release_id: releaseId, units: 0, accepted: 0, skipped: 0 });
+    expect(blockers.map((blocker) => blocker.code)).toEqual([code]);
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { TranslationHandoffReport } from '../../../../../src/contract/reports/report-translation.ts';
+import { unitIdText } from '../../../../../src/daemon/parse/index/unit-id-text.ts';
+import { NO_PROVENANCE, type Finding } from '../../../../../src/daemon/translation/work/target-rows.ts';
+import { indexRelease, unitIdOf, type ModelFile } from '../../../../support/index-release.ts';
+import { buildTasks, openTestWork, resultsOf, type TestWork } from '../../../../support/translation-work.ts';
+
+const file = (destination: string, units: number): ModelFile => ({
+  destination,
+  leaves: [{ units: Array.from({ length: units }, (_, at) => [`k${at}`, `text ${at}`] as const) }],
+});
+
+function open(...files: readonly ModelFile[]): TestWork {
+  const work = openTestWork();
+  indexRelease(work.index, 'r1', files);
+  buildTasks(work, 10, 1000);
+  return work;
+}
+
+const finding = (check: string, waivable: boolean): Finding => ({
+  check,
+  origin: 'target',
+  severity: 'error',
+  message: `found ${check}`,
+  waivable,
+  source_span: null,
+  target_span: null,
+});
+
+/** A worker stores a blocked target for every unit of the next chunk. */
+function block(work: TestWork, findings: readonly Finding[], qaIdentity: string | null): void {
+  const lease = work.leases.claim(
+    { owner: 'w', leaseSeconds: 60, maxAttempts: 3, taskId: null, after: null },
+    20,
+  )!;
+  const results = resultsOf(
+    lease,
+    () => 'T',
+    () => 'text',
+  ).map(({ revision, target }) => ({
+    revision,
+    target: { ...target, state: 'blocked' as const, findings, qaIdentity },
+  }));
+  work.leases.store(lease.token, results, NO_PROVENANCE, 20);
+  work.leases.end(lease.token, { kind: 'done' }, 20);
+}
+
+const read = (work: TestWork) => {
+  const handoff = work.readHandoff();
+  const body = { ...handoff, open_conflicts: null };
+  expect(TranslationHandoffReport.body.strict().parse(body)).toEqual(body);
+  return handoff;
+};
+
+describe('translation.handoff', () => {
+  it('is empty before the first build', () => {
+    expect(read(openTestWork())).toEqual({ releases: [], last_export: null });
+  });
+
+  it('lists the tasks with units to translate, without leased and skipped ones', () => {
+    const work = open(file('a.json', 3), file('b.json', 2), file('c.json', 1), file('d.json', 4));
+    work.leases.claim({ owner: 'w', leaseSeconds: 60, maxAttempts: 3, taskId: null, after: null }, 20);
+    work.database
+      .prepare(`UPDATE task SET stored_status = 'skipped', status = 'skipped' WHERE destination = 'b.json'`)
+      .run();
+    expect(read(work).releases).toEqual([
+      {
+        release_id: 'r1',
+        counts: { in_progress: 1, pending: 2, skipped: 1 },
+        ready_total: { tasks: 2, units: 5 },
+        ready: [
+          { task_id: 'tt_id000003', destination: 'c.json', archive_entry: null, units: 1 },
+          { task_id: 'tt_id000004', destination: 'd.json', archive_entry: null, units: 4 },
+        ],
+        blocked_total: 0,
+        blocked: [],
+      },
+    ]);
+  });
+
+  it('lists blocked units with the checks that block them', () => {
+    const work = open(file('a.json', 1), file('b.json', 1));
+    block(work, [finding('tag_mismatch', true), finding('tag_mismatch', true)], 'gqa1_x');
+    const [release] = read(work).releases;
+    expect(release).toMatchObject({ ready_total: { tasks: 1, units: 1 }, blocked_total: 1 });
+    expect(release?.blocked).toEqual([
+      {
+        task_id: 'tt_id000001',
+        unit_id: unitIdText(unitIdOf('a.json', 'k0')),
+        codes: ['tag_mismatch'],
+        qa_identity: 'gqa1_x',
+      },
+    ]);
+  });
+
+  it('lists at most 100 tasks and 100 blocked units, and counts all', () => {
+    const work = open(
+      file('a.json', 150),
+      ...Array.from({ length: 101 }, (_, at) => file(`b/${String(at).padStart(3, '0')}.json`, 1)),
+    );
+    block(work, [finding('empty_target', false)], null);
+    const [release] = read(work).releases;
+    expect(release).toMatchObject({ ready_total: { tasks: 101, units: 101 }, blocked_total: 150 });
+    expect([release?.ready.length, release?.blocked.length]).toEqual([100, 100]);
+  });
+
+  it('has the releases before without work, because that continues in the newest one', () => {
+    const work = open(file('a.json', 1));
+    block(work, [finding('empty_target', false)], null);
+    indexRelease(work.index, 'r2', [file('a.json', 2)]);
+    buildTasks(work, 30);
+    const { releases } = read(work);
+    expect(releases).toMatchObject([
+      { release_id: 'r2', counts: { blocked: 1 }, ready_total: { units: 1 }, blocked_total: 1 },
+      { release_id: 'r1', counts: { superseded: 1 }, ready: [], blocked: [], blocked_total: 0 },
+    ]);
+    expect(releases[0]?.blocked).toMatchObject([{ task_id: 'tt_id000003', codes: ['empty_target'] }]);
+  });
+
+  it('names the last file that was exported', () => {
+    const work = open(file('a.json', 1));
+    const written = { file: 'r1.xlf', sha256: 'ab'.repeat(32), units: 3 };
+    work.exports.add({ ...written, releaseId: 'r1', createdAt: 40 });
+    expect(read(work).last_export).toEqual({ ...written, release_id: 'r1', created_at: 40 });
+  });
+});
