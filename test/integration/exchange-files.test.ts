@@ -2,7 +2,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ctl, type CtlRun } from '../support/ctl.ts';
-import { startSystem } from '../support/system.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeTokenFile } from '../support/token-file.ts';
 import { until } from '../support/until.ts';
@@ -13,6 +13,7 @@ const TERMS =
   'source,translation,aliases,status\n先生,老师,せんせい,approved\n生徒,学生,,draft\n敵,敌,,deprecated\n';
 
 interface World {
+  readonly system: TestSystem;
   /** The folder of exchanged files. */
   readonly exchange: string;
   /** A folder of the person at the command line. */
@@ -40,7 +41,7 @@ async function world(): Promise<World> {
   await until(async () => (await run('report', 'translation.memory.summary')).code === 0);
   const exchange = join(system.directory, 'data/exchange');
   await mkdir(exchange, { recursive: true });
-  return { exchange, desk: await temporaryDirectory(), run, runAsTranslator: runWith(translator) };
+  return { system, exchange, desk: await temporaryDirectory(), run, runAsTranslator: runWith(translator) };
 }
 
 async function counts({ run }: World, report: string): Promise<unknown> {
@@ -152,5 +153,45 @@ describe('slipway ctl', () => {
     ]) {
       expect(await run(...words)).toMatchObject({ code: 2 });
     }
+  });
+});
+
+describe('a daemon that is killed during an import', () => {
+  it('continues it after its start, and has every record once', async () => {
+    const all = await world();
+    const { system, exchange, run } = all;
+    const lines = Array.from({ length: 20_000 }, (_, at) =>
+      JSON.stringify({
+        source_language: 'ja',
+        target_language: 'zh-Hans',
+        source_text: `文${at}`,
+        target_text: `句${at}`,
+      }),
+    );
+    await writeFile(join(exchange, 'a.jsonl'), lines.join('\n'));
+    const schedule = { id: 's', group: 'i18n', action: 'memory-import', delay_seconds: 86_400 };
+    await system.control('schedule-add', { ...schedule, args: ['file=a.jsonl'] });
+    await system.control('schedule-run', { id: 's' });
+    const task = async (): Promise<Record<string, unknown>> => {
+      const { out } = await run('report', 'task.list', '-o', 'json');
+      const { items } = JSON.parse(out) as { items: Record<string, unknown>[] };
+      return items.find(({ kind }) => kind === 'memory-import') ?? {};
+    };
+    const candidates = async (): Promise<number> =>
+      ((await counts(all, 'translation.memory.summary')) as { candidate: number }).candidate;
+    await until(async () => (await candidates()) > 200);
+    await system.daemon.kill();
+    await system.startDaemon();
+    await until(async () => {
+      const { code } = await run('report', 'translation.memory.summary');
+      return code === 0 && (await task())['status'] === 'succeeded';
+    }, 60_000);
+    const { counts: outcomes, ...result } = (await task())['result'] as {
+      counts: { added: number; unchanged: number };
+    };
+    expect(result).toMatchObject({ issues: [] });
+    expect(outcomes.unchanged).toBeGreaterThan(200);
+    expect(outcomes.added + outcomes.unchanged).toBe(20_000);
+    expect(await candidates()).toBe(20_000);
   });
 });
