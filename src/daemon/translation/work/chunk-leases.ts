@@ -2,7 +2,7 @@ import type { StatementSync } from 'node:sqlite';
 import { isOpen } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
-import { CHUNK_UNITS, type TaskCounts } from './task-counts.ts';
+import { CHUNK_UNITS, type TaskCounts, type UnitMove } from './task-counts.ts';
 import { sameBytes, type Provenance, type Row } from './target-rows.ts';
 import type { NewTarget, TargetStore } from './target-store.ts';
 
@@ -120,6 +120,9 @@ export interface ChunkLeaseOptions {
 /** Most expired leases that one sweep takes back. */
 const SWEEP_CHUNKS = 1000;
 
+/** For what only leases know: a power failure may lose it, and the leases expire. */
+const WITHOUT_SYNC = { durable: false } as const;
+
 /** Creates the leases of one target language. Every call is one transaction. */
 export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
   const { database, counts } = options;
@@ -145,7 +148,7 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         const lease = claim(request, now);
         counts.refresh(now);
         return lease;
-      }),
+      }, WITHOUT_SYNC),
     peek,
     takeBack,
     heartbeat: (token, leaseSeconds, now) =>
@@ -156,7 +159,7 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         counts.touch(Number(row['task_seq']));
         counts.refresh(now);
         return true;
-      }),
+      }, WITHOUT_SYNC),
     store: (token, results, provenance, now) =>
       database.transaction(() => {
         const row = live.get(token, now);
@@ -177,13 +180,13 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         counts.touch(Number(row['task_seq']));
         counts.refresh(now);
         return true;
-      }),
+      }, WITHOUT_SYNC),
     sweep: (now) =>
       database.transaction(() => {
         const swept = sweep(now);
         counts.refresh(now);
         return swept;
-      }),
+      }, WITHOUT_SYNC),
     reopen: (taskId, now) =>
       database.transaction(() => {
         const rows = failed.all(taskId);
@@ -392,6 +395,7 @@ function createResultWriter({
   database,
   targetLanguage,
   targets,
+  counts,
 }: ChunkLeaseOptions): (
   chunk: Row,
   results: readonly WorkerResult[],
@@ -408,6 +412,7 @@ function createResultWriter({
   return (chunk, results, provenance, now) => {
     const taskSeq = Number(chunk['task_seq']);
     const first = Number(chunk['number']) * CHUNK_UNITS;
+    const moves: UnitMove[] = [];
     const outcomes = results.map(({ target, revision }): StoredOutcome => {
       const { unitId } = target;
       const row = unit.get(taskSeq, unitId, first, first + CHUNK_UNITS - 1);
@@ -420,9 +425,11 @@ function createResultWriter({
       targets.put(
         { ...target, state, stateBefore: null, updatedAt: now },
         isMachine ? provenance : { ...provenance, model: null, promptDigest: null },
+        moves,
       );
       return state;
     });
+    counts.moveAll(moves);
     const last = results.findLast(
       ({ target }, at) => outcomes[at] !== 'skipped' && target.authorKind === 'machine',
     );

@@ -1,7 +1,7 @@
 import type { UnitState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createRepetitionNotes } from './repetition-queue.ts';
-import type { TaskCounts } from './task-counts.ts';
+import type { TaskCounts, UnitMove } from './task-counts.ts';
 import { targetOf, type Provenance, type StoredTarget } from './target-rows.ts';
 
 /** A target before it has a revision. */
@@ -12,8 +12,13 @@ export interface TargetStore {
   get(unitId: Uint8Array): StoredTarget | null;
   /** The state of a unit; `untranslated` without a target. */
   stateOf(unitId: Uint8Array): UnitState;
-  /** Stores a target. @returns it with its revision */
-  put(target: NewTarget, provenance: Provenance): StoredTarget;
+  /**
+   * Stores a target.
+   *
+   * @param moves collects the change of the state; the caller hands it to the counts. Absent: counted here.
+   * @returns it with its revision
+   */
+  put(target: NewTarget, provenance: Provenance, moves?: UnitMove[]): StoredTarget;
   /** Changes the state of a target, for example after its source changed. */
   setState(
     unitId: Uint8Array,
@@ -57,14 +62,14 @@ export function createTargetStore(
     return row === undefined ? null : targetOf(row);
   };
   const revisionOf = (unitId: Uint8Array, before: StoredTarget | null): number => {
-    const logged = Number(lastRevision.get(unitId, targetLanguage)?.['revision'] ?? 0);
-    return Math.max(logged, before?.revision ?? 0) + 1;
+    if (before !== null) return before.revision + 1;
+    return Number(lastRevision.get(unitId, targetLanguage)?.['revision'] ?? 0) + 1;
   };
   const stateOf = (unitId: Uint8Array): UnitState => read(unitId)?.state ?? 'untranslated';
   return {
     get: read,
     stateOf,
-    put: (target, provenance) => {
+    put: (target, provenance, moves) => {
       const before = read(target.unitId);
       const stored = { ...target, revision: revisionOf(target.unitId, before) };
       const shared = sharedColumns(stored, targetLanguage);
@@ -86,7 +91,13 @@ export function createTargetStore(
         release_id: provenance.releaseId,
         at: stored.updatedAt,
       });
-      counts.move(target.unitId, before?.state ?? 'untranslated', stored.state);
+      const move = {
+        unitId: target.unitId,
+        from: before?.state ?? 'untranslated',
+        to: stored.state,
+      } as const;
+      if (moves === undefined) counts.move(move.unitId, move.from, move.to);
+      else moves.push(move);
       if (stored.propagatedFrom === null) noteRepetition(target.unitId);
       return stored;
     },
