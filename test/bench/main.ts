@@ -1,7 +1,7 @@
 /**
  * Measures Slipway against peers in the same run and prints a table; `--json FILE` also writes the numbers.
  *
- *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,parse-release,parse-index,parse,translate,memory,sync,scale,operator,image] [--quick] [--json FILE]
+ *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,parse-release,parse-index,parse,unity-patch,translate,memory,memory-files,glossary,sync,scale,operator,image] [--quick] [--json FILE]
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, release, tmpdir, totalmem } from 'node:os';
@@ -19,8 +19,11 @@ const MODULES: Readonly<Record<string, () => Promise<BenchModule>>> = {
   'parse-release': async () => await import('./parse-release.ts'),
   'parse-index': async () => await import('./parse-index.ts'),
   parse: async () => await import('./parse.ts'),
+  'unity-patch': async () => await import('./unity-patch.ts'),
   translate: async () => await import('./translate.ts'),
   memory: async () => await import('./memory.ts'),
+  'memory-files': async () => await import('./memory-files.ts'),
+  glossary: async () => await import('./glossary.ts'),
   sync: async () => await import('./sync.ts'),
   scale: async () => await import('./scale.ts'),
   operator: async () => await import('./operator.ts'),

@@ -5,7 +5,9 @@ import { openMainMemory } from '../../src/daemon/memory/store/memory-database.ts
 import type { MemoryLookup } from '../../src/daemon/memory/store/memory-lookup.ts';
 import { createWritableStore, type WritableStore } from '../../src/daemon/memory/store/memory-store.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
+import { createRandom, sentenceOf } from './japanese-texts.ts';
 import { median, quantile } from './statistics.ts';
+import { textPeers, writeTexts } from './text-peers.ts';
 
 const PAIR = { source_language: 'ja', target_language: 'zh-Hans' };
 const BATCH_RECORDS = 200;
@@ -14,17 +16,8 @@ const EXACT_LOOKUPS = 100_000;
 const FUZZY_LOOKUPS = 500;
 /** One record of this many is confirmed, and looked up exactly. */
 const TRUSTED_EVERY = 10;
-const WORDS = 5000;
-const ENDINGS = [
-  'ですね。',
-  'ます。',
-  'だよ!',
-  'でしょうか?',
-  'なの……',
-  'してください。',
-  'ました。',
-  'だと思う。',
-];
+/** Queries that RapidFuzz answers, too; each takes it some 200 ms. */
+const PEER_LOOKUPS = 40;
 
 /**
  * The Translation Memory with a million records: the rate of proposals, of exact lookups, and the time of a fuzzy one. One
@@ -38,6 +31,7 @@ export async function run({ rounds, quick, workDirectory }: BenchOptions): Promi
     const proposed = fill(database, store, records);
     const exact = Array.from({ length: rounds }, (_, round) => exactRate(store, records, round));
     const fuzzy = Array.from({ length: rounds }, (_, round) => fuzzyTimes(store, records, round));
+    const peer = await againstRapidFuzz(store, records, workDirectory);
     const note = `${records} records`;
     const judged = (isMet: boolean): boolean | null => (quick ? null : isMet);
     const p95 = median(fuzzy.map((times) => quantile(times, 0.95)));
@@ -69,10 +63,40 @@ export async function run({ rounds, quick, workDirectory }: BenchOptions): Promi
         rounds: fuzzy.map((times) => quantile(times, 0.95)),
         note: `${note}; median ${median(fuzzy.flat()).toFixed(2)} ms`,
       },
+      ...peerRows(peer, quick, note),
     ];
   } finally {
     database.close();
   }
+}
+
+function peerRows(
+  peer: Awaited<ReturnType<typeof againstRapidFuzz>>,
+  quick: boolean,
+  note: string,
+): BenchRow[] {
+  if (peer === null) return [];
+  const { ratio, found, peerMs } = peer;
+  return [
+    {
+      case: 'memory: fuzzy lookup against RapidFuzz',
+      value: ratio,
+      unit: 'x as fast',
+      target: '>= 30',
+      pass: quick ? null : ratio >= 30,
+      rounds: [ratio],
+      note: `${note}; RapidFuzz compares with every record: median ${peerMs.toFixed(0)} ms`,
+    },
+    {
+      case: 'memory: most similar records that are found',
+      value: found,
+      unit: '%',
+      target: '>= 98',
+      pass: quick ? null : found >= 98,
+      rounds: [found],
+      note: `of those that RapidFuzz finds for ${PEER_LOOKUPS} sentences with one other character`,
+    },
+  ];
 }
 
 /** Proposes all records and confirms some; gives the proposals per second. */
@@ -108,7 +132,7 @@ function confirm(store: WritableStore, record_id: string): void {
 function exactRate(store: WritableStore, records: number, round: number): number {
   const random = createRandom(round);
   const lookups = Array.from({ length: EXACT_LOOKUPS }, () =>
-    lookupOf(textOf(Math.floor((random() * records) / TRUSTED_EVERY) * TRUSTED_EVERY), 'exact'),
+    lookupOf(sentenceOf(Math.floor((random() * records) / TRUSTED_EVERY) * TRUSTED_EVERY), 'exact'),
   );
   const start = performance.now();
   for (let first = 0; first < EXACT_LOOKUPS; first += BATCH_LOOKUPS) {
@@ -119,23 +143,65 @@ function exactRate(store: WritableStore, records: number, round: number): number
 }
 
 function fuzzyTimes(store: WritableStore, records: number, round: number): number[] {
-  const random = createRandom(round + 100);
-  return Array.from({ length: FUZZY_LOOKUPS }, () => {
-    const points = Array.from(textOf(Math.floor(random() * records)));
+  return queriesOf(records, round + 100, FUZZY_LOOKUPS).map((query) => timedFind(store, query).ms);
+}
+
+/** Sentences of records with one other character. */
+function queriesOf(records: number, seed: number, count: number): string[] {
+  const random = createRandom(seed);
+  return Array.from({ length: count }, () => {
+    const points = Array.from(sentenceOf(Math.floor(random() * records)));
     points.splice(Math.floor(random() * points.length), 1, '変');
-    const lookup = lookupOf(points.join(''), 'all');
-    const start = performance.now();
-    store.find(lookup);
-    return performance.now() - start;
+    return points.join('');
   });
+}
+
+function timedFind(
+  store: WritableStore,
+  query: string,
+): { readonly ms: number; readonly ids: readonly string[] } {
+  const start = performance.now();
+  const matches = store.find(lookupOf(query, 'all'));
+  return { ms: performance.now() - start, ids: matches.map(({ record }) => record.record_id) };
+}
+
+/** The same queries for us and for RapidFuzz, which compares with every record. */
+async function againstRapidFuzz(
+  store: WritableStore,
+  records: number,
+  workDirectory: string,
+): Promise<{ readonly ratio: number; readonly found: number; readonly peerMs: number } | null> {
+  const peer = textPeers();
+  if (peer === null) return null;
+  const [sources, asked] = [join(workDirectory, 'sources.jsonl'), join(workDirectory, 'queries.jsonl')];
+  const queries = queriesOf(records, 7, PEER_LOOKUPS);
+  await writeTexts(
+    sources,
+    Array.from({ length: records }, (_, index) => sentenceOf(index)),
+  );
+  await writeTexts(asked, queries);
+  const answers = (await peer('fuzzy', sources, asked)) as { ms: number; index: number | null }[];
+  const ours = queries.map((query) => timedFind(store, query));
+  const wanted = answers.flatMap(({ index }, at) => (index === null ? [] : [{ id: idOf(index), at }]));
+  const found = wanted.filter(({ id, at }) => ours[at]?.ids.includes(id) === true).length;
+  const peerMs = median(answers.map(({ ms }) => ms));
+  return {
+    ratio: peerMs / median(ours.map(({ ms }) => ms)),
+    found: (100 * found) / Math.max(1, wanted.length),
+    peerMs,
+  };
 }
 
 function lookupOf(source_text: string, depth: MemoryLookup['depth']): MemoryLookup {
   return { ...PAIR, source_text, context: {}, depth, limit: 10 };
 }
 
+function idOf(index: number): string {
+  return `tm_${String(index).padStart(26, '0')}`;
+}
+
 function recordOf(index: number): ProposedRecord {
-  const source_text = textOf(index);
+  const source_text = sentenceOf(index);
   const provenance = {
     provider: null,
     provider_run_id: null,
@@ -145,44 +211,10 @@ function recordOf(index: number): ProposedRecord {
   };
   return {
     ...PAIR,
-    record_id: `tm_${String(index).padStart(26, '0')}`,
+    record_id: idOf(index),
     source_text,
     target_text: `${source_text}译`,
     context: {},
     provenance: { origin: 'worker', ...provenance },
-  };
-}
-
-/** A sentence of three to eight words, frequent ones more often, and a frequent ending. */
-function textOf(index: number): string {
-  const random = createRandom(index + 1);
-  let text = '';
-  for (let word = 3 + Math.floor(random() * 6); word > 0; word -= 1)
-    text += wordOf(Math.floor(random() ** 3 * WORDS));
-  // No two texts are equal.
-  const mark = String.fromCodePoint(0x4e_00 + (index % 1000), 0x4e_00 + Math.floor(index / 1000));
-  return `${text}${mark}${index % 10}${ENDINGS[index % ENDINGS.length] ?? ''}`;
-}
-
-/** A word of two to four kana or kanji. */
-function wordOf(index: number): string {
-  const random = createRandom(index * 31 + 7);
-  const isKana = random() < 0.5;
-  let word = '';
-  for (let left = 2 + Math.floor(random() * 3); left > 0; left -= 1) {
-    word += String.fromCodePoint(
-      isKana ? 0x30_42 + Math.floor(random() * 80) : 0x4e_00 + Math.floor(random() * 2000),
-    );
-  }
-  return word;
-}
-
-function createRandom(seed: number): () => number {
-  let state = Math.imul(seed + 1, 2_654_435_761) >>> 0;
-  return () => {
-    state = (state + 0x6d_2b_79_f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }

@@ -4,26 +4,18 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { stringTable } from '../../src/cli/dev/demo/unity/string-table.ts';
 import { writeBundle } from '../../src/cli/dev/demo/unity/write-bundle.ts';
-import { writeSerializedFile } from '../../src/cli/dev/demo/unity/write-serialized-file.ts';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
 import { bytesSource } from '../../src/daemon/formats/byte-source.ts';
 import { openBundle } from '../../src/daemon/formats/unity/bundle.ts';
 import { openSerializedFile } from '../../src/daemon/formats/unity/serialized-file.ts';
 import { visitObject } from '../../src/daemon/formats/unity/visit-object.ts';
 import { READ_LIMITS, type ValueVisitor } from '../../src/daemon/formats/value-visitor.ts';
 import { pythonProgram } from '../support/python-tools.ts';
+import { ROWS_OF_TABLE, stringTables } from './string-tables.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { medianOf, runPairedRounds } from './paired-rounds.ts';
 
 const SCRIPT = resolve(import.meta.dirname, '../support/read-unity-bundles.py');
-const ROWS_OF_TABLE = 10_000;
-const WORDS_OF_TEXT = 19;
-const WORDS =
-  '私 今日 明日 学校 友達 行く 食べる 先輩 。 、 「 」 は が を に それ ありがとう ございます 先生 <b> </b> {0} 走る 見つけ どこ いつ なぜ 石 光 闇 夜明け 海 空'.split(
-    ' ',
-  );
 
 /** Processor time of one reading, and the texts that it found. */
 interface Reading {
@@ -42,7 +34,7 @@ export async function run({ rounds, quick, workDirectory }: BenchOptions): Promi
     (await promisify(execFile)(program, [SCRIPT, ...words])).stdout;
   const files = { lz4: join(workDirectory, 'parse-lz4'), lzma: join(workDirectory, 'parse-lzma') };
   const texts = quick ? 2 * ROWS_OF_TABLE : 20 * ROWS_OF_TABLE;
-  const file = tables(texts);
+  const file = stringTables(texts);
   await writeFile(files.lz4, writeBundle([{ name: 'CAB-tables', bytes: file }]));
   await python('pack', files.lz4, files.lzma);
   const rows: BenchRow[] = [];
@@ -79,19 +71,6 @@ export async function run({ rounds, quick, workDirectory }: BenchOptions): Promi
   function speed({ seconds }: Reading): number {
     return file.length / seconds / 1e6;
   }
-}
-
-/** A serialized file of string tables in Japanese. */
-function tables(texts: number): Buffer {
-  const random = createRandom(14);
-  const objects = Array.from({ length: texts / ROWS_OF_TABLE }, (_, table) => {
-    const rows = Array.from({ length: ROWS_OF_TABLE }, (_, row) => ({
-      id: 2n ** 62n + BigInt(table * ROWS_OF_TABLE + row) * 65_536n,
-      text: Array.from({ length: WORDS_OF_TEXT }, () => random.pick(WORDS)).join(''),
-    }));
-    return stringTable(`Table${table}_ja`, 'ja', BigInt(table + 1), rows);
-  });
-  return writeSerializedFile({ version: 22, objects, externals: ['archive:/scripts'] });
 }
 
 function readTexts(path: string): Reading {

@@ -77,7 +77,7 @@ describe('translation-task-update of a running daemon', () => {
       await update({ status: 'translated', translation_results: all.slice(1) }),
       await update({ status: 'proofread' }),
       await update({ translation_results: [{ ...result(0), unit_id: 'tu1_aaaaaaaaaaaaaaaaaaaaaaaaaa' }] }),
-      await update({ status: 'pending', args: ['dry_run=true'] }),
+      await update({ status: 'pending', args: ['dry_run=maybe'] }),
     ];
     expect(refusals.map(codeOf)).toEqual([
       [404, 'unknown_translation_task'],

@@ -1,15 +1,21 @@
 """Reads Unity bundles with UnityPy.
 
   read-unity-bundles.py texts FILE...   one line of JSON for each file: { path id: { name, class_id, texts } }
+  read-unity-bundles.py values FILE...  one line of JSON for each file: { files: { name: sha256 }, objects: { path id: fields } }
+  read-unity-bundles.py patch FILE OUT  seconds of processor time to write the bundle with each text of string tables changed
   read-unity-bundles.py pack FILE OUT   writes the bundle again with LZMA
   read-unity-bundles.py time FILE       seconds of processor time and number of texts in string tables
 """
 
+import hashlib
 import json
 import sys
 import time
 
 import UnityPy
+
+# What the bench appends to each text.
+TRANSLATED = " translated"
 
 
 def texts_of(value):
@@ -34,6 +40,43 @@ def print_texts(path):
     print(json.dumps(objects))
 
 
+def json_of(value):
+    # Bytes have no form in JSON.
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).hex()
+    if isinstance(value, dict):
+        return {str(key): json_of(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_of(each) for each in value]
+    # Numbers of 64 bits would be rounded by the reader.
+    return str(value) if type(value) is int else value
+
+
+def print_values(path):
+    environment = UnityPy.load(path)
+    objects = {str(each.path_id): json_of(each.read_typetree()) for each in environment.objects}
+    files = {
+        name: hashlib.sha256(bytes(file.view)).hexdigest()
+        for name, file in environment.file.files.items()
+        if not hasattr(file, "objects")
+    }
+    print(json.dumps({"files": files, "objects": objects}))
+
+
+def patch(path, output):
+    started = time.process_time()
+    with open(path, "rb") as file:
+        environment = UnityPy.load(file.read())
+    for each in environment.objects:
+        tree = each.read_typetree()
+        for row in tree["m_TableData"]:
+            row["m_Localized"] += TRANSLATED
+        each.save_typetree(tree)
+    with open(output, "wb") as file:
+        file.write(environment.file.save(packer="lz4"))
+    print(json.dumps({"seconds": time.process_time() - started}))
+
+
 def print_time(path):
     started = time.process_time()
     with open(path, "rb") as file:
@@ -45,6 +88,11 @@ def print_time(path):
 if sys.argv[1] == "texts":
     for argument in sys.argv[2:]:
         print_texts(argument)
+elif sys.argv[1] == "values":
+    for argument in sys.argv[2:]:
+        print_values(argument)
+elif sys.argv[1] == "patch":
+    patch(sys.argv[2], sys.argv[3])
 elif sys.argv[1] == "pack":
     with open(sys.argv[3], "wb") as output:
         output.write(UnityPy.load(sys.argv[2]).file.save(packer="lzma"))

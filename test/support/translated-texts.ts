@@ -177,4 +177,5 @@ const EMPTY_UPDATE: Omit<TaskUpdate, 'taskId'> = {
   expect: [],
   waive: [],
   hold: [],
+  isTrial: false,
 };

@@ -49,21 +49,24 @@ export interface TranslationSystem {
   publish(releaseId: string, files: TextFiles): Promise<void>;
 }
 
-/** Starts a daemon without a server. */
+/** Starts a daemon, and a server if its settings are given. */
 export async function startTranslationSystem(
   files: TextFiles,
   daemon: Readonly<Record<string, object>> = {},
   atEnd: AtEnd = onTestFinished,
+  server: Readonly<Record<string, object>> | null = null,
 ): Promise<TranslationSystem> {
   const upstream = join(await temporaryDirectory(atEnd), 'upstream');
   await writeReleaseTree(upstream, { id: 'r1', files: filesOf(files) });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream }, maxAttempts: 1 },
     daemon,
+    ...(server === null ? {} : { server }),
     startNothing: true,
     atEnd,
   });
   await system.startDaemon();
+  if (server !== null) await system.startServer();
   const report: TranslationSystem['report'] = async (name, query = {}) => {
     const response = await system.askDaemon(`/v1/reports/${name}?${new URLSearchParams(query).toString()}`);
     return (await response.json()) as Record<string, unknown>;

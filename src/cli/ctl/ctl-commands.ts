@@ -1,10 +1,12 @@
 import type { CtlCommand } from './ctl-context.ts';
 import { CTL_EXIT_TEXTS, CTL_EXITS } from './ctl-exits.ts';
 import { COMMON_OPTION_TEXTS } from './ctl-options.ts';
+import { EXCHANGE_COMMANDS } from './exchange/exchange-commands.ts';
 import { JOB_COMMANDS } from './job-commands.ts';
 import { LOGS_COMMAND } from './log-commands.ts';
 import { READ_COMMANDS } from './read-commands.ts';
 import { RUN_COMMANDS } from './run-commands.ts';
+import { TRANSLATION_COMMANDS } from './translations/translation-commands.ts';
 import { WORK_COMMANDS } from './work-commands.ts';
 
 /** Every command of `slipway ctl`. */
@@ -12,7 +14,9 @@ export const CTL_COMMANDS: readonly CtlCommand[] = [
   ...READ_COMMANDS,
   LOGS_COMMAND,
   ...JOB_COMMANDS,
+  ...TRANSLATION_COMMANDS,
   ...WORK_COMMANDS,
+  ...EXCHANGE_COMMANDS,
   ...RUN_COMMANDS,
 ];
 

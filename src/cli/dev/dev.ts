@@ -19,6 +19,7 @@ import { DEV_USAGE, parseDevOptions, type DevOptions, type DevUpstream } from '.
 import { findRunningDev, writeDevSummary, type DevSummary } from './dev-summary.ts';
 import { findFreePorts } from './free-port.ts';
 import { playRelease, waitForIndex, type IndexedRelease, type RunningService } from './play-release.ts';
+import { playTranslations } from './play-translations.ts';
 import { runNext } from './run-next.ts';
 import { renderAddresses, renderFailedSync, renderWelcome } from './welcome.ts';
 import { renderProgress } from '../output/progress-line.ts';
@@ -189,7 +190,8 @@ async function announce({ summary, layout, demo }: StartedSystem, io: DevIo): Pr
 }
 
 /**
- * Plays the second demo release when the first one is on offer, so that there are two whose text can be compared.
+ * Plays the work of translators and the second demo release when the first one is on offer, so that there are two releases to
+ * compare, and translations that are carried over.
  *
  * @returns the release that is served; without a comparison when its text cannot be indexed
  */
@@ -202,7 +204,13 @@ async function playSecond(
   const [first, second] = DEMO_RELEASE_IDS;
   try {
     if ((await demo.offered()) !== first) return await waitForIndex(service, served, io);
-    io.stdout.write(`\nSlipway serves release ${served}. Playing ${second}, the next demo release.\n`);
+    io.stdout.write(`\nSlipway serves release ${served}. Playing the work of its translators.\n`);
+    await waitForIndex(service, served, io);
+    await playTranslations(service, served, io).catch((error: unknown) => {
+      io.signal.throwIfAborted();
+      io.stdout.write(`${messageOf(error)}\n`);
+    });
+    io.stdout.write(`Playing ${second}, the next demo release.\n`);
     return await playRelease(demo, second, service, io);
   } catch (error) {
     io.signal.throwIfAborted();

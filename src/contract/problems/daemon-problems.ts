@@ -2,7 +2,7 @@ import type { ProblemDefinition } from './problem-definition.ts';
 
 /**
  * Codes with which the daemon refuses a control action or a report. The service answers those with status 400 as they
- * are; 404, 409 and 422 become 502 `daemon_rejected` with the code in `daemon.code`.
+ * are; 404, 409 and 422, and 503 of a part that cannot be used, become 502 `daemon_rejected` with the code in `daemon.code`.
  */
 export const DAEMON_PROBLEMS = {
   action_not_schedulable: {

@@ -90,7 +90,7 @@ const SERVICE_PROBLEMS = {
   daemon_rejected: {
     status: 502,
     title: 'Daemon rejected the request',
-    description: 'The daemon rejected the action; `daemon` has its status and code.',
+    description: 'The daemon rejected the action; `daemon` has its status and code, and the detail says why.',
   },
   daemon_unreachable: {
     status: 502,
@@ -100,7 +100,8 @@ const SERVICE_PROBLEMS = {
   backend_unavailable: {
     status: 503,
     title: 'Backend unavailable',
-    description: 'The daemon backend behind this report is not available; the detail names it.',
+    description:
+      'The daemon backend behind this report is not available; the detail names it, and says why where the daemon does.',
   },
   not_distributable: {
     status: 503,

@@ -175,7 +175,13 @@ export const TextUnitsReport = report(
   {
     ...INDEX_EXAMPLE,
     ...BOUNDED_PAGE_EXAMPLE,
-    translations: { available: true, reason: null, target_language: 'zh-Hans', tasks_built: true },
+    translations: {
+      available: true,
+      reason: null,
+      source_language: 'ja',
+      target_language: 'zh-Hans',
+      tasks_built: true,
+    },
     history: null,
     items: [
       {

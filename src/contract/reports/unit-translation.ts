@@ -77,6 +77,7 @@ export const UnitTranslationSchema = z.object({
 export const TranslationsStateSchema = z.object({
   available: z.boolean(),
   reason: z.string().nullable().describe('Why they are not available.'),
+  source_language: z.string().nullable(),
   target_language: z.string().nullable(),
   tasks_built: z
     .boolean()

@@ -39,6 +39,7 @@ export async function addTranslations(
       translations: {
         available: false,
         reason: found.unavailable,
+        source_language: null,
         target_language: null,
         tasks_built: false,
       },
@@ -56,6 +57,7 @@ export async function addTranslations(
     translations: {
       available: true,
       reason: null,
+      source_language: found.sourceLanguage,
       target_language: found.targetLanguage,
       tasks_built: found.isBuilt,
     },

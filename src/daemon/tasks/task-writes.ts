@@ -128,7 +128,7 @@ export function createTaskWrites(database: Database): TaskWrites {
       });
     },
     writeProgress: (taskId, { done, total, unit, phase }, now) => {
-      // A commit waits up to a second for a busy disk, and the event loop would wait with it. An attempt begins its progress anew.
+      // A commit waits up to a second for a busy disk, and the event loop would wait with it. An attempt starts its progress again.
       database.transaction(() => progress.run({ task_id: taskId, done, total, unit, phase, now }), {
         durable: false,
       });

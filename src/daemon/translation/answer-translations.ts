@@ -9,10 +9,12 @@ const WAIT_MS = 2500;
 /**
  * Creates the function that reads the translations of a page.
  *
+ * @param sourceLanguage of the releases
  * @param waitMs longest wait for the thread, in milliseconds
  */
 export function createReadTranslations(
   thread: Pick<Thread<TranslationCalls>, 'call'>,
+  sourceLanguage: () => string,
   waitMs = WAIT_MS,
 ): ReadTranslations {
   return async (request, signal) => {
@@ -24,7 +26,8 @@ export function createReadTranslations(
     try {
       // A busy thread does not even see that a call is cancelled.
       const call = thread.call('translations', request, { signal: AbortSignal.any([signal, tooLate]) });
-      return await Promise.race([call, busy]);
+      const found = await Promise.race([call, busy]);
+      return 'unavailable' in found ? found : { ...found, sourceLanguage: sourceLanguage() };
     } catch (error) {
       signal.throwIfAborted();
       const unavailable = unavailableReason(error);

@@ -31,6 +31,7 @@ import type { WorkStatus } from './work/work-status.ts';
 interface TranslationConfiguration extends WorkerConfiguration {
   /** Whether the tasks of a release are built as soon as its text is indexed. */
   readonly automatic: boolean;
+  readonly sourceLanguage: string;
   /** The language of the targets; fixed while the daemon runs. */
   readonly targetLanguage: string;
 }
@@ -138,7 +139,7 @@ export function createTranslation(options: TranslationOptions): Translation {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }
     },
-    readTranslations: createReadTranslations(thread),
+    readTranslations: createReadTranslations(thread, () => configuration().sourceLanguage),
     close: async () => {
       await owner.call('close', null).catch(() => undefined);
       await owner.close();

@@ -32,6 +32,10 @@ export interface UpdateActionOptions {
 
 /** Most units that the result of the task names. */
 const NAMED_UNITS = 1000;
+/** Most findings that it names in sum and of one unit, and their longest message, in UTF-16 units. */
+const NAMED_FINDINGS = 1000;
+const NAMED_FINDINGS_OF_UNIT = 5;
+const NAMED_CHARACTERS = 300;
 /** Seconds after which a caller should try again when the tasks are not those of the parse index. */
 const RETRY_SECONDS = 5;
 
@@ -63,19 +67,36 @@ async function runUpdate(options: UpdateActionOptions, wanted: TaskUpdate): Prom
   const examined = accepted(await thread.call('examineUpdate', wanted));
   const { update, sources } = await judgeUpdate(options, wanted, examined);
   const done = accepted(await thread.call('applyUpdate', update));
-  const isKnown = await offerWritten(options, { update, sources }, done);
+  const isKnown = wanted.isTrial || (await offerWritten(options, { update, sources }, done));
   return {
+    ...(wanted.isTrial ? { dry_run: true } : {}),
     task: done.task,
     written: done.written.length,
     repeated: done.repeated,
-    units: done.written.slice(0, NAMED_UNITS).map(({ unitId, revision, state }) => ({
-      unit_id: unitIdText(unitId),
-      revision,
-      state,
-    })),
+    units: writtenUnits(update, done),
     ...(done.appliedTo.length === 0 ? {} : { applied_to: done.appliedTo }),
     ...(isKnown ? {} : { memory: 'unavailable' }),
   };
+}
+
+/** The first stored units of an update with their findings, which are part of the recorded task and bounded. */
+function writtenUnits({ results }: TaskUpdate, { written }: UpdateDone) {
+  const findingsOf = new Map(results.map(({ unitId, findings }) => [unitIdText(unitId), findings]));
+  let named = 0;
+  return written.slice(0, NAMED_UNITS).map(({ unitId, requestedId, revision, state }) => {
+    const findings = (findingsOf.get(unitIdText(requestedId)) ?? [])
+      .slice(0, Math.max(0, Math.min(NAMED_FINDINGS_OF_UNIT, NAMED_FINDINGS - named)))
+      .map(({ check, origin, severity, message, waivable }) => ({
+        check,
+        origin,
+        severity,
+        message: message.slice(0, NAMED_CHARACTERS),
+        waivable,
+      }));
+    named += findings.length;
+    const shown = findings.length === 0 || state === 'untranslated' ? {} : { findings };
+    return { unit_id: unitIdText(unitId), revision, state, ...shown };
+  });
 }
 
 /** Judges the targets of an update in their places, container by container. */
@@ -117,7 +138,9 @@ async function offerWritten(
   { written }: UpdateDone,
 ): Promise<boolean> {
   const usable = new Set(
-    written.filter(({ state }) => state !== 'blocked').map(({ requestedId }) => unitIdText(requestedId)),
+    written
+      .filter(({ state }) => state !== 'blocked' && state !== 'untranslated')
+      .map(({ requestedId }) => unitIdText(requestedId)),
   );
   const { taskId, provider, providerRunId } = update;
   const targets = update.results.flatMap(({ unitId, text }, index) => {

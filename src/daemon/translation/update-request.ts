@@ -9,7 +9,7 @@ const CLOCK_TOLERANCE_SECONDS = 300;
 
 type Body = BodyOf<'translation-task-update'>;
 
-type Arguments = Pick<TaskUpdate, 'expect' | 'waive' | 'hold'>;
+type Arguments = Pick<TaskUpdate, 'expect' | 'waive' | 'hold' | 'isTrial'>;
 
 /**
  * Parses the body of `translation-task-update` to an update whose targets are not checked yet.
@@ -87,16 +87,20 @@ function parseResults(
   });
 }
 
-/** `expect=UNIT:REVISION`, `waive=UNIT:CHECK`, `hold=UNIT`. */
+const ARGUMENT_FORMS =
+  'must be one of expect=UNIT:REVISION, waive=UNIT:CHECK, hold=UNIT, dry_run=true, dry_run=false';
+
+/** `expect=UNIT:REVISION`, `waive=UNIT:CHECK`, `hold=UNIT`, `dry_run=true`. */
 function parseArguments(args: readonly string[], errors: FieldError[]): Arguments {
   const expect: (NamedUnit & { revision: number })[] = [];
   const waive: (NamedUnit & { check: string })[] = [];
   const hold: NamedUnit[] = [];
   for (const [index, entry] of args.entries()) {
+    if (/^dry_run=(?:true|false)$/.test(entry)) continue;
     const pointer = `/args/${index}`;
     const [, key, id = '', value] = /^(expect|waive|hold)=([^:]*)(?::(.*))?$/s.exec(entry) ?? [];
     if (key === undefined || (key === 'hold') !== (value === undefined)) {
-      errors.push({ pointer, message: 'must be one of expect=UNIT:REVISION, waive=UNIT:CHECK, hold=UNIT' });
+      errors.push({ pointer, message: ARGUMENT_FORMS });
       continue;
     }
     const unitId = unitIdOf(id, pointer, errors);
@@ -107,7 +111,7 @@ function parseArguments(args: readonly string[], errors: FieldError[]): Argument
       expect.push({ unitId, pointer, revision: Number(value) });
     else errors.push({ pointer, message: 'the revision must be a whole number' });
   }
-  return { expect, waive, hold };
+  return { expect, waive, hold, isTrial: args.includes('dry_run=true') };
 }
 
 function parseOverride(

@@ -24,21 +24,23 @@ const DaemonProblem = ProblemSchema.pick({ code: true, detail: true, errors: tru
  *
  * @param answer from a `ReportForwarder`, which has checked the body of a report
  * @returns the bytes of the report: one whole JSON object, exactly as the daemon sent it
- * @throws ServiceError 400 for a query that the daemon refused, 503 `backend_unavailable` for everything else
+ * @throws ServiceError 400 for a query that the daemon refused, 503 `backend_unavailable` for everything else, with the daemon's
+ *   reason when a part of it cannot be used
  */
 export function reportBodyOf(report: ReportName, answer: BoundedAnswer): Buffer {
   if (answer.status === 200) return answer.body;
   const problem = readProblem(answer);
   const isUnknownTask = problem.code === 'unknown_task' && answer.status === 404;
   if (answer.status === 400 || isUnknownTask) throw badRequest(answer, problem);
-  throw backendUnavailable(
-    report,
-    new DaemonUnavailable('answer_refused', `the daemon answered ${answer.status} for ${report}`, {
+  const cause = new DaemonUnavailable(
+    'answer_refused',
+    `the daemon answered ${answer.status} for ${report}`,
+    {
       status: answer.status,
       daemonCode: problem.code,
-    }),
-    null,
+    },
   );
+  throw unavailable(report, cause, partIsUnavailable(problem) ? problem.detail : null);
 }
 
 /**
@@ -52,9 +54,12 @@ export function backendUnavailable(
   cause: unknown,
   state: DaemonState | null,
 ): ServiceError {
+  return unavailable(report, cause, state?.message ?? null);
+}
+
+function unavailable(report: ReportName, cause: unknown, message: string | null): ServiceError {
   const { backend } = REPORTS[report];
   const what = `The daemon's ${backend} backend is not available for ${report}`;
-  const message = state?.message ?? null;
   return new ServiceError(
     'backend_unavailable',
     message === null ? `${what}; retry, and check /healthz if this persists.` : `${what}. ${message}`,
@@ -94,7 +99,7 @@ export function acceptedActionOf(action: ControlAction, answer: BoundedAnswer): 
   if (status === 501) {
     throw new ServiceError('not_implemented', `The daemon does not implement ${action}.`, { daemon });
   }
-  if (status >= 400 && status < 500) {
+  if ((status >= 400 && status < 500) || partIsUnavailable(problem)) {
     throw new ServiceError(
       'daemon_rejected',
       problem.detail === null
@@ -155,6 +160,11 @@ function badRequest(
     ...(errors === null ? {} : { errors }),
     daemon: { status, code },
   });
+}
+
+/** Whether the daemon works but the part that was asked cannot be used; its detail then says why and what to do. */
+function partIsUnavailable({ code, detail }: ReadProblem): boolean {
+  return detail !== null && (code === 'backend_unavailable' || code === 'file_not_found');
 }
 
 interface ReadProblem {

@@ -1,5 +1,5 @@
 import type { PathSyntax } from '../collect/path-syntax.ts';
-import { TextCollector, type CollectedText } from '../collect/text-collector.ts';
+import { PathVisitor, type ReportValue } from '../collect/path-visitor.ts';
 import type { ValueVisitor } from '../value-visitor.ts';
 import { PatchError } from './patch-error.ts';
 import type { FieldEdit, NestedEdit, ValueEdit } from './value-edit.ts';
@@ -17,8 +17,8 @@ export interface EditPlace {
 }
 
 /**
- * Finds the places of edits by reading the file with its reader. Paths are made by the collector that the parser uses, so
- * a place has the path that the parser reports for it.
+ * Finds the places of edits by reading the file with its reader. Paths are made as the parser makes them, so a place has the
+ * path that the parser reports for it.
  *
  * @param syntax how the format writes paths
  * @param read reads the file; it runs a second time only to explain why a place was not found
@@ -31,25 +31,47 @@ export function findPlaces(
   syntax: PathSyntax,
   read: (visitor: ValueVisitor) => void,
 ): readonly EditPlace[] {
-  const byPath = editsByPath(edits);
-  const sources = new Set(edits.flatMap((edit) => (isNested(edit) ? [] : [edit.source])));
-  const found = collect(edits, syntax, read, (text) => sources.has(text));
-  const places = new Map<ValueEdit, CollectedText>();
-  for (const text of found) {
-    const edit = byPath.get(text.fieldPath);
-    if (edit === undefined || !(isNested(edit) || edit.source === text.value)) continue;
-    if (places.has(edit)) {
-      throw new PatchError('place_ambiguous', edit.fieldPath, 'several texts of the file have this path');
+  const wanted = wantedPlaces(edits);
+  const byPath = placesByPath(wanted);
+  const mayBeSource = sourceFilter(edits);
+  const places: WantedPlace[] = [];
+  let next = 0;
+  const take: ReportValue = (value, start, end, path) => {
+    // Edits often come in the order of the file, which saves a search for each.
+    let place = wanted[next];
+    if (place !== undefined && matches(place, value) && place.edit.fieldPath === path()) next += 1;
+    else place = mayBeSource(value) ? byPath.get(path()) : undefined;
+    if (place === undefined || !matches(place, value)) return;
+    if (place.end >= 0) {
+      throw new PatchError(
+        'place_ambiguous',
+        place.edit.fieldPath,
+        'several texts of the file have this path',
+      );
     }
-    places.set(edit, text);
-  }
-  if (places.size < edits.length)
-    throw missingPlace(edits, places, () => collect(edits, syntax, read, () => true));
-  return [...places].map(([edit, { start, end, value }]) => {
-    const target = isNested(edit) ? edit.patch(value) : edit.target;
-    if (typeof target !== typeof value) throw new TypeError('a nested patch must keep the form of its value');
-    return { edit, start, end, source: value, target };
-  });
+    place.start = start;
+    place.end = end;
+    place.source = value;
+    places.push(place);
+  };
+  read(new PathVisitor(syntax, take));
+  if (places.length < edits.length) throw missingPlace(wanted, syntax, read);
+  for (const place of places) if (isNested(place.edit)) place.target = patchNested(place.edit, place.source);
+  return places;
+}
+
+/** An edit, and its place when it is found; until then the end is -1. */
+interface WantedPlace extends EditPlace {
+  start: number;
+  end: number;
+  source: string | Uint8Array;
+  target: string | Uint8Array;
+}
+
+function patchNested({ patch }: NestedEdit, value: string | Uint8Array): string | Uint8Array {
+  const target = patch(value);
+  if (typeof target !== typeof value) throw new TypeError('a nested patch must keep the form of its value');
+  return target;
 }
 
 /** Whether an edit patches a file inside of a field. */
@@ -57,15 +79,39 @@ export function isNested(edit: ValueEdit): edit is NestedEdit {
   return 'patch' in edit;
 }
 
-function editsByPath(edits: readonly ValueEdit[]): ReadonlyMap<string, ValueEdit> {
-  const byPath = new Map<string, ValueEdit>();
-  for (const edit of edits) {
-    const { fieldPath } = edit;
+function wantedPlaces(edits: readonly ValueEdit[]): readonly WantedPlace[] {
+  return edits.map((edit) => {
+    if (isNested(edit)) return { edit, start: -1, end: -1, source: '', target: '' };
+    checkTarget(edit);
+    return { edit, start: -1, end: -1, source: edit.source, target: edit.target };
+  });
+}
+
+function placesByPath(wanted: readonly WantedPlace[]): ReadonlyMap<string, WantedPlace> {
+  const byPath = new Map<string, WantedPlace>();
+  for (const place of wanted) {
+    const { fieldPath } = place.edit;
     if (byPath.has(fieldPath)) throw new PatchError('place_ambiguous', fieldPath, 'two edits have this path');
-    if (!isNested(edit)) checkTarget(edit);
-    byPath.set(fieldPath, edit);
+    byPath.set(fieldPath, place);
   }
   return byPath;
+}
+
+function matches({ edit }: WantedPlace, value: string | Uint8Array): boolean {
+  return isNested(edit) || edit.source === value;
+}
+
+/** Tells most values that no edit has as its source, so that their paths need not be made. */
+function sourceFilter(edits: readonly ValueEdit[]): (value: string | Uint8Array) => boolean {
+  if (edits.some(isNested)) return () => true;
+  const marks = new Set(edits.map((edit) => (isNested(edit) ? 0 : markOf(edit.source))));
+  return (value) => typeof value === 'string' && marks.has(markOf(value));
+}
+
+/** A number that differs for most texts: of the length, the first and the last character. */
+function markOf(text: string): number {
+  if (text === '') return 0;
+  return text.length * 2 ** 32 + text.charCodeAt(0) * 2 ** 16 + text.charCodeAt(text.length - 1);
 }
 
 /** Half a surrogate pair has no form in any encoding, and an encoder would replace it silently. */
@@ -74,44 +120,18 @@ function checkTarget({ fieldPath, target }: FieldEdit): void {
   throw new PatchError('character_not_allowed', fieldPath, 'the target text has half a surrogate pair');
 }
 
-function collect(
-  edits: readonly ValueEdit[],
+function missingPlace(
+  wanted: readonly WantedPlace[],
   syntax: PathSyntax,
   read: (visitor: ValueVisitor) => void,
-  isCandidate: (text: string) => boolean,
-): readonly CollectedText[] {
-  const nested = edits.filter(isNested);
-  const nestedNames = new Map<string, boolean>();
-  const collector = new TextCollector({
-    syntax,
-    rowKeys: [],
-    speakerFields: new Set(),
-    sceneFields: new Set(),
-    isCandidate,
-    mayNest: (name) => {
-      let holds = nestedNames.get(name);
-      if (holds === undefined) {
-        const end = syntax.field('', name);
-        holds = nested.some(({ fieldPath }) => fieldPath.endsWith(end));
-        nestedNames.set(name, holds);
-      }
-      return holds;
-    },
-  });
-  read(collector);
-  return collector.finish().texts;
-}
-
-function missingPlace(
-  edits: readonly ValueEdit[],
-  places: ReadonlyMap<ValueEdit, unknown>,
-  readAll: () => readonly CollectedText[],
 ): PatchError {
-  const edit = edits.find((each) => !places.has(each));
-  if (edit === undefined) throw new Error('every edit has a place');
-  const { fieldPath } = edit;
-  const isThere = readAll().some((text) => text.fieldPath === fieldPath);
+  const missing = wanted.find(({ end }) => end < 0)?.edit.fieldPath ?? '';
+  let isThere = false;
+  const look: ReportValue = (_value, _start, _end, path) => {
+    isThere ||= path() === missing;
+  };
+  read(new PathVisitor(syntax, look));
   return isThere
-    ? new PatchError('source_differs', fieldPath, 'the text in the file is not the source text of the edit')
-    : new PatchError('place_not_found', fieldPath, 'the file has no text at this path');
+    ? new PatchError('source_differs', missing, 'the text in the file is not the source text of the edit')
+    : new PatchError('place_not_found', missing, 'the file has no text at this path');
 }

@@ -1,11 +1,12 @@
 import { lzma } from '@napi-rs/lzma';
-import { uncompressSync } from 'lz4-napi';
+import { compressSync, uncompressSync } from 'lz4-napi';
 import { FormatError } from '../format-error.ts';
 
 /** How a block of a bundle is compressed: the low six bits of its flags. */
 export const BLOCK_COMPRESSION = { none: 0, lzma: 1, lz4: 2, lz4hc: 3 } as const;
 
-const METHOD_BITS = 0x3f;
+/** The bits of flags that say the compression; those of the bundle say that of its directory. */
+export const METHOD_BITS = 0x3f;
 /** Unity stores these in front of an LZMA stream: one byte of properties and the size of the dictionary. */
 const LZMA_PROPERTY_BYTES = 5;
 const LZMA_HEADER_BYTES = 13;
@@ -13,6 +14,8 @@ const SMALLEST_DICTIONARY = 4096;
 /** No byte of an LZ4 block makes more than 255 bytes; the rest of the margin is for its first and last tokens. */
 const MOST_LZ4_RATIO = 255;
 const LZ4_MARGIN = 64;
+/** The library puts the size in front of what it compresses. */
+const LZ4_SIZE_BYTES = 4;
 
 /**
  * Decompresses a block.
@@ -36,6 +39,11 @@ export function decompressBlock(compressed: Buffer, flags: number, size: number,
   return result;
 }
 
+/** Compresses a block by LZ4. The same bytes give the same block. */
+export function compressLz4(bytes: Buffer): Buffer {
+  return compressSync(bytes).subarray(LZ4_SIZE_BYTES);
+}
+
 const METHODS: ReadonlyMap<number, (compressed: Buffer, size: number) => Buffer> = new Map([
   [BLOCK_COMPRESSION.none, (stored) => stored],
   [BLOCK_COMPRESSION.lzma, decompressLzma],
@@ -48,9 +56,9 @@ function decompressLz4(compressed: Buffer, size: number): Buffer {
   if (size > compressed.length * MOST_LZ4_RATIO + LZ4_MARGIN) {
     throw new Error(`${compressed.length} bytes cannot become ${size}`);
   }
-  const sized = Buffer.allocUnsafe(4 + compressed.length);
+  const sized = Buffer.allocUnsafe(LZ4_SIZE_BYTES + compressed.length);
   sized.writeUInt32LE(size, 0);
-  compressed.copy(sized, 4);
+  compressed.copy(sized, LZ4_SIZE_BYTES);
   return uncompressSync(sized);
 }
 

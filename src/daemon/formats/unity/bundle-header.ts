@@ -11,6 +11,8 @@ export interface BundleHeader {
   readonly engineVersion: string;
   /** Bytes of the whole bundle. */
   readonly fileSize: number;
+  /** Position of `fileSize`. The sizes of the directory and the flags follow. A writer changes these four. */
+  readonly sizeOffset: number;
   readonly infoCompressedBytes: number;
   readonly infoBytes: number;
   readonly flags: number;
@@ -94,6 +96,7 @@ export function readBundleHeader(source: ByteSource): BundleHeader {
     playerVersion,
     engineVersion,
     fileSize,
+    sizeOffset: sizeAt,
     infoCompressedBytes,
     infoBytes,
     flags,

@@ -14,6 +14,8 @@ export interface BundleNode {
   readonly size: number;
   /** 4: a serialized file. */
   readonly flags: number;
+  /** Position of its entry in the directory: offset, then size. A writer changes these two. */
+  readonly entryOffset: number;
 }
 
 /** An open UnityFS bundle. */
@@ -22,16 +24,24 @@ export interface Bundle {
   /** The compressed blocks in their order; `offset` is a position in the file. */
   readonly blocks: readonly BundleBlock[];
   readonly nodes: readonly BundleNode[];
+  /** The decompressed directory: a hash, the table of blocks, the table of nodes. */
+  readonly info: Buffer;
+  /** Where the table of nodes begins in the directory. */
+  readonly nodesOffset: number;
+  /** The decompressed data, in which the nodes are. */
+  readonly data: ByteSource;
   /** The bytes of a node. Blocks are decompressed when they are read, and some are kept. */
   open(node: BundleNode): ByteSource;
 }
 
 /** 16 bytes of a hash over the data stand in front of the tables, and may be zero. */
-const HASH_BYTES = 16;
-const BLOCK_ENTRY_BYTES = 10;
+export const INFO_HASH_BYTES = 16;
+/** Two sizes of 32 bits and the flags. */
+export const BLOCK_ENTRY_BYTES = 10;
 /** Two sizes of 64 bits, flags and the end of an empty name. */
 const SMALLEST_NODE_ENTRY = 21;
-const START_ALIGNMENT = 16;
+/** The start of the data after a directory, where the header says that it is padded. */
+export const START_ALIGNMENT = 16;
 /** Compression, "streamed". Other bits are set where a vendor encrypts single blocks. */
 const KNOWN_BLOCK_FLAGS = 0x7f;
 /** A ratio says nothing about so few bytes. */
@@ -62,8 +72,9 @@ export function openBundle(source: ByteSource, limits: BundleLimits): Bundle {
     infoOffset,
   );
   const cursor = new MetadataCursor(info, 'bundle_invalid');
-  cursor.bytes(HASH_BYTES);
+  cursor.bytes(INFO_HASH_BYTES);
   const blocks = readBlocks(cursor, header, limits);
+  const nodesOffset = cursor.position;
   const last = blocks.at(-1);
   const nodes = readNodes(cursor, last === undefined ? 0 : last.start + last.size, limits);
   const data = createBlockSource(source, blocks);
@@ -71,6 +82,9 @@ export function openBundle(source: ByteSource, limits: BundleLimits): Bundle {
     header,
     blocks,
     nodes,
+    info,
+    nodesOffset,
+    data,
     open: (node) => ({
       size: node.size,
       read: (offset, length) => {
@@ -126,7 +140,7 @@ function readNodes(cursor: MetadataCursor, dataBytes: number, limits: BundleLimi
     if (offset + size > dataBytes || total > dataBytes) {
       throw cursor.fail(`the node ${JSON.stringify(name)} does not fit into the data`, at);
     }
-    nodes.push({ name, offset, size, flags });
+    nodes.push({ name, offset, size, flags, entryOffset: at });
   }
   return nodes;
 }

@@ -2,7 +2,7 @@ import type { ByteSource } from '../byte-source.ts';
 import { FormatError } from '../format-error.ts';
 import type { ReadLimits } from '../value-visitor.ts';
 import { MetadataCursor } from './metadata-cursor.ts';
-import { readSerializedHeader, type SerializedHeader } from './serialized-header.ts';
+import { LARGE_SINCE, readSerializedHeader, type SerializedHeader } from './serialized-header.ts';
 import {
   hasExtractedTrees,
   readTypes,
@@ -44,8 +44,6 @@ export interface SerializedFileOptions {
 }
 
 const GUID_BYTES = 16;
-/** The first version with positions of 64 bits. */
-const LARGE_SINCE = 22;
 const EXTRACTED_TREES_VERSION = 23;
 const SMALLEST_EXTERNAL = 1 + GUID_BYTES + 4 + 1;
 const SCRIPT_BYTES = 12;

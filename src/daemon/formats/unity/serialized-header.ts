@@ -18,8 +18,12 @@ export interface SerializedHeader {
 }
 
 const VERSIONS = { first: 17, last: 22, recognized: 23 };
-const LARGE_SINCE = 22;
+/** The first version with sizes and positions of 64 bits. */
+export const LARGE_SINCE = 22;
 const LARGE_HEADER = 48;
+/** Where the size of the file stands: before version 22, and from it on. */
+export const SIZE_FIELD = { small: 4, large: 24 } as const;
+
 /**
  * Whether a file within a bundle is a serialized file of any version, rather than a resource. A resource has no header,
  * but any bytes, so the size in the header decides too.
@@ -28,8 +32,8 @@ export function isSerializedFile(source: ByteSource): boolean {
   const head = source.read(0, Math.min(source.size, LARGE_HEADER));
   if (!isSerializedHead(head)) return false;
   const version = head.readUInt32BE(8);
-  if (version < LARGE_SINCE) return head.readUInt32BE(4) === source.size;
-  return head.length === LARGE_HEADER && head.readBigInt64BE(24) === BigInt(source.size);
+  if (version < LARGE_SINCE) return head.readUInt32BE(SIZE_FIELD.small) === source.size;
+  return head.length === LARGE_HEADER && head.readBigInt64BE(SIZE_FIELD.large) === BigInt(source.size);
 }
 
 /** @throws FormatError `serialized_version_unsupported` or `serialized_invalid` */

@@ -1,5 +1,5 @@
 import { FormatError } from '../format-error.ts';
-import type { ValueVisitor } from '../value-visitor.ts';
+import type { ReadLimits, ValueVisitor } from '../value-visitor.ts';
 import { builtinTypeTree } from './builtin-type-trees.ts';
 import { type CompiledType, compileTypeTree } from './compile-type-tree.ts';
 import { ObjectCursor, type ObjectLimits } from './object-cursor.ts';
@@ -36,6 +36,12 @@ export function visitObject(
     'typetree_size_mismatch',
     `the type tree describes ${cursor.position} of ${object.size} bytes`,
   );
+}
+
+/** The bounds of the texts of an object. A text asset is often a whole file; its limit is that of an entry. */
+export function objectLimits({ type }: SerializedObject, limits: ReadLimits): ReadLimits {
+  const isFile = type.classId === CLASS_IDS.textAsset;
+  return isFile ? { ...limits, stringBytes: limits.entryBytes } : limits;
 }
 
 /** The bytes of an object. They may share memory with the bundle and must not be changed. */

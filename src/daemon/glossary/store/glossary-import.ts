@@ -2,7 +2,7 @@ import { decideImport, type ImportStep } from '../../../domain/glossary/import-d
 import type { ReviewStatus } from '../../../domain/glossary/term.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import type { GlossaryWriter } from './glossary-writer.ts';
-import { meaningOf } from './term-meaning.ts';
+import { meaningOf } from '../../../domain/glossary/term-meaning.ts';
 import { TermError } from './term-error.ts';
 import type { StoredTerm, TermAudit, TermFields } from './stored-term.ts';
 

@@ -4,7 +4,7 @@ import type { ReviewStatus } from '../../../domain/glossary/term.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import type { ReviewAction, StoredTerm, TermAudit, TermFields } from './stored-term.ts';
 import { TermError } from './term-error.ts';
-import { meaningOf } from './term-meaning.ts';
+import { meaningOf } from '../../../domain/glossary/term-meaning.ts';
 import { parametersOf, TERM_COLUMNS, termOfRow, UNIQUE_TERM, uniqueValues } from './term-rows.ts';
 
 /** The parts that every change has. */

@@ -14,7 +14,7 @@ import {
 import { isSerializedFile } from '../../formats/unity/serialized-header.ts';
 import { CLASS_IDS } from '../../formats/unity/serialized-types.ts';
 import { readTypeTreeFile, type TypeTreeOf } from '../../formats/unity/type-tree-file.ts';
-import { readObjectBytes, textBytes, visitObject } from '../../formats/unity/visit-object.ts';
+import { objectLimits, readObjectBytes, textBytes, visitObject } from '../../formats/unity/visit-object.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
 import { createCollector } from './collect-text.ts';
 import { locationOf, nestedName, type ContainerRun, type Part } from './container-run.ts';
@@ -149,11 +149,8 @@ function collectObject(
   },
 ): Collected | null {
   const collector = createCollector(rule, DOTTED_SYNTAX);
-  // A text asset is often a whole file; its limit is that of an entry.
-  const isFile = object.type.classId === CLASS_IDS.textAsset;
-  const stringBytes = isFile ? run.limits.entryBytes : run.limits.stringBytes;
   try {
-    visitObject(file, object, collector, { ...run.limits, stringBytes });
+    visitObject(file, object, collector, objectLimits(object, run.limits));
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
     run.report(location, error);

@@ -36,4 +36,4 @@ export type UnitHistory = NonNullable<TextUnitsBody['history']>;
 export type ReadTranslations = (
   request: TranslationsRequest,
   signal: AbortSignal,
-) => Promise<FoundTranslations | { readonly unavailable: string }>;
+) => Promise<(FoundTranslations & { readonly sourceLanguage: string }) | { readonly unavailable: string }>;

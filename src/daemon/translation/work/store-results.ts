@@ -2,6 +2,7 @@ import type { AcceptedFindings } from './accepted-findings.ts';
 import { NO_PROVENANCE, sameBytes, type Row } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 import { refuse, type TaskUpdate } from './task-update.ts';
+import { authorKindOf } from './update-author.ts';
 import { blockedDetail, nameBlocked, NAMED_UNITS, UpdateRefused } from './update-refused.ts';
 import type { PlacedUnits } from './update-units.ts';
 
@@ -31,33 +32,40 @@ export function createResultStore(
         repeated += 1;
         continue;
       }
-      const isBlocked = accepted.blocking({ ...result, unitId }).length > 0;
-      targets.put(
-        {
-          unitId,
-          text: result.text,
-          state: isBlocked ? 'blocked' : status === 'translated' ? 'translated' : 'draft',
-          stateBefore: null,
-          sourceText: result.sourceText,
-          sourceDigest: result.sourceDigest,
-          authorKind: provider === null && providerRunId === null ? 'person' : 'machine',
-          tokenId,
-          provider,
-          providerRunId,
-          findings: result.findings,
-          qaIdentity: result.qaIdentity,
-          propagatedFrom: null,
-          updatedAt: now,
-        },
-        {
-          ...NO_PROVENANCE,
-          reviewer: update.reviewer,
-          reason: update.reason,
-          glossaryGeneration: update.glossaryGeneration,
-          taskId: String(task['task_id']),
-          releaseId: String(task['release_id']),
-        },
-      );
+      const provenance = {
+        ...NO_PROVENANCE,
+        reviewer: update.reviewer,
+        reason: update.reason,
+        glossaryGeneration: update.glossaryGeneration,
+        taskId: String(task['task_id']),
+        releaseId: String(task['release_id']),
+      };
+      const target = {
+        unitId,
+        text: result.text,
+        stateBefore: null,
+        sourceText: result.sourceText,
+        sourceDigest: result.sourceDigest,
+        authorKind: authorKindOf(update),
+        tokenId,
+        provider,
+        providerRunId,
+        findings: result.findings,
+        qaIdentity: result.qaIdentity,
+        propagatedFrom: null,
+        updatedAt: now,
+      };
+      if (result.text === '' && status !== 'translated') {
+        if (before === null) {
+          repeated += 1;
+          continue;
+        }
+        targets.takeBack(target, provenance);
+      } else {
+        const isBlocked = accepted.blocking({ ...result, unitId }).length > 0;
+        const state = isBlocked ? 'blocked' : status === 'translated' ? 'translated' : 'draft';
+        targets.put({ ...target, state }, provenance);
+      }
       written.push(result.unitId);
     }
     return { written, repeated };

@@ -19,6 +19,8 @@ export interface TargetStore {
    * @returns it with its revision
    */
   put(target: NewTarget, provenance: Provenance, moves?: UnitMove[]): StoredTarget;
+  /** Removes the target of a unit, which is untranslated again. The history names who did it. */
+  takeBack(target: Omit<NewTarget, 'state'>, provenance: Provenance): void;
   /** Changes the state of a target, for example after its source changed. */
   setState(
     unitId: Uint8Array,
@@ -46,12 +48,7 @@ export function createTargetStore(
     propagated_from, updated_at) VALUES (:unit_id, :target_language, :target_text, :state, :state_before, :revision,
     :source_text, :source_digest, :author_kind, :token_id, :provider, :provider_run_id, :findings, :qa_identity,
     :propagated_from, :updated_at)`);
-  const log =
-    database.prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
-    source_text, source_digest, author_kind, token_id, reviewer, reason, provider, provider_run_id, model, prompt_digest,
-    glossary_generation, propagated_from, task_id, release_id, at) VALUES (:unit_id, :target_language, :revision,
-    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reason, :provider,
-    :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
+  const record = createHistoryWriter(database);
   const setState =
     database.prepare(`UPDATE target SET state = ?, state_before = ?, revision = revision + 1, updated_at = ?
     WHERE unit_id = ? AND target_language = ?`);
@@ -80,17 +77,7 @@ export function createTargetStore(
         qa_identity: stored.qaIdentity,
         updated_at: stored.updatedAt,
       });
-      log.run({
-        ...shared,
-        reviewer: provenance.reviewer,
-        reason: provenance.reason,
-        model: provenance.model,
-        prompt_digest: provenance.promptDigest,
-        glossary_generation: provenance.glossaryGeneration,
-        task_id: provenance.taskId,
-        release_id: provenance.releaseId,
-        at: stored.updatedAt,
-      });
+      record(shared, provenance, stored.updatedAt);
       const move = {
         unitId: target.unitId,
         from: before?.state ?? 'untranslated',
@@ -100,6 +87,17 @@ export function createTargetStore(
       else moves.push(move);
       if (stored.propagatedFrom === null) noteRepetition(target.unitId);
       return stored;
+    },
+    takeBack: (target, provenance) => {
+      const before = read(target.unitId);
+      const revision = revisionOf(target.unitId, before);
+      record(
+        sharedColumns({ ...target, revision, state: 'untranslated' }, targetLanguage),
+        provenance,
+        target.updatedAt,
+      );
+      remove.run(target.unitId, targetLanguage);
+      counts.move(target.unitId, before?.state ?? 'untranslated', 'untranslated');
     },
     setState: (unitId, state, stateBefore, now) => {
       const before = stateOf(unitId);
@@ -116,7 +114,35 @@ export function createTargetStore(
   };
 }
 
-function sharedColumns(target: StoredTarget, targetLanguage: string) {
+/** Creates the writer of the history, which is append-only. */
+function createHistoryWriter(
+  database: Database,
+): (shared: ReturnType<typeof sharedColumns>, provenance: Provenance, at: number) => void {
+  const log =
+    database.prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
+    source_text, source_digest, author_kind, token_id, reviewer, reason, provider, provider_run_id, model, prompt_digest,
+    glossary_generation, propagated_from, task_id, release_id, at) VALUES (:unit_id, :target_language, :revision,
+    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reason, :provider,
+    :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
+  return (shared, { reviewer, reason, model, promptDigest, glossaryGeneration, taskId, releaseId }, at) => {
+    log.run({
+      ...shared,
+      reviewer,
+      reason,
+      model,
+      prompt_digest: promptDigest,
+      glossary_generation: glossaryGeneration,
+      task_id: taskId,
+      release_id: releaseId,
+      at,
+    });
+  };
+}
+
+function sharedColumns(
+  target: Omit<StoredTarget, 'state'> & { readonly state: UnitState },
+  targetLanguage: string,
+) {
   return {
     unit_id: target.unitId,
     target_language: targetLanguage,

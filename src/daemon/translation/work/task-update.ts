@@ -57,6 +57,8 @@ export interface TaskUpdate {
   readonly expect: readonly (NamedUnit & { readonly revision: number })[];
   readonly waive: readonly (NamedUnit & { readonly check: string })[];
   readonly hold: readonly NamedUnit[];
+  /** Whether nothing is stored: the answer says what would be. */
+  readonly isTrial: boolean;
 }
 
 /** A refused update. Nothing was changed. */
@@ -84,7 +86,7 @@ export interface UpdateDone {
   readonly appliedTo: readonly string[];
   /** Targets that were stored. */
   readonly written: readonly UpdatedUnit[];
-  /** Results that were stored before, by the same run of a provider. */
+  /** Results that change nothing: stored before by the same run of a provider, or taken back without a target. */
   readonly repeated: number;
 }
 

@@ -40,6 +40,16 @@ const TASKS_REPLACED = refuse(
   'a newer release replaced the tasks meanwhile; nothing was changed, send the update again',
 );
 
+/** Ends the transaction of an update that was only tried. */
+class TrialDone extends Error {
+  readonly done: UpdateDone;
+
+  constructor(done: UpdateDone) {
+    super('the update was only tried');
+    this.done = done;
+  }
+}
+
 /** Creates the updates of one target language. */
 export function createTaskUpdater(options: TaskUpdaterOptions): TaskUpdater {
   const { database, targetLanguage } = options;
@@ -74,9 +84,12 @@ export function createTaskUpdater(options: TaskUpdaterOptions): TaskUpdater {
           const found = find(update, now);
           if ('isRefused' in found) return found;
           if (!examine.isCurrent(update.judgedFor)) return TASKS_REPLACED;
-          return write(found.task, update, found.units, now);
+          const done = write(found.task, update, found.units, now);
+          if (update.isTrial) throw new TrialDone(done);
+          return done;
         });
       } catch (error) {
+        if (error instanceof TrialDone) return error.done;
         if (error instanceof UpdateRefused) return error.refusal;
         throw error;
       }

@@ -8,6 +8,7 @@ import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import { sameBytes, type Row } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 import { refuse, type TaskUpdate, type UpdateRefusal } from './task-update.ts';
+import { authorKindOf } from './update-author.ts';
 import type { PlacedUnits } from './update-units.ts';
 
 export interface UpdateRulesOptions {
@@ -106,7 +107,7 @@ function createLeaseRule({ database, targetLanguage }: UpdateRulesOptions): Chec
     );
   return (task, update, units, now) => {
     const { workerId, status, results, expect, waive, hold } = update;
-    const isProgram = update.provider !== null || update.providerRunId !== null;
+    const isProgram = authorKindOf(update) === 'machine';
     for (const { unitId: named } of [...results, ...expect, ...waive, ...hold]) {
       const { unitId, taskSeq, chunk: number } = units.at(named);
       const claimed = claim.get(unitId, targetLanguage, now);

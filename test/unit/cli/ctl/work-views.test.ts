@@ -167,6 +167,7 @@ describe('a text unit for people', () => {
     const translations = {
       available: false,
       reason: 'translation.db cannot be used',
+      source_language: null,
       target_language: null,
       tasks_built: false,
     };

@@ -9,6 +9,7 @@ import type { UnitQuery } from '../../../../src/daemon/parse/index/unit-filter.t
 import { addTranslations } from '../../../../src/daemon/parse/translated-page.ts';
 import { indexRelease, openTestIndex } from '../../../support/index-release.ts';
 
+const FOUND = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans', isBuilt: true, history: null };
 const SIGNAL = new AbortController().signal;
 
 /** A page of a release with the units `a` to `e`, and what was asked for it. */
@@ -23,7 +24,7 @@ async function page(query: Partial<UnitQuery>, answer?: Awaited<ReturnType<ReadT
   const read: ReadTranslations = (request) => {
     asked.push(request);
     const items = request.units.map((_, at) => ({ ...UNIT_TRANSLATION_EXAMPLE, revision: at }));
-    return Promise.resolve(answer ?? { targetLanguage: 'zh-Hans', isBuilt: true, items, history: null });
+    return Promise.resolve(answer ?? { ...FOUND, items });
   };
   const full = { offset: 0, limit: 1000, ...query };
   const body = await addTranslations(index.textUnits(full), full, read, SIGNAL);
@@ -39,7 +40,13 @@ describe('a page of units with translations', () => {
     expect(body).toMatchObject({
       next_offset: null,
       history: null,
-      translations: { available: true, reason: null, target_language: 'zh-Hans', tasks_built: true },
+      translations: {
+        available: true,
+        reason: null,
+        source_language: 'ja',
+        target_language: 'zh-Hans',
+        tasks_built: true,
+      },
     });
     expect(asked).toMatchObject({ releaseId: 'r1', generation: body.generation, withHistory: false });
     expect(asked?.units).toEqual(
@@ -49,10 +56,7 @@ describe('a page of units with translations', () => {
 
   it('ends where the translations end, and says where the next one begins', async () => {
     const items = [UNIT_TRANSLATION_EXAMPLE, UNIT_TRANSLATION_EXAMPLE];
-    const { body } = await page(
-      { offset: 1 },
-      { targetLanguage: 'zh-Hans', isBuilt: true, items, history: null },
-    );
+    const { body } = await page({ offset: 1 }, { ...FOUND, items });
     expect(body.items.map(({ field_path: path }) => path)).toEqual(['/b', '/c']);
     expect(body).toMatchObject({ total: 6, next_offset: 3 });
   });

@@ -9,11 +9,11 @@ const NEVER = new AbortController().signal;
 type Answer = () => Promise<unknown>;
 
 const read = async (answer: Answer, { signal = NEVER, waitMs = 60_000 } = {}): Promise<unknown> =>
-  await createReadTranslations({ call: answer as never }, waitMs)(REQUEST, signal);
+  await createReadTranslations({ call: answer as never }, () => 'ja', waitMs)(REQUEST, signal);
 
 describe('the translations of a page', () => {
-  it('are those of the thread', async () => {
-    expect(await read(() => Promise.resolve('found'))).toBe('found');
+  it('are those of the thread, with the source language', async () => {
+    expect(await read(() => Promise.resolve({ items: [] }))).toEqual({ items: [], sourceLanguage: 'ja' });
   });
 
   it.each([

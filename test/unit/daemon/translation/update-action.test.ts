@@ -300,7 +300,7 @@ describe('refused updates', () => {
     ],
     ['a unit that is named twice', { translation_results: [result(0), result(0)] }, 'invalid_request'],
     ['half of a surrogate pair', { translation_results: [result(0, '\ud83d')] }, 'invalid_request'],
-    ['an unknown entry of args', { status: 'pending', args: ['dry_run=true'] }, 'invalid_request'],
+    ['an unknown entry of args', { status: 'pending', args: ['dry_run=maybe'] }, 'invalid_request'],
     [
       'a revision that is not a number',
       { status: 'pending', args: [`expect=${unit(0)}:x`] },
@@ -444,6 +444,91 @@ describe('tasks and the parse index', () => {
   });
 });
 
+describe('an update that is only tried', () => {
+  it('says what would be stored and what was found, and changes nothing', async () => {
+    const world = await open();
+    const before = world.everything();
+    const body = { status: 'in_progress', translation_results: [result(0), result(1, 'HMM')] };
+    const tried = await world.update({ ...body, args: ['dry_run=true'] });
+    expect(tried).toMatchObject({
+      dry_run: true,
+      written: 2,
+      task: { status: 'blocked' },
+      units: [
+        { unit_id: unit(0), revision: 1, state: 'draft' },
+        {
+          unit_id: unit(1),
+          state: 'blocked',
+          findings: [
+            { check: 'tags', origin: 'target', severity: 'error', message: 'found tags', waivable: true },
+          ],
+        },
+      ],
+    });
+    expect(world.everything()).toEqual(before);
+    expect(world.proposed).toEqual([]);
+    const { dry_run: _, ...stored } = tried;
+    expect(await world.update({ ...body, args: ['dry_run=false'] })).toEqual(stored);
+  });
+
+  it('is refused as the update itself would be', async () => {
+    const world = await open();
+    const args = ['dry_run=true'];
+    await expect(world.update({ status: 'translated', args })).rejects.toMatchObject({
+      code: 'units_missing',
+    });
+    const wrong = { translation_results: [result(0, 'T', 'another')], args };
+    await expect(world.update(wrong)).rejects.toMatchObject({ code: 'source_mismatch' });
+  });
+});
+
+describe('an empty target as work in progress', () => {
+  it('takes the target back, and the history says who did it', async () => {
+    const world = await open();
+    await world.update({ status: 'translated', translation_results: ALL });
+    const done = await world.update({
+      status: 'in_progress',
+      translation_results: [result(0, '')],
+      args: [`expect=${unit(0)}:1`],
+      reason: 'wrong file',
+    });
+    expect(done).toMatchObject({ units: [{ unit_id: unit(0), revision: 0, state: 'untranslated' }] });
+    expect(world.proposed).toHaveLength(3);
+    expect(world.task().unit_counts).toMatchObject({ untranslated: 1, translated: 2 });
+    expect(world.rows('SELECT unit_id FROM target')).toHaveLength(2);
+    expect(
+      world.rows('SELECT revision, target_text, state, reason FROM target_history ORDER BY entry').at(-1),
+    ).toEqual({ revision: 2, target_text: '', state: 'untranslated', reason: 'wrong file' });
+    // A worker can take the unit again, and revisions continue.
+    const request = { owner: 'w', leaseSeconds: 60, maxAttempts: 3, taskId: null, after: null };
+    expect(world.calls.claimChunk(request)?.units.map(({ ordinal }) => ordinal)).toEqual([0]);
+    expect(await world.update({ translation_results: [result(0)] })).toMatchObject({
+      units: [{ revision: 3 }],
+    });
+  });
+
+  it('does nothing for a unit without a target, and is refused as `translated`', async () => {
+    const world = await open();
+    const nothing = await world.update({ status: 'in_progress', translation_results: [result(0, '')] });
+    expect(nothing).toMatchObject({ written: 0, repeated: 1 });
+    expect(world.rows('SELECT * FROM target_history')).toEqual([]);
+    const judge: TargetJudge = {
+      judge: (texts) =>
+        Promise.resolve({
+          glossaryGeneration: 1,
+          judgements: texts.map(() => ({
+            findings: [found('target', 'empty_target', false)],
+            qaIdentity: 'q',
+          })),
+        }),
+    };
+    const other = await open({ judge });
+    await expect(
+      other.update({ status: 'translated', translation_results: [result(0, ''), result(1), result(2)] }),
+    ).rejects.toMatchObject({ code: 'qa_blocked' });
+  });
+});
+
 describe('several people at work', () => {
   it('a claim refuses the writes of others, and not those of its owner', async () => {
     const world = await open();
@@ -480,6 +565,12 @@ describe('several people at work', () => {
       code: 'lease_held',
     });
     await world.update({ translation_results: [result(0)] });
+    // A file is the work of a person, too.
+    await world.update({ provider: 'file', provider_run_id: 'file:1', translation_results: [result(1)] });
+    expect(world.rows('SELECT author_kind, provider_run_id FROM target ORDER BY author_kind')).toEqual([
+      { author_kind: 'import', provider_run_id: 'file:1' },
+      { author_kind: 'person', provider_run_id: null },
+    ]);
     await world.update({ status: 'skipped', reason: 'x', force: true });
     expect(world.task()).toMatchObject({ status: 'skipped', lease_owner: null });
   });

@@ -223,7 +223,8 @@ describe("the daemon's answer to an action", () => {
     [422, 'upstream_not_configured', 502, 'daemon_rejected'],
     [501, 'not_implemented', 501, 'not_implemented'],
     [500, 'internal_error', 502, 'daemon_unreachable'],
-    [503, 'backend_unavailable', 502, 'daemon_unreachable'],
+    [503, 'backend_unavailable', 502, 'daemon_rejected'],
+    [503, 'overloaded', 502, 'daemon_unreachable'],
     [200, 'fine', 502, 'daemon_unreachable'],
     [302, 'moved', 502, 'daemon_unreachable'],
   ])('maps %i %s to %i %s and names both', async (status, code, expectedStatus, expectedCode) => {
@@ -240,7 +241,9 @@ describe("the daemon's answer to an action", () => {
       expectedCode,
       { status, code },
     ]);
-    expect(problem.detail.includes('what the daemon says')).toBe(status >= 400 && status < 500);
+    expect(problem.detail.includes('what the daemon says')).toBe(
+      expectedCode === 'daemon_rejected' || status === 400,
+    );
     expect(audits(server)).toMatchObject([
       { action: 'sync', status: expectedStatus, code: expectedCode, task_id: null },
     ]);

@@ -288,7 +288,22 @@ describe('a daemon in trouble', () => {
     ]);
     expect(response.headers.get('content-type')).toBe('application/problem+json');
     expect(response.headers.get('set-cookie')).toBeNull();
-    expect(problem.detail.includes('<script>')).toBe(expectedStatus === 400);
+    expect(problem.detail.includes('<script>')).toBe(
+      expectedStatus === 400 || code === 'backend_unavailable',
+    );
+  });
+
+  it('passes on why a part of the daemon cannot be used', async () => {
+    const server = await startAdminServer();
+    const detail = 'memory.db is damaged; put the file of a backup in its place';
+    server.daemon.setAnswer('/v1/reports/translation.memory.query', {
+      status: 503,
+      body: { code: 'backend_unavailable', detail },
+    });
+    const response = await server.ask('/admin/translation/memory/query?source_text=x');
+    const problem = ProblemSchema.parse(await response.json());
+    expect([response.status, problem.code]).toEqual([503, 'backend_unavailable']);
+    expect(problem.detail).toContain(detail);
   });
 
   it('releases many readers of a hanging daemon at their deadline', async () => {

@@ -5,7 +5,7 @@ import { PatchError, type PatchErrorCode } from '../../../../../src/daemon/forma
 import type { ValueEdit } from '../../../../../src/daemon/formats/patch/value-edit.ts';
 import type { ValueVisitor } from '../../../../../src/daemon/formats/value-visitor.ts';
 
-/** `{ rows: [{ text, note }, { text }], raw }` */
+/** `{ rows: [{ text, note }, { text }], raw, twice, twice, files: [text] }` */
 function read(visitor: ValueVisitor): void {
   visitor.beginObject();
   visitor.field('rows');
@@ -27,6 +27,10 @@ function read(visitor: ValueVisitor): void {
   visitor.text('c', 10, 11);
   visitor.field('twice');
   visitor.text('c', 12, 13);
+  visitor.field('files');
+  visitor.beginArray();
+  visitor.text('{}', 14, 15);
+  visitor.endArray();
   visitor.endObject();
 }
 
@@ -53,6 +57,24 @@ describe('findPlaces', () => {
       [5, 6, 'b', 'B'],
       [8, 9, Uint8Array.of(7), Uint8Array.of(7, 1)],
     ]);
+  });
+
+  it('finds files in elements of arrays, and edits in any order', () => {
+    const edits: ValueEdit[] = [
+      { fieldPath: 'rows[0].text', source: 'a', target: 'x' },
+      { fieldPath: 'rows[0].note', source: 'a', target: 'y' },
+      { fieldPath: 'files[0]', patch: (value) => `${String(value)}!` },
+    ];
+    const placesOf = (each: readonly ValueEdit[]): unknown =>
+      findPlaces(each, DOTTED_SYNTAX, read).map(({ start, target }) => [start, target]);
+    const places = [
+      [1, 'x'],
+      [3, 'y'],
+      [14, '{}!'],
+    ];
+    expect(placesOf(edits)).toEqual(places);
+    expect(placesOf(edits.toReversed())).toEqual(places);
+    expect(placesOf([])).toEqual([]);
   });
 
   it('takes paths in the syntax of the format', () => {

@@ -209,7 +209,13 @@ describe('parse.text_units', () => {
     indexRelease(index, 'r1', FILES);
     const page = { offset: 0, limit: 1000 };
     const { items, ...units } = index.textUnits(page);
-    const translations = { available: false, reason: 'x', target_language: null, tasks_built: false };
+    const translations = {
+      available: false,
+      reason: 'x',
+      source_language: null,
+      target_language: null,
+      tasks_built: false,
+    };
     const body = {
       ...units,
       items: items.map((unit) => ({ ...unit, translation: null })),

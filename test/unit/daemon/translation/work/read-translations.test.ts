@@ -83,6 +83,7 @@ const UPDATE: Omit<TaskUpdate, 'taskId'> = {
   expect: [],
   waive: [],
   hold: [],
+  isTrial: false,
 };
 
 /** A person stores a target of the first unit with two blocking findings. */

@@ -1,0 +1,89 @@
+import { access } from 'node:fs/promises';
+import type { ReviewStatus } from '../../../domain/glossary/term.ts';
+import { REVIEW_STATUSES } from '../../../contract/schemas/vocabulary.ts';
+import { ExchangeFileError } from '../../../exchange/exchange-file-error.ts';
+import { TERM_FORMATS } from '../../../exchange/glossary/term-formats.ts';
+import { writeFileDurably } from '../../../platform/files/files.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import { textFields } from '../../../platform/terminal/text-table.ts';
+import type { CtlContext } from '../ctl-context.ts';
+import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
+import { textOption } from '../ctl-options.ts';
+import { fileFormat } from './exchange-options.ts';
+import { languagesOf, queryTerms, type ReportedTerm } from './glossary-api.ts';
+import { renderOutcome } from './outcome-view.ts';
+
+/** Writes the terms of the Glossary to a local file. @throws CtlFailure */
+export async function exportGlossaryFile(context: CtlContext): Promise<CtlExit> {
+  const { args, words, json, stdout } = context;
+  const [path = ''] = words;
+  const format = fileFormat(path, args, TERM_FORMATS);
+  const states = statesOf(textOption(args, 'state'));
+  await refuseExisting(path, args.values.force === true);
+  const pair = await languagesOf(context);
+  const writer = TERM_FORMATS[format].createWriter({ pair, version: 'ctl' });
+  const parts = [writer.begin()];
+  const issues: { id: string; message: string }[] = [];
+  let written = 0;
+  for (const term of await termsOf(context, states)) {
+    if (term.source_language !== pair.sourceLanguage || term.target_language !== pair.targetLanguage)
+      continue;
+    try {
+      const text = writer.write(term);
+      parts.push(text);
+      if (text !== '') written += 1;
+    } catch (error) {
+      if (!(error instanceof ExchangeFileError)) throw error;
+      issues.push({ id: term.term_id, message: error.message });
+    }
+  }
+  parts.push(writer.end());
+  await write(path, parts.join(''));
+  const result = { file: path, format, written, refused: issues.length, issues };
+  if (json) stdout.write(`${JSON.stringify(result)}\n`);
+  else stdout.write(textFields([['file', path], ...renderOutcome(result)]));
+  return issues.length === 0 ? CTL_EXITS.ok : CTL_EXITS.failed;
+}
+
+/** The terms of some states. One answer has at most 1,000, so a larger Glossary needs the job. @throws CtlFailure */
+async function termsOf(context: CtlContext, states: readonly ReviewStatus[]): Promise<ReportedTerm[]> {
+  const terms: ReportedTerm[] = [];
+  for (const review_status of states) {
+    const { total, items } = await queryTerms(context, { review_status });
+    if (total > items.length) {
+      throw new CtlFailure(
+        CTL_EXITS.usage,
+        `the Glossary has ${total} ${review_status} terms, and the service gives at most ${items.length}; add --exchange, which writes the file to the exchange folder of the daemon`,
+      );
+    }
+    terms.push(...items);
+  }
+  return terms;
+}
+
+function statesOf(text: string | undefined): readonly ReviewStatus[] {
+  const wanted = text?.split(',').map((state) => state.trim()) ?? ['draft', 'approved', 'deprecated'];
+  const unknown = wanted.filter((state) => !REVIEW_STATUSES.some((each) => each === state));
+  if (unknown.length === 0) return REVIEW_STATUSES.filter((state) => wanted.includes(state));
+  throw new CtlFailure(
+    CTL_EXITS.usage,
+    `--state ${text ?? ''}: must be one or several of ${REVIEW_STATUSES.join(', ')}, with commas`,
+  );
+}
+
+async function refuseExisting(path: string, isForced: boolean): Promise<void> {
+  const exists = await access(path).then(
+    () => true,
+    () => false,
+  );
+  if (!exists || isForced) return;
+  throw new CtlFailure(CTL_EXITS.usage, `${path} exists; choose another name, or give --force to replace it`);
+}
+
+async function write(path: string, text: string): Promise<void> {
+  try {
+    await writeFileDurably(path, text);
+  } catch (error) {
+    throw new CtlFailure(CTL_EXITS.usage, `cannot write ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,79 @@
+import { UNIT_STATES } from '../../../domain/translation/unit-state.ts';
+import { textFields } from '../../../platform/terminal/text-table.ts';
+import { createProgressDisplay } from '../../output/progress-display.ts';
+import type { CtlContext } from '../ctl-context.ts';
+import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
+import { textOption } from '../ctl-options.ts';
+import { exportUnits, type ExportResult } from './export-units.ts';
+import { createGlossaryHints, type GlossaryHints } from './glossary-hints.ts';
+import { patientReads } from './patient-reads.ts';
+import { unitFormatOf } from './unit-file.ts';
+import { unitQueryOf } from './unit-query.ts';
+
+const NO_HINTS: GlossaryHints = () => Promise.resolve([]);
+
+/** Runs `translations export`. @throws CtlFailure */
+export async function runExport(context: CtlContext): Promise<CtlExit> {
+  const { args, words, stderr, clock } = context;
+  const [path = ''] = words;
+  const format = unitFormatOf(path, args);
+  const states = statesOf(textOption(args, 'state'));
+  const { taskId, query } = await unitQueryOf(context);
+  const hints = await hintsOf(context);
+  const progress = createProgressDisplay(stderr, clock);
+  try {
+    const result = await exportUnits(patientReads(context), {
+      path,
+      format,
+      query,
+      taskId,
+      states,
+      replaces: args.values.force === true,
+      hints,
+      progress: (text) => progress.show(text),
+    });
+    progress.end();
+    if (context.json) context.stdout.write(`${JSON.stringify({ file: path, format, ...result })}\n`);
+    else context.stdout.write(renderExport(path, result));
+    return result.refused.length === 0 ? CTL_EXITS.ok : CTL_EXITS.failed;
+  } finally {
+    progress.end();
+  }
+}
+
+function statesOf(text: string | undefined): ReadonlySet<string> | null {
+  if (text === undefined) return null;
+  const states = text.split(',').map((state) => state.trim());
+  const unknown = states.filter((state) => !UNIT_STATES.some((each) => each === state));
+  if (unknown.length === 0) return new Set(states);
+  throw new CtlFailure(
+    CTL_EXITS.usage,
+    `--state ${text}: must be one or several of ${UNIT_STATES.join(', ')}, with commas`,
+  );
+}
+
+async function hintsOf(context: CtlContext): Promise<GlossaryHints> {
+  const { args, stderr } = context;
+  if (args.values['no-hints'] === true) return NO_HINTS;
+  const hints = await createGlossaryHints(patientReads(context));
+  if (hints !== null) return hints;
+  stderr.write('warning: the Glossary is not available; the file has no hints of it\n');
+  return NO_HINTS;
+}
+
+function renderExport(
+  path: string,
+  { release_id, units, tasks, by_state, left_out, refused }: ExportResult,
+): string {
+  const counts = (map: Readonly<Record<string, number>>): string =>
+    Object.entries(map)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', ');
+  return textFields([
+    ['file', path],
+    ['release', release_id],
+    ['units', `${units} in ${tasks} tasks${units === 0 ? '' : ` (${counts(by_state)})`}`],
+    ...(Object.keys(left_out).length === 0 ? [] : [['left out', counts(left_out)] as const]),
+    ...refused.map((message): readonly [string, string] => ['refused', message]),
+  ]);
+}

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { writeUnits, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
+import { errorCode } from '../../../platform/files/error-code.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import type { AdminApi } from '../admin-api.ts';
+import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
+import { exportRecord, exportSkip, type ExportChoice } from './export-record.ts';
+import type { GlossaryHints } from './glossary-hints.ts';
+import { unitPages, withOneIndex, type UnitPage } from './service-pages.ts';
+
+export interface ExportOptions extends ExportChoice {
+  readonly path: string;
+  readonly format: UnitFormatName;
+  /** Filters of the text-units report. */
+  readonly query: Readonly<Record<string, string>>;
+  /** Whether a file at the path is replaced. */
+  readonly replaces: boolean;
+  readonly hints: GlossaryHints;
+  readonly progress: (text: string) => void;
+}
+
+/** The counts of an export. */
+export interface ExportResult {
+  readonly release_id: string;
+  readonly units: number;
+  readonly tasks: number;
+  /** Written units by state. */
+  readonly by_state: Readonly<Record<string, number>>;
+  /** Units that were left out, by reason. */
+  readonly left_out: Readonly<Record<string, number>>;
+  /** Units that the format cannot carry, at most 20. */
+  readonly refused: readonly string[];
+}
+
+/** Units that a format refuses, and that the result names. */
+const NAMED_REFUSALS = 20;
+
+/**
+ * Writes units to a file, page by page. The file appears at its path when it is complete.
+ *
+ * @throws CtlFailure, also when the file exists and is not to be replaced
+ */
+export async function exportUnits(api: Pick<AdminApi, 'get'>, options: ExportOptions): Promise<ExportResult> {
+  const { path, replaces, progress } = options;
+  if (!replaces && (await exists(path))) {
+    throw new CtlFailure(CTL_EXITS.usage, `${path} exists; give another name, or --force to replace it`);
+  }
+  return await withOneIndex(async (attempt) => {
+    if (attempt > 1) progress('the text of the release changed; the export begins again');
+    const part = `${path}.${randomUUID().slice(0, 8)}.part`;
+    try {
+      const result = await writePart(api, options, part);
+      await rename(part, path);
+      return result;
+    } catch (error) {
+      await rm(part, { force: true });
+      if (errorCode(error) === null) throw error;
+      throw new CtlFailure(CTL_EXITS.failed, `cannot write ${path}: ${messageOf(error)}`, { cause: error });
+    }
+  });
+}
+
+async function writePart(
+  api: Pick<AdminApi, 'get'>,
+  options: ExportOptions,
+  part: string,
+): Promise<ExportResult> {
+  const pages = unitPages(api, options.query);
+  const first = await pages.next();
+  if (first.done === true) throw new Error('the report gave no page');
+  const { index, languages } = first.value;
+  const count = new ExportCount();
+  const records = eachRecord(first.value, pages, options, count);
+  const bytes = writeUnits(options.format, languages, records, ({ unit_id, state }, error) => {
+    count.refuse(unit_id, state, error.message);
+  });
+  await pipeline(bytes, createWriteStream(part, { flags: 'wx', flush: true }));
+  return { release_id: index.releaseId, ...count.result() };
+}
+
+async function* eachRecord(
+  first: UnitPage,
+  others: AsyncIterable<UnitPage>,
+  options: ExportOptions,
+  count: ExportCount,
+): AsyncGenerator<UnitRecord> {
+  let seen = 0;
+  const recordsOf = async function* (page: UnitPage): AsyncGenerator<UnitRecord> {
+    for (const unit of page.units) {
+      const skip = exportSkip(unit, options);
+      if (skip !== null) {
+        count.leaveOut(skip);
+        continue;
+      }
+      const record = exportRecord(unit, await options.hints(unit));
+      count.add(record.state, unit.translation?.task_id ?? '');
+      yield record;
+    }
+    seen += page.units.length;
+    options.progress(`exporting: ${seen} of ${page.total} units read`);
+  };
+  yield* recordsOf(first);
+  for await (const page of others) yield* recordsOf(page);
+}
+
+/** Counts the units of an export. */
+class ExportCount {
+  readonly #byState = new Map<string, number>();
+  readonly #leftOut = new Map<string, number>();
+  readonly #tasks = new Set<string>();
+  readonly #refused: string[] = [];
+
+  add(state: string, taskId: string): void {
+    add(this.#byState, state, 1);
+    this.#tasks.add(taskId);
+  }
+
+  leaveOut(reason: string): void {
+    add(this.#leftOut, reason, 1);
+  }
+
+  /** A unit that was counted, and that the format cannot carry. */
+  refuse(unitId: string, state: string, message: string): void {
+    add(this.#byState, state, -1);
+    add(this.#leftOut, 'not possible in the format', 1);
+    if (this.#refused.length < NAMED_REFUSALS) this.#refused.push(`${unitId}: ${message}`);
+  }
+
+  result(): Omit<ExportResult, 'release_id'> {
+    const byState = [...this.#byState].filter(([, units]) => units > 0);
+    return {
+      units: byState.reduce((sum, [, units]) => sum + units, 0),
+      tasks: this.#tasks.size,
+      by_state: Object.fromEntries(byState),
+      left_out: Object.fromEntries(this.#leftOut),
+      refused: this.#refused,
+    };
+  }
+}
+
+function add(counts: Map<string, number>, name: string, units: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + units);
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw new CtlFailure(CTL_EXITS.usage, `cannot look for ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}

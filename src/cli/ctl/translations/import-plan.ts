@@ -1,0 +1,158 @@
+import type { ReadResult } from '../../../exchange/units/unit-record.ts';
+import type { FileUnit, FoundUnit, KnownUnit, MatchResult } from './match-units.ts';
+import type { Outcome, SentFinding, UnitOutcome } from './outcomes.ts';
+
+/** A target to send. */
+export interface PlannedUnit {
+  readonly line: number;
+  /** The id in the file. */
+  readonly fileUnitId: string | null;
+  readonly by: FoundUnit['by'];
+  readonly unit: KnownUnit;
+  readonly text: string;
+}
+
+/** A target that differs from a newer one of the service. Only its history says whether the file has changed it. */
+export interface DoubtfulUnit extends PlannedUnit {
+  /** Of the target when the file was written. */
+  readonly exportedRevision: number;
+}
+
+/** The decisions about the units of a file. */
+export interface ImportPlan {
+  readonly send: readonly PlannedUnit[];
+  readonly doubtful: readonly DoubtfulUnit[];
+  /** Units that are not sent, and why. */
+  readonly done: readonly UnitOutcome[];
+  /** The tasks of all units that were found. */
+  readonly taskIds: ReadonlySet<string>;
+}
+
+/** Characters (UTF-16 units) of a text that the action takes. */
+const MAX_TEXT = 65_536;
+
+const NOT_FOUND = { unit_id: null, matched_by: null, task_id: null, findings: [] } as const;
+
+/** The units of a file that could be read, and the outcomes of the others. */
+export function readableUnits(results: readonly ReadResult[]): {
+  readonly units: readonly FileUnit[];
+  readonly problems: readonly UnitOutcome[];
+} {
+  const units: FileUnit[] = [];
+  const problems: UnitOutcome[] = [];
+  for (const result of results) {
+    if (result.kind === 'unit') units.push(result);
+    else {
+      const { line, unit_id, reason, message } = result;
+      const detail = `${message} (${reason})`;
+      problems.push({ line, file_unit_id: unit_id, outcome: 'unreadable', detail, ...NOT_FOUND });
+    }
+  }
+  return { units, problems };
+}
+
+/**
+ * Decides about every unit of a file. Nothing is asked and nothing is sent.
+ *
+ * @param workerId the person who imports: the units that this person has claimed can be changed
+ */
+export function planImport(
+  units: readonly FileUnit[],
+  matchOf: (unit: FileUnit) => MatchResult,
+  workerId: string | null,
+): ImportPlan {
+  const send: PlannedUnit[] = [];
+  const doubtful: DoubtfulUnit[] = [];
+  const done: UnitOutcome[] = [];
+  const taskIds = new Set<string>();
+  const first = new Map<string, { readonly line: number; readonly text: string }>();
+  for (const each of units) {
+    const match = matchOf(each);
+    if (match.by !== null) taskIds.add(match.unit.taskId);
+    const decision = decide(each, match, { first, workerId });
+    if ('outcome' in decision) done.push(outcomeOf(each, match, decision));
+    else if (decision.exportedRevision === null) send.push(decision.planned);
+    else doubtful.push({ ...decision.planned, exportedRevision: decision.exportedRevision });
+  }
+  return { send, doubtful, done, taskIds };
+}
+
+/** The outcome of a unit that was to be sent. */
+export function plannedOutcome(
+  { line, fileUnitId, by, unit }: PlannedUnit,
+  outcome: Outcome,
+  detail = '',
+  findings: readonly SentFinding[] = [],
+): UnitOutcome {
+  const names = { file_unit_id: fileUnitId, unit_id: unit.unitId, matched_by: by, task_id: unit.taskId };
+  return { line, ...names, outcome, detail, findings };
+}
+
+interface NotSent {
+  readonly outcome: Outcome;
+  readonly detail: string;
+}
+
+const TOO_LONG: NotSent = { outcome: 'too_long', detail: `more than ${MAX_TEXT} characters` };
+
+type Decision = NotSent | { readonly planned: PlannedUnit; readonly exportedRevision: number | null };
+
+interface Surroundings {
+  /** Units of the file that were seen before, by id. */
+  readonly first: Map<string, { readonly line: number; readonly text: string }>;
+  readonly workerId: string | null;
+}
+
+function decide({ line, unit }: FileUnit, match: MatchResult, { first, workerId }: Surroundings): Decision {
+  if (match.by === null) {
+    return match.isAmbiguous
+      ? { outcome: 'ambiguous', detail: 'give its unit_id' }
+      : { outcome: 'unknown_unit', detail: '' };
+  }
+  const text = unit.target_text ?? '';
+  if (text === '') return { outcome: 'no_target', detail: '' };
+  const known = match.unit;
+  if (known.isCut) return TOO_LONG;
+  if (known.sourceText !== unit.source_text) return { outcome: 'source_changed', detail: 'export it again' };
+  const before = first.get(known.unitId);
+  if (before !== undefined) return repeated(before, text);
+  first.set(known.unitId, { line, text });
+  const planned = { line, fileUnitId: unit.unit_id, by: match.by, unit: known, text };
+  const decision = compare(planned, unit.revision);
+  const isClaimed = known.claimedBy !== null && known.claimedBy !== workerId;
+  if ('outcome' in decision || !isClaimed) return decision;
+  return { outcome: 'claimed', detail: `by ${known.claimedBy}; --worker ${known.claimedBy} if it is you` };
+}
+
+function repeated(before: { readonly line: number; readonly text: string }, text: string): NotSent {
+  return before.text === text
+    ? { outcome: 'unchanged', detail: `as on line ${before.line}` }
+    : { outcome: 'duplicate', detail: `on line ${before.line}` };
+}
+
+function compare(planned: PlannedUnit, exportedRevision: number | null): Decision {
+  const { unit, text } = planned;
+  if (!text.isWellFormed()) return { outcome: 'unreadable', detail: 'half of a surrogate pair' };
+  if (Math.max(text.length, unit.sourceText.length) > MAX_TEXT) return TOO_LONG;
+  if (unit.targetText === text) return { outcome: 'unchanged', detail: '' };
+  if (exportedRevision === null) {
+    return unit.state === 'proofread'
+      ? { outcome: 'conflict', detail: 'it is proofread, and the file has no revision; export it again' }
+      : { planned, exportedRevision: null };
+  }
+  return { planned, exportedRevision: exportedRevision === unit.revision ? null : exportedRevision };
+}
+
+function outcomeOf({ line, unit }: FileUnit, match: MatchResult, { outcome, detail }: NotSent): UnitOutcome {
+  const found = match.by === null ? null : match.unit;
+  return {
+    line,
+    file_unit_id: unit.unit_id,
+    unit_id: found?.unitId ?? null,
+    outcome,
+    detail,
+    matched_by: match.by,
+    task_id: found?.taskId ?? null,
+    findings: [],
+  };
+}

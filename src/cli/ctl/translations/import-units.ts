@@ -1,0 +1,241 @@
+import type { AdminApi } from '../admin-api.ts';
+import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
+import { findUnits, readTasks } from './find-units.ts';
+import { plannedOutcome, planImport, readableUnits, type PlannedUnit } from './import-plan.ts';
+import { isProblem, type UnitOutcome } from './outcomes.ts';
+import type { ServiceTask } from './service-pages.ts';
+import { settleDoubt } from './settle-doubt.ts';
+import { isRefusal, sendWhileFree, type PlacedTarget } from './send-while-free.ts';
+import {
+  finishTask,
+  sendTargets,
+  updateBatches,
+  type UpdateBatch,
+  type UpdatedUnit,
+  type UpdateFields,
+} from './task-updates.ts';
+import { unfinishedTasks } from './unfinished-tasks.ts';
+import type { UnitFile } from './unit-file.ts';
+
+export interface ImportOptions {
+  readonly file: Pick<UnitFile, 'results'>;
+  /** The state that the targets get; `translated` needs complete tasks. */
+  readonly status: 'in_progress' | 'translated';
+  /** Whether the units without a problem are stored when others have one. */
+  readonly isPartial: boolean;
+  /** Whether nothing is stored. */
+  readonly isTrial: boolean;
+  readonly fields: UpdateFields;
+  readonly progress: (text: string) => void;
+}
+
+/** The result of an import. */
+export interface ImportResult {
+  readonly releaseId: string;
+  /** One for each unit of the file, in the order of its lines. */
+  readonly outcomes: readonly UnitOutcome[];
+  /** Calls that store targets: one or several for each task. Each is all or nothing, they are not so together. */
+  readonly calls: { readonly planned: number; readonly made: number };
+  /** Tasks that became `translated`. */
+  readonly finished: readonly string[];
+  /** Why tasks cannot become `translated`. */
+  readonly unfinished: readonly string[];
+  /** Why the import ended before its end; `null` when it did not. */
+  readonly failure: CtlFailure | null;
+}
+
+/**
+ * Brings the targets of a file into the tasks of the current release. Everything is checked first, also by the daemon, which judges
+ * the targets without storing them.
+ *
+ * @throws CtlFailure before anything was stored
+ */
+export async function importUnits(api: AdminApi, options: ImportOptions): Promise<ImportResult> {
+  const { file, fields, progress } = options;
+  const { units, problems } = readableUnits(file.results);
+  const { index, matcher } = await findUnits(api, units, progress);
+  const plan = planImport(units, (unit) => matcher.resultOf(unit), fields.worker_id ?? null);
+  const tasks = await readTasks(api, index.releaseId, plan.taskIds);
+  const settled = await settleDoubt(api, plan.doubtful, progress);
+  const { open, closed } = byTask([...plan.send, ...settled.send], tasks);
+  const run = new ImportRun(api, options, [...problems, ...plan.done, ...closed, ...settled.outcomes]);
+  const judged = options.isTrial || run.mayGoOn() ? await run.judge(open) : open;
+  const unfinished =
+    options.status === 'translated' ? unfinishedTasks([...tasks.values()], judged, run.outcomes) : new Map();
+  if (!options.isTrial && run.mayGoOn() && (options.isPartial || unfinished.size === 0)) {
+    await run.store(judged);
+    if (options.status === 'translated') {
+      const sentTo = new Set(judged.map(({ unit }) => unit.taskId));
+      await run.finish(
+        [...tasks.values()].filter((task) => canFinish(task, sentTo) && !unfinished.has(task.task_id)),
+      );
+    }
+  }
+  run.leave(judged);
+  return { releaseId: index.releaseId, ...run.result(), unfinished: [...unfinished.values()] };
+}
+
+/** One import that judges and stores. */
+class ImportRun {
+  readonly outcomes: UnitOutcome[];
+  readonly #api: AdminApi;
+  readonly #options: ImportOptions;
+  readonly #finished: string[] = [];
+  readonly #settled = new Set<PlannedUnit>();
+  #calls = { planned: 0, made: 0 };
+  #failure: CtlFailure | null = null;
+
+  constructor(api: AdminApi, options: ImportOptions, outcomes: UnitOutcome[]) {
+    this.#api = api;
+    this.#options = options;
+    this.outcomes = outcomes;
+  }
+
+  /** Whether targets may be sent: nothing has a problem, or the others are wanted anyway. */
+  mayGoOn(): boolean {
+    return this.#options.isPartial || !this.outcomes.some(isProblem);
+  }
+
+  /** Lets the daemon judge the targets. @returns those to store */
+  async judge(planned: readonly PlannedUnit[]): Promise<PlannedUnit[]> {
+    const kept: PlannedUnit[] = [];
+    for (const { taskId, targets } of updateBatches(planned.map(targetOf))) {
+      const batch = targets.map(({ planned: each }) => each);
+      try {
+        const units = await sendTargets(this.#api, { taskId, targets }, this.#options.fields, {
+          isTrial: true,
+        });
+        for (const each of batch) {
+          if (this.#accept(each, units.get(each.unit.unitId))) kept.push(each);
+        }
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        for (const each of batch) this.#settle(each, 'refused', [], error.message);
+      }
+      this.#options.progress(`checking: ${kept.length} of ${planned.length} targets judged`);
+    }
+    return kept;
+  }
+
+  /** Takes note of a judgement. @returns whether the target is to be stored */
+  #accept(planned: PlannedUnit, judged: UpdatedUnit | undefined): boolean {
+    const isBlocked = judged?.state === 'blocked';
+    const findings = judged?.findings ?? [];
+    if (this.#options.status === 'translated' && isBlocked) {
+      this.#settle(planned, 'blocked', findings);
+      return false;
+    }
+    if (this.#options.isTrial) this.#settle(planned, isBlocked ? 'ready_blocked' : 'ready', findings);
+    return true;
+  }
+
+  /** Stores targets, call by call. It ends at the first call with a problem, unless parts are wanted. */
+  async store(planned: readonly PlannedUnit[]): Promise<void> {
+    const batches = [...updateBatches(planned.map(targetOf))];
+    this.#calls = { planned: batches.length, made: 0 };
+    for (const batch of batches) {
+      const problem = await this.#storeBatch(batch);
+      this.#options.progress(`sending: ${this.#calls.made} of ${this.#calls.planned} calls made`);
+      if (problem === null || (this.#options.isPartial && isRefusal(problem))) continue;
+      this.#failure = problem;
+      return;
+    }
+  }
+
+  /** Stores the targets of one call. @returns the problem that it had */
+  async #storeBatch(batch: UpdateBatch<ImportTarget>): Promise<CtlFailure | null> {
+    try {
+      const { stored, same, changed } = await sendWhileFree(this.#api, batch, this.#options.fields);
+      for (const { target, unit } of stored) {
+        const outcome = unit?.state === 'blocked' ? 'stored_blocked' : 'stored';
+        this.#settle(target.planned, outcome, unit?.findings ?? []);
+      }
+      for (const { planned } of same)
+        this.#settle(planned, 'unchanged', [], 'as a repetition of another unit');
+      for (const { planned } of changed) this.#settle(planned, 'conflict', [], 'while the import ran');
+      this.#calls.made += 1;
+      if (changed.length === 0) return null;
+      const message = `someone has changed ${changed.length} units while the import ran; their targets are kept`;
+      return new CtlFailure(CTL_EXITS.failed, message);
+    } catch (error) {
+      if (!(error instanceof CtlFailure)) throw error;
+      for (const { planned } of batch.targets) this.#settle(planned, 'refused', [], error.message);
+      return error;
+    }
+  }
+
+  /** Says of tasks that they are translated. */
+  async finish(tasks: readonly ServiceTask[]): Promise<void> {
+    if (this.#failure !== null) return;
+    for (const { task_id: taskId } of tasks) {
+      try {
+        await finishTask(this.#api, taskId, this.#options.fields);
+        this.#finished.push(taskId);
+      } catch (error) {
+        if (!(error instanceof CtlFailure)) throw error;
+        this.#failure = error;
+        return;
+      }
+    }
+  }
+
+  /** Takes note of the targets that were not sent. */
+  leave(planned: readonly PlannedUnit[]): void {
+    for (const each of planned) {
+      if (!this.#settled.has(each)) this.outcomes.push(plannedOutcome(each, 'not_sent'));
+    }
+  }
+
+  result(): Pick<ImportResult, 'outcomes' | 'calls' | 'finished' | 'failure'> {
+    return {
+      outcomes: this.outcomes.toSorted((left, right) => left.line - right.line),
+      calls: this.#calls,
+      finished: this.#finished,
+      failure: this.#failure,
+    };
+  }
+
+  #settle(
+    planned: PlannedUnit,
+    outcome: UnitOutcome['outcome'],
+    findings: UnitOutcome['findings'],
+    detail = findings.map(({ check, message }) => `${check}: ${message}`).join('; '),
+  ): void {
+    this.#settled.add(planned);
+    this.outcomes.push(plannedOutcome(planned, outcome, detail, findings));
+  }
+}
+
+/** Separates the targets of tasks that take none. */
+function byTask(
+  planned: readonly PlannedUnit[],
+  tasks: ReadonlyMap<string, ServiceTask>,
+): { readonly open: readonly PlannedUnit[]; readonly closed: readonly UnitOutcome[] } {
+  const open: PlannedUnit[] = [];
+  const closed: UnitOutcome[] = [];
+  for (const each of planned) {
+    const status = tasks.get(each.unit.taskId)?.status ?? 'superseded';
+    const isOpen = !CLOSED.has(status);
+    if (isOpen) open.push(each);
+    else closed.push(plannedOutcome(each, 'task_closed', `${each.unit.taskId} is ${status}`));
+  }
+  return { open, closed };
+}
+
+/** Whether a task is to become `translated`. A review that nothing has changed stays. */
+function canFinish({ status, task_id }: ServiceTask, sentTo: ReadonlySet<string>): boolean {
+  return !CLOSED.has(status) && (status !== 'proofread' || sentTo.has(task_id));
+}
+
+/** Task statuses that take no results. */
+const CLOSED: ReadonlySet<string> = new Set(['published', 'failed', 'skipped']);
+
+interface ImportTarget extends PlacedTarget {
+  readonly planned: PlannedUnit;
+}
+
+function targetOf(planned: PlannedUnit): ImportTarget {
+  const { unit, text } = planned;
+  const { unitId, taskId, sourceText, revision, place } = unit;
+  return { planned, unitId, taskId, sourceText, text, revision, place };
+}

@@ -1,0 +1,69 @@
+/** The outcomes of units of a file, in the words for people. */
+export const OUTCOMES = {
+  stored: { isProblem: false, text: 'stored' },
+  stored_blocked: { isProblem: false, text: 'stored; its findings block it' },
+  unchanged: { isProblem: false, text: 'the service has this target already' },
+  untouched: {
+    isProblem: false,
+    text: 'someone has changed it since the export, and the file has not: kept',
+  },
+  no_target: { isProblem: false, text: 'the file has no target' },
+  unreadable: { isProblem: true, text: 'cannot be read' },
+  unknown_unit: { isProblem: true, text: 'the release has no such text' },
+  ambiguous: { isProblem: true, text: 'the release has several such texts' },
+  duplicate: { isProblem: true, text: 'the file has another target for it' },
+  source_changed: { isProblem: true, text: 'the source in the file is not that of the release' },
+  conflict: { isProblem: true, text: 'someone has changed it since the export' },
+  claimed: { isProblem: true, text: 'someone works on it now' },
+  too_long: { isProblem: true, text: 'too long for one call' },
+  task_closed: { isProblem: true, text: 'its task takes no targets' },
+  blocked: { isProblem: true, text: 'its findings block it' },
+  refused: { isProblem: true, text: 'the daemon refused it' },
+  ready_blocked: { isProblem: false, text: 'could be stored; its findings would block it' },
+  ready: { isProblem: false, text: 'could be stored' },
+  not_sent: { isProblem: false, text: 'not sent' },
+} as const satisfies Record<string, { isProblem: boolean; text: string }>;
+
+/** One of {@link OUTCOMES}. */
+export type Outcome = keyof typeof OUTCOMES;
+
+/** The outcome of one unit of a file. */
+export interface UnitOutcome {
+  /** In the file, from 1. */
+  readonly line: number;
+  /** As in the file. */
+  readonly file_unit_id: string | null;
+  /** As in the service; `null` where it was not found. */
+  readonly unit_id: string | null;
+  readonly outcome: Outcome;
+  /** More about it, or empty. */
+  readonly detail: string;
+  /** How the unit was found; `null` when it was not. */
+  readonly matched_by: 'id' | 'place' | 'source' | null;
+  readonly task_id: string | null;
+  /** Those of the daemon on its target. */
+  readonly findings: readonly SentFinding[];
+}
+
+/** A finding of the daemon. */
+export interface SentFinding {
+  readonly check: string;
+  readonly severity: string;
+  readonly message: string;
+}
+
+/** Whether an outcome is a problem of the unit. */
+export function isProblem({ outcome }: Pick<UnitOutcome, 'outcome'>): boolean {
+  return OUTCOMES[outcome].isProblem;
+}
+
+/** Units by outcome, in the order of the table. */
+export function countOutcomes(outcomes: readonly UnitOutcome[]): Partial<Record<Outcome, number>> {
+  const counts: Partial<Record<Outcome, number>> = {};
+  const found = Map.groupBy(outcomes, ({ outcome }) => outcome);
+  for (const name of Object.keys(OUTCOMES) as Outcome[]) {
+    const units = found.get(name)?.length ?? 0;
+    if (units > 0) counts[name] = units;
+  }
+  return counts;
+}

@@ -1,0 +1,149 @@
+import type { z } from 'zod';
+import { REPORTS, type ReportName } from '../../../contract/reports/reports.ts';
+import type { UnitLanguages, UnitLocator } from '../../../exchange/units/unit-record.ts';
+import type { AdminApi } from '../admin-api.ts';
+import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
+import { reportPath } from '../report-path.ts';
+
+type Answer<N extends ReportName> = z.output<(typeof REPORTS)[N]['answer']['schema']>;
+
+/** A unit of the text-units report. */
+export type ServiceUnit = Answer<'parse.text_units'>['items'][number];
+
+/** A translation task of the tasks report. */
+export type ServiceTask = Answer<'translation.tasks'>['items'][number];
+
+/** The history of one unit, newest last. */
+export type UnitHistory = NonNullable<Answer<'parse.text_units'>['history']>;
+
+/** The release and the index that pages belong to. */
+export interface IndexState {
+  readonly releaseId: string;
+  readonly generation: number;
+}
+
+/** A page of units. */
+export interface UnitPage {
+  readonly index: IndexState;
+  readonly languages: UnitLanguages;
+  readonly total: number;
+  readonly units: readonly ServiceUnit[];
+}
+
+/** Entries of a page, the most that the service gives. */
+const PAGE_ENTRIES = 1000;
+/** Times that a command begins again because the service shows another release meanwhile. */
+const MAX_RESTARTS = 10;
+
+/** The service shows another release, or the same one by other rules, than on the page before. */
+class IndexChanged extends Error {}
+
+/**
+ * Reads a report.
+ *
+ * @throws CtlFailure, also for an answer of another version
+ */
+export async function readReport<N extends ReportName>(
+  api: Pick<AdminApi, 'get'>,
+  report: N,
+  query: Readonly<Record<string, string>>,
+): Promise<Answer<N>> {
+  const { value } = await api.get(reportPath(report), query);
+  const parsed = REPORTS[report].answer.schema.safeParse(value);
+  if (parsed.success) return parsed.data as Answer<N>;
+  throw new CtlFailure(
+    CTL_EXITS.unreachable,
+    `the daemon sent a report ${report} that this version cannot read; use the slipway of the daemon's version`,
+  );
+}
+
+/**
+ * Does something with pages of one index. It begins again when the service shows another one meanwhile.
+ *
+ * @param run gets the number of the attempt, from 1
+ * @throws CtlFailure after too many restarts
+ */
+export async function withOneIndex<T>(run: (attempt: number) => Promise<T>): Promise<T> {
+  for (let attempt = 1; attempt <= MAX_RESTARTS; attempt += 1) {
+    try {
+      return await run(attempt);
+    } catch (error) {
+      if (!(error instanceof IndexChanged)) throw error;
+    }
+  }
+  throw new CtlFailure(
+    CTL_EXITS.failed,
+    `the text of the release changed ${MAX_RESTARTS} times while it was read; try again when parsing has ended`,
+  );
+}
+
+/**
+ * Pages through the text units. Call it within {@link withOneIndex}.
+ *
+ * @param query filters of the report
+ * @param before the index of earlier pages; pages of another one are refused
+ */
+export async function* unitPages(
+  api: Pick<AdminApi, 'get'>,
+  query: Readonly<Record<string, string>>,
+  before: IndexState | null = null,
+): AsyncGenerator<UnitPage> {
+  let index = before;
+  let offset: number | null = 0;
+  while (offset !== null) {
+    const page: Answer<'parse.text_units'> = await readReport(api, 'parse.text_units', {
+      ...query,
+      limit: String(PAGE_ENTRIES),
+      offset: String(offset),
+    });
+    if (page.release_id === null) {
+      throw new CtlFailure(CTL_EXITS.failed, 'no release is indexed yet; run "slipway ctl parse"');
+    }
+    index ??= { releaseId: page.release_id, generation: page.generation };
+    if (page.release_id !== index.releaseId || page.generation !== index.generation) throw new IndexChanged();
+    yield { index, languages: languagesOf(page), total: page.total, units: page.items };
+    offset = page.next_offset;
+  }
+}
+
+/** The languages of the translations of a page. @throws CtlFailure while there are no translations */
+function languagesOf({ translations }: Answer<'parse.text_units'>): UnitLanguages {
+  const { available, reason, source_language, target_language, tasks_built } = translations;
+  if (!available || source_language === null || target_language === null) {
+    throw new CtlFailure(
+      CTL_EXITS.unavailable,
+      `translations are not available: ${reason ?? 'no reason given'}`,
+    );
+  }
+  if (tasks_built) return { sourceLanguage: source_language, targetLanguage: target_language };
+  throw new CtlFailure(
+    CTL_EXITS.failed,
+    'the translation tasks of the release are not built yet; try again when the task task-build has ended',
+  );
+}
+
+/** Pages through the translation tasks that fit a query. */
+export async function* eachTask(
+  api: Pick<AdminApi, 'get'>,
+  query: Readonly<Record<string, string>>,
+): AsyncGenerator<ServiceTask> {
+  for (let offset = 0; ; offset += PAGE_ENTRIES) {
+    const page: Answer<'translation.tasks'> = await readReport(api, 'translation.tasks', {
+      ...query,
+      limit: String(PAGE_ENTRIES),
+      offset: String(offset),
+    });
+    yield* page.items;
+    if (offset + page.items.length >= page.total || page.items.length === 0) return;
+  }
+}
+
+/** The place of a unit, as files hold it. */
+export function placeOf({ destination, archive_entry, path_id, field_path }: ServiceUnit): UnitLocator {
+  return {
+    destination,
+    archive_entry,
+    path_id: path_id === null ? null : String(path_id),
+    field_path: field_path ?? '',
+  };
+}

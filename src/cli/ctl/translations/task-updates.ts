@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { AcceptedAnswer } from '../../../contract/schemas/answers/admin.ts';
+import type { AdminApi } from '../admin-api.ts';
+import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
+import type { SentFinding } from './outcomes.ts';
+
+/** A target for `translation-task-update`. */
+export interface TargetToSend {
+  readonly unitId: string;
+  readonly taskId: string;
+  readonly sourceText: string;
+  readonly text: string;
+  /** The revision that the unit must still have. */
+  readonly revision: number;
+}
+
+/** The fields that all updates of a command share. */
+export interface UpdateFields {
+  readonly provider?: string;
+  readonly provider_run_id?: string;
+  readonly worker_id?: string;
+  readonly reason?: string;
+}
+
+/** Targets of one task that go into one call. */
+export interface UpdateBatch<T extends TargetToSend> {
+  readonly taskId: string;
+  readonly targets: readonly T[];
+}
+
+/** A unit after an update, or after one that was only tried. */
+export interface UpdatedUnit {
+  readonly unit_id: string;
+  readonly revision: number;
+  readonly state: string;
+  readonly findings: readonly SentFinding[];
+}
+
+/** Bounds of one call: `args` has at most 1,000 entries, and a body at most 1 MiB. */
+const BATCH_UNITS = 900;
+const BATCH_BYTES = 900 * 1024;
+/** Of the fields of a body, of names and of an entry of `args`. */
+const SPARE_BYTES = 256;
+
+const RESULT = AcceptedAnswer.schema.extend({
+  result: z.looseObject({
+    units: z.array(
+      z.looseObject({
+        unit_id: z.string(),
+        revision: z.int(),
+        state: z.string(),
+        findings: z
+          .array(z.looseObject({ check: z.string(), severity: z.string(), message: z.string() }))
+          .default([]),
+      }),
+    ),
+  }),
+});
+
+/** Splits targets into calls: those of one task stand together, in their order. */
+export function* updateBatches<T extends TargetToSend>(targets: readonly T[]): Generator<UpdateBatch<T>> {
+  for (const [taskId, ofTask] of Map.groupBy(targets, (target) => target.taskId)) {
+    let batch: T[] = [];
+    let bytes = 0;
+    for (const target of ofTask) {
+      const size = Buffer.byteLength(JSON.stringify(resultOf(target))) + SPARE_BYTES;
+      if (batch.length === BATCH_UNITS || (batch.length > 0 && bytes + size > BATCH_BYTES)) {
+        yield { taskId, targets: batch };
+        batch = [];
+        bytes = 0;
+      }
+      batch.push(target);
+      bytes += size;
+    }
+    yield { taskId, targets: batch };
+  }
+}
+
+/**
+ * Sends targets as work in progress, all or nothing. Nobody's newer work is overwritten: each unit must have the revision that was
+ * seen.
+ *
+ * @param options `isTrial`: the daemon judges the targets and stores nothing
+ * @returns the units after it
+ * @throws CtlFailure
+ */
+export async function sendTargets<T extends TargetToSend>(
+  api: Pick<AdminApi, 'post'>,
+  { taskId, targets }: UpdateBatch<T>,
+  fields: UpdateFields,
+  { isTrial }: { readonly isTrial: boolean },
+): Promise<ReadonlyMap<string, UpdatedUnit>> {
+  const body = {
+    task_id: taskId,
+    status: 'in_progress',
+    ...fields,
+    args: [
+      ...targets.map(({ unitId, revision }) => `expect=${unitId}:${revision}`),
+      ...(isTrial ? ['dry_run=true'] : []),
+    ],
+    translation_results: targets.map(resultOf),
+  };
+  const { value } = await api.post('translation-task-update', JSON.stringify(body), randomUUID());
+  const parsed = RESULT.safeParse(value);
+  if (!parsed.success) {
+    throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent an answer that this version cannot read');
+  }
+  return new Map(parsed.data.result.units.map((unit) => [unit.unit_id, unit]));
+}
+
+/** Sets the status of a task to `translated`. @throws CtlFailure */
+export async function finishTask(
+  api: Pick<AdminApi, 'post'>,
+  taskId: string,
+  fields: UpdateFields,
+): Promise<void> {
+  const body = JSON.stringify({ task_id: taskId, status: 'translated', ...fields });
+  await api.post('translation-task-update', body, randomUUID());
+}
+
+function resultOf({ unitId, sourceText, text }: TargetToSend): object {
+  return { unit_id: unitId, source_text: sourceText, translated_text: text };
+}

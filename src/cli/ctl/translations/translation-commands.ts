@@ -1,0 +1,91 @@
+import type { CtlCommand } from '../ctl-context.ts';
+import { runCheck } from './check-command.ts';
+import { runExport } from './export-command.ts';
+import { runImport } from './import-command.ts';
+import { runUndo } from './undo-command.ts';
+
+const FORMAT_TEXT = [
+  '--format NAME',
+  'xliff-1.2, xliff-2.1, csv or jsonl; default by the name: .xlf and .xliff are XLIFF 1.2, .csv, .jsonl',
+] as const;
+const REPORT_TEXT = (what: string): readonly [string, string] => [
+  '--report FILE',
+  `writes ${what} to this file, one JSON object a line`,
+];
+
+/** The commands for translators who work on files. */
+export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
+  {
+    name: 'translations export',
+    synopsis: 'FILE [--task ID | --destination GLOB] [--state NAMES] [--format NAME] [--no-hints] [--force]',
+    summary: 'writes text units and their translations to a file for translators',
+    words: [1, 1],
+    options: ['task', 'destination', 'state', 'format', 'no-hints', 'force'],
+    optionTexts: [
+      ['--task ID', 'writes only the units of this translation task'],
+      ['--destination GLOB', 'writes only units of files whose path fits, for example "Table/**"'],
+      ['--state NAMES', 'writes only units in these states, for example untranslated,stale'],
+      FORMAT_TEXT,
+      ['--no-hints', 'does not ask the Glossary about every unit; faster'],
+      ['--force', 'replaces a file that exists'],
+    ],
+    run: runExport,
+  },
+  {
+    name: 'translations import',
+    synopsis: 'FILE [--status NAME] [--partial] [--dry-run] [--worker NAME] [--report FILE] [--format NAME]',
+    summary: 'brings the translations of a file back; everything is checked before the first one is stored',
+    words: [1, 1],
+    options: ['status', 'partial', 'dry-run', 'worker', 'report', 'format'],
+    optionTexts: [
+      [
+        '--status NAME',
+        'in_progress stores drafts, also blocked ones; translated hands complete tasks to the review; default in_progress',
+      ],
+      ['--partial', 'stores the units without a problem when others have one'],
+      ['--dry-run', 'checks everything and stores nothing'],
+      ['--worker NAME', 'your name, if you have claimed units of the file'],
+      REPORT_TEXT('what happened to every unit'),
+      FORMAT_TEXT,
+    ],
+    run: runImport,
+  },
+  {
+    name: 'translations check',
+    synopsis: 'FILE [--server] [--strict] [--report FILE] [--format NAME]',
+    summary: 'checks the translations of a file; without --server no service is needed',
+    words: [1, 1],
+    options: ['server', 'strict', 'report', 'format', 'source-language', 'target-language'],
+    optionTexts: [
+      [
+        '--server',
+        'also compares the sources with the release, and asks for limits and the Glossary; stores nothing',
+      ],
+      ['--strict', 'fails on warnings, too'],
+      ['--source-language TAG', 'language of the sources; default that of the file, else ja'],
+      ['--target-language TAG', 'language of the targets; default that of the file, else zh-Hans'],
+      REPORT_TEXT('every finding'),
+      FORMAT_TEXT,
+    ],
+    run: runCheck,
+  },
+  {
+    name: 'translations undo',
+    synopsis:
+      '[--run ID] [--author TOKEN] [--since TIME] [--task ID | --destination GLOB] [--dry-run] [--report FILE]',
+    summary: 'takes stored translations back, and restores those before them',
+    words: [0, 0],
+    options: ['run', 'author', 'since', 'task', 'destination', 'dry-run', 'reason', 'report'],
+    optionTexts: [
+      ['--run ID', 'translations of this run of a provider; an import prints its run'],
+      ['--author TOKEN', 'translations that came with this token, by its id'],
+      ['--since TIME', 'translations stored at this time or later, for example 2026-11-23T08:00:00Z'],
+      ['--task ID', 'only units of this translation task'],
+      ['--destination GLOB', 'only units of files whose path fits'],
+      ['--dry-run', 'shows what would be taken back'],
+      ['--reason TEXT', 'reason to record in the history'],
+      REPORT_TEXT('what happened to every unit'),
+    ],
+    run: runUndo,
+  },
+];

@@ -1,0 +1,183 @@
+import { crc32 } from 'node:zlib';
+import { createBlake3 } from '../../../platform/hashing/blake3.ts';
+import type { ByteSource } from '../byte-source.ts';
+import { FormatError } from '../format-error.ts';
+import { type OutputPiece, pieceChunks } from '../patch/output-pieces.ts';
+import { type Splice, type SplicedSource, spliceSource } from '../patch/spliced-source.ts';
+import { BLOCK_COMPRESSION, compressLz4, METHOD_BITS } from './block-compression.ts';
+import type { Bundle, BundleNode } from './bundle.ts';
+import { planBlocks, type PlannedBlock } from './plan-blocks.ts';
+import { type MovedNode, type WrittenBlock, writeBundleHead } from './write-bundle-head.ts';
+
+/** A bundle with changed files, ready to be written. */
+export interface BundlePatch {
+  /** Bytes of the whole bundle. */
+  readonly size: number;
+  /**
+   * CRC-32 of the decompressed files one behind the other, which catalogs of Addressables state as `m_Crc`; `null` where the
+   * files do not fill the data of the bundle in their order, so that its meaning is not known.
+   */
+  readonly crc32: number | null;
+  /** The first 16 bytes of BLAKE3 over the decompressed data, for a catalog that names the bundle by its content. */
+  readonly contentHash: Uint8Array;
+  /** The bytes of the bundle in their order. It can be read several times. */
+  chunks(): Generator<Buffer>;
+}
+
+/** The files of a bundle that change. */
+export type ChangedNodes = ReadonlyMap<BundleNode, SplicedSource>;
+
+const CONTENT_HASH_BYTES = 16;
+/** Blocks beyond these compressed bytes are compressed twice, so that memory stays bounded. */
+const KEPT_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Changes files of a bundle. The new blocks are LZ4, or stored where the whole old bundle is; blocks without a change are
+ * copied as they stand. The same input gives the same bytes.
+ *
+ * The data is read and compressed here, because the sizes of the blocks stand in front of them.
+ *
+ * @param source the old bundle
+ * @param bundle the same, opened
+ * @param keptBytes compressed bytes that are kept until they are written
+ * @throws FormatError `bundle_invalid` when files overlap, or `block_decompress_failed`
+ */
+export function patchBundle(
+  source: ByteSource,
+  bundle: Bundle,
+  changes: ChangedNodes,
+  { keptBytes = KEPT_BYTES }: { readonly keptBytes?: number } = {},
+): BundlePatch {
+  const { splices, nodes } = moveNodes(bundle, changes);
+  const data = spliceSource(bundle.data, splices);
+  const packer = createPacker(bundle, data, keptBytes);
+  const blocks = planBlocks(bundle.blocks, data).map((block) => packer.pack(block));
+  const head = writeBundleHead(source, bundle, { nodes, blocks });
+  const behind = { offset: bundle.header.fileSize, end: source.size };
+  return {
+    size: head.fileSize + behind.end - behind.offset,
+    crc32: isFilled(bundle) ? packer.crc32() : null,
+    contentHash: packer.contentHash(),
+    *chunks() {
+      yield head.front;
+      yield* blockChunks(source, blocks, (block) => packer.bytesOf(block));
+      yield head.back;
+      yield* pieceChunks([pieceOf(source, behind)]);
+    },
+  };
+}
+
+/** Where the files are in the new data, and what changes in the old data. */
+function moveNodes(
+  { nodes, header }: Bundle,
+  changes: ChangedNodes,
+): { readonly splices: Splice[]; readonly nodes: MovedNode[] } {
+  const splices: Splice[] = [];
+  const moved: MovedNode[] = [];
+  let shift = 0;
+  let end = 0;
+  for (const node of nodes.toSorted((left, right) => left.offset - right.offset || left.size - right.size)) {
+    if (node.offset < end && node.size > 0) {
+      const name = JSON.stringify(node.name);
+      throw new FormatError('bundle_invalid', `the file ${name} overlaps another one`, header.headerBytes);
+    }
+    end = Math.max(end, node.offset + node.size);
+    const changed = changes.get(node);
+    moved.push({ node, offset: node.offset + shift, size: changed?.size ?? node.size });
+    if (changed === undefined) continue;
+    for (const splice of changed.splices) splices.push({ ...splice, offset: node.offset + splice.offset });
+    shift += changed.size - node.size;
+  }
+  return { splices, nodes: moved };
+}
+
+/** Whether the files stand in the data one behind the other, in the order of the directory. */
+function isFilled({ nodes, data }: Bundle): boolean {
+  let end = 0;
+  for (const { offset, size } of nodes) {
+    if (offset !== end) return false;
+    end += size;
+  }
+  return end === data.size;
+}
+
+/** A block with its compressed form. */
+interface PackedBlock extends WrittenBlock {
+  readonly plan: PlannedBlock;
+  /** `null`: compressed again when it is written, or copied. */
+  readonly kept: Buffer | null;
+}
+
+interface Packer {
+  /** Compresses a block, and adds it to the digests. */
+  pack(plan: PlannedBlock): PackedBlock;
+  /** The compressed form of a new block. */
+  bytesOf(block: PackedBlock): Buffer;
+  crc32(): number;
+  contentHash(): Uint8Array;
+}
+
+function createPacker({ blocks }: Bundle, data: ByteSource, mostKept: number): Packer {
+  const method = methodOf(blocks);
+  const digest = createBlake3();
+  let crc = 0;
+  let kept = 0;
+  const compress = (bytes: Buffer): { readonly compressed: Buffer; readonly flags: number } => {
+    if (method === BLOCK_COMPRESSION.none) return { compressed: bytes, flags: BLOCK_COMPRESSION.none };
+    const compressed = compressLz4(bytes);
+    if (compressed.length < bytes.length) return { compressed, flags: method };
+    return { compressed: bytes, flags: BLOCK_COMPRESSION.none };
+  };
+  return {
+    pack: (plan) => {
+      const bytes = data.read(plan.start, plan.size);
+      crc = crc32(bytes, crc);
+      digest.update(bytes);
+      const { size, copied } = plan;
+      if (copied !== null) return { ...copied, size, plan, kept: null };
+      const { compressed, flags } = compress(bytes);
+      const isKept = kept + compressed.length <= mostKept;
+      if (isKept) kept += compressed.length;
+      return { size, compressedSize: compressed.length, flags, plan, kept: isKept ? compressed : null };
+    },
+    bytesOf: ({ plan, kept: found }) => found ?? compress(data.read(plan.start, plan.size)).compressed,
+    crc32: () => crc,
+    contentHash: () => digest.digest().subarray(0, CONTENT_HASH_BYTES),
+  };
+}
+
+/** How new blocks are compressed: LZ4 with the number that the bundle uses for it, or not at all as the bundle itself. */
+function methodOf(blocks: Bundle['blocks']): number {
+  const methods = new Set(blocks.map(({ flags }) => flags & METHOD_BITS));
+  if (methods.has(BLOCK_COMPRESSION.lz4hc)) return BLOCK_COMPRESSION.lz4hc;
+  const isStored = methods.size === 1 && methods.has(BLOCK_COMPRESSION.none);
+  return isStored ? BLOCK_COMPRESSION.none : BLOCK_COMPRESSION.lz4;
+}
+
+/** The blocks in their order; neighbours in the old bundle are copied together. */
+function* blockChunks(
+  source: ByteSource,
+  blocks: readonly PackedBlock[],
+  bytesOf: (block: PackedBlock) => Buffer,
+): Generator<Buffer> {
+  let run = { offset: 0, end: 0 };
+  for (const block of blocks) {
+    const { copied } = block.plan;
+    if (copied !== null && copied.offset === run.end) {
+      run.end += copied.compressedSize;
+      continue;
+    }
+    yield* pieceChunks([pieceOf(source, run)]);
+    run = { offset: 0, end: 0 };
+    if (copied === null) yield bytesOf(block);
+    else run = { offset: copied.offset, end: copied.offset + copied.compressedSize };
+  }
+  yield* pieceChunks([pieceOf(source, run)]);
+}
+
+function pieceOf(
+  source: ByteSource,
+  { offset, end }: { readonly offset: number; readonly end: number },
+): OutputPiece {
+  return { source, offset, length: end - offset };
+}

@@ -1,0 +1,66 @@
+import { isUtf8 } from 'node:buffer';
+import { DOTTED_SYNTAX } from '../collect/path-syntax.ts';
+import { type EditPlace, findPlaces } from '../patch/find-places.ts';
+import { PatchError } from '../patch/patch-error.ts';
+import type { Splice } from '../patch/spliced-source.ts';
+import type { ValueEdit } from '../patch/value-edit.ts';
+import type { ReadLimits, ValueVisitor } from '../value-visitor.ts';
+import type { SerializedFile, SerializedObject } from './serialized-file.ts';
+import { textSplices } from './text-splice.ts';
+import { objectLimits, readObjectBytes, textBytes, visitObject } from './visit-object.ts';
+
+/**
+ * The splices that make edits in an object. A text that is not valid UTF-8 is bytes for nested edits, as it is for the
+ * parser.
+ *
+ * @returns splices with positions in the serialized file, in their order
+ * @throws PatchError as {@link findPlaces}, and `text_too_long`
+ * @throws FormatError as {@link visitObject}
+ */
+export function objectSplices(
+  file: SerializedFile,
+  object: SerializedObject,
+  edits: readonly ValueEdit[],
+  limits: ReadLimits,
+): Splice[] {
+  const own = objectLimits(object, limits);
+  const bytes = readObjectBytes(file, object);
+  const places = findPlaces(edits, DOTTED_SYNTAX, (visitor) => {
+    visitObject(file, object, withRawBytes(visitor, file, bytes), own);
+  });
+  for (const place of places) checkLength(place, own.stringBytes);
+  return textSplices(bytes, places, file.header.littleEndian).map((splice) => ({
+    ...splice,
+    offset: object.offset + splice.offset,
+  }));
+}
+
+/** A longer text could be written, but not read again. */
+function checkLength({ edit, target }: EditPlace, most: number): void {
+  // No code unit has more than 3 bytes, so that most texts are not counted.
+  if (target.length * 3 <= most) return;
+  const length = typeof target === 'string' ? Buffer.byteLength(target) : target.length;
+  if (length <= most) return;
+  throw new PatchError('text_too_long', edit.fieldPath, `${length} bytes are more than ${most}`);
+}
+
+/** Reports texts that are not valid UTF-8 as bytes. */
+function withRawBytes(visitor: ValueVisitor, file: SerializedFile, object: Buffer): ValueVisitor {
+  return {
+    beginObject: () => visitor.beginObject(),
+    endObject: () => visitor.endObject(),
+    beginArray: () => visitor.beginArray(),
+    endArray: () => visitor.endArray(),
+    field: (name) => visitor.field(name),
+    element: (name) => visitor.element(name),
+    text: (value, start, end) => {
+      // Only where invalid bytes became this character, or where it stands in the text itself.
+      const raw = value.includes('\uFFFD') ? textBytes(file, object, start) : null;
+      if (raw === null || isUtf8(raw)) visitor.text(value, start, end);
+      else visitor.bytes(raw, start, end);
+    },
+    bytes: (value, start, end) => visitor.bytes(value, start, end),
+    integer: (value) => visitor.integer(value),
+    other: () => visitor.other(),
+  };
+}

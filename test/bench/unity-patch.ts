@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { writeBundle } from '../../src/cli/dev/demo/unity/write-bundle.ts';
+import { pythonProgram } from '../support/python-tools.ts';
+import { textsOfBundle } from '../support/unity-texts.ts';
+import type { BenchOptions, BenchRow } from './bench-row.ts';
+import { medianOf, runPairedRounds } from './paired-rounds.ts';
+import { ROWS_OF_TABLE, stringTables } from './string-tables.ts';
+
+const PEER = resolve(import.meta.dirname, '../support/read-unity-bundles.py');
+const CHILD = resolve(import.meta.dirname, 'unity-patch-child.ts');
+const FASTER = 3;
+const MOST_EXTRA_BYTES = 150 * 1024 * 1024;
+
+/** One patching. */
+interface Patching {
+  /** Processor time. */
+  readonly seconds: number;
+  /** Resident memory beyond that of the process at rest; of Slipway only. */
+  readonly extraBytes?: number;
+}
+
+/**
+ * Patches every text of a bundle of string tables, from file to file, against UnityPy. Both are measured in processor time
+ * of one process; the start of the processes does not count.
+ */
+export async function run({ rounds, quick, workDirectory }: BenchOptions): Promise<BenchRow[]> {
+  const program = pythonProgram('unity-tools', null);
+  if (program === null) return [];
+  const measure = async (file: string, words: readonly string[]): Promise<Patching> =>
+    JSON.parse((await promisify(execFile)(file, words)).stdout) as Patching;
+  const [input, ours, theirs] = ['patch-input', 'patch-ours', 'patch-theirs'].map((name) =>
+    join(workDirectory, name),
+  ) as [string, string, string];
+  const rows = quick ? 2 * ROWS_OF_TABLE : 20 * ROWS_OF_TABLE;
+  const bytes = stringTables(rows);
+  await writeFile(input, writeBundle([{ name: 'CAB-tables', bytes }]));
+  const { pairs, noisyRounds, isConclusive } = await runPairedRounds<Patching>({
+    rounds,
+    quick,
+    ours: async () => await measure(process.execPath, ['--expose-gc', CHILD, input, ours]),
+    theirs: async () => await measure(program, [PEER, 'patch', input, theirs]),
+  });
+  checkSame(ours, theirs, rows);
+  const extra = pairs.map((pair) => pair.ours.extraBytes ?? 0);
+  const seconds = (side: 'ours' | 'theirs'): number => medianOf(pairs, side, (each) => each.seconds);
+  const value = seconds('theirs') / seconds('ours');
+  const speed = (side: 'ours' | 'theirs'): string => (bytes.length / seconds(side) / 1e6).toFixed(0);
+  const mebibytes = extra.map((each) => each / 2 ** 20);
+  const most = Math.max(...mebibytes);
+  return [
+    {
+      case: `patch a Unity bundle, LZ4, ${rows} rows`,
+      value,
+      unit: 'x UnityPy',
+      target: `>= ${FASTER}`,
+      pass: isConclusive ? value >= FASTER : null,
+      rounds: pairs.map((pair) => pair.theirs.seconds / pair.ours.seconds),
+      noisyRounds,
+      note: `${speed('ours')} MB/s against ${speed('theirs')} MB/s of decompressed data`,
+    },
+    {
+      case: `memory to patch a Unity bundle, LZ4, ${rows} rows`,
+      value: most,
+      unit: 'MiB more than at rest',
+      target: `< ${MOST_EXTRA_BYTES / 2 ** 20}`,
+      pass: quick ? null : most * 2 ** 20 < MOST_EXTRA_BYTES,
+      rounds: mebibytes,
+      note: 'peak of resident memory; the edits are in memory at rest',
+    },
+  ];
+}
+
+/** Both have to write the same texts, or the times mean nothing. */
+function checkSame(ours: string, theirs: string, rows: number): void {
+  const [left, right] = [ours, theirs].map((path) =>
+    textsOfBundle(readFileSync(path)).texts.map(
+      ({ pathId, path: field, text }) => `${pathId} ${field} ${text}`,
+    ),
+  );
+  const changed = left?.filter((line) => line.endsWith(' translated')).length;
+  if (changed !== rows || left?.join('\n') !== right?.join('\n')) {
+    throw new Error('the patched bundles have other texts');
+  }
+}

@@ -1,0 +1,241 @@
+import { crc32 } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { type BundleOptions, writeBundle } from '../../../../../src/cli/dev/demo/unity/write-bundle.ts';
+import { writeSerializedFile } from '../../../../../src/cli/dev/demo/unity/write-serialized-file.ts';
+import { createRandom } from '../../../../../src/cli/dev/seeded-random.ts';
+import { bytesSource } from '../../../../../src/daemon/formats/byte-source.ts';
+import { FormatError } from '../../../../../src/daemon/formats/format-error.ts';
+import { type Bundle, openBundle } from '../../../../../src/daemon/formats/unity/bundle.ts';
+import { patchBundle } from '../../../../../src/daemon/formats/unity/bundle-patch.ts';
+import { READ_LIMITS } from '../../../../../src/daemon/formats/value-visitor.ts';
+import { patchUnityBundle, type UnityEdits } from '../../../../support/patch-unity.ts';
+import { sampleObjects, sampleTextAsset } from '../../../../support/unity-samples.ts';
+import { textsOfBundle } from '../../../../support/unity-texts.ts';
+
+const COMPRESSIONS = ['none', 'lz4', 'lz4hc', 'lzma'] as const;
+const RESOURCE = createRandom(7).bytes(70_001);
+const EDITS: UnityEdits = new Map([
+  [
+    2n,
+    [{ fieldPath: 'm_Script', source: '{"text":"物語"}\n', target: '{"text":"Es war einmal ein König"}\n' }],
+  ],
+  [4n, [{ fieldPath: 'm_TableData[1].m_Localized', source: '{0}個の石', target: '{0} stones' }]],
+]);
+
+function sampleBundle(options: BundleOptions = {}): Buffer {
+  const first = writeSerializedFile({ version: 22, objects: sampleObjects(), objectAlignment: 16 });
+  const second = writeSerializedFile({
+    version: 17,
+    littleEndian: false,
+    objects: [sampleTextAsset(9n, 'untouched', '同じ'.repeat(2000))],
+  });
+  return writeBundle(
+    [
+      { name: 'CAB-one', bytes: first },
+      { name: 'CAB-one.resS', bytes: RESOURCE, flags: 0 },
+      { name: 'CAB-two', bytes: second },
+    ],
+    options,
+  );
+}
+
+function open(bytes: Buffer): Bundle {
+  return openBundle(bytesSource(bytes), READ_LIMITS);
+}
+
+function nodeBytes(bundle: Bundle): Map<string, Buffer> {
+  return new Map(bundle.nodes.map((node) => [node.name, Buffer.from(bundle.open(node).read(0, node.size))]));
+}
+
+function textLines(bytes: Buffer): string[] {
+  return textsOfBundle(bytes).texts.map(({ pathId, path, text }) => `${pathId} ${path} ${text}`);
+}
+
+/** Compressions of the blocks, without repeats. */
+function methodsOf({ blocks }: Bundle): number[] {
+  return [...new Set(blocks.map(({ flags }) => flags & 0x3f))];
+}
+
+describe('patchBundle', () => {
+  const layouts = [6, 7, 8].flatMap((version) =>
+    COMPRESSIONS.flatMap((compression) =>
+      [false, true].flatMap((infoAtEnd) =>
+        [false, true].map((paddedStart) => ({ version, compression, infoAtEnd, paddedStart })),
+      ),
+    ),
+  );
+
+  it.each(layouts)(
+    'changes version $version, $compression, directory at the end: $infoAtEnd, padded: $paddedStart',
+    (layout) => {
+      const before = sampleBundle({ ...layout, blockBytes: 4096 });
+      const patched = patchUnityBundle(before, EDITS);
+      const [old, now] = [open(before), open(patched.bytes)];
+      expect(patched.size).toBe(patched.bytes.length);
+      expect({ ...now.header, fileSize: 0, infoCompressedBytes: 0, infoBytes: 0 }).toEqual({
+        ...old.header,
+        fileSize: 0,
+        infoCompressedBytes: 0,
+        infoBytes: 0,
+      });
+      expect(now.header.fileSize).toBe(patched.bytes.length);
+      expect(now.nodes.map(({ name, flags }) => [name, flags])).toEqual(
+        old.nodes.map(({ name, flags }) => [name, flags]),
+      );
+      const [oldNodes, nodes] = [nodeBytes(old), nodeBytes(now)];
+      for (const name of ['CAB-one.resS', 'CAB-two']) {
+        expect(nodes.get(name)?.equals(oldNodes.get(name) ?? Buffer.alloc(0))).toBe(true);
+      }
+      const all = Buffer.concat([...nodes.values()]);
+      expect(patched.crc32).toBe(crc32(all));
+      expect(now.data.size).toBe(all.length);
+      expect(textLines(patched.bytes)).toEqual(
+        textLines(before).map((line) =>
+          line
+            .replace('{"text":"物語"}', '{"text":"Es war einmal ein König"}')
+            .replace('{0}個の石', '{0} stones'),
+        ),
+      );
+      expect(patchUnityBundle(before, EDITS).bytes.equals(patched.bytes)).toBe(true);
+    },
+  );
+
+  it('keeps the method of compression; LZMA becomes LZ4, and what does not become smaller is stored', () => {
+    const methods = COMPRESSIONS.map((compression) =>
+      methodsOf(open(patchUnityBundle(sampleBundle({ compression }), EDITS).bytes)),
+    );
+    expect(methods).toEqual([[0], [2], [3], [2]]);
+    const noise = writeBundle([
+      {
+        name: 'CAB-one',
+        bytes: writeSerializedFile({
+          version: 22,
+          objects: [
+            sampleTextAsset(2n, 'story', '{"text":"物語"}\n'),
+            sampleTextAsset(5n, 'noise', createRandom(3).bytes(400_000)),
+            sampleTextAsset(6n, 'text', '同じ'.repeat(100_000)),
+          ],
+        }),
+      },
+    ]);
+    const edits = new Map([...EDITS].filter(([pathId]) => pathId === 2n));
+    expect(methodsOf(open(patchUnityBundle(noise, edits).bytes))).toEqual([0, 2]);
+  });
+
+  it('moves all files behind a changed one by a multiple of 16', () => {
+    const before = sampleBundle();
+    const [old, now] = [open(before), open(patchUnityBundle(before, EDITS).bytes)];
+    const shifts = old.nodes.map(({ offset }, index) => (now.nodes[index]?.offset ?? 0) - offset);
+    expect(shifts[0]).toBe(0);
+    expect(shifts[1]).toBeGreaterThan(0);
+    expect(shifts.map((shift) => shift % 16)).toEqual([0, 0, 0]);
+  });
+
+  it('keeps bytes behind the bundle', () => {
+    const before = Buffer.concat([sampleBundle(), Buffer.from('signature')]);
+    const patched = patchUnityBundle(before, EDITS);
+    expect(patched.bytes.subarray(-9).toString()).toBe('signature');
+    expect(open(patched.bytes).header.fileSize).toBe(patched.bytes.length - 9);
+    expect(patched.size).toBe(patched.bytes.length);
+  });
+
+  it('names the content: the same texts have the same hash in every compression, others another one', () => {
+    const hashes = COMPRESSIONS.map((compression) => {
+      const { contentHash } = patchUnityBundle(sampleBundle({ compression }), EDITS);
+      return Buffer.from(contentHash).toString('hex');
+    });
+    expect(new Set(hashes).size).toBe(1);
+    expect(hashes[0]).toMatch(/^[0-9a-f]{32}$/);
+    const other = patchUnityBundle(sampleBundle(), new Map([...EDITS].slice(1)));
+    expect(Buffer.from(other.contentHash).toString('hex')).not.toBe(hashes[0]);
+  });
+
+  it('states no CRC where the files do not fill the data in their order', () => {
+    const before = sampleBundle({ compression: 'none' });
+    const { nodes, header } = open(before);
+    const infoAt = header.headerBytes;
+    const [first, second] = nodes;
+    if (first === undefined || second === undefined) throw new Error('no nodes');
+    // The first file loses its last byte, which belongs to no file then; the serialized file itself is the second one.
+    const changed = Buffer.from(before);
+    const at = infoAt + second.entryOffset;
+    changed.writeBigInt64BE(BigInt(second.size - 1), at + 8);
+    const patched = patchUnityBundle(changed, EDITS);
+    expect(patched.crc32).toBe(null);
+    const now = open(patched.bytes);
+    expect(nodeBytes(now).get('CAB-one.resS')?.equals(RESOURCE.subarray(0, -1))).toBe(true);
+    expect(textLines(patched.bytes).join()).toContain('{0} stones');
+  });
+
+  it('refuses files that overlap, and a damaged block that would be copied', () => {
+    const before = sampleBundle({ compression: 'none' });
+    const { nodes, header } = open(before);
+    const [first, , last] = nodes;
+    if (first === undefined || last === undefined) throw new Error('no nodes');
+    const overlapping = Buffer.from(before);
+    overlapping.writeBigInt64BE(1n, header.headerBytes + last.entryOffset);
+    expect(() => patchUnityBundle(overlapping, EDITS)).toThrow(FormatError);
+    const large = largeBundle();
+    const block = open(large).blocks.at(-2);
+    if (block === undefined) throw new Error('no block');
+    large.fill(0xff, block.offset, block.offset + 40);
+    expect(() => patchUnityBundle(large, EDITS)).toThrow(FormatError);
+  });
+});
+
+/** A bundle with texts in front of much data that compresses. */
+function largeBundle(compression: (typeof COMPRESSIONS)[number] = 'lz4', size = 2_000_000): Buffer {
+  const words = createRandom(4).bytes(size).toString('hex');
+  return writeBundle(
+    [
+      { name: 'CAB-one', bytes: writeSerializedFile({ version: 22, objects: sampleObjects() }) },
+      { name: 'CAB-one.resS', bytes: Buffer.from(words), flags: 0 },
+    ],
+    { compression },
+  );
+}
+
+describe('the blocks of a patched bundle', () => {
+  it.each(['lz4', 'lz4hc', 'none'] as const)('are copied where nothing changed: %s', (compression) => {
+    const before = largeBundle(compression);
+    const patched = patchUnityBundle(before, EDITS);
+    const [old, now] = [open(before), open(patched.bytes)];
+    const copied = old.blocks.slice(1);
+    const tail = now.blocks.slice(-copied.length);
+    for (const [index, block] of copied.entries()) {
+      const same = tail[index];
+      if (same === undefined) throw new Error('no block');
+      expect([same.size, same.flags]).toEqual([block.size, block.flags]);
+      expect(
+        patched.bytes
+          .subarray(same.offset, same.offset + same.compressedSize)
+          .equals(before.subarray(block.offset, block.offset + block.compressedSize)),
+      ).toBe(true);
+    }
+    expect(now.blocks.length - old.blocks.length).toBeLessThanOrEqual(1);
+  });
+
+  it('have the usual size where all of them are new', () => {
+    const now = open(patchUnityBundle(largeBundle('lzma', 300_000), EDITS).bytes);
+    expect(now.blocks.length).toBeGreaterThan(4);
+    expect(new Set(now.blocks.slice(0, -1).map(({ size }) => size))).toEqual(new Set([128 * 1024]));
+  });
+
+  it('are the same when the bundle is read a second time', () => {
+    const source = bytesSource(largeBundle());
+    const bundle = openBundle(source, READ_LIMITS);
+    const patch = patchBundle(source, bundle, new Map());
+    const [first, second] = [Buffer.concat([...patch.chunks()]), Buffer.concat([...patch.chunks()])];
+    expect(first.equals(second)).toBe(true);
+    expect(first.length).toBe(patch.size);
+  });
+
+  it('are the same when they are not kept but compressed again', () => {
+    const source = bytesSource(largeBundle('lzma', 300_000));
+    const bundle = openBundle(source, READ_LIMITS);
+    const [all, some] = [Infinity, 200_000].map((keptBytes) =>
+      Buffer.concat([...patchBundle(source, bundle, new Map(), { keptBytes }).chunks()]),
+    );
+    expect(all?.equals(some ?? Buffer.alloc(0))).toBe(true);
+  });
+});
