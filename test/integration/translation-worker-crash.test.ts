@@ -62,8 +62,8 @@ function readStored(directory: string): Stored {
   }
 }
 
-async function draftsOf({ report }: TranslationSystem, releaseId: string): Promise<number> {
-  const { items = [] } = await report('translation.tasks', { release_id: releaseId, limit: '1000' });
+async function draftsOf(world: TranslationSystem, releaseId: string): Promise<number> {
+  const { items = [] } = await world.report('translation.tasks', { release_id: releaseId, limit: '1000' });
   return (items as { unit_counts: Record<string, number> }[]).reduce(
     (sum, { unit_counts: counts }) => sum + (counts['draft'] ?? 0),
     0,
