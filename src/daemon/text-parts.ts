@@ -79,13 +79,14 @@ export function createTextParts(
     memory: memory.translationMemory,
     languages: () => current().translation,
     configuration: () => current().parse,
+    termMissing: () => current().glossary.termMissing,
   });
   const translation = createTranslation({
     ...shared,
     parse,
     judging,
-    memory: memory.translationMemory,
     glossary,
+    memory: memory.translationMemory,
     languages: () => current().translation,
     configuration: () => current().translation,
     openConflicts: async (signal) => await memory.openConflicts(signal),

@@ -15,6 +15,7 @@ import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
+import { createRequalification } from './requalify/requalification.ts';
 import { createReadTranslations } from './answer-translations.ts';
 import { createRepetitions } from './repetitions/repetitions.ts';
 import { runTaskBuild } from './task-build.ts';
@@ -44,7 +45,7 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
   /** The entrance of targets. */
   readonly judging: Judging;
   readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'>;
-  readonly glossary: Pick<GlossaryPort, 'diagnose'>;
+  readonly glossary: Pick<GlossaryPort, 'diagnose' | 'generation' | 'onChanged'>;
   /** The configured pair of languages. */
   readonly languages: () => LanguagePair;
   readonly secrets: SecretMask;
@@ -80,7 +81,8 @@ const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kin
 export function createTranslation(options: TranslationOptions): Translation {
   const { engine, parse, configuration, logger } = options;
   const owner = createWorkThread(options);
-  const repetitions = createRepetitions({ ...options, thread: owner });
+  const requalification = createRequalification({ ...options, thread: owner });
+  const repetitions = createRepetitions({ ...options, thread: requalification.thread });
   const { thread } = repetitions;
   let latest: WorkStatus | null = null;
   let building = false;
@@ -114,6 +116,7 @@ export function createTranslation(options: TranslationOptions): Translation {
         }
       }),
       repetitions.job,
+      requalification.job,
     ],
     reports: createTranslationReports({ ...options, thread }),
     actions: [...worker.actions, createUpdateAction({ ...options, ...options.judging, thread })],
@@ -134,7 +137,7 @@ export function createTranslation(options: TranslationOptions): Translation {
         const index = parse.latestStatus();
         if (index === null || index.release_id === null) return;
         if (built?.releaseId !== index.release_id || built.generation !== index.generation) queue();
-        await repetitions.catchUp();
+        await Promise.all([repetitions.catchUp(), requalification.catchUp()]);
       } catch (error) {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }

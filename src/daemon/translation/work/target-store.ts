@@ -53,6 +53,7 @@ export function createTargetStore(
     database.prepare(`UPDATE target SET state = ?, state_before = ?, revision = revision + 1, updated_at = ?
     WHERE unit_id = ? AND target_language = ?`);
   const noteRepetition = createRepetitionNotes(database, targetLanguage);
+  const judgeLater = createLaterJudgement(database);
   const remove = database.prepare('DELETE FROM target WHERE unit_id = ? AND target_language = ?');
   const read = (unitId: Uint8Array): StoredTarget | null => {
     const row = get.get(unitId, targetLanguage);
@@ -86,6 +87,7 @@ export function createTargetStore(
       if (moves === undefined) counts.move(move.unitId, move.from, move.to);
       else moves.push(move);
       if (stored.propagatedFrom === null) noteRepetition(target.unitId);
+      judgeLater(target.unitId, provenance.glossaryGeneration);
       return stored;
     },
     takeBack: (target, provenance) => {
@@ -111,6 +113,17 @@ export function createTargetStore(
       counts.move(unitId, before, 'untranslated');
       noteRepetition(unitId);
     },
+  };
+}
+
+/** Makes the tasks of a unit be judged again whose other targets were judged by a newer Glossary than this one. */
+function createLaterJudgement(
+  database: Database,
+): (unitId: Uint8Array, glossaryGeneration: number | null) => void {
+  const reset = database.prepare(`UPDATE task SET judged_by = NULL, judging_by = NULL
+    WHERE judged_generation > ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);
+  return (unitId, glossaryGeneration) => {
+    if (glossaryGeneration !== null) reset.run(glossaryGeneration, unitId);
   };
 }
 

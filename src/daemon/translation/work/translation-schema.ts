@@ -14,6 +14,9 @@ import type { Migration } from '../../database/migrate.ts';
  * `task_unit.repetition` is equal for units that are translated once. `changed_repetition` names the groups whose other units may
  * need the target of one, and `build.swept_until` how far such groups of a new build were looked for; NULL: all of them.
  * `task.repeats` says whether the rule of the container lets its units take part.
+ *
+ * `task.judged_by` names the rules and the Glossary that the stored targets of a task were last judged by, `judged_generation` the
+ * newest generation of the Glossary among the judgements, and `judging_by` and `judging_from` how far judging again has come.
  */
 const WORK_SCHEMA = `
 CREATE TABLE build (
@@ -47,6 +50,10 @@ CREATE TABLE task (
   parse_status TEXT NOT NULL,
   is_visible INTEGER NOT NULL DEFAULT 0,
   repeats INTEGER NOT NULL DEFAULT 1,
+  judged_by TEXT,
+  judged_generation INTEGER,
+  judging_by TEXT,
+  judging_from INTEGER NOT NULL DEFAULT -1,
   stored_status TEXT CHECK (stored_status IN ('pending', 'in_progress', 'failed', 'skipped', 'published', 'superseded')),
   status TEXT NOT NULL,
   worker_status TEXT NOT NULL DEFAULT 'idle',

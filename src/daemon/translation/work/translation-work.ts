@@ -4,6 +4,7 @@ import { createHandoffExports, type HandoffExports } from './handoff-exports.ts'
 import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
 import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
 import { createHandoffReader, type Handoff } from './read-handoff.ts';
+import { createRequalifiedTargets, type RequalifiedTargets } from './requalified-targets.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
@@ -18,6 +19,7 @@ export interface TranslationWork {
   readonly updater: TaskUpdater;
   readonly repetitions: RepeatedTargets;
   readonly containers: RepeatingContainers;
+  readonly requalified: RequalifiedTargets;
   readonly exports: HandoffExports;
   readonly readTranslations: TranslationReader;
   readonly readHandoff: () => Handoff;
@@ -47,6 +49,7 @@ export function createTranslationWork({
     updater: createTaskUpdater(shared),
     repetitions: createRepeatedTargets(shared),
     containers: createRepeatingContainers(database, targetLanguage),
+    requalified: createRequalifiedTargets(shared),
     exports,
     readTranslations: createTranslationReader(shared),
     readHandoff: createHandoffReader({ ...shared, exports }),

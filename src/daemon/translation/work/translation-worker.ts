@@ -14,6 +14,7 @@ import type {
 import type { BuildResult } from './finish-build.ts';
 import type { HandoffExport } from './handoff-exports.ts';
 import { createRepetitionCalls, type RepetitionCalls } from './repetition-calls.ts';
+import { createRequalifyCalls, type RequalifyCalls } from './requalify-calls.ts';
 import type { Handoff } from './read-handoff.ts';
 import type { Provenance } from './target-rows.ts';
 import type { BuildProgress } from './task-builder.ts';
@@ -25,7 +26,7 @@ import { createWorkHolder } from './work-holder.ts';
 import type { WorkStatus } from './work-status.ts';
 
 /** The functions of the thread that owns translation.db. A file that cannot be used gives an error with its own code. */
-export interface TranslationCalls extends RepetitionCalls {
+export interface TranslationCalls extends RepetitionCalls, RequalifyCalls {
   status(argument: null): WorkStatus;
   beginBuild(release: { readonly releaseId: string; readonly generation: number }): BuildProgress;
   /** Adds the units of a page to a build. */
@@ -81,6 +82,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
   const now = (): number => unixSeconds(systemClock);
   return {
     ...createRepetitionCalls((call) => holder.use(call), now),
+    ...createRequalifyCalls((call) => holder.use(call), now),
     status: () => holder.use(({ readStatus }) => readStatus(now())),
     beginBuild: ({ releaseId, generation }) =>
       holder.use(({ builder }) => builder.begin(releaseId, generation, now())),
