@@ -36,7 +36,7 @@ export interface TargetStore {
 export function createTargetStore(
   database: Database,
   targetLanguage: string,
-  counts: Pick<TaskCounts, 'move'>,
+  counts: Pick<TaskCounts, 'move' | 'moveAll'>,
 ): TargetStore {
   const get = database.prepare('SELECT * FROM target WHERE unit_id = ? AND target_language = ?');
   const lastRevision = database.prepare(
@@ -84,7 +84,7 @@ export function createTargetStore(
         from: before?.state ?? 'untranslated',
         to: stored.state,
       } as const;
-      if (moves === undefined) counts.move(move.unitId, move.from, move.to);
+      if (moves === undefined) counts.moveAll([move]);
       else moves.push(move);
       if (stored.propagatedFrom === null) noteRepetition(target.unitId);
       judgeLater(target.unitId, provenance.glossaryGeneration);
