@@ -32,6 +32,12 @@ export interface TargetStore {
   remove(unitId: Uint8Array): void;
 }
 
+const PUT = `INSERT OR REPLACE INTO target (unit_id, target_language, target_text, state, state_before,
+  revision, source_text, source_digest, author_kind, token_id, provider, provider_run_id, findings, qa_identity,
+  propagated_from, updated_at) VALUES (:unit_id, :target_language, :target_text, :state, :state_before, :revision,
+  :source_text, :source_digest, :author_kind, :token_id, :provider, :provider_run_id, :findings, :qa_identity,
+  :propagated_from, :updated_at)`;
+
 /** Creates the store; call it inside a transaction. */
 export function createTargetStore(
   database: Database,
@@ -42,12 +48,7 @@ export function createTargetStore(
   const lastRevision = database.prepare(
     'SELECT max(revision) AS revision FROM target_history WHERE unit_id = ? AND target_language = ?',
   );
-  const put =
-    database.prepare(`INSERT OR REPLACE INTO target (unit_id, target_language, target_text, state, state_before,
-    revision, source_text, source_digest, author_kind, token_id, provider, provider_run_id, findings, qa_identity,
-    propagated_from, updated_at) VALUES (:unit_id, :target_language, :target_text, :state, :state_before, :revision,
-    :source_text, :source_digest, :author_kind, :token_id, :provider, :provider_run_id, :findings, :qa_identity,
-    :propagated_from, :updated_at)`);
+  const put = database.prepare(PUT);
   const record = createHistoryWriter(database);
   const setState =
     database.prepare(`UPDATE target SET state = ?, state_before = ?, revision = revision + 1, updated_at = ?
