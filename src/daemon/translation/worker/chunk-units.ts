@@ -1,5 +1,6 @@
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
-import type { OpenChunk, LeasedUnit } from '../work/chunk-leases.ts';
+import type { OpenChunk } from '../work/chunk-leases.ts';
+import type { LeasedUnit } from '../work/leased-units.ts';
 import type { SourceUnit, UnitSource } from '../judge/unit-source.ts';
 
 /** A unit of a chunk that needs a target. */
