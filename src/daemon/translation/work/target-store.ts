@@ -134,14 +134,16 @@ function createHistoryWriter(
 ): (shared: ReturnType<typeof sharedColumns>, provenance: Provenance, at: number) => void {
   const log =
     database.prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
-    source_text, source_digest, author_kind, token_id, reviewer, reason, provider, provider_run_id, model, prompt_digest,
+    source_text, source_digest, author_kind, token_id, reviewer, reviewer_token_id, reason, provider, provider_run_id, model, prompt_digest,
     glossary_generation, propagated_from, task_id, release_id, at) VALUES (:unit_id, :target_language, :revision,
-    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reason, :provider,
+    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reviewer_token_id, :reason, :provider,
     :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
-  return (shared, { reviewer, reason, model, promptDigest, glossaryGeneration, taskId, releaseId }, at) => {
+  return (shared, provenance, at) => {
+    const { reviewer, reason, model, promptDigest, glossaryGeneration, taskId, releaseId } = provenance;
     log.run({
       ...shared,
       reviewer,
+      reviewer_token_id: provenance.reviewerTokenId,
       reason,
       model,
       prompt_digest: promptDigest,
