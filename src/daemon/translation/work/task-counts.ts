@@ -19,6 +19,8 @@ export interface TaskCounts {
   touch(taskSeq: number): void;
   /** Writes the status of the tasks that changed. */
   refresh(now: number): void;
+  /** Forgets the changes of a transaction that was rolled back. */
+  discard(): void;
 }
 
 /** A unit that went from one state to another. */
@@ -91,6 +93,9 @@ export function createTaskCounts(database: Database, targetLanguage: string): Ta
     },
     refresh: (now) => {
       for (const taskSeq of touched) refreshTask(taskSeq, now);
+      touched.clear();
+    },
+    discard: () => {
       touched.clear();
     },
   };
