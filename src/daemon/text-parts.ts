@@ -79,14 +79,16 @@ export function createTextParts(
     memory: memory.translationMemory,
     languages: () => current().translation,
     configuration: () => current().parse,
+    termMissing: () => current().glossary.termMissing,
   });
   const translation = createTranslation({
     ...shared,
     parse,
     judging,
-    memory: memory.translationMemory,
     glossary,
+    memory: memory.translationMemory,
     languages: () => current().translation,
+    exchangeRoot: () => exchangeRootOf(current().exchange, configuration.data.dir),
     configuration: () => current().translation,
     openConflicts: async (signal) => await memory.openConflicts(signal),
     officialReleaseId: () => releases.current('official')?.release_id ?? null,

@@ -1,10 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { sharedFixture } from '../support/shared-fixture.ts';
-import { startTranslationSystem, type Answer, type TextFiles } from '../support/translation-system.ts';
+import {
+  startTranslationSystem,
+  type Answer,
+  type TextFiles,
+  type TranslationSystem,
+} from '../support/translation-system.ts';
 import { until } from '../support/until.ts';
 
 /** One file for each test, so that they do not see each other's targets. */
-const TOPICS = ['refusals', 'repeated', 'progress', 'waived', 'held', 'glossary', 'rules', 'last'] as const;
+const TOPICS = [
+  'refusals',
+  'repeated',
+  'progress',
+  'waived',
+  'held',
+  'glossary',
+  'rules',
+  'changed',
+  'last',
+] as const;
 type Topic = (typeof TOPICS)[number];
 
 const textsOf = (topic: Topic): readonly string[] => [
@@ -55,6 +70,28 @@ async function open(topic: Topic) {
     }),
     task: async () => await system.task(destination),
   };
+}
+
+/** Forbids a wording in one file. @returns the id of the term */
+async function forbid(
+  { act }: Pick<TranslationSystem, 'act'>,
+  source_term: string,
+  recommended_translation: string,
+  destination: string,
+): Promise<string> {
+  const { body } = await act('translation-glossary-add', {
+    source_term,
+    recommended_translation,
+    source_language: 'ja',
+    target_language: 'zh-Hans',
+    source: { source_kind: 'manual', observed_unix_seconds: 5 },
+    scope: { destination },
+    review_status: 'approved',
+    reviewer: 'Ann',
+  });
+  const { term_id } = (body['result'] as { term: { term_id: string } }).term;
+  await act('translation-glossary-deprecate', { term_id, reviewer: 'Ann', reason: 'old' });
+  return term_id;
 }
 
 const codeOf = ({ status, body }: Answer): readonly unknown[] => [status, body['code']];
@@ -179,21 +216,7 @@ describe('translation-task-update of a running daemon', () => {
 
   it('blocks what the Glossary forbids, until it is overridden', async () => {
     const { update, result, task, ...glossary } = await open('glossary');
-    const term = {
-      source_term: '先生',
-      recommended_translation: '老師',
-      source_language: 'ja',
-      target_language: 'zh-Hans',
-      source: { source_kind: 'manual', observed_unix_seconds: 5 },
-      scope: { destination: 'glossary.json' },
-      review_status: 'approved',
-      reviewer: 'Ann',
-    };
-    const added = (await glossary.act('translation-glossary-add', term)).body['result'] as {
-      term: { term_id: string };
-    };
-    const { term_id } = added.term;
-    await glossary.act('translation-glossary-deprecate', { term_id, reviewer: 'Ann', reason: 'old' });
+    await forbid(glossary, '先生', '老師', 'glossary.json');
     const body = { status: 'translated', translation_results: [result(0), result(1), result(2, '老師')] };
     const refused = await update(body);
     expect(codeOf(refused)).toEqual([422, 'qa_blocked']);
@@ -207,6 +230,24 @@ describe('translation-task-update of a running daemon', () => {
     };
     expect((await update({ ...body, glossary_override })).status).toBe(202);
     expect(await task()).toMatchObject({ status: 'translated' });
+  });
+
+  it('blocks stored targets when the Glossary changes, and gives them their states back', async () => {
+    const { update, result, task, ...changed } = await open('changed');
+    const translation_results = [result(0), result(1), result(2, '先生')];
+    await update({ status: 'translated', translation_results });
+    const term_id = await forbid(changed, '先生', '先生', 'changed.json');
+    const blocked = await until(async () => {
+      const now = await task();
+      return now.status === 'blocked' && now.reason !== null ? now : null;
+    });
+    expect(blocked).toMatchObject({
+      reason: expect.stringMatching(/^requalified: .*forbidden_translation \(gqa1_/) as string,
+      unit_counts: { blocked: 1, translated: 2 },
+    });
+    await changed.act('translation-glossary-delete', { term_id, reviewer: 'Ann', reason: 'wrong' });
+    await until(async () => (await task()).status === 'translated');
+    expect(await task()).toMatchObject({ reason: null, unit_counts: { translated: 3 } });
   });
 
   it('judges by the rule of the container', async () => {

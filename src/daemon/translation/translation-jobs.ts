@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JobDefinition } from '../tasks/job.ts';
+import { REVIEW_JOBS } from './review/review-jobs.ts';
 import { WORKER_RUN_JOB } from './worker/worker-job.ts';
 
 /** Builds the tasks of the indexed release. */
@@ -31,5 +32,25 @@ export const PROPAGATE_JOB = {
   storeLock: 'none',
 } as const satisfies JobDefinition;
 
+/** Judges stored targets again. */
+export const REQUALIFY_JOB = {
+  kind: 'requalify',
+  summary:
+    'Judges stored targets again after the Glossary or the rules of containers changed: it blocks them, and frees them when nothing blocks them now.',
+  lane: 'parse',
+  scope: 'operate',
+  groups: ['i18n'],
+  arguments: z.strictObject({}),
+  resumable: true,
+  maxAttempts: 1,
+  storeLock: 'none',
+} as const satisfies JobDefinition;
+
 /** The jobs of the work on translations, in the order of the reference. */
-export const TRANSLATION_JOBS = [TASK_BUILD_JOB, PROPAGATE_JOB, WORKER_RUN_JOB] as const;
+export const TRANSLATION_JOBS = [
+  TASK_BUILD_JOB,
+  PROPAGATE_JOB,
+  REQUALIFY_JOB,
+  WORKER_RUN_JOB,
+  ...REVIEW_JOBS,
+] as const;

@@ -15,12 +15,15 @@ import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
+import { createRequalification } from './requalify/requalification.ts';
 import { createReadTranslations } from './answer-translations.ts';
 import { createRepetitions } from './repetitions/repetitions.ts';
 import { runTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
+import { createReview, type ReviewOptions } from './review/review.ts';
+import type { ReviewConfiguration } from './review/review-config.ts';
 import { createUpdateAction } from './update-action.ts';
 import { createWorker } from './worker/worker.ts';
 import type { WorkerConfiguration } from './worker/worker-config.ts';
@@ -34,6 +37,7 @@ interface TranslationConfiguration extends WorkerConfiguration {
   readonly sourceLanguage: string;
   /** The language of the targets; fixed while the daemon runs. */
   readonly targetLanguage: string;
+  readonly review: ReviewConfiguration;
 }
 
 export interface TranslationOptions extends Omit<TranslationReportDependencies, 'thread'> {
@@ -43,8 +47,10 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
   readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
   /** The entrance of targets. */
   readonly judging: Judging;
-  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'>;
-  readonly glossary: Pick<GlossaryPort, 'diagnose'>;
+  /** The folder of exchanged files. */
+  readonly exchangeRoot: () => string;
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'> & ReviewOptions['memory'];
+  readonly glossary: Pick<GlossaryPort, 'diagnose' | 'generation' | 'onChanged'>;
   /** The configured pair of languages. */
   readonly languages: () => LanguagePair;
   readonly secrets: SecretMask;
@@ -80,8 +86,12 @@ const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kin
 export function createTranslation(options: TranslationOptions): Translation {
   const { engine, parse, configuration, logger } = options;
   const owner = createWorkThread(options);
-  const repetitions = createRepetitions({ ...options, thread: owner });
+  const requalification = createRequalification({ ...options, thread: owner });
+  const repetitions = createRepetitions({ ...options, thread: requalification.thread });
   const { thread } = repetitions;
+  const { unitsAfter } = parse;
+  const shared = { ...options, ...options.judging, thread };
+  const review = createReview({ ...shared, unitsAfter, configuration: () => configuration().review });
   let latest: WorkStatus | null = null;
   let building = false;
   const refresh = async (): Promise<WorkStatus> => {
@@ -99,14 +109,15 @@ export function createTranslation(options: TranslationOptions): Translation {
   engine.onFinished(({ kind, status }) => {
     if (PARSING.has(kind) && status === 'succeeded') queue();
   });
-  const worker = createWorker({ ...options, ...options.judging, thread });
+  const worker = createWorker(shared);
   return {
     jobs: [
+      ...review.jobs,
       ...worker.jobs,
       implementJob(TASK_BUILD_JOB, async (context) => {
         building = true;
         try {
-          const result = await runTaskBuild({ thread, unitsAfter: parse.unitsAfter }, context);
+          const result = await runTaskBuild({ thread, unitsAfter }, context);
           await refresh();
           return result;
         } finally {
@@ -114,9 +125,10 @@ export function createTranslation(options: TranslationOptions): Translation {
         }
       }),
       repetitions.job,
+      requalification.job,
     ],
     reports: createTranslationReports({ ...options, thread }),
-    actions: [...worker.actions, createUpdateAction({ ...options, ...options.judging, thread })],
+    actions: [...worker.actions, createUpdateAction(shared), ...review.actions],
     checks: [
       ...createTranslationChecks({
         refresh,
@@ -134,7 +146,7 @@ export function createTranslation(options: TranslationOptions): Translation {
         const index = parse.latestStatus();
         if (index === null || index.release_id === null) return;
         if (built?.releaseId !== index.release_id || built.generation !== index.generation) queue();
-        await repetitions.catchUp();
+        await Promise.all([repetitions.catchUp(), requalification.catchUp()]);
       } catch (error) {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }

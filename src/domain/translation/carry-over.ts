@@ -11,7 +11,7 @@ export interface CarriedTarget {
   readonly state: UnitState;
   /** Whether the target was made for exactly the text that the unit has now. */
   readonly fitsSource: boolean;
-  /** The state that it had before its source changed; `null` when it is not stale. */
+  /** The state that it had before its source changed or a finding blocked it; `null` without one. */
   readonly stateBefore: StateBefore | null;
 }
 
@@ -34,7 +34,13 @@ export function carryTarget(tier: CarriedTier, target: CarriedTarget): CarriedSt
   }
   const cameBack = target.state === 'stale';
   const state = target.state === 'stale' ? (target.stateBefore ?? 'draft') : target.state;
-  if (state === 'blocked') return { state, stateBefore: null };
   const keepsReview = !cameBack && (tier === 'same' || tier === 'moved');
+  if (state === 'blocked') return { state, stateBefore: blockedBefore(target, keepsReview) };
   return { state: keepsReview ? state : lowerState(state, 'translated'), stateBefore: null };
+}
+
+/** The state that a target gets back when nothing blocks it now. */
+function blockedBefore({ state, stateBefore }: CarriedTarget, keepsReview: boolean): StateBefore | null {
+  if (state === 'stale' || stateBefore === null || stateBefore === 'blocked') return null;
+  return keepsReview ? stateBefore : lowerState(stateBefore, 'translated');
 }

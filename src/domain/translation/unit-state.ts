@@ -13,6 +13,11 @@ export type UnitCounts = Readonly<Record<UnitState, number>>;
 /** States of a unit whose target can be used. */
 export type UsableState = 'draft' | 'translated' | 'proofread';
 
+/** Whether the target of a unit can be used. */
+export function isUsable(state: UnitState): state is UsableState {
+  return state === 'draft' || state === 'translated' || state === 'proofread';
+}
+
 /** Whether a unit still needs a target. */
 export function isOpen(state: UnitState): boolean {
   return state === 'untranslated' || state === 'stale';

@@ -1,25 +1,17 @@
-import { crc32 } from 'node:zlib';
-import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 import type { ByteSource } from '../byte-source.ts';
 import { FormatError } from '../format-error.ts';
 import { type OutputPiece, pieceChunks } from '../patch/output-pieces.ts';
 import { type Splice, type SplicedSource, spliceSource } from '../patch/spliced-source.ts';
 import { BLOCK_COMPRESSION, compressLz4, METHOD_BITS } from './block-compression.ts';
 import type { Bundle, BundleNode } from './bundle.ts';
+import { type BundleDigests, createBundleDigester } from './bundle-digests.ts';
 import { planBlocks, type PlannedBlock } from './plan-blocks.ts';
 import { type MovedNode, type WrittenBlock, writeBundleHead } from './write-bundle-head.ts';
 
 /** A bundle with changed files, ready to be written. */
-export interface BundlePatch {
+export interface BundlePatch extends BundleDigests {
   /** Bytes of the whole bundle. */
   readonly size: number;
-  /**
-   * CRC-32 of the decompressed files one behind the other, which catalogs of Addressables state as `m_Crc`; `null` where the
-   * files do not fill the data of the bundle in their order, so that its meaning is not known.
-   */
-  readonly crc32: number | null;
-  /** The first 16 bytes of BLAKE3 over the decompressed data, for a catalog that names the bundle by its content. */
-  readonly contentHash: Uint8Array;
   /** The bytes of the bundle in their order. It can be read several times. */
   chunks(): Generator<Buffer>;
 }
@@ -27,7 +19,6 @@ export interface BundlePatch {
 /** The files of a bundle that change. */
 export type ChangedNodes = ReadonlyMap<BundleNode, SplicedSource>;
 
-const CONTENT_HASH_BYTES = 16;
 /** Blocks beyond these compressed bytes are compressed twice, so that memory stays bounded. */
 const KEPT_BYTES = 32 * 1024 * 1024;
 
@@ -56,8 +47,7 @@ export function patchBundle(
   const behind = { offset: bundle.header.fileSize, end: source.size };
   return {
     size: head.fileSize + behind.end - behind.offset,
-    crc32: isFilled(bundle) ? packer.crc32() : null,
-    contentHash: packer.contentHash(),
+    ...packer.digests(),
     *chunks() {
       yield head.front;
       yield* blockChunks(source, blocks, (block) => packer.bytesOf(block));
@@ -91,16 +81,6 @@ function moveNodes(
   return { splices, nodes: moved };
 }
 
-/** Whether the files stand in the data one behind the other, in the order of the directory. */
-function isFilled({ nodes, data }: Bundle): boolean {
-  let end = 0;
-  for (const { offset, size } of nodes) {
-    if (offset !== end) return false;
-    end += size;
-  }
-  return end === data.size;
-}
-
 /** A block with its compressed form. */
 interface PackedBlock extends WrittenBlock {
   readonly plan: PlannedBlock;
@@ -113,14 +93,12 @@ interface Packer {
   pack(plan: PlannedBlock): PackedBlock;
   /** The compressed form of a new block. */
   bytesOf(block: PackedBlock): Buffer;
-  crc32(): number;
-  contentHash(): Uint8Array;
+  digests(): BundleDigests;
 }
 
-function createPacker({ blocks }: Bundle, data: ByteSource, mostKept: number): Packer {
-  const method = methodOf(blocks);
-  const digest = createBlake3();
-  let crc = 0;
+function createPacker(bundle: Bundle, data: ByteSource, mostKept: number): Packer {
+  const method = methodOf(bundle.blocks);
+  const digester = createBundleDigester(bundle);
   let kept = 0;
   const compress = (bytes: Buffer): { readonly compressed: Buffer; readonly flags: number } => {
     if (method === BLOCK_COMPRESSION.none) return { compressed: bytes, flags: BLOCK_COMPRESSION.none };
@@ -131,8 +109,7 @@ function createPacker({ blocks }: Bundle, data: ByteSource, mostKept: number): P
   return {
     pack: (plan) => {
       const bytes = data.read(plan.start, plan.size);
-      crc = crc32(bytes, crc);
-      digest.update(bytes);
+      digester.update(bytes);
       const { size, copied } = plan;
       if (copied !== null) return { ...copied, size, plan, kept: null };
       const { compressed, flags } = compress(bytes);
@@ -141,8 +118,7 @@ function createPacker({ blocks }: Bundle, data: ByteSource, mostKept: number): P
       return { size, compressedSize: compressed.length, flags, plan, kept: isKept ? compressed : null };
     },
     bytesOf: ({ plan, kept: found }) => found ?? compress(data.read(plan.start, plan.size)).compressed,
-    crc32: () => crc,
-    contentHash: () => digest.digest().subarray(0, CONTENT_HASH_BYTES),
+    digests: () => digester.digests(),
   };
 }
 

@@ -1,8 +1,11 @@
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
+import type { TermMissingRules } from '../../glossary/glossary-config.ts';
 import type { GlossaryPort } from '../../glossary/glossary.ts';
 import type { TranslationMemory } from '../../memory/translation-memory.ts';
 import type { ParseConfiguration } from '../../parse/rules/parse-config.ts';
+import type { JudgedBy } from '../work/requalified-targets.ts';
+import { createJudgedBy } from './judged-by.ts';
 import { createTargetOffers, type TargetOffers } from './offer-targets.ts';
 import { createTargetJudge, type TargetJudge } from './target-judge.ts';
 import { createTextRules, type TextRules } from './text-rules.ts';
@@ -15,6 +18,8 @@ export interface Judging {
   readonly offers: TargetOffers;
   /** The rules of the current configuration. @throws ServiceError `backend_unavailable` */
   readonly rules: () => Promise<TextRules>;
+  /** The rules and the Glossary that targets are judged by now. @throws ServiceError `backend_unavailable` */
+  readonly judgedBy: () => Promise<JudgedBy>;
 }
 
 export interface JudgingOptions {
@@ -23,6 +28,8 @@ export interface JudgingOptions {
   readonly memory: Pick<TranslationMemory, 'propose'>;
   readonly languages: () => LanguagePair;
   readonly configuration: () => ParseConfiguration;
+  /** The settings of the Glossary. */
+  readonly termMissing: () => TermMissingRules;
   readonly logger: Pick<Logger, 'warn'>;
 }
 
@@ -34,5 +41,6 @@ export function createJudging(options: JudgingOptions): Judging {
     units: createUnitSource(options.unitsAfter),
     offers: createTargetOffers(options),
     rules,
+    judgedBy: createJudgedBy({ ...options, rules }),
   };
 }

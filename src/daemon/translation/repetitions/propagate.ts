@@ -1,7 +1,7 @@
 import type { Thread } from '../../../platform/threads/thread.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { Judging } from '../judge/judging.ts';
-import { translationTaskError } from '../work/translation-failure.ts';
+import { judgingTaskError } from '../judge/judging-failure.ts';
 import type { JudgedRepetition, Repetition, RepetitionPage } from '../work/repeated-targets.ts';
 import type { TranslationCalls } from '../work/translation-worker.ts';
 
@@ -16,7 +16,7 @@ type Context = Pick<TaskContext, 'signal' | 'progress'>;
  * Gives units that repeat the text of another one its target, judged in their own places, in bounded pages. A run that was
  * interrupted is continued by the next one. When the parse index has moved on, the rest waits for the next tasks.
  *
- * @throws TaskError `translation_unavailable`; ServiceError of the judge; the signal's reason
+ * @throws TaskError `backend_unavailable`, `translation_unavailable`; the signal's reason
  */
 export async function propagateTargets(
   dependencies: PropagateDependencies,
@@ -41,7 +41,7 @@ export async function propagateTargets(
     signal.throwIfAborted();
     if (error instanceof TaskError && error.code === 'text_not_indexed')
       return { written, postponed: error.message };
-    throw translationTaskError(error);
+    throw judgingTaskError(error);
   }
   return { written };
 }

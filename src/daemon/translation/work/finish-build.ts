@@ -37,6 +37,13 @@ export function createFinish({
     WHERE task.build_id = ? AND old_build.state = 'current' AND old.stored_status = 'skipped'
     AND old.release_id = task.release_id AND old.destination = task.destination
     AND old.archive_entry IS task.archive_entry`);
+  // A container whose targets stay in their places needs no new judgement.
+  const keepJudged =
+    database.prepare(`UPDATE task SET judged_by = old.judged_by, judged_generation = old.judged_generation
+    FROM task AS old JOIN build AS old_build ON old_build.build_id = old.build_id
+    WHERE task.build_id = ? AND old_build.state = 'current' AND old_build.target_language = task.target_language
+    AND old.destination = task.destination AND old.archive_entry IS task.archive_entry
+    AND NOT EXISTS (SELECT 1 FROM task_unit WHERE task_unit.task_seq = task.task_seq AND tier IN ('moved', 'unique'))`);
   const endBuild = database.prepare(
     `UPDATE build SET state = 'superseded' WHERE target_language = ? AND state = 'current'`,
   );
@@ -46,6 +53,7 @@ export function createFinish({
   const applyAll = createCarrier(database, targetLanguage, targets);
   return (buildId, now) => {
     keepSkipped.run(buildId);
+    keepJudged.run(buildId);
     const superseded = Number(supersede.run(now, targetLanguage).changes);
     endLeases.run();
     const carried = applyAll(buildId, now);

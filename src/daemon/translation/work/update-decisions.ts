@@ -1,6 +1,8 @@
+import { freedState } from '../../../domain/translation/requalify.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
-import type { AcceptedFindings, JudgedTarget } from './accepted-findings.ts';
+import type { AcceptedFindings } from './accepted-findings.ts';
+import type { StoredTarget } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 import { refuse, type TaskUpdate } from './task-update.ts';
 import { NAMED_UNITS, UpdateRefused } from './update-refused.ts';
@@ -27,7 +29,7 @@ export function createUpdateDecisions(
   const hold = database.prepare('INSERT OR IGNORE INTO hold VALUES (?, ?, ?, ?, ?)');
   const addClaim = database.prepare('INSERT OR REPLACE INTO claim VALUES (?, ?, ?, ?)');
   const endClaims = database.prepare('DELETE FROM claim WHERE target_language = ? AND expires_at <= ?');
-  const storedOf = (unitId: Uint8Array): JudgedTarget | null => targets.get(unitId);
+  const storedOf = (unitId: Uint8Array): StoredTarget | null => targets.get(unitId);
   return {
     override: (update, units, now) => {
       const { override, results } = update;
@@ -56,8 +58,8 @@ export function createUpdateDecisions(
         }
         accepted.waive(target, check, update, now);
         const isFree = targets.stateOf(unitId) === 'blocked' && accepted.blocking(target).length === 0;
-        if (isFree)
-          targets.setState(unitId, update.status === 'translated' ? 'translated' : 'draft', null, now);
+        const otherwise = update.status === 'translated' ? 'translated' : 'draft';
+        if (isFree) targets.setState(unitId, freedState(target.stateBefore, otherwise), null, now);
       }
       for (const { unitId } of update.hold) {
         hold.run(units.at(unitId).unitId, targetLanguage, update.reviewer, update.reason, now);

@@ -1,0 +1,84 @@
+import type { Logger } from '../../../platform/logging/logging.ts';
+import type { Thread } from '../../../platform/threads/thread.ts';
+import type { GlossaryPort } from '../../glossary/glossary.ts';
+import type { Job } from '../../tasks/job.ts';
+import { createRequestedJob } from '../../tasks/requested-job.ts';
+import type { TaskEngine } from '../../tasks/task-engine.ts';
+import type { Judging } from '../judge/judging.ts';
+import { REQUALIFY_JOB } from '../translation-jobs.ts';
+import type { TranslationCalls } from '../work/translation-worker.ts';
+import { requalifyTargets } from './requalify-targets.ts';
+
+type WorkThread = Pick<Thread<TranslationCalls>, 'call'>;
+
+/** Judging stored targets again when the Glossary or the rules have changed. */
+export interface Requalification {
+  readonly job: Job;
+  /** The thread, with calls that queue the job when they leave targets that must be judged again. */
+  readonly thread: WorkThread;
+  /** Queues the job when targets were judged by other rules or another Glossary. Called at the start and after a reload. */
+  catchUp(): Promise<void>;
+}
+
+export interface RequalificationOptions {
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  readonly thread: WorkThread;
+  readonly judging: Judging;
+  readonly glossary: Pick<GlossaryPort, 'generation' | 'onChanged'>;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+/** Calls that change what some targets must be judged by: their places, and whether their container was proofread. */
+const MOVING: ReadonlySet<string> = new Set(['finishBuild', 'applyReview', 'applyFileReview']);
+
+/** Creates the work of judging again. */
+export function createRequalification({
+  engine,
+  thread,
+  judging,
+  glossary,
+  logger,
+}: RequalificationOptions): Requalification {
+  const requested = createRequestedJob(
+    engine,
+    REQUALIFY_JOB,
+    async (context) => await requalifyTargets({ thread, judging }, context),
+  );
+  glossary.onChanged(() => {
+    requested.request();
+  });
+  const look = async (): Promise<void> => {
+    try {
+      const { key } = await judging.judgedBy();
+      if ((await thread.call('tasksToRequalify', key)) > 0) requested.request();
+    } catch (error) {
+      logger.warn({ err: error }, 'stored targets are not judged again yet');
+    }
+  };
+  return {
+    job: requested.job,
+    thread: {
+      call: (name, argument, callOptions) => {
+        const answer = thread.call(name, argument, callOptions);
+        const settled = (): void => {
+          const generation = generationOf(argument);
+          // The Glossary changed after these targets were judged, and perhaps the job has passed their task already.
+          if (generation !== null && generation !== glossary.generation()) requested.request();
+          else if (MOVING.has(name)) void look();
+        };
+        answer.then(settled, () => undefined);
+        return answer;
+      },
+    },
+    catchUp: look,
+  };
+}
+
+/** The generation of the Glossary that the targets in an argument were judged by; `null` for an argument without targets. */
+function generationOf(argument: unknown): number | null {
+  if (typeof argument !== 'object' || argument === null) return null;
+  if ('provenance' in argument) return generationOf(argument.provenance);
+  return 'glossaryGeneration' in argument && typeof argument.glossaryGeneration === 'number'
+    ? argument.glossaryGeneration
+    : null;
+}

@@ -1,0 +1,81 @@
+import type { Thread } from '../../../platform/threads/thread.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
+import type { Judging } from '../judge/judging.ts';
+import { judgingTaskError } from '../judge/judging-failure.ts';
+import type {
+  JudgedBy,
+  RequalifiedBatch,
+  RequalifiedCounts,
+  RequalifyPage,
+} from '../work/requalified-targets.ts';
+import type { TranslationCalls } from '../work/translation-worker.ts';
+
+export interface RequalifyDependencies {
+  readonly thread: Pick<Thread<TranslationCalls>, 'call'>;
+  readonly judging: Pick<Judging, 'judge' | 'units' | 'judgedBy'>;
+}
+
+/**
+ * Judges the stored targets of all tasks that were judged by other rules or another Glossary, in bounded pages. A run that was
+ * interrupted is continued by the next one. When the parse index has moved on, the rest waits for the next tasks.
+ *
+ * @throws TaskError `backend_unavailable`, `translation_unavailable`; the signal's reason
+ */
+export async function requalifyTargets(
+  dependencies: RequalifyDependencies,
+  { signal, progress }: Pick<TaskContext, 'signal' | 'progress'>,
+): Promise<TaskResult> {
+  const { thread, judging } = dependencies;
+  const done = { tasks: 0, judged: 0, blocked: 0, freed: 0 };
+  try {
+    const by = await judging.judgedBy();
+    const total = await thread.call('tasksToRequalify', by.key, { signal });
+    const read = async (fromTask: number): Promise<RequalifyPage | null> =>
+      await thread.call('requalifyPage', { by, fromTask }, { signal });
+    for (let page = await read(0); page !== null; page = await read(page.taskSeq)) {
+      const stored = await judgePage(dependencies, by, page, signal);
+      if (stored === null) return { ...done, postponed: POSTPONED };
+      done.judged += page.items.length;
+      done.blocked += stored.blocked;
+      done.freed += stored.freed;
+      if (page.upTo === null) done.tasks += 1;
+      progress(done.tasks, Math.max(total, done.tasks), 'entries', 'judging targets');
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof TaskError && error.code === 'text_not_indexed') {
+      return { ...done, postponed: error.message };
+    }
+    throw judgingTaskError(error);
+  }
+  return done;
+}
+
+const POSTPONED = 'newer tasks replaced these; the job runs again after task-build';
+
+/** @returns `null` when other tasks have replaced those of the page */
+async function judgePage(
+  { thread, judging: { judge, units } }: RequalifyDependencies,
+  by: JudgedBy,
+  page: RequalifyPage,
+  signal: AbortSignal,
+): Promise<RequalifiedCounts | null> {
+  const { builtFor, taskSeq, indexPosition, wasProofread, upTo } = page;
+  const ordinals = page.items.map(({ ordinal }) => ordinal);
+  const sources = await units.unitsOf({ ...builtFor, indexPosition, ordinals }, signal);
+  const texts = sources.map(({ unit }, at) => ({
+    place: unit,
+    sourceText: unit.sourceText,
+    targetText: page.items[at]?.text ?? '',
+  }));
+  const { judgements } = await judge.judge(texts, { wasProofread, signal });
+  const items: RequalifiedBatch['items'] = page.items.flatMap(({ unitId, revision }, at) => {
+    const judgement = judgements[at];
+    return judgement === undefined ? [] : [{ unitId, revision, ...judgement }];
+  });
+  return await thread.call(
+    'storeRequalified',
+    { builtFor, taskSeq, wasProofread, upTo, by, items },
+    { signal },
+  );
+}

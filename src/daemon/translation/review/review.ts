@@ -1,0 +1,61 @@
+import type { DefinedAction } from '../../api/define-action.ts';
+import { implementJob, type Job } from '../../tasks/job.ts';
+import { TaskError } from '../../tasks/task.ts';
+import { judgingTaskError } from '../judge/judging-failure.ts';
+import { checkTasks } from './check-tasks.ts';
+import { exportHandoff, type HandoffExportPorts } from './handoff-export.ts';
+import { importFile } from './import-file.ts';
+import { createReviewAction, type ReviewActionOptions } from './review-action.ts';
+import { HANDOFF_EXPORT_JOB, PROOFREAD_IMPORT_JOB, PROOFREAD_JOB } from './review-jobs.ts';
+
+/** The parts that reviews use. */
+export type ReviewOptions = Omit<ReviewActionOptions, 'whyNoEvaluation'> &
+  Omit<HandoffExportPorts, 'thread'> & {
+    /** The private folder of the daemon. */
+    readonly dataDirectory: string;
+  };
+
+/** Reviews: people accept targets, and files go to translators and back. */
+export interface Review {
+  readonly actions: readonly DefinedAction[];
+  readonly jobs: readonly Job[];
+}
+
+/** Assembles reviews. */
+export function createReview(options: ReviewOptions): Review {
+  const fourEyes = (): boolean => options.configuration().fourEyes;
+  const whyNoEvaluation = (provider: string): string =>
+    `the provider "${provider.slice(0, 64)}" cannot evaluate translations; leave provider out`;
+  const openEvaluation = (provider: string): Promise<never> =>
+    Promise.reject(new TaskError('provider_not_configured', whyNoEvaluation(provider)));
+  return {
+    actions: [createReviewAction({ ...options, whyNoEvaluation })],
+    jobs: [
+      implementJob(
+        HANDOFF_EXPORT_JOB,
+        async (context) => await withTaskErrors(context.signal, () => exportHandoff(options, context)),
+      ),
+      implementJob(
+        PROOFREAD_JOB,
+        async (context) =>
+          await withTaskErrors(context.signal, () => checkTasks({ ...options, openEvaluation }, context)),
+      ),
+      implementJob(
+        PROOFREAD_IMPORT_JOB,
+        async (context) =>
+          await withTaskErrors(context.signal, () =>
+            importFile({ ...options, privateFolder: options.dataDirectory, fourEyes }, context),
+          ),
+      ),
+    ],
+  };
+}
+
+async function withTaskErrors<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw judgingTaskError(error);
+  }
+}

@@ -1,0 +1,44 @@
+import type { Database } from '../../database/sqlite-database.ts';
+import type { Finding } from './target-rows.ts';
+
+/** Writes why a task is blocked although its targets were good when they were stored. */
+export interface TaskReasons {
+  /** Writes or removes the reason; one that a person gave stays while nothing new blocks the task. */
+  write(taskSeq: number): void;
+}
+
+const PREFIX = 'requalified: ';
+/** Blocked units whose checks the reason names. */
+const READ_UNITS = 100;
+const NAMED_UNITS = 3;
+
+/** Creates the reasons of one target language. */
+export function createTaskReasons(database: Database, targetLanguage: string): TaskReasons {
+  const from = `FROM task_unit JOIN target ON target.unit_id = task_unit.unit_id AND target_language = ?
+    WHERE task_seq = ? AND state = 'blocked' AND state_before IS NOT NULL`;
+  const count = database.prepare(`SELECT count(*) AS count ${from}`);
+  const some = database.prepare(`SELECT findings, qa_identity ${from} ORDER BY number LIMIT ${READ_UNITS}`);
+  const set = database.prepare('UPDATE task SET reason = ? WHERE task_seq = ?');
+  const clear = database.prepare(
+    `UPDATE task SET reason = NULL WHERE task_seq = ? AND reason LIKE '${PREFIX}%'`,
+  );
+  return {
+    write: (taskSeq) => {
+      const blocked = Number(count.get(targetLanguage, taskSeq)?.['count'] ?? 0);
+      if (blocked === 0) {
+        clear.run(taskSeq);
+        return;
+      }
+      const rows = some.all(targetLanguage, taskSeq);
+      const errors = rows
+        .flatMap(({ findings }) => JSON.parse(String(findings)) as Finding[])
+        .filter(({ severity }) => severity === 'error');
+      const checks = [...new Set(errors.map(({ check }) => check))].sort().join(', ');
+      const identities = rows.flatMap(({ qa_identity: identity }) => identity ?? []).slice(0, NAMED_UNITS);
+      set.run(
+        `${PREFIX}a change of the Glossary or the rules blocks ${blocked} units with ${checks} (${identities.join(', ')})`,
+        taskSeq,
+      );
+    },
+  };
+}

@@ -1,0 +1,212 @@
+import { requalify } from '../../../domain/translation/requalify.ts';
+import type { Database } from '../../database/sqlite-database.ts';
+import { createAcceptedFindings } from './accepted-findings.ts';
+import { createBuildMark, type BuildMark } from './build-mark.ts';
+import { createTaskReasons } from './requalified-reason.ts';
+import type { TaskCounts } from './task-counts.ts';
+import { NO_PROVENANCE, targetOf, type Finding, type Row } from './target-rows.ts';
+import type { TargetStore } from './target-store.ts';
+import type { BuiltFor } from './task-update.ts';
+
+/** The rules and the Glossary that targets are judged by. */
+export interface JudgedBy {
+  /** Another one for every change that can change a judgement. */
+  readonly key: string;
+  /** Of the Glossary. */
+  readonly generation: number;
+}
+
+/** A stored target to judge again. */
+export interface TargetToRequalify {
+  readonly unitId: Uint8Array;
+  readonly revision: number;
+  /** In the file. */
+  readonly ordinal: number;
+  readonly text: string;
+}
+
+/** Targets of one task to judge again. */
+export interface RequalifyPage {
+  readonly builtFor: BuiltFor;
+  readonly taskSeq: number;
+  /** Position of the file in the parse index. */
+  readonly indexPosition: number;
+  readonly wasProofread: boolean;
+  readonly items: readonly TargetToRequalify[];
+  /** The number of the last unit that was looked at; `null` when the task has no more. */
+  readonly upTo: number | null;
+}
+
+/** The new judgements of a page. */
+export interface RequalifiedBatch extends Pick<
+  RequalifyPage,
+  'builtFor' | 'taskSeq' | 'wasProofread' | 'upTo'
+> {
+  readonly by: JudgedBy;
+  readonly items: readonly (Pick<TargetToRequalify, 'unitId' | 'revision'> & {
+    readonly findings: readonly Finding[];
+    readonly qaIdentity: string;
+  })[];
+}
+
+/** How many targets a batch changed. */
+export interface RequalifiedCounts {
+  readonly blocked: number;
+  readonly freed: number;
+}
+
+/** Judges stored targets again when rules or the Glossary have changed. How far it is, is stored with each task. */
+export interface RequalifiedTargets {
+  /** How many tasks have targets that were judged by something else. */
+  waiting(key: string): number;
+  /** The next targets: of the first such task from a place on. `null` when there is none. */
+  page(by: JudgedBy, fromTask: number): RequalifyPage | null;
+  /**
+   * Stores new judgements: a state that changes, and the findings of what stays blocked. A target that changed since its page is
+   * left out, because it was judged then.
+   *
+   * @returns `null` when other tasks replaced those of the page, and nothing was written
+   */
+  store(batch: RequalifiedBatch, now: number): RequalifiedCounts | null;
+}
+
+export interface RequalifiedTargetsOptions {
+  readonly database: Database;
+  readonly targetLanguage: string;
+  readonly targets: TargetStore;
+  readonly counts: TaskCounts;
+}
+
+const PAGE_UNITS = 200;
+/** UTF-16 code units of targets after which a page ends. */
+const PAGE_CHARACTERS = 256 * 1024;
+
+/** Distinguishes containers that were proofread, in which a missing term can block. */
+function keyOf(key: string, wasProofread: boolean): string {
+  return wasProofread ? `${key} proofread` : key;
+}
+
+/** Creates the new judgements of one target language. */
+export function createRequalifiedTargets(options: RequalifiedTargetsOptions): RequalifiedTargets {
+  const { database, targetLanguage } = options;
+  const mark = createBuildMark(database, targetLanguage);
+  const others = `FROM task JOIN build USING (build_id) LEFT JOIN proofread_container AS accepted
+    ON accepted.target_language = build.target_language AND accepted.destination = task.destination
+    AND coalesce(accepted.archive_entry, '') = coalesce(task.archive_entry, '')
+    WHERE build.target_language = :language AND build.state = 'current' AND stored_status IS NOT 'skipped'
+    AND draft + translated + proofread + blocked > 0
+    AND judged_by IS NOT iif(accepted.at IS NULL, :key, :key || ' proofread')`;
+  const count = database.prepare(`SELECT count(*) AS count ${others}`);
+  const next = database.prepare(
+    `SELECT task.*, accepted.at IS NOT NULL AS was_proofread ${others} AND task_seq >= :from ORDER BY task_seq LIMIT 1`,
+  );
+  const readUnits = createUnitReader(database, targetLanguage);
+  return {
+    waiting: (key) => Number(count.get({ language: targetLanguage, key })?.['count'] ?? 0),
+    page: ({ key }, from) => {
+      const task = next.get({ language: targetLanguage, key, from });
+      if (task === undefined) return null;
+      const wasProofread = task['was_proofread'] === 1;
+      const continues = task['judging_by'] === keyOf(key, wasProofread);
+      return {
+        builtFor: mark.current(),
+        taskSeq: Number(task['task_seq']),
+        indexPosition: Number(task['index_position']),
+        wasProofread,
+        ...readUnits(Number(task['task_seq']), continues ? Number(task['judging_from']) : -1),
+      };
+    },
+    store: createBatchStore(options, mark),
+  };
+}
+
+/** Reads targets that fit the texts of their units. */
+function createUnitReader(
+  database: Database,
+  targetLanguage: string,
+): (taskSeq: number, after: number) => Pick<RequalifyPage, 'items' | 'upTo'> {
+  const find = database.prepare(`SELECT number, ordinal, target.unit_id, revision, target_text FROM task_unit
+    JOIN target ON target.unit_id = task_unit.unit_id AND target_language = ?
+    WHERE task_seq = ? AND number > ? AND state IN ('draft', 'translated', 'proofread', 'blocked')
+    AND target.source_digest = task_unit.source_digest ORDER BY number LIMIT ${PAGE_UNITS}`);
+  return (taskSeq, after) => {
+    const items: TargetToRequalify[] = [];
+    let characters = 0;
+    for (const row of find.iterate(targetLanguage, taskSeq, after)) {
+      const text = String(row['target_text']);
+      items.push({
+        unitId: row['unit_id'] as Uint8Array,
+        revision: Number(row['revision']),
+        ordinal: Number(row['ordinal']),
+        text,
+      });
+      characters += text.length;
+      if (items.length === PAGE_UNITS || characters >= PAGE_CHARACTERS)
+        return { items, upTo: Number(row['number']) };
+    }
+    return { items, upTo: null };
+  };
+}
+
+function createBatchStore(
+  { database, targetLanguage, targets, counts }: RequalifiedTargetsOptions,
+  mark: BuildMark,
+): RequalifiedTargets['store'] {
+  const accepted = createAcceptedFindings(database, targetLanguage);
+  const taskOf = database.prepare('SELECT task_id, release_id FROM task WHERE task_seq = ?');
+  const find = database.prepare('SELECT * FROM target WHERE unit_id = ? AND target_language = ?');
+  const refresh = database.prepare(
+    'UPDATE target SET findings = ?, qa_identity = ? WHERE unit_id = ? AND target_language = ?',
+  );
+  const advance = database.prepare(`UPDATE task SET judging_by = ?, judging_from = ?,
+    judged_generation = max(coalesce(judged_generation, 0), ?) WHERE task_seq = ?`);
+  const finish = database.prepare(`UPDATE task SET judged_by = ?, judging_by = NULL, judging_from = -1,
+    judged_generation = ? WHERE task_seq = ?`);
+  const reasons = createTaskReasons(database, targetLanguage);
+  const write = (
+    { unitId, revision, findings, qaIdentity }: RequalifiedBatch['items'][number],
+    task: Row,
+    generation: number,
+    now: number,
+  ): 'blocked' | 'freed' | null => {
+    const row = find.get(unitId, targetLanguage);
+    const target = row === undefined ? null : targetOf(row);
+    if (target?.revision !== revision) return null;
+    const blocking = accepted.blocking({ ...target, findings, qaIdentity });
+    const change = requalify(target, blocking.length > 0);
+    if (change === null) {
+      if (target.state === 'blocked')
+        refresh.run(JSON.stringify(findings), qaIdentity, unitId, targetLanguage);
+      return null;
+    }
+    const checks = [...new Set(blocking.map(({ check }) => check))].join(', ');
+    targets.put(
+      { ...target, ...change, findings, qaIdentity, updatedAt: now },
+      {
+        ...NO_PROVENANCE,
+        reason: change.state === 'blocked' ? `requalified: ${checks}` : 'requalified: nothing blocks it now',
+        glossaryGeneration: generation,
+        taskId: String(task['task_id']),
+        releaseId: String(task['release_id']),
+      },
+    );
+    return change.state === 'blocked' ? 'blocked' : 'freed';
+  };
+  return ({ builtFor, taskSeq, wasProofread, upTo, by, items }, now) =>
+    database.transaction(() => {
+      const task = taskOf.get(taskSeq);
+      if (task === undefined || !mark.isCurrent(builtFor)) return null;
+      const changes = items.map((item) => write(item, task, by.generation, now));
+      const key = keyOf(by.key, wasProofread);
+      if (upTo === null) {
+        finish.run(key, by.generation, taskSeq);
+        reasons.write(taskSeq);
+        counts.touch(taskSeq);
+      } else advance.run(key, upTo, by.generation, taskSeq);
+      counts.refresh(now);
+      return {
+        blocked: changes.filter((change) => change === 'blocked').length,
+        freed: changes.filter((change) => change === 'freed').length,
+      };
+    });
+}

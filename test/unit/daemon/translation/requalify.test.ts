@@ -1,0 +1,324 @@
+import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { requalifyTargets } from '../../../../src/daemon/translation/requalify/requalify-targets.ts';
+import { indexRelease, unitIdOf } from '../../../support/index-release.ts';
+import {
+  blockingFinding,
+  judgeOf,
+  openTranslatedTexts,
+  type TestTexts,
+  type TranslatedTexts,
+} from '../../../support/translated-texts.ts';
+
+const TEXTS: TestTexts = {
+  'a.json': { one: 'いち', two: 'に', three: 'さん' },
+  'b.json': { four: 'よん' },
+};
+const UNITS = Object.entries(TEXTS).flatMap(([file, units]) =>
+  Object.keys(units).map((key) => [file, key] as const),
+);
+
+/** Words that block a target; they change as terms of the Glossary do. */
+interface Words {
+  forbidden: readonly string[];
+  generation: number;
+}
+
+async function open() {
+  const world = await openTranslatedTexts();
+  world.build('r1', TEXTS);
+  const words: Words = { forbidden: [], generation: 1 };
+  const judge = judgeOf(
+    ({ targetText }) =>
+      words.forbidden.some((word) => targetText.includes(word))
+        ? [blockingFinding('forbidden_translation', 'glossary')]
+        : [],
+    () => words.generation,
+  );
+  const judgedBy = () => Promise.resolve({ key: `key-${words.generation}`, generation: words.generation });
+  return {
+    ...world,
+    words,
+    forbid: (...forbidden: readonly string[]) => {
+      Object.assign(words, { forbidden, generation: words.generation + 1 });
+    },
+    requalify: async (thread: Pick<TranslatedTexts['thread'], 'call'> = world.thread) =>
+      await requalifyTargets(
+        { thread, judging: { judge, judgedBy, units: world.units } },
+        { signal: new AbortController().signal, progress: () => undefined },
+      ),
+    states: () => UNITS.map(([file, key]) => world.target(file, key)?.state ?? 'untranslated'),
+  };
+}
+
+function setState(world: TranslatedTexts, file: string, key: string, state: string): void {
+  world.run(`UPDATE target SET state = '${state}' WHERE unit_id = x'${unitIdOf(file, key).toString('hex')}'`);
+}
+
+const currentTask = (world: TranslatedTexts, file: string) =>
+  world.tasks().findLast(({ destination }) => destination === file);
+
+describe('judging stored targets again', () => {
+  it('blocks targets with their reason, and gives them their states back', async () => {
+    const world = await open();
+    for (const [file, key] of UNITS) world.type(file, key, key === 'two' ? 'new wording' : `old ${key}`);
+    world.type('b.json', 'four', 'old four', { status: 'translated' });
+    const before = world.states();
+    world.forbid('old');
+    expect(await world.requalify()).toMatchObject({ tasks: 2, judged: 4, blocked: 3, freed: 0 });
+    expect(world.states()).toEqual(['blocked', 'draft', 'blocked', 'blocked']);
+    expect(currentTask(world, 'b.json')).toMatchObject({
+      status: 'blocked',
+      reason:
+        'requalified: a change of the Glossary or the rules blocks 1 units with forbidden_translation (gqa1_よん_old four)',
+    });
+    expect(world.target('a.json', 'one')).toMatchObject({
+      target_text: 'old one',
+      state_before: 'draft',
+      revision: 2,
+    });
+    world.forbid();
+    expect(await world.requalify()).toMatchObject({ blocked: 0, freed: 3 });
+    expect(world.states()).toEqual(before);
+    expect(currentTask(world, 'b.json')).toMatchObject({ status: 'translated', reason: null });
+    const unitId = unitIdOf('b.json', 'four').toString('hex');
+    expect(
+      world.rows(`SELECT revision, target_text, state, author_kind, reason FROM target_history
+        WHERE unit_id = x'${unitId}' AND revision > 2 ORDER BY entry`),
+    ).toEqual([
+      {
+        revision: 3,
+        target_text: 'old four',
+        state: 'blocked',
+        author_kind: 'person',
+        reason: 'requalified: forbidden_translation',
+      },
+      {
+        revision: 4,
+        target_text: 'old four',
+        state: 'translated',
+        author_kind: 'person',
+        reason: 'requalified: nothing blocks it now',
+      },
+    ]);
+  });
+
+  it('writes nothing when no state changes', async () => {
+    const world = await open();
+    for (const [file, key] of UNITS) world.type(file, key, key);
+    const everything = () =>
+      ['target', 'target_history'].map((table) => world.rows(`SELECT * FROM ${table}`));
+    const before = everything();
+    world.forbid('old');
+    expect(await world.requalify()).toMatchObject({ judged: 4, blocked: 0, freed: 0 });
+    expect(everything()).toEqual(before);
+    // Nothing is judged twice by the same rules.
+    expect(await world.requalify()).toMatchObject({ tasks: 0, judged: 0 });
+  });
+
+  it('keeps a target whose diagnosis a reviewer has overridden', async () => {
+    const world = await open();
+    const override = { reviewer: 'r', reason: 'x', provenance: 'call', confirmedAt: 1 };
+    world.type('b.json', 'four', 'old', {
+      override: { ...override, qaIdentity: 'gqa1_よん_old' },
+    });
+    world.forbid('old');
+    await world.requalify();
+    expect(world.target('b.json', 'four')).toMatchObject({ state: 'draft' });
+  });
+
+  it('gives a waived target the state that it had', async () => {
+    const world = await open();
+    world.type('b.json', 'four', 'old', { status: 'translated' });
+    setState(world, 'b.json', 'four', 'proofread');
+    world.run(`UPDATE target SET findings = '[]'`);
+    const waivable = judgeOf(() => [blockingFinding('tag_mismatch')]);
+    await requalifyTargets(
+      {
+        thread: world.thread,
+        judging: {
+          judge: waivable,
+          judgedBy: () => Promise.resolve({ key: 'k', generation: 1 }),
+          units: world.units,
+        },
+      },
+      { signal: new AbortController().signal, progress: () => undefined },
+    );
+    expect(world.target('b.json', 'four')).toMatchObject({ state: 'blocked', state_before: 'proofread' });
+    const task = currentTask(world, 'b.json');
+    world.type('a.json', 'one', 'x');
+    world.calls.applyUpdate({
+      ...WAIVE,
+      taskId: task?.task_id ?? '',
+      waive: [{ unitId: unitIdOf('b.json', 'four'), pointer: '/args/0', check: 'tag_mismatch' }],
+    });
+    expect(world.target('b.json', 'four')).toMatchObject({ state: 'proofread', state_before: null });
+  });
+
+  it('leaves a target that changed meanwhile, because it was judged then', async () => {
+    const world = await open();
+    world.type('b.json', 'four', 'old');
+    world.forbid('old');
+    const thread: typeof world.thread = {
+      ...world.thread,
+      call: (name, ...rest) => {
+        if (name === 'storeRequalified') {
+          world.type('b.json', 'four', 'new', { glossaryGeneration: world.words.generation });
+        }
+        return world.thread.call(name, ...rest);
+      },
+    };
+    expect(await world.requalify(thread)).toMatchObject({ blocked: 0 });
+    expect(world.target('b.json', 'four')).toMatchObject({ state: 'draft', target_text: 'new' });
+  });
+
+  it('judges a task again when a target of an older Glossary is stored after it', async () => {
+    const world = await open();
+    world.type('b.json', 'four', 'new');
+    world.forbid('old');
+    await world.requalify();
+    world.type('b.json', 'four', 'old', { glossaryGeneration: world.words.generation - 1 });
+    expect(world.target('b.json', 'four')).toMatchObject({ state: 'draft' });
+    await world.requalify();
+    expect(world.target('b.json', 'four')).toMatchObject({ state: 'blocked' });
+  });
+
+  it('judges a container again when it was proofread', async () => {
+    const world = await open();
+    for (const [file, key] of UNITS) world.type(file, key, key);
+    await world.requalify();
+    world.run(`INSERT INTO proofread_container VALUES ('a.json', NULL, 'zh-Hans', 1)`);
+    expect(await world.requalify()).toMatchObject({ tasks: 1, judged: 3 });
+  });
+
+  it('does not judge again in the next release the targets that stay in their places', async () => {
+    const world = await open();
+    for (const [file, key] of UNITS) world.type(file, key, key);
+    await world.requalify();
+    world.build('r2', { ...TEXTS, 'b.json': { moved: 'よん' } });
+    expect(await world.requalify()).toMatchObject({ tasks: 1, judged: 1 });
+  });
+
+  it('waits for the next tasks when the parse index has moved on', async () => {
+    const world = await open();
+    world.type('b.json', 'four', 'old');
+    world.forbid('old');
+    indexRelease(world.index, 'r2', [{ destination: 'z.json', leaves: [{ units: [['0', 'はい']] }] }]);
+    expect(await world.requalify()).toMatchObject({
+      blocked: 0,
+      postponed: expect.stringContaining('moved on') as string,
+    });
+    world.build('r3', TEXTS);
+    expect(await world.requalify()).toMatchObject({ blocked: 1 });
+  });
+
+  it('continues a container of many pages where it was interrupted', async () => {
+    const world = await open();
+    const many = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`k${at}`, `text ${at}`]));
+    world.build('r2', { 'a.json': many });
+    for (const key of Object.keys(many)) world.type('a.json', key, `old ${key}`);
+    world.forbid('old');
+    await expect(world.requalify(failingAfter(world, 4))).rejects.toThrow('killed');
+    expect(currentTask(world, 'a.json')?.unit_counts).toMatchObject({ blocked: 200, draft: 50 });
+    expect(await world.requalify()).toMatchObject({ judged: 50, blocked: 50 });
+    expect(currentTask(world, 'a.json')).toMatchObject({
+      unit_counts: { blocked: 250 },
+      reason: expect.stringContaining('blocks 250 units') as string,
+    });
+  });
+
+  it('property: whatever changes and ends in between, the last rules decide, and reviews come back', async () => {
+    const step = record({
+      kind: constantFrom('type', 'forbid', 'cut', 'requalify', 'release', 'review'),
+      at: nat({ max: UNITS.length - 1 }),
+      text: constantFrom('red', 'blue', 'red blue'),
+      calls: nat({ max: 4 }),
+    });
+    await assert(
+      asyncProperty(array(step, { maxLength: 10 }), async (steps) => {
+        const world = await open();
+        const expected = await takeSteps(world, steps);
+        await world.requalify();
+        for (const [file, key] of UNITS) {
+          const { text, state } = expected.get(key) ?? { text: null, state: 'untranslated' };
+          const isBad = world.words.forbidden.some((word) => text?.includes(word) === true);
+          const target = world.target(file, key);
+          expect(target?.target_text ?? null).toBe(text);
+          expect(target?.state ?? 'untranslated').toBe(isBad ? 'blocked' : state);
+        }
+        world.forbid();
+        await world.requalify();
+        expect(world.states()).toEqual(UNITS.map(([, key]) => expected.get(key)?.state ?? 'untranslated'));
+      }),
+      { numRuns: 12 },
+    );
+  });
+});
+
+type World = Awaited<ReturnType<typeof open>>;
+
+interface Step {
+  readonly kind: 'type' | 'forbid' | 'cut' | 'requalify' | 'release' | 'review';
+  readonly at: number;
+  readonly text: string;
+  readonly calls: number;
+}
+
+/** Takes random steps. @returns the text of each key, and its state when nothing blocks it */
+async function takeSteps(
+  world: World,
+  steps: readonly Step[],
+): Promise<ReadonlyMap<string, { text: string; state: string }>> {
+  const expected = new Map<string, { text: string; state: string }>();
+  let releases = 1;
+  for (const { kind, at, text, calls } of steps) {
+    const [file, key] = UNITS[at] ?? ['', ''];
+    const known = expected.get(key);
+    if (kind === 'type') {
+      const isBad = world.words.forbidden.some((word) => text.includes(word));
+      world.type(file, key, text, {
+        glossaryGeneration: world.words.generation,
+        results: [{ findings: isBad ? [blockingFinding('x', 'glossary')] : [] }] as never,
+      });
+      expected.set(key, { text, state: 'draft' });
+    } else if (kind === 'review' && known !== undefined && world.target(file, key)?.state === 'draft') {
+      setState(world, file, key, 'proofread');
+      expected.set(key, { ...known, state: 'proofread' });
+    } else if (kind === 'forbid') world.forbid(text.split(' ')[0] ?? '');
+    else if (kind === 'release') world.build(`r${(releases += 1)}`, TEXTS);
+    else if (kind === 'requalify') await world.requalify();
+    else if (kind === 'cut') await world.requalify(failingAfter(world, calls)).catch(() => undefined);
+  }
+  return expected;
+}
+
+const WAIVE = {
+  status: null,
+  results: [],
+  failureReason: null,
+  providerRunId: null,
+  provider: null,
+  glossaryGeneration: null,
+  judgedFor: null,
+  override: null,
+  workerId: null,
+  leaseSeconds: null,
+  reviewer: 'r',
+  reason: 'x',
+  force: false,
+  isTrial: false,
+  tokenId: null,
+  expect: [],
+  hold: [],
+};
+
+/** A thread that ends after some calls, as a kill does. */
+function failingAfter(world: TranslatedTexts, calls: number): Pick<TranslatedTexts['thread'], 'call'> {
+  let left = calls;
+  return {
+    call: (...call) => {
+      left -= 1;
+      return left < 0 ? Promise.reject(new Error('killed')) : world.thread.call(...call);
+    },
+  };
+}
