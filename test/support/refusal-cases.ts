@@ -1,4 +1,4 @@
-import { TRANSLATION_ACTIONS } from '../../src/contract/actions/actions-translation.ts';
+import type { TRANSLATION_ACTIONS } from '../../src/contract/actions/actions-translation.ts';
 import { FIXTURE_FILE, OUTSIDE_LINK, termFields, type RefusalPlace } from './refusal-place.ts';
 
 type TranslationAction = keyof typeof TRANSLATION_ACTIONS;
