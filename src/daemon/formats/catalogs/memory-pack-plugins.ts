@@ -97,7 +97,7 @@ async function rewrite(
 
 function nameOf({ values }: MemoryPackObject): string {
   const name = NAMES.map((member) => values[member]).find((value) => typeof value === 'string');
-  return String(name ?? '').replaceAll('\\', '/');
+  return (name ?? '').replaceAll('\\', '/');
 }
 
 function writeFigures(bytes: Buffer, { offsets, values }: MemoryPackObject, change: FileChange): void {
