@@ -63,7 +63,7 @@ export function createTranslationMemory(dependencies: TranslationMemoryDependenc
   return {
     lookUp: async (lookups, { path = null, signal } = {}) => {
       const penalty = penaltyOf(path);
-      const size = lookups.every(({ depth }) => depth === 'exact') ? BATCH.exact : BATCH.all;
+      const size = lookups.every(({ depth }) => depth !== 'all') ? BATCH.exact : BATCH.all;
       return await inBatches(lookups, size, (batch) =>
         thread.call('lookUp', { path, lookups: batch, penalty }, { signal }),
       );

@@ -1,4 +1,5 @@
 import { FormatError } from '../format-error.ts';
+import { PatchError } from '../patch/patch-error.ts';
 import { type Splice, type SplicedSource, spliceSource } from '../patch/spliced-source.ts';
 import type { SerializedFile, SerializedObject } from './serialized-file.ts';
 import { LARGE_SINCE, SIZE_FIELD } from './serialized-header.ts';
@@ -18,8 +19,8 @@ const MOST_UINT32 = 0xffff_ffff;
  * Changes objects of a serialized file. Positions and sizes in the object table and the size in the header are new; the rest
  * of the metadata and all other objects are copied.
  *
- * @throws FormatError `serialized_invalid` when objects overlap, or `container_limit_exceeded` when a size or a position does
- *   not fit into its field
+ * @throws FormatError `serialized_invalid` when objects overlap
+ * @throws PatchError `file_too_large` when a size or a position does not fit into its field
  */
 export function spliceSerializedFile(file: SerializedFile, changes: ObjectSplices): SplicedSource {
   const { header, source } = file;
@@ -109,9 +110,7 @@ function writeFileSize(metadata: Buffer, { header }: SerializedFile, size: numbe
   metadata.writeUInt32BE(size, SIZE_FIELD.small);
 }
 
-function tooLarge(what: string, version: number): FormatError {
-  return new FormatError(
-    'container_limit_exceeded',
-    `${what} becomes larger than version ${version} of a serialized file can say`,
-  );
+function tooLarge(what: string, version: number): PatchError {
+  const message = `${what} becomes larger than version ${version} of a serialized file can say`;
+  return new PatchError('file_too_large', '', message);
 }

@@ -2,7 +2,7 @@ import type { StatementSync } from 'node:sqlite';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
 import { createLeasedUnits, type LeasedUnit } from './leased-units.ts';
-import { CHUNK_UNITS, type TaskCounts } from './task-counts.ts';
+import { CHUNK_UNITS, type TaskCounts, type UnitMove } from './task-counts.ts';
 import { sameBytes, type Provenance, type Row } from './target-rows.ts';
 import type { NewTarget, TargetStore } from './target-store.ts';
 
@@ -108,6 +108,9 @@ export interface ChunkLeaseOptions {
 /** Most expired leases that one sweep takes back. */
 const SWEEP_CHUNKS = 1000;
 
+/** For what only leases know: a power failure may lose it, and the leases expire. */
+const WITHOUT_SYNC = { durable: false } as const;
+
 /** Creates the leases of one target language. Every call is one transaction. */
 export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
   const { database, counts } = options;
@@ -133,7 +136,7 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         const lease = claim(request, now);
         counts.refresh(now);
         return lease;
-      }),
+      }, WITHOUT_SYNC),
     peek,
     takeBack,
     heartbeat: (token, leaseSeconds, now) =>
@@ -144,7 +147,7 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         counts.touch(Number(row['task_seq']));
         counts.refresh(now);
         return true;
-      }),
+      }, WITHOUT_SYNC),
     store: (token, results, provenance, now) =>
       database.transaction(() => {
         const row = live.get(token, now);
@@ -165,13 +168,13 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         counts.touch(Number(row['task_seq']));
         counts.refresh(now);
         return true;
-      }),
+      }, WITHOUT_SYNC),
     sweep: (now) =>
       database.transaction(() => {
         const swept = sweep(now);
         counts.refresh(now);
         return swept;
-      }),
+      }, WITHOUT_SYNC),
     reopen: (taskId, now) =>
       database.transaction(() => {
         const rows = failed.all(taskId);
@@ -350,6 +353,7 @@ function createResultWriter({
   database,
   targetLanguage,
   targets,
+  counts,
 }: ChunkLeaseOptions): (
   chunk: Row,
   results: readonly WorkerResult[],
@@ -366,6 +370,7 @@ function createResultWriter({
   return (chunk, results, provenance, now) => {
     const taskSeq = Number(chunk['task_seq']);
     const first = Number(chunk['number']) * CHUNK_UNITS;
+    const moves: UnitMove[] = [];
     const outcomes = results.map(({ target, revision }): StoredOutcome => {
       const { unitId } = target;
       const row = unit.get(taskSeq, unitId, first, first + CHUNK_UNITS - 1);
@@ -378,9 +383,11 @@ function createResultWriter({
       targets.put(
         { ...target, state, stateBefore: null, updatedAt: now },
         isMachine ? provenance : { ...provenance, model: null, promptDigest: null },
+        moves,
       );
       return state;
     });
+    counts.moveAll(moves);
     const last = results.findLast(
       ({ target }, at) => outcomes[at] !== 'skipped' && target.authorKind === 'machine',
     );

@@ -80,6 +80,7 @@ export function createTaskUpdater(options: TaskUpdaterOptions): TaskUpdater {
           return done;
         });
       } catch (error) {
+        options.counts.discard();
         if (error instanceof TrialDone) return error.done as UpdateDone;
         if (error instanceof UpdateRefused) return error.refusal;
         throw error;

@@ -140,11 +140,10 @@ CREATE TABLE target (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX target_source ON target (target_language, source_digest);
 CREATE INDEX target_blocked ON target (unit_id) WHERE state = 'blocked';
-CREATE INDEX target_provider_run ON target (provider_run_id) WHERE provider_run_id IS NOT NULL;
 CREATE INDEX target_propagated ON target (propagated_from) WHERE propagated_from IS NOT NULL;
 
 CREATE TABLE target_history (
-  entry INTEGER PRIMARY KEY AUTOINCREMENT,
+  entry INTEGER PRIMARY KEY,
   unit_id BLOB NOT NULL,
   target_language TEXT NOT NULL,
   revision INTEGER NOT NULL,
