@@ -1,20 +1,8 @@
 import type { ArgumentsOf } from '../../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
 import type { ConsistencyPart } from '../work/task-check.ts';
-import type { Finding } from '../work/target-rows.ts';
 import type { PROOFREAD_JOB } from './review-jobs.ts';
 import { judgeReview, type ReviewPorts } from './review-pages.ts';
-
-/** Evaluates the collected targets of a task; it only gives findings, by the unit id as reports write it. */
-export type Evaluate = (
-  reviewId: string,
-  signal: AbortSignal,
-) => Promise<ReadonlyMap<string, readonly Finding[]>>;
-
-export interface CheckPorts extends ReviewPorts {
-  /** @throws TaskError `provider_not_configured` */
-  openEvaluation(provider: string, signal: AbortSignal): Promise<Evaluate>;
-}
 
 type CheckContext = Pick<TaskContext<ArgumentsOf<typeof PROOFREAD_JOB>>, 'args' | 'signal' | 'progress'>;
 
@@ -25,23 +13,20 @@ const PAGE_TASKS = 100;
  * Judges the targets of translated tasks again, and compares the targets of equal sources over the whole release. Findings are
  * stored, and nothing is accepted. A target with a new error is blocked.
  *
- * @throws TaskError `provider_not_configured`, `text_not_indexed`; errors of the translation thread; the signal's reason
+ * @throws TaskError `text_not_indexed`; errors of the translation thread; the signal's reason
  */
-export async function checkTasks(ports: CheckPorts, context: CheckContext): Promise<TaskResult> {
+export async function checkTasks(ports: ReviewPorts, context: CheckContext): Promise<TaskResult> {
   const { args, signal, progress } = context;
-  const evaluate = args.provider === undefined ? null : await ports.openEvaluation(args.provider, signal);
-  const sums = { tasks: 0, units: 0, changed: 0, blocked: 0, evaluated: 0 };
+  const sums = { tasks: 0, units: 0, changed: 0, blocked: 0 };
   for await (const taskSeq of translatedTasks(ports, args.max_tasks, signal)) {
     const { reviewId } = await ports.thread.call('beginCheck', taskSeq, { signal });
     try {
       await judgeReview(ports, reviewId, signal);
-      const evaluated = (await evaluate?.(reviewId, signal)) ?? new Map<string, readonly Finding[]>();
-      const done = await ports.thread.call('applyCheck', { reviewId, evaluated });
+      const done = await ports.thread.call('applyCheck', reviewId);
       sums.tasks += 1;
       sums.units += done.units;
       sums.changed += done.changed;
       sums.blocked += done.blocked;
-      for (const findings of evaluated.values()) sums.evaluated += findings.length;
     } finally {
       await ports.thread.call('endReview', reviewId).catch(() => undefined);
     }
@@ -54,7 +39,7 @@ export async function checkTasks(ports: CheckPorts, context: CheckContext): Prom
 }
 
 async function* translatedTasks(
-  { thread }: Pick<CheckPorts, 'thread'>,
+  { thread }: Pick<ReviewPorts, 'thread'>,
   most: number,
   signal: AbortSignal,
 ): AsyncGenerator<number> {
@@ -72,7 +57,7 @@ async function* translatedTasks(
 
 /** @returns the units whose target is not the usual one of their source */
 async function compareTargets(
-  { thread }: Pick<CheckPorts, 'thread'>,
+  { thread }: Pick<ReviewPorts, 'thread'>,
   signal: AbortSignal,
   onCompared: (units: number) => void,
 ): Promise<number> {

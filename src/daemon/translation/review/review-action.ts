@@ -21,8 +21,6 @@ export interface ReviewActionOptions extends ReviewPorts, MemoryPorts {
   readonly configuration: () => ReviewConfiguration;
   /** The folder of exchanged files. */
   readonly exchangeRoot: () => string;
-  /** Why a provider cannot evaluate targets; `null` when it can. */
-  readonly whyNoEvaluation: (provider: string) => string | null;
   readonly clock: Clock;
 }
 
@@ -48,7 +46,7 @@ export function createReviewAction(options: ReviewActionOptions): DefinedAction 
     queued: {
       queue: async (body, caller) =>
         body.translation_file === undefined
-          ? checkCall(options, body)
+          ? checkCall(body)
           : await importCall(options, body, caller, body.translation_file),
     },
   });
@@ -88,21 +86,22 @@ async function importCall(
 }
 
 /** @throws ServiceError `invalid_request`, `provider_not_configured` */
-function checkCall(
-  { whyNoEvaluation }: ReviewActionOptions,
-  { max_tasks, provider, args = [] }: Body,
-): JobCall {
+function checkCall({ max_tasks, provider, args = [] }: Body): JobCall {
   if (args.length > 0) {
     throw new ServiceError('invalid_request', 'a check of translated tasks has no args', {
       errors: [{ pointer: '/args', message: 'must be empty without task_id and translation_file' }],
     });
   }
-  const why = provider === undefined ? null : whyNoEvaluation(provider);
-  if (why !== null) throw new ServiceError('provider_not_configured', why);
-  return callOf(PROOFREAD_JOB, {
-    ...(max_tasks === undefined ? {} : { max_tasks: Math.min(Number(max_tasks), MOST_TASKS) }),
-    ...(provider === undefined ? {} : { provider }),
-  });
+  if (provider !== undefined) {
+    throw new ServiceError(
+      'provider_not_configured',
+      `the provider "${provider.slice(0, 64)}" cannot evaluate translations: no kind of provider can; leave provider out`,
+    );
+  }
+  return callOf(
+    PROOFREAD_JOB,
+    max_tasks === undefined ? {} : { max_tasks: Math.min(Number(max_tasks), MOST_TASKS) },
+  );
 }
 
 /** A release has fewer containers. */

@@ -74,12 +74,6 @@ export const PROOFREAD_JOB = {
   groups: ['i18n'],
   arguments: z.strictObject({
     max_tasks: z.int().min(1).max(1_000_000).default(DEFAULT_TASKS).describe('Most tasks that are checked.'),
-    provider: z
-      .string()
-      .min(1)
-      .max(MAX_NAME)
-      .optional()
-      .describe('Provider that evaluates the targets, too; it only adds findings.'),
   }),
   resumable: true,
   maxAttempts: 1,

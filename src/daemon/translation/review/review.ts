@@ -1,6 +1,5 @@
 import type { DefinedAction } from '../../api/define-action.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
-import { TaskError } from '../../tasks/task.ts';
 import { judgingTaskError } from '../judge/judging-failure.ts';
 import { checkTasks } from './check-tasks.ts';
 import { exportHandoff, type HandoffExportPorts } from './handoff-export.ts';
@@ -9,7 +8,7 @@ import { createReviewAction, type ReviewActionOptions } from './review-action.ts
 import { HANDOFF_EXPORT_JOB, PROOFREAD_IMPORT_JOB, PROOFREAD_JOB } from './review-jobs.ts';
 
 /** The parts that reviews use. */
-export type ReviewOptions = Omit<ReviewActionOptions, 'whyNoEvaluation'> &
+export type ReviewOptions = ReviewActionOptions &
   Omit<HandoffExportPorts, 'thread'> & {
     /** The private folder of the daemon. */
     readonly dataDirectory: string;
@@ -24,12 +23,8 @@ export interface Review {
 /** Assembles reviews. */
 export function createReview(options: ReviewOptions): Review {
   const fourEyes = (): boolean => options.configuration().fourEyes;
-  const whyNoEvaluation = (provider: string): string =>
-    `the provider "${provider.slice(0, 64)}" cannot evaluate translations; leave provider out`;
-  const openEvaluation = (provider: string): Promise<never> =>
-    Promise.reject(new TaskError('provider_not_configured', whyNoEvaluation(provider)));
   return {
-    actions: [createReviewAction({ ...options, whyNoEvaluation })],
+    actions: [createReviewAction(options)],
     jobs: [
       implementJob(
         HANDOFF_EXPORT_JOB,
@@ -37,8 +32,7 @@ export function createReview(options: ReviewOptions): Review {
       ),
       implementJob(
         PROOFREAD_JOB,
-        async (context) =>
-          await withTaskErrors(context.signal, () => checkTasks({ ...options, openEvaluation }, context)),
+        async (context) => await withTaskErrors(context.signal, () => checkTasks(options, context)),
       ),
       implementJob(
         PROOFREAD_IMPORT_JOB,

@@ -11,7 +11,6 @@ import type {
   StagedLine,
   TaskReview,
 } from './review.ts';
-import type { Finding } from './target-rows.ts';
 import type { Reviews } from './reviewer.ts';
 import type { CheckDone, ConsistencyPart, TaskCheck } from './task-check.ts';
 import type { UpdateRefusal } from './task-update.ts';
@@ -50,11 +49,8 @@ export interface ReviewCalls {
   }): ReturnType<TaskCheck['translatedTasks']>;
   /** Collects the targets of a task to be judged again. */
   beginCheck(taskSeq: number): BegunReview;
-  /** Stores the judgements, and the findings of a provider, without accepting anything. */
-  applyCheck(request: {
-    readonly reviewId: string;
-    readonly evaluated: ReadonlyMap<string, readonly Finding[]>;
-  }): CheckDone;
+  /** Stores the judgements of a check, without accepting anything. */
+  applyCheck(reviewId: string): CheckDone;
   /** Compares the targets of equal sources, part by part. */
   compareTargets(after: Uint8Array | null): ConsistencyPart;
   /** Forgets what a review has collected. */
@@ -90,7 +86,7 @@ export function createReviewCalls(
     applyFileReview: ({ reviewId, by }) => use(({ reviewer }) => reviewer.applyFile(reviewId, by, now())),
     translatedTasks: (query) => use(({ check }) => check.translatedTasks(query)),
     beginCheck: (taskSeq) => use(({ check }) => check.begin(taskSeq)),
-    applyCheck: ({ reviewId, evaluated }) => use(({ check }) => check.apply(reviewId, evaluated, now())),
+    applyCheck: (reviewId) => use(({ check }) => check.apply(reviewId, now())),
     compareTargets: (after) => use(({ check }) => check.compare(after)),
     endReview: (reviewId) => {
       use(({ reviewer }) => {

@@ -35,12 +35,8 @@ export interface TaskCheck {
   }[];
   /** Collects the targets of a task to be judged. */
   begin(taskSeq: number): BegunReview;
-  /**
-   * Stores the judgements of collected targets that have not changed meanwhile.
-   *
-   * @param evaluated findings of a provider, by the unit id as reports write it
-   */
-  apply(reviewId: string, evaluated: ReadonlyMap<string, readonly Finding[]>, now: number): CheckDone;
+  /** Stores the judgements of collected targets that have not changed meanwhile. */
+  apply(reviewId: string, now: number): CheckDone;
   /** Compares the targets of equal sources of the current tasks, part by part. */
   compare(after: Uint8Array | null): ConsistencyPart;
 }
@@ -73,7 +69,7 @@ export function createTaskCheck(tools: ReviewTools): TaskCheck {
         const reviewId = createId();
         return { isRefused: false, reviewId, units: rows.addTask(reviewId, taskSeq) };
       }),
-    apply: (reviewId, evaluated, now) =>
+    apply: (reviewId, now) =>
       database.transaction(() => {
         const done = { units: 0, changed: 0, blocked: 0 };
         for (const row of rows.each(reviewId)) {
@@ -81,8 +77,7 @@ export function createTaskCheck(tools: ReviewTools): TaskCheck {
           if (target === null || target.revision !== row.revision || target.state === 'stale') continue;
           done.units += 1;
           const others = target.findings.filter(({ check }) => check === INCONSISTENT_TARGET);
-          const found = evaluated.get(unitIdText(row.unitId)) ?? [];
-          const findings = [...row.findings, ...found, ...others];
+          const findings = [...row.findings, ...others];
           const blocking = accepted.blocking({ ...row, findings });
           const change = requalify(target, blocking.length > 0);
           if (change === null) {
