@@ -38,8 +38,14 @@ export function createFileReview(tools: ReviewTools): FileReview {
   return {
     beginFile: () => ({ isRefused: false, reviewId: createId(), units: 0 }),
     ...createStaging(tools, refusedOf),
-    applyFile: (reviewId, by, now) =>
-      database.transaction(() => apply(reviewId, by, refusedOf(reviewId), now)),
+    applyFile: (reviewId, by, now) => {
+      try {
+        return database.transaction(() => apply(reviewId, by, refusedOf(reviewId), now));
+      } catch (error) {
+        tools.counts.discard();
+        throw error;
+      }
+    },
     end: (reviewId) => {
       refused.delete(reviewId);
       rows.remove(reviewId);

@@ -69,6 +69,7 @@ function createTaskReviewer(tools: ReviewTools): TaskReviewer {
           return done;
         });
       } catch (error) {
+        tools.counts.discard();
         if (error instanceof TrialDone) return error.done as ReviewDone;
         if (error instanceof UpdateRefused) return error.refusal;
         throw error;
