@@ -1,3 +1,4 @@
+import type { BundleDigests } from '../unity/bundle-digests.ts';
 import { PatchError } from '../patch/patch-error.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, type FileFigures } from './file-figures.ts';
 
@@ -7,6 +8,8 @@ export interface FileChange {
   readonly path: string;
   readonly before: FileFigures;
   readonly after: FileFigures;
+  /** The digests of its content, where the file is a bundle of Unity. */
+  readonly bundle?: { readonly before: BundleDigests; readonly after: BundleDigests };
 }
 
 /** A catalog with new figures. */
