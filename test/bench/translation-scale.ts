@@ -23,6 +23,7 @@ const FILE = 'json/000004.json';
 /** The largest file of JSON; it has 2.5 % of the units. */
 const LARGE_FILE = 'json/000000.json';
 const MEMORY_BATCH = 5000;
+const FILL_CACHE_KIBIBYTES = 1024 * 1024;
 const LONGEST_BUILD_MS = 900_000;
 const WORKERS = 2;
 const WINDOWS = 5;
@@ -94,6 +95,9 @@ export async function run({ quick, workDirectory }: BenchOptions): Promise<Bench
 async function fillMemory(data: string, records: number): Promise<void> {
   await mkdir(data, { recursive: true, mode: 0o700 });
   const database = openMainMemory(join(data, 'memory.db'));
+  // Nothing is lost with the machine: the bench writes it again. The indexes fit into the cache.
+  database.prepare('PRAGMA synchronous = OFF').run();
+  database.prepare(`PRAGMA cache_size = -${FILL_CACHE_KIBIBYTES}`).run();
   const store = createWritableStore(database);
   for (let first = 0; first < records; first += MEMORY_BATCH) {
     const length = Math.min(MEMORY_BATCH, records - first);
