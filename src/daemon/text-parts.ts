@@ -88,6 +88,7 @@ export function createTextParts(
     glossary,
     memory: memory.translationMemory,
     languages: () => current().translation,
+    exchangeRoot: () => exchangeRootOf(current().exchange, configuration.data.dir),
     configuration: () => current().translation,
     openConflicts: async (signal) => await memory.openConflicts(signal),
     officialReleaseId: () => releases.current('official')?.release_id ?? null,

@@ -8,7 +8,7 @@ import process from 'node:process';
 import { fileSource } from '../../src/daemon/formats/byte-source.ts';
 import type { SplicedSource } from '../../src/daemon/formats/patch/spliced-source.ts';
 import type { FieldEdit } from '../../src/daemon/formats/patch/value-edit.ts';
-import { patchBundle } from '../../src/daemon/formats/unity/bundle-patch.ts';
+import { patchBundle, sizeUnitOf } from '../../src/daemon/formats/unity/bundle-patch.ts';
 import { type Bundle, type BundleNode, openBundle } from '../../src/daemon/formats/unity/bundle.ts';
 import { objectSplices } from '../../src/daemon/formats/unity/object-splices.ts';
 import { openSerializedFile, type SerializedFile } from '../../src/daemon/formats/unity/serialized-file.ts';
@@ -46,7 +46,7 @@ function patch(edits: ReadonlyMap<bigint, readonly FieldEdit[]>): void {
       const own = objectSplices(file, object, edits.get(object.pathId) ?? [], READ_LIMITS);
       return [object, own] as const;
     });
-    changes.set(node, spliceSerializedFile(file, new Map(splices)));
+    changes.set(node, spliceSerializedFile(file, new Map(splices), sizeUnitOf(bundle, node)));
   }
   for (const chunk of patchBundle(bytes, bundle, changes).chunks()) writeSync(target, chunk);
 }

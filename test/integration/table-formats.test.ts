@@ -80,7 +80,7 @@ function readBuffer(
       reportPartError: (error) => {
         throw error;
       },
-      onReference: (position) => {
+      onReference: ({ position }) => {
         reference = position;
       },
     },

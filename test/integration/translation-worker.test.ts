@@ -1,86 +1,247 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startTranslationSystem, type TranslationSystem } from '../support/translation-system.ts';
+import { createMemoryFiles } from '../../src/daemon/memory/store/memory-files.ts';
+import { proposal } from '../support/memory-records.ts';
+import { sharedFixture } from '../support/shared-fixture.ts';
+import { libreTranslate, startTranslationServer } from '../support/translation-server.ts';
 import { until } from '../support/until.ts';
+import { startWorkerSystem } from '../support/worker-system.ts';
 
-const TEXTS = {
-  'a.json': ['おはよう', 'さようなら', 'おはよう', '{0}個'],
-  'b.json': ['はい'],
-};
 const TRANSLATIONS: Readonly<Record<string, string>> = {
   おはよう: '早上好',
   さようなら: '再见',
   '{0}個': '{0}个',
   はい: '是',
 };
+const FIXTURE = Object.entries(TRANSLATIONS).map(([source_text, translated_text]) => ({
+  source_text,
+  translated_text,
+}));
+const FILES = {
+  'all.json': ['おはよう', 'さようなら', 'おはよう', '{0}個'],
+  'reused.json': ['はい', 'いいえ'],
+  'retried.json': ['また明日', 'おやすみ'],
+  'failed.json': ['だめ', 'よし'],
+  'estimated.json': ['先生が好き', 'お茶をどうぞ'],
+  'cancelled.json': Array.from({ length: 200 }, (_, at) => `第${at}行の文`),
+  'scheduled.json': ['猫がいる'],
+};
 
-const lines = (items: readonly object[]): string => items.map((item) => JSON.stringify(item)).join('\n');
+describe('a run of workers in a running daemon', () => {
+  const started = sharedFixture(async (atEnd) => {
+    const slow = await startTranslationServer(() => undefined, atEnd);
+    const loop = {
+      kind: 'libretranslate',
+      url: slow.url,
+      allowHosts: ['127.0.0.1'],
+      prices: { charactersPerMillion: 1_000_000 },
+    };
+    const free = { ...loop, prices: {} };
+    const system = await startWorkerSystem(FILES, { translation: { providers: { loop, free } } }, atEnd);
+    await system.fixture('all.jsonl', FIXTURE);
+    return { ...system, slow };
+  });
 
-const fixtureOf = (translations: Readonly<Record<string, string>>): string =>
-  lines(
-    Object.entries(translations).map(([source_text, translated_text]) => ({ source_text, translated_text })),
-  );
+  const taskOf = async (destination: string): Promise<string> => (await started().task(destination)).task_id;
 
-interface World extends TranslationSystem {
-  /** Writes a file of prepared translations. */
-  readonly fixture: (name: string, text: string) => Promise<void>;
-  /** Runs workers, and waits for the end. */
-  readonly work: (body: object) => Promise<Record<string, unknown>>;
-}
-
-async function start(
-  texts: Readonly<Record<string, readonly string[]>>,
-  daemon: Readonly<Record<string, object>> = {},
-): Promise<World> {
-  const world = await startTranslationSystem(texts, daemon);
-  const folder = join(world.system.directory, 'data', 'fixtures');
-  await mkdir(folder, { recursive: true });
-  const ended = async (taskId: unknown): Promise<Record<string, unknown>> => {
-    let task: Record<string, unknown> = {};
-    await until(async () => {
-      const found = await world.report('task.status', { task_id: String(taskId) });
-      task = found['task'] === undefined ? found : (found['task'] as Record<string, unknown>);
-      return ['succeeded', 'failed', 'cancelled'].includes(String(task['status']));
-    }, 60_000);
-    return task;
-  };
-  return {
-    ...world,
-    fixture: async (name, text) => await writeFile(join(folder, name), text),
-    work: async (body) => {
-      const { status, body: accepted } = await world.act('translation-worker-run', body);
-      expect(accepted).toMatchObject({ accepted: true });
-      expect(status).toBe(202);
-      return await ended(accepted['task_id']);
-    },
-  };
-}
-
-describe('a run of workers', () => {
-  it('translates the open units of every task with prepared translations', async () => {
-    const world = await start(TEXTS);
-    await world.fixture('all.jsonl', fixtureOf(TRANSLATIONS));
-    const run = await world.work({ provider: 'fixture', fixture_path: 'all.jsonl', concurrency: 2 });
+  it('translates the open units of a task with prepared translations', async () => {
+    const system = started();
+    const task_id = await taskOf('all.json');
+    const run = await system.run({ provider: 'fixture', fixture_path: 'all.jsonl', task_id });
     expect(run).toMatchObject({
       status: 'succeeded',
       result: {
         provider: 'fixture',
+        worker_id: run.task_id,
         stopped: null,
-        units: { translated: 4, propagated: 1, blocked: 0, failed: 0, left: 0, skipped: 0 },
-        chunks: { done: 2 },
-        tasks: 2,
+        units: { translated: 3, propagated: 1, blocked: 0, failed: 0, left: 0, skipped: 0 },
+        chunks: { done: 1 },
       },
-      progress: { done: 5, total: 5 },
+      progress: { done: 4, total: 4, unit: 'entries' },
     });
-    expect(await world.tasks('a.json')).toMatchObject([
-      { status: 'translated', worker_status: 'succeeded', provider: 'fixture', unit_counts: { draft: 4 } },
-    ]);
-    expect(await world.units('a.json')).toMatchObject([
+    expect(await system.task('all.json')).toMatchObject({
+      status: 'translated',
+      worker_status: 'succeeded',
+      provider: 'fixture',
+      unit_counts: { draft: 4 },
+    });
+    expect(await system.units('all.json')).toMatchObject([
       { source_text: 'おはよう', translation: { target_text: '早上好', state: 'draft' } },
       {},
       { source_text: 'おはよう', translation: { target_text: '早上好', state: 'draft' } },
       {},
     ]);
+  });
+
+  it('reuses a translation that a reviewer confirmed in another memory, without a call', async () => {
+    const system = started();
+    const root = join(system.system.directory, 'data', 'memory');
+    await mkdir(root, { recursive: true });
+    const files = createMemoryFiles({ main: join(root, 'other.db'), root });
+    const record = proposal('はい', '是');
+    files.write(null, (store) => store.propose([record], 1));
+    const note = { reviewer: 'r', reason: null, at: 2 };
+    const confirmed = files.write(null, (store) =>
+      store.confirm({ ...note, record_id: record.record_id, supersede_record_id: null, force: false }),
+    );
+    expect(confirmed.ok).toBe(true);
+    files.close();
+    const task_id = await taskOf('reused.json');
+    const run = await system.run({ provider: 'memory-only', translation_memory_path: 'other.db', task_id });
+    expect(run).toMatchObject({ result: { units: { reused: 1, left: 1 }, usage: { requests: 0 } } });
+    expect(await system.units('reused.json')).toMatchObject([
+      { translation: { target_text: '是', state: 'draft' } },
+      { source_text: 'いいえ' },
+    ]);
+  });
+
+  it('retries a provider in trouble, and fails single units', async () => {
+    const system = started();
+    await system.fixture('trouble.jsonl', [
+      { source_text: 'また明日', fail: '500', times: 1 },
+      { source_text: 'また明日', translated_text: '明天见' },
+      { source_text: 'おやすみ', translated_text: '晚安' },
+      { source_text: 'よし', translated_text: '好' },
+    ]);
+    const body = {
+      provider: 'fixture',
+      fixture_path: 'trouble.jsonl',
+      retry_backoff_seconds: 0,
+      max_attempts: 2,
+    };
+    expect(await system.run({ ...body, task_id: await taskOf('retried.json') })).toMatchObject({
+      status: 'succeeded',
+      result: { units: { translated: 2 }, chunks: { retried: 1, done: 1 }, failures: { provider_error: 2 } },
+    });
+    const failed = await taskOf('failed.json');
+    expect(await system.run({ ...body, task_id: failed })).toMatchObject({
+      result: { units: { translated: 1, failed: 1 }, failures: { not_in_fixture: 2 } },
+    });
+    expect(await system.task('failed.json')).toMatchObject({
+      worker_status: 'failed',
+      unit_counts: { draft: 1, untranslated: 1 },
+    });
+    await system.fixture('mended.jsonl', [{ source_text: 'だめ', translated_text: '不行' }]);
+    const mended = { provider: 'fixture', fixture_path: 'mended.jsonl', task_id: failed };
+    expect(await system.run(mended)).toMatchObject({ result: { units: { translated: 0 } } });
+    expect(await system.run({ ...mended, force: true })).toMatchObject({
+      result: { units: { translated: 1 } },
+    });
+  });
+
+  it('estimates without a request, and stops at a cap', async () => {
+    const system = started();
+    const task_id = await taskOf('estimated.json');
+    const before = system.slow.seen();
+    const estimate = await system.run({ provider: 'loop', task_id, args: ['dry_run=true', 'max_cost=5.5'] });
+    expect(estimate).toMatchObject({
+      status: 'succeeded',
+      result: {
+        dry_run: true,
+        units: { units: 2, translated: 2 },
+        usage: { characters: 11, cost: 11 },
+        fits: false,
+      },
+    });
+    const capped = await system.run({ provider: 'loop', task_id, args: ['max_cost=5.5'] });
+    expect(capped).toMatchObject({
+      status: 'succeeded',
+      result: { stopped: 'cap_reached', units: { left: 2 } },
+    });
+    expect(system.slow.seen()).toBe(before);
+    expect(await system.task('estimated.json')).toMatchObject({
+      status: 'pending',
+      worker_status: 'idle',
+      attempt: 0,
+    });
+  });
+
+  it('is cancelled without losing finished units, beside a backup in the same lane', async () => {
+    const system = started();
+    const task_id = await taskOf('cancelled.json');
+    const translate = libreTranslate((source) => source.replaceAll('の', '的'));
+    let answered = 0;
+    system.slow.reply = async (body, response, request) => {
+      answered += 1;
+      // The third request waits until it is aborted.
+      if (answered <= 2) await translate(body, response, request);
+    };
+    const run = await system.begin({ provider: 'loop', task_id, worker_id: 'night' });
+    await until(() => answered === 3);
+    expect(await system.task('cancelled.json')).toMatchObject({
+      worker_status: 'leased',
+      lease_owner: 'night',
+    });
+    const folder = { group: 'i18n', action: 'backup', id: 'now', max_runs: 1, delay_seconds: 86_400 };
+    await system.act('schedule-add', folder);
+    const { body } = await system.act('schedule-run', { id: 'now' });
+    const [backup = ''] = (body['result'] as { task_ids: string[] }).task_ids;
+    expect(await system.ended(backup)).toMatchObject({ status: 'succeeded' });
+    await system.act('task-cancel', { task_id: run });
+    expect(await system.ended(run)).toMatchObject({ status: 'cancelled' });
+    expect(await system.task('cancelled.json')).toMatchObject({
+      worker_status: 'cancelled',
+      lease_owner: null,
+      attempt: 0,
+      unit_counts: { draft: 40, untranslated: 160 },
+    });
+  });
+
+  it('runs by a schedule, with the fields of the action as its arguments', async () => {
+    const system = started();
+    const task_id = await taskOf('scheduled.json');
+    await system.fixture('cat.jsonl', [{ source_text: '猫がいる', translated_text: '有猫' }]);
+    const args = [
+      'provider=fixture',
+      'fixture_path=cat.jsonl',
+      `task_id=${task_id}`,
+      'concurrency=2',
+      'max_cost=1.5',
+    ];
+    const schedule = { group: 'i18n', action: 'worker-run', id: 'nightly', delay_seconds: 86_400 };
+    expect((await system.act('schedule-add', { ...schedule, args: ['speed=9'] })).status).toBe(400);
+    expect((await system.act('schedule-add', { ...schedule, args })).status).toBe(202);
+    const { body } = await system.act('schedule-run', { id: 'nightly' });
+    const [run = ''] = (body['result'] as { task_ids: string[] }).task_ids;
+    expect(await system.ended(run)).toMatchObject({
+      status: 'succeeded',
+      result: { units: { translated: 1 } },
+    });
+  });
+
+  it('is refused with each of its errors, before a task is queued', async () => {
+    const system = started();
+    await writeFile(join(system.system.directory, 'outside.jsonl'), '');
+    const fixture = { provider: 'fixture', fixture_path: 'all.jsonl' };
+    const cases: readonly (readonly [object, number, string])[] = [
+      [{}, 422, 'provider_not_configured'],
+      [{ provider: 'nobody' }, 422, 'provider_not_configured'],
+      [{ provider: 'fixture' }, 400, 'invalid_request'],
+      [{ provider: 'fixture', fixture_path: 'none.jsonl' }, 404, 'file_not_found'],
+      [{ provider: 'fixture', fixture_path: '../outside.jsonl' }, 400, 'invalid_request'],
+      [{ provider: 'fixture', fixture_path: '.' }, 400, 'invalid_request'],
+      [{ ...fixture, task_id: 'tt_unknown' }, 404, 'unknown_translation_task'],
+      [{ ...fixture, translation_memory_path: 'none.db' }, 404, 'file_not_found'],
+      [{ ...fixture, glossary_path: 'none.db' }, 404, 'file_not_found'],
+      [{ ...fixture, concurrency: 257 }, 400, 'invalid_request'],
+      [{ ...fixture, args: ['speed=9'] }, 400, 'invalid_request'],
+      [{ ...fixture, args: ['max_cost=0'] }, 400, 'invalid_request'],
+      [{ provider: 'free', args: ['max_cost=1'] }, 400, 'invalid_request'],
+    ];
+    for (const [body, status, code] of cases) {
+      const answer = await system.act('translation-worker-run', body);
+      expect([body, answer.status, answer.body['code']]).toEqual([body, status, code]);
+    }
+  });
+
+  it('is described by the doctor, with its providers', async () => {
+    const { checks } = (await started().report('daemon.doctor')) as {
+      checks: { id: string; status: string; message: string }[];
+    };
+    expect(checks.find(({ id }) => id === 'translation.providers')).toMatchObject({
+      status: 'ok',
+      message: expect.stringContaining('loop (libretranslate)') as unknown,
+    });
   });
 });

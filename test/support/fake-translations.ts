@@ -73,6 +73,8 @@ export interface FakeTranslations {
   blocks: (target: string) => string;
   /** The terms of the Glossary: a source and its translation. */
   terms: [string, string][];
+  /** How many terms there are in sum, when an answer does not have them all. */
+  termTotal: number | null;
   /** Runs a command of `slipway ctl`. */
   run(...argv: readonly string[]): Promise<CtlRun>;
 }
@@ -158,6 +160,7 @@ export function fakeTranslations(units: FakeUnit[]): FakeTranslations {
     onUpdate: () => undefined,
     blocks: () => '',
     terms: [],
+    termTotal: null,
     run: async (...argv) => await runCommand(fake, argv),
   };
   return fake;
@@ -196,6 +199,7 @@ function read(fake: FakeTranslations, path: string, query: Readonly<Record<strin
     '/admin/parse/text-units': 'parse.text_units',
     '/admin/translation/tasks': 'translation.tasks',
     '/admin/translation/glossary/summary': 'translation.glossary.summary',
+    '/admin/translation/glossary/query': 'translation.glossary.query',
     '/admin/translation/glossary/diagnose': 'translation.glossary.diagnose',
   }[path] as 'parse.text_units' | 'translation.tasks' | undefined;
   if (report === undefined) throw new Error(`the fake has no ${path}`);
@@ -235,6 +239,11 @@ function bodyOf(fake: FakeTranslations, report: string, query: Readonly<Record<s
     return { total: items.length, offset, limit: 1000, counts: {}, items };
   }
   if (report === 'translation.glossary.summary') return { counts: { approved: fake.terms.length } };
+  if (report === 'translation.glossary.query') {
+    const [item] = REPORTS['translation.glossary.query'].answer.example['items'] as object[];
+    const items = fake.terms.map(([term]) => ({ ...item, source_term: term }));
+    return { total: fake.termTotal ?? items.length, items };
+  }
   const example = REPORTS['translation.glossary.diagnose'].answer.example;
   const [constraint] = example['constraints'] as object[];
   const source = query['source_text'] ?? '';

@@ -1,7 +1,7 @@
 import { bytesSource } from '../../src/daemon/formats/byte-source.ts';
 import type { SplicedSource } from '../../src/daemon/formats/patch/spliced-source.ts';
 import type { ValueEdit } from '../../src/daemon/formats/patch/value-edit.ts';
-import { type BundlePatch, patchBundle } from '../../src/daemon/formats/unity/bundle-patch.ts';
+import { type BundlePatch, patchBundle, sizeUnitOf } from '../../src/daemon/formats/unity/bundle-patch.ts';
 import { type BundleNode, openBundle } from '../../src/daemon/formats/unity/bundle.ts';
 import { objectSplices } from '../../src/daemon/formats/unity/object-splices.ts';
 import {
@@ -34,7 +34,9 @@ export function patchUnityBundle(
     const inner = bundle.open(node);
     if (!isSerializedFile(inner)) continue;
     const file = openSerializedFile(inner, { limits: READ_LIMITS, ...options });
-    if (file.objects.some(({ pathId }) => edits.has(pathId))) changes.set(node, patchFile(file, edits));
+    if (file.objects.some(({ pathId }) => edits.has(pathId))) {
+      changes.set(node, patchFile(file, edits, sizeUnitOf(bundle, node)));
+    }
   }
   const patch = patchBundle(source, bundle, changes);
   return { ...patch, bytes: Buffer.concat([...patch.chunks()]) };
@@ -51,12 +53,12 @@ export function patchUnityFile(
   return Buffer.from(patched.read(0, patched.size));
 }
 
-function patchFile(file: SerializedFile, edits: UnityEdits): SplicedSource {
+function patchFile(file: SerializedFile, edits: UnityEdits, sizeUnit?: number): SplicedSource {
   const changes = new Map(
     file.objects.flatMap((object) => {
       const own = edits.get(object.pathId);
       return own === undefined ? [] : [[object, objectSplices(file, object, own, READ_LIMITS)] as const];
     }),
   );
-  return spliceSerializedFile(file, changes);
+  return spliceSerializedFile(file, changes, sizeUnit);
 }

@@ -159,7 +159,8 @@ export async function openTranslatedTexts(): Promise<TranslatedTexts> {
   };
 }
 
-const EMPTY_UPDATE: Omit<TaskUpdate, 'taskId'> = {
+/** An update without results. */
+export const EMPTY_UPDATE: Omit<TaskUpdate, 'taskId'> = {
   status: 'in_progress',
   results: [],
   failureReason: null,

@@ -65,13 +65,31 @@ export function needs(body: ControlBody, fields: readonly ControlField[], when: 
 }
 
 function proofreadRule(body: ControlBody): FieldError[] {
-  if (body.translation_file !== undefined) return needs(body, ['reviewer'], 'to import reviewed results');
-  if (body.task_id === undefined) return [];
+  const isTask = body.task_id !== undefined;
+  const isFile = body.translation_file !== undefined;
+  const misplaced = [
+    ...(isTask
+      ? []
+      : onlyFor(body, ['status', 'translation_results', 'glossary_override'], 'with `task_id`')),
+    ...(isTask || isFile
+      ? onlyFor(body, ['max_tasks', 'provider'], 'without `task_id` and `translation_file`')
+      : []),
+  ];
+  if (isFile) return [...misplaced, ...needs(body, ['reviewer'], 'to import reviewed results')];
+  if (!isTask) return misplaced;
   return [
+    ...misplaced,
     ...needs(body, ['reviewer', 'status'], 'to review a task'),
     ...reviewStatus(body),
     ...(body.status === 'pending' ? needs(body, ['reason'], 'to reject a task') : []),
   ];
+}
+
+/** Names fields that mean nothing in this use of an action. */
+function onlyFor(body: ControlBody, fields: readonly ControlField[], when: string): FieldError[] {
+  return fields
+    .filter((field) => body[field] !== undefined)
+    .map((field) => ({ pointer: `/${field}`, message: `is only used ${when}` }));
 }
 
 function resolveRule(body: ControlBody): FieldError[] {

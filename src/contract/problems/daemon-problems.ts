@@ -94,6 +94,12 @@ export const DAEMON_PROBLEMS = {
     title: 'Data folder read-only',
     description: 'The daemon cannot write to `data.dir`. Mount it read-write.',
   },
+  four_eyes_required: {
+    status: 409,
+    title: 'Four eyes required',
+    description:
+      'The token of the reviewer is that of the author of a target, and `translation.review.fourEyes` is on. Another person must accept it.',
+  },
   invalid_transition: {
     status: 409,
     title: 'Invalid transition',
@@ -134,7 +140,8 @@ export const DAEMON_PROBLEMS = {
   revision_changed: {
     status: 409,
     title: 'Revision changed',
-    description: 'A unit has another revision than `expect` says: someone changed it. Read the unit again.',
+    description:
+      'A unit has another revision than `expect` says, or changed during a review: someone else worked on it. Read the unit again.',
   },
   schedule_configured: {
     status: 409,

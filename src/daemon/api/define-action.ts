@@ -54,16 +54,19 @@ export interface InlineAction<A extends ControlAction> extends ScopedAction<A> {
 /** An action that queues a job. */
 export interface QueuedAction<A extends ControlAction> extends ScopedAction<A> {
   /** Returns the job to queue. Throws ServiceError or TaskError when the action is refused. */
-  readonly queue: (body: BodyOf<A>) => JobCall | Promise<JobCall>;
+  readonly queue: (body: BodyOf<A>, caller: Caller) => JobCall | Promise<JobCall>;
+}
+
+/** An action whose body decides whether it runs inside its request. */
+export interface EitherAction<A extends ControlAction> {
+  readonly isQueued: (body: BodyOf<A>) => boolean;
+  readonly inline: InlineAction<A>;
+  readonly queued: QueuedAction<A>;
 }
 
 type Mode<A extends ControlAction> = ActionTable[A]['mode'];
 type HandlerOf<A extends ControlAction> =
-  Mode<A> extends 'inline'
-    ? InlineAction<A>
-    : Mode<A> extends 'queued'
-      ? QueuedAction<A>
-      : InlineAction<A> | QueuedAction<A>;
+  Mode<A> extends 'inline' ? InlineAction<A> : Mode<A> extends 'queued' ? QueuedAction<A> : EitherAction<A>;
 
 /**
  * Defines a control action. The contract's table gives the types of its body and says whether it runs inside its
@@ -74,21 +77,31 @@ export function defineAction<A extends ControlAction>(
   name: A,
   handler: HandlerOf<A>,
 ): DefinedAction {
-  // TypeScript cannot narrow the conditional type while A is generic; both of its branches are members of this union.
-  const open = handler as InlineAction<A> | QueuedAction<A>;
+  // TypeScript cannot narrow the conditional type while A is generic; all of its branches are members of this union.
+  const open = handler as InlineAction<A> | QueuedAction<A> | EitherAction<A>;
   return {
     name,
     accept: async (value, request) => {
       const { body, audit, ignoredFields } = parseBody(name, value);
-      checkScopes(request.caller, name, body, open.needs?.(body) ?? []);
+      const { caller } = request;
+      const chosen = chosenFor(open, body);
+      checkScopes(caller, name, body, chosen.needs?.(body) ?? []);
       const record = recordOf(audit, request);
       const accepted =
-        'queue' in open
-          ? engine.submit({ ...record, ...(await open.queue(body)), dedupe: true })
-          : await doInline(engine, name, open, { body, record, caller: request.caller });
+        'queue' in chosen
+          ? engine.submit({ ...record, ...(await chosen.queue(body, caller)), dedupe: true })
+          : await doInline(engine, name, chosen, { body, record, caller });
       return { ...accepted, ignoredFields };
     },
   };
+}
+
+function chosenFor<A extends ControlAction>(
+  handler: InlineAction<A> | QueuedAction<A> | EitherAction<A>,
+  body: BodyOf<A>,
+): InlineAction<A> | QueuedAction<A> {
+  if (!('isQueued' in handler)) return handler;
+  return handler.isQueued(body) ? handler.queued : handler.inline;
 }
 
 /** Parses the body of an action. Throws ServiceError `invalid_request`. */

@@ -31,8 +31,11 @@ export interface ValueVisitor {
    * @param start position of their encoded form in bytes, length prefix included
    */
   bytes(value: Uint8Array, start: number, end: number): void;
-  /** An integer; one of them can be the key of a row. A `bigint` beyond 2^53. */
-  integer(value: number | bigint): void;
+  /**
+   * An integer; one of them can be the key of a row. A `bigint` beyond 2^53. Text formats say where it is, in UTF-16 code
+   * units.
+   */
+  integer(value: number | bigint, start?: number, end?: number): void;
   /** Any other value. It counts as an element of an array. */
   other(): void;
 }

@@ -29,7 +29,7 @@ import type {
   RecordPageQuery,
 } from './store/memory-reads.ts';
 import type { ReadableStore } from './store/memory-store.ts';
-import type { ProposalOutcome, ProposedRecord } from './store/memory-writer.ts';
+import type { KnownRecord, ProposalOutcome, ProposedRecord } from './store/memory-writer.ts';
 
 /** A file, relative to the root; `null` for the main one. */
 interface InFile {
@@ -68,10 +68,16 @@ export interface MemoryCalls {
     readonly proposals: readonly ProposedRecord[];
     readonly at: number;
   }): readonly ProposalOutcome[];
+  /** The records that proposals would not add again; `null` for new ones. */
+  known(batch: { readonly proposals: readonly ProposedRecord[] }): readonly (KnownRecord | null)[];
   importRecords(batch: ImportBatch): readonly ImportOutcome[];
   page(query: RecordPageQuery): RecordPage;
   countUse(batch: { readonly recordIds: readonly string[]; readonly at: number }): void;
   confirm(request: InFile & ConfirmRequest): Result<ChangedRecord, MemoryRefusal>;
+  /** Confirms records of the main file, each on its own merits. */
+  confirmAll(batch: {
+    readonly requests: readonly ConfirmRequest[];
+  }): readonly Result<ChangedRecord, MemoryRefusal>[];
   reject(request: RejectRequest): Result<ChangedRecord, MemoryRefusal>;
   resolve(request: InFile & ResolveRequest): Result<ResolvedConflict, MemoryRefusal>;
   /** Runs the upkeep of the main file; other calls are answered meanwhile. Gives the number of steps. */
@@ -94,6 +100,7 @@ export function createCalls(paths: MemoryPaths): MemoryCalls {
     record: ({ path, recordId }) => files.read(path, (store) => store.record(recordId)),
     history: (recordId) => files.read(null, (store) => store.history(recordId)),
     propose: ({ proposals, at }) => files.write(null, (store) => store.propose(proposals, at)),
+    known: ({ proposals }) => files.write(null, (store) => store.known(proposals)),
     importRecords: (batch) => files.write(null, (store) => store.importRecords(batch)),
     page: (query) => files.read(null, (store) => store.page(query)),
     countUse: ({ recordIds, at }) => {
@@ -102,6 +109,7 @@ export function createCalls(paths: MemoryPaths): MemoryCalls {
       });
     },
     confirm: (request) => files.write(request.path, (store) => store.confirm(request)),
+    confirmAll: ({ requests }) => files.write(null, (store) => store.confirmAll(requests)),
     reject: (request) => files.write(null, (store) => store.reject(request)),
     resolve: (request) => files.write(request.path, (store) => store.resolve(request)),
     maintain: (_, { isWanted }) => {

@@ -7,7 +7,7 @@ import type { MemoryAnswer } from './memory-worker.ts';
 import type { ChangedRecord, ConfirmRequest, RejectRequest } from './store/memory-changes.ts';
 import type { MemoryLookup } from './store/memory-lookup.ts';
 import type { HistoryEntry } from './store/memory-reads.ts';
-import type { ProposalOutcome, ProposedRecord } from './store/memory-writer.ts';
+import type { KnownRecord, ProposalOutcome, ProposedRecord } from './store/memory-writer.ts';
 
 /**
  * The Translation Memory for other parts of the daemon. Batches of any size are divided, so that the thread serves other callers
@@ -33,6 +33,12 @@ export interface TranslationMemory {
   countUse(recordIds: readonly string[]): Promise<void>;
   /** Makes a record trusted. */
   confirm(request: Omit<ConfirmRequest, 'at'>): Promise<Result<ChangedRecord, MemoryRefusal>>;
+  /** Makes records trusted, each on its own merits. One result for each, in their order. */
+  confirmAll(
+    requests: readonly Omit<ConfirmRequest, 'at'>[],
+  ): Promise<readonly Result<ChangedRecord, MemoryRefusal>[]>;
+  /** The records that proposals would not add again; `null` for new ones. Changes nothing. */
+  known(proposals: readonly Omit<ProposedRecord, 'record_id'>[]): Promise<readonly (KnownRecord | null)[]>;
   /** Rejects a candidate. */
   reject(request: Omit<RejectRequest, 'at'>): Promise<Result<ChangedRecord, MemoryRefusal>>;
   record(recordId: string): Promise<MemoryRecord | null>;
@@ -57,7 +63,7 @@ export function createTranslationMemory(dependencies: TranslationMemoryDependenc
   return {
     lookUp: async (lookups, { path = null, signal } = {}) => {
       const penalty = penaltyOf(path);
-      const size = lookups.every(({ depth }) => depth === 'exact') ? BATCH.exact : BATCH.all;
+      const size = lookups.every(({ depth }) => depth !== 'all') ? BATCH.exact : BATCH.all;
       return await inBatches(lookups, size, (batch) =>
         thread.call('lookUp', { path, lookups: batch, penalty }, { signal }),
       );
@@ -77,6 +83,15 @@ export function createTranslationMemory(dependencies: TranslationMemoryDependenc
     },
     confirm: async (request) =>
       await thread.call('confirm', { ...request, path: null, at: unixSeconds(clock) }),
+    confirmAll: async (requests) =>
+      await inBatches(requests, BATCH.writes, (batch) => {
+        const at = unixSeconds(clock);
+        return thread.call('confirmAll', { requests: batch.map((request) => ({ ...request, at })) });
+      }),
+    known: async (proposals) =>
+      await inBatches(proposals, BATCH.writes, (batch) =>
+        thread.call('known', { proposals: batch.map((proposal) => ({ ...proposal, record_id: '' })) }),
+      ),
     reject: async (request) => await thread.call('reject', { ...request, at: unixSeconds(clock) }),
     record: async (recordId) => await thread.call('record', { path: null, recordId }),
     history: async (recordId) => await thread.call('history', recordId),

@@ -11,7 +11,7 @@ import type { Schedule } from './schedule.ts';
 const PLANNED: Readonly<Record<ScheduleGroup, readonly string[]>> = {
   res: [],
   parse: [],
-  i18n: ['proofread', 'handoff-export', 'memory-maintain', 'publish'],
+  i18n: ['publish'],
 };
 
 /** The fields that every schedule may add to the arguments of its job. */

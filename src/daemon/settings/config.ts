@@ -10,6 +10,7 @@ import { exchangeConfigurationSchema } from './exchange-config.ts';
 import { memoryConfigurationSchema } from '../memory/memory-config.ts';
 import { glossaryConfigurationSchema } from '../glossary/glossary-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
+import { reviewConfigurationSchema } from '../translation/review/review-config.ts';
 import { workerConfiguration, workerConfigurationProblem } from '../translation/worker/worker-config.ts';
 import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
 
@@ -244,6 +245,7 @@ export const daemonConfigurationSchema = z
         targetLanguage: languageTag
           .default('zh-Hans')
           .describe('Language that it is translated to (BCP 47).'),
+        review: reviewConfigurationSchema.prefault({}).describe('Reviews of translations.'),
         ...workerConfiguration,
       })
       .superRefine((value, context) => {

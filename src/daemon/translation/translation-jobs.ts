@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JobDefinition } from '../tasks/job.ts';
+import { REVIEW_JOBS } from './review/review-jobs.ts';
 import { WORKER_RUN_JOB } from './worker/worker-job.ts';
 
 /** Builds the tasks of the indexed release. */
@@ -46,4 +47,10 @@ export const REQUALIFY_JOB = {
 } as const satisfies JobDefinition;
 
 /** The jobs of the work on translations, in the order of the reference. */
-export const TRANSLATION_JOBS = [TASK_BUILD_JOB, PROPAGATE_JOB, REQUALIFY_JOB, WORKER_RUN_JOB] as const;
+export const TRANSLATION_JOBS = [
+  TASK_BUILD_JOB,
+  PROPAGATE_JOB,
+  REQUALIFY_JOB,
+  WORKER_RUN_JOB,
+  ...REVIEW_JOBS,
+] as const;

@@ -22,6 +22,8 @@ import { runTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
+import { createReview, type ReviewOptions } from './review/review.ts';
+import type { ReviewConfiguration } from './review/review-config.ts';
 import { createUpdateAction } from './update-action.ts';
 import { createWorker } from './worker/worker.ts';
 import type { WorkerConfiguration } from './worker/worker-config.ts';
@@ -35,6 +37,7 @@ interface TranslationConfiguration extends WorkerConfiguration {
   readonly sourceLanguage: string;
   /** The language of the targets; fixed while the daemon runs. */
   readonly targetLanguage: string;
+  readonly review: ReviewConfiguration;
 }
 
 export interface TranslationOptions extends Omit<TranslationReportDependencies, 'thread'> {
@@ -44,7 +47,9 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
   readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
   /** The entrance of targets. */
   readonly judging: Judging;
-  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'>;
+  /** The folder of exchanged files. */
+  readonly exchangeRoot: () => string;
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'> & ReviewOptions['memory'];
   readonly glossary: Pick<GlossaryPort, 'diagnose' | 'generation' | 'onChanged'>;
   /** The configured pair of languages. */
   readonly languages: () => LanguagePair;
@@ -84,6 +89,9 @@ export function createTranslation(options: TranslationOptions): Translation {
   const requalification = createRequalification({ ...options, thread: owner });
   const repetitions = createRepetitions({ ...options, thread: requalification.thread });
   const { thread } = repetitions;
+  const { unitsAfter } = parse;
+  const shared = { ...options, ...options.judging, thread };
+  const review = createReview({ ...shared, unitsAfter, configuration: () => configuration().review });
   let latest: WorkStatus | null = null;
   let building = false;
   const refresh = async (): Promise<WorkStatus> => {
@@ -101,14 +109,15 @@ export function createTranslation(options: TranslationOptions): Translation {
   engine.onFinished(({ kind, status }) => {
     if (PARSING.has(kind) && status === 'succeeded') queue();
   });
-  const worker = createWorker({ ...options, ...options.judging, thread });
+  const worker = createWorker(shared);
   return {
     jobs: [
+      ...review.jobs,
       ...worker.jobs,
       implementJob(TASK_BUILD_JOB, async (context) => {
         building = true;
         try {
-          const result = await runTaskBuild({ thread, unitsAfter: parse.unitsAfter }, context);
+          const result = await runTaskBuild({ thread, unitsAfter }, context);
           await refresh();
           return result;
         } finally {
@@ -119,7 +128,7 @@ export function createTranslation(options: TranslationOptions): Translation {
       requalification.job,
     ],
     reports: createTranslationReports({ ...options, thread }),
-    actions: [...worker.actions, createUpdateAction({ ...options, ...options.judging, thread })],
+    actions: [...worker.actions, createUpdateAction(shared), ...review.actions],
     checks: [
       ...createTranslationChecks({
         refresh,

@@ -1,25 +1,17 @@
-import { createHash } from 'node:crypto';
-import type { BodyOf } from '../../contract/actions/body-of.ts';
-import { ServiceError } from '../../contract/problems/service-error.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Thread } from '../../platform/threads/thread.ts';
 import { defineAction, type DefinedAction } from '../api/define-action.ts';
 import { unitIdText } from '../parse/index/unit-id-text.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
-import { TaskError, type TaskArguments, type TaskResult } from '../tasks/task.ts';
+import type { TaskResult } from '../tasks/task.ts';
 import type { TargetOffers } from './judge/offer-targets.ts';
 import type { TargetJudge } from './judge/target-judge.ts';
 import type { SourceUnit, UnitSource } from './judge/unit-source.ts';
-import { translationServiceError } from './work/translation-failure.ts';
+import { withoutTexts } from './work/named-units.ts';
+import { requireAccepted, translationServiceError } from './work/translation-failure.ts';
 import { parseTaskUpdate, waivesFindings } from './update-request.ts';
 import type { TranslationCalls } from './work/translation-worker.ts';
-import type {
-  ExaminedUpdate,
-  TaskUpdate,
-  UpdateDone,
-  UpdateRefusal,
-  UpdateResult,
-} from './work/task-update.ts';
+import type { ExaminedUpdate, TaskUpdate, UpdateDone, UpdateResult } from './work/task-update.ts';
 
 export interface UpdateActionOptions {
   readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
@@ -36,20 +28,18 @@ const NAMED_UNITS = 1000;
 const NAMED_FINDINGS = 1000;
 const NAMED_FINDINGS_OF_UNIT = 5;
 const NAMED_CHARACTERS = 300;
-/** Seconds after which a caller should try again when the tasks are not those of the parse index. */
-const RETRY_SECONDS = 5;
 
 /** Creates the action `translation-task-update`. */
 export function createUpdateAction(options: UpdateActionOptions): DefinedAction {
   return defineAction(options.engine, 'translation-task-update', {
     needs: (body) => (waivesFindings(body) ? ['review'] : []),
-    args: recordedArguments,
+    args: withoutTexts,
     run: async (body, caller) => {
       const update = parseTaskUpdate(body, caller.tokenId, unixSeconds(options.clock));
       try {
         return await runUpdate(options, update);
       } catch (error) {
-        throw withRetry(error);
+        throw translationServiceError(error);
       }
     },
   });
@@ -64,9 +54,9 @@ interface JudgedUpdate {
 
 async function runUpdate(options: UpdateActionOptions, wanted: TaskUpdate): Promise<TaskResult> {
   const { thread } = options;
-  const examined = accepted(await thread.call('examineUpdate', wanted));
+  const examined = requireAccepted(await thread.call('examineUpdate', wanted));
   const { update, sources } = await judgeUpdate(options, wanted, examined);
-  const done = accepted(await thread.call('applyUpdate', update));
+  const done = requireAccepted(await thread.call('applyUpdate', update));
   const isKnown = wanted.isTrial || (await offerWritten(options, { update, sources }, done));
   return {
     ...(wanted.isTrial ? { dry_run: true } : {}),
@@ -156,24 +146,4 @@ async function offerWritten(
     };
   });
   return await offers.offer(targets, 'task_update', update.judgedFor?.releaseId ?? null);
-}
-
-/** Converts an error of the parse index, which moves on during work, to an answer that says to try again. */
-function withRetry(error: unknown): unknown {
-  if (!(error instanceof TaskError)) return translationServiceError(error);
-  return new ServiceError('backend_unavailable', error.message, { cause: error, retryAfter: RETRY_SECONDS });
-}
-
-function accepted<T extends { readonly isRefused: false }>(answer: T | UpdateRefusal): T {
-  if (!answer.isRefused) return answer;
-  const { code, detail, errors } = answer;
-  throw new ServiceError(code, detail, errors.length === 0 ? {} : { errors });
-}
-
-/** The arguments of the recorded task: a digest stands for the texts, of which there may be megabytes. */
-function recordedArguments(body: BodyOf<'translation-task-update'>): TaskArguments {
-  const { translation_results: results, reviewer: _reviewer, reason: _reason, ...rest } = body;
-  if (results === undefined) return rest;
-  const digest = createHash('sha256').update(JSON.stringify(results)).digest('hex');
-  return { ...rest, translation_results: { count: results.length, sha256: digest } };
 }

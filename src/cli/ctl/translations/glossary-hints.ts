@@ -1,3 +1,5 @@
+import { createAutomaton } from '../../../domain/glossary/automaton.ts';
+import { foldText } from '../../../domain/glossary/fold.ts';
 import type { AdminApi } from '../admin-api.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { readReport, type ServiceUnit } from './service-pages.ts';
@@ -7,6 +9,8 @@ export type GlossaryHints = (unit: ServiceUnit) => Promise<readonly string[]>;
 
 /** Characters of a source in a request. The address of a request has at most 16 KiB, and a character takes up to 12 of them. */
 const MAX_SOURCE = 1000;
+/** Terms of one answer, the most that the service gives. */
+const MAX_TERMS = 1000;
 
 /**
  * Makes the lookup of hints. Without terms there are none, and nothing is asked.
@@ -18,7 +22,27 @@ export async function createGlossaryHints(api: Pick<AdminApi, 'get'>): Promise<G
   if (summary === null || !summary.available) return null;
   const { approved = 0, deprecated = 0 } = summary.counts;
   if (approved + deprecated === 0) return async () => await Promise.resolve([]);
-  return async (unit) => (unit.source_text.length > MAX_SOURCE ? [] : await readHints(api, unit));
+  const mayHaveTerms = await createTermTest(api);
+  return async ({ source_text: source, ...unit }) =>
+    source.length > MAX_SOURCE || !mayHaveTerms(source)
+      ? []
+      : await readHints(api, { ...unit, source_text: source });
+}
+
+/** Makes a test whether a text may have terms, so that most units need no request. Of a large Glossary every text may have some. */
+async function createTermTest(api: Pick<AdminApi, 'get'>): Promise<(source: string) => boolean> {
+  const { total, items } = await readReport(api, 'translation.glossary.query', { limit: String(MAX_TERMS) });
+  if (total > items.length) return () => true;
+  const names = items.flatMap(({ source_term: term, aliases }) => [term, ...aliases]);
+  const folded = new Set(names.map((name) => foldText(name).text).filter((name) => name !== ''));
+  const automaton = createAutomaton([...folded]);
+  return (source) => {
+    let isFound = false;
+    automaton.find(foldText(source).text, () => {
+      isFound = true;
+    });
+    return isFound;
+  };
 }
 
 /** The place of a unit, by the keys of the scopes of terms. */

@@ -61,7 +61,7 @@ export async function importUnits(api: AdminApi, options: ImportOptions): Promis
   const run = new ImportRun(api, options, [...problems, ...plan.done, ...closed, ...settled.outcomes]);
   const judged = options.isTrial || run.mayGoOn() ? await run.judge(open) : open;
   const unfinished =
-    options.status === 'translated' ? unfinishedTasks([...tasks.values()], judged, run.outcomes) : new Map();
+    options.status === 'translated' ? unfinishedTasks([...tasks.values()], judged) : new Map();
   if (!options.isTrial && run.mayGoOn() && (options.isPartial || unfinished.size === 0)) {
     await run.store(judged);
     if (options.status === 'translated') {

@@ -1,7 +1,7 @@
 /** The outcomes of units of a file, in the words for people. */
 export const OUTCOMES = {
-  stored: { isProblem: false, text: 'stored' },
-  stored_blocked: { isProblem: false, text: 'stored; its findings block it' },
+  stored: { isProblem: false, text: 'its target is stored' },
+  stored_blocked: { isProblem: false, text: 'its target is stored; its findings block it' },
   unchanged: { isProblem: false, text: 'the service has this target already' },
   untouched: {
     isProblem: false,
@@ -21,7 +21,7 @@ export const OUTCOMES = {
   refused: { isProblem: true, text: 'the daemon refused it' },
   ready_blocked: { isProblem: false, text: 'could be stored; its findings would block it' },
   ready: { isProblem: false, text: 'could be stored' },
-  not_sent: { isProblem: false, text: 'not sent' },
+  not_sent: { isProblem: false, text: 'left as it is, because of the problems of others' },
 } as const satisfies Record<string, { isProblem: boolean; text: string }>;
 
 /** One of {@link OUTCOMES}. */

@@ -18,7 +18,7 @@ const OPTIONS = { hash: 0, crc: 8, size: 12 };
  *
  * Source: `BinaryContentCatalogData` and `BinaryStorageBuffer` of com.unity.addressables; versions 1 to 3.
  *
- * @throws PatchError `not_writable` when the catalog contradicts itself, and as {@link changedFigures}; `file_too_large`
+ * @throws PatchError `catalog_not_rewritten` when the catalog contradicts itself, and as {@link changedFigures}
  */
 export function patchAddressablesBinary(bytes: Uint8Array, changes: readonly BundleChange[]): PatchedCatalog {
   const catalog = new BinaryCatalog(Buffer.from(bytes));
@@ -44,7 +44,7 @@ export function patchAddressablesBinary(bytes: Uint8Array, changes: readonly Bun
 /**
  * The positions of all locations, those that are only dependencies too.
  *
- * @throws PatchError `not_writable` when the lists have more than {@link MOST_REFERENCES}
+ * @throws PatchError `catalog_not_rewritten` when the lists have more than {@link MOST_REFERENCES}
  */
 function locationsOf(catalog: BinaryCatalog): ReadonlySet<number> {
   const found = new Set<number>();
@@ -55,7 +55,11 @@ function locationsOf(catalog: BinaryCatalog): ReadonlySet<number> {
     const locations = catalog.uint32Array(set);
     references += locations.length;
     if (references > MOST_REFERENCES) {
-      throw new PatchError('not_writable', '', `the catalog has more than ${MOST_REFERENCES} references`);
+      throw new PatchError(
+        'catalog_not_rewritten',
+        '',
+        `the catalog has more than ${MOST_REFERENCES} references`,
+      );
     }
     for (const location of locations) {
       found.add(location);
@@ -73,7 +77,11 @@ function writeFigures(catalog: BinaryCatalog, at: number, change: BundleChange |
   const old = { hash, crc: catalog.uint32(at + OPTIONS.crc), size: catalog.uint32(at + OPTIONS.size) };
   const figures = changedFigures(old, change);
   if (figures.size > MOST_UINT32) {
-    throw new PatchError('file_too_large', '', `the catalog has 32 bits for the size of ${change.fileName}`);
+    throw new PatchError(
+      'catalog_not_rewritten',
+      '',
+      `the catalog has 32 bits for the size of ${change.fileName}`,
+    );
   }
   catalog.writeUint32(at + OPTIONS.crc, figures.crc);
   catalog.writeUint32(at + OPTIONS.size, figures.size);

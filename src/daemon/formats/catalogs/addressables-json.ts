@@ -31,7 +31,7 @@ export function isAddressablesJson(text: string): boolean {
  * Source: `JsonContentCatalogData` of com.unity.addressables.
  *
  * @param bytes UTF-8
- * @throws PatchError `not_writable` when the catalog contradicts itself, and as {@link changedFigures}
+ * @throws PatchError `catalog_not_rewritten` when the catalog contradicts itself, and as {@link changedFigures}
  */
 export function patchAddressablesJson(bytes: Uint8Array, changes: readonly BundleChange[]): PatchedCatalog {
   if (!isUtf8(bytes)) throw invalid('it is not UTF-8');
@@ -181,5 +181,5 @@ function moveEntries(table: Buffer, positionOf: (position: number) => number): v
 }
 
 function invalid(why: string): PatchError {
-  return new PatchError('not_writable', '', `the catalog of Addressables cannot be read: ${why}`);
+  return new PatchError('catalog_not_rewritten', '', `the catalog of Addressables cannot be read: ${why}`);
 }

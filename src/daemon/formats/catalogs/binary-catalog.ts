@@ -29,7 +29,7 @@ export class BinaryCatalog {
 
   /**
    * @param bytes are changed by writes
-   * @throws PatchError `not_writable` when it is not a catalog of a known version
+   * @throws PatchError `catalog_not_rewritten` when it is not a catalog of a known version
    */
   constructor(bytes: Buffer) {
     this.bytes = bytes;
@@ -128,6 +128,6 @@ export class BinaryCatalog {
 
   #invalid(why: string, at: number): PatchError {
     const place = `the binary catalog of Addressables cannot be read at byte ${at}`;
-    return new PatchError('not_writable', '', `${place}: ${why}`);
+    return new PatchError('catalog_not_rewritten', '', `${place}: ${why}`);
   }
 }

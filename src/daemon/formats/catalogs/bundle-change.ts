@@ -39,7 +39,7 @@ export interface PatchedCatalog {
  * content: clients cache a bundle by its name and hash, so the old hash would give them the old bundle.
  *
  * @param old the values of the catalog
- * @throws PatchError `not_writable` when the catalog states other figures than those of the official bundle, so that its
+ * @throws PatchError `catalog_not_rewritten` when the catalog states other figures than those of the official bundle, so that its
  *   values mean something that is not known
  */
 export function changedFigures(
@@ -60,11 +60,19 @@ export function changedFigures(
   };
 }
 
-/** Finds the change of the bundle that a path or an address in a catalog names by its last part. */
+/**
+ * Finds the change of the bundle that a path or an address in a catalog names by its last part.
+ *
+ * @throws PatchError `catalog_not_rewritten` when two bundles have one file name, so that it is not known which one is meant
+ */
 export function changeFinder(
   changes: readonly BundleChange[],
 ): (address: string) => BundleChange | undefined {
   const byName = new Map(changes.map((change) => [change.fileName, change]));
+  if (byName.size < changes.length) {
+    const message = 'two patched bundles have one file name; rewrite their catalogs one by one';
+    throw new PatchError('catalog_not_rewritten', '', message);
+  }
   return (address) => byName.get(/([^/\\]*)$/.exec(address.replace(/[?#].*$/s, ''))?.[1] ?? '');
 }
 
@@ -74,7 +82,7 @@ function isEmptyHash(hash: string): boolean {
 
 function unknownFigure(fileName: string, stated: string, found: number | null): PatchError {
   return new PatchError(
-    'not_writable',
+    'catalog_not_rewritten',
     '',
     `the catalog states ${stated} for ${JSON.stringify(fileName)}, and the official bundle has ${found ?? 'none that is known'}`,
   );

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { createXXHash128, createXXHash3, createXXHash32, createXXHash64, type IHasher } from 'hash-wasm';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
+import { spookyHash } from './spooky-hash.ts';
 
 /** A way to state the checksum of a file as text. */
 interface ChecksumForm {
@@ -31,10 +32,13 @@ const FORMS: readonly ChecksumForm[] = [
     name,
     textOf: (bytes: Buffer): string => createHash(name).update(bytes).digest('hex'),
   })),
+  { name: 'spooky', textOf: (bytes) => spookyHash(bytes).toString('hex') },
+  // The builder of Addressables hashes the text of a catalog.json by one of these, depending on its settings.
   {
     name: 'md5 of UTF-16',
     textOf: (bytes) => createHash('md5').update(builtText(bytes)).digest('hex'),
   },
+  { name: 'spooky of UTF-16', textOf: (bytes) => spookyHash(builtText(bytes)).toString('hex') },
   { name: 'blake3', textOf: (bytes) => blake3Hex(bytes) },
   ...XX_HASHES.map(([name, hasher]) => ({
     name,

@@ -19,7 +19,7 @@ const LENGTH_BYTES = 4;
  *
  * @param at position of the object
  * @returns `null` when it is another object
- * @throws PatchError `not_writable` when it is cut
+ * @throws PatchError `catalog_not_rewritten` when it is cut
  */
 export function jsonObjectSpan(objects: Buffer, at: number): JsonObjectSpan | null {
   if (objects[at] !== JSON_OBJECT) return null;
@@ -31,7 +31,11 @@ export function jsonObjectSpan(objects: Buffer, at: number): JsonObjectSpan | nu
   const length = start + LENGTH_BYTES <= objects.length ? objects.readInt32LE(start) : -1;
   const end = start + LENGTH_BYTES + length;
   if (length < 0 || length % 2 !== 0 || end > objects.length) {
-    throw new PatchError('not_writable', '', `the object at ${at} of the catalog of Addressables is cut`);
+    throw new PatchError(
+      'catalog_not_rewritten',
+      '',
+      `the object at ${at} of the catalog of Addressables is cut`,
+    );
   }
   return { start, end, json: objects.toString('utf16le', start + LENGTH_BYTES, end) };
 }

@@ -17,7 +17,7 @@ export function isUnityManifest(text: string): boolean {
  * Writes the CRC and the hash of a patched bundle into the `.manifest` beside it.
  *
  * @param change of the bundle whose name the manifest has, without `.manifest`
- * @throws PatchError `not_writable` when the manifest states another CRC than that of the official bundle
+ * @throws PatchError `catalog_not_rewritten` when the manifest states another CRC than that of the official bundle
  */
 export function patchUnityManifest(bytes: Uint8Array, change: BundleChange): PatchedCatalog {
   const text = Buffer.from(bytes).toString('latin1');

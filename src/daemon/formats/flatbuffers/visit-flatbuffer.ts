@@ -26,12 +26,17 @@ export interface FlatBufferOptions {
    * runs for each value, so it should be quick.
    */
   readonly codecOf?: (field: TextField) => StringCodec | null;
-  /**
-   * Receives, directly before each `text()` and `bytes()`, the position of the 32-bit offset that leads to it. To write
-   * another text, append its length, its bytes and (for a string) a zero byte at the end of the file, aligned to 4 bytes,
-   * and store the distance from this position there. Strings can be shared, so their bytes stay as they are.
-   */
-  readonly onReference?: (position: number) => void;
+  /** Receives, directly before each `text()` and `bytes()`, the reference to it. Write-back stores another one there. */
+  readonly onReference?: (reference: TextReference) => void;
+}
+
+/** How a table refers to a text or to bytes. */
+export interface TextReference {
+  /** Where the 32-bit offset is that leads to the length prefix. */
+  readonly position: number;
+  /** Decodes the text; `null` for bytes. */
+  readonly codec: StringCodec | null;
+  readonly stored: TextField['stored'];
 }
 
 /** One walk through a buffer. */
@@ -113,7 +118,7 @@ function visitTableField(walk: Walk, object: SchemaObject, table: TableView, fie
     visitReferred(walk, member, position, codecFor(walk, object, field, 'string'));
   } else if (type.base === BASE_TYPE.string) {
     walk.visitor.field(name);
-    visitText(walk, position, walk.buffer.string(position), codecFor(walk, object, field, 'string'));
+    visitString(walk, position, codecFor(walk, object, field, 'string'));
   } else if (type.base === BASE_TYPE.object) {
     walk.visitor.field(name);
     if (objectOf(walk, type).isStruct) visitStruct(walk, objectOf(walk, type), position);
@@ -136,7 +141,7 @@ function visitVectorField(
     const view = walk.buffer.vector(position, 1);
     walk.visitor.field(name);
     if (codec === null) visitBytes(walk, position, view);
-    else visitText(walk, position, view, codec);
+    else visitText(walk, { position, codec, stored: 'bytes' }, view);
     return;
   }
   const bytes = elementBytes(walk, type);
@@ -174,7 +179,7 @@ function visitElement(walk: Walk, type: SchemaType, position: number, codec: Str
 /** A value to which the offset at `position` leads: a table, a string, or (in unions) a struct. */
 function visitReferred(walk: Walk, type: SchemaType, position: number, codec: StringCodec | null): void {
   if (type.base === BASE_TYPE.string) {
-    visitText(walk, position, walk.buffer.string(position), codec);
+    visitString(walk, position, codec);
   } else if (type.base !== BASE_TYPE.object) {
     walk.visitor.other();
   } else if (objectOf(walk, type).isStruct) {
@@ -253,9 +258,18 @@ function readInteger(buffer: CheckedBuffer, base: number, position: number): num
   }
 }
 
-/** @param position of the offset that leads to the text */
-function visitText(walk: Walk, position: number, view: VectorView, codec: StringCodec | null): void {
+/** @param position of the offset that leads to the string */
+function visitString(walk: Walk, position: number, codec: StringCodec | null): void {
+  visitText(walk, { position, codec: codec ?? UTF8_CODEC, stored: 'string' }, walk.buffer.string(position));
+}
+
+function visitText(
+  walk: Walk,
+  reference: TextReference & { readonly codec: StringCodec },
+  view: VectorView,
+): void {
   const { buffer, visitor, options } = walk;
+  const { position, codec } = reference;
   const end = view.start + view.length;
   spend(walk, 1 + view.length, position);
   let value: string;
@@ -263,7 +277,7 @@ function visitText(walk: Walk, position: number, view: VectorView, codec: String
     if (view.length > options.limits.stringBytes) {
       throw new FormatError('field_too_large', `a string has ${view.length} bytes`, view.prefix);
     }
-    value = (codec ?? UTF8_CODEC).decode(buffer.bytes.subarray(view.start, end));
+    value = codec.decode(buffer.bytes.subarray(view.start, end));
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
     const { code, message, offset } = error;
@@ -274,7 +288,7 @@ function visitText(walk: Walk, position: number, view: VectorView, codec: String
     visitor.other();
     return;
   }
-  options.onReference?.(position);
+  options.onReference?.(reference);
   visitor.text(value, view.prefix, end);
 }
 
@@ -283,7 +297,7 @@ function visitBytes(walk: Walk, position: number, view: VectorView): void {
   const { buffer, visitor, options } = walk;
   spend(walk, 1 + view.length, position);
   const end = view.start + view.length;
-  options.onReference?.(position);
+  options.onReference?.({ position, codec: null, stored: 'bytes' });
   visitor.bytes(buffer.bytes.subarray(view.start, end), view.prefix, end);
 }
 

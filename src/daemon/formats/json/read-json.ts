@@ -148,7 +148,7 @@ function reportingVisitor(
       } else if (typeof value === 'string') {
         reportText(target, { value, start: offset, end: offset + length }, () => pointer(pathOf()));
       } else if (typeof value === 'number') {
-        reportNumber(target, value, decoded.text.slice(offset, offset + length));
+        reportNumber(target, value, decoded.text.slice(offset, offset + length), offset);
       } else {
         visitor.other();
       }
@@ -156,10 +156,14 @@ function reportingVisitor(
   };
 }
 
-function reportNumber({ visitor }: ReadTarget, value: number, literal: string): void {
-  if (literal.length > MAX_INTEGER || !/^-?\d+$/.test(literal)) visitor.other();
+function reportNumber({ visitor }: ReadTarget, value: number, literal: string, start: number): void {
+  if (literal.length > MAX_INTEGER || !/^-?\d+$/.test(literal)) {
+    visitor.other();
+    return;
+  }
   // Zero has no sign as an integer.
-  else visitor.integer(Number.isSafeInteger(value) ? value || 0 : BigInt(literal));
+  const integer = Number.isSafeInteger(value) ? value || 0 : BigInt(literal);
+  visitor.integer(integer, start, start + literal.length);
 }
 
 /** The JSON pointer to a value. */

@@ -8,6 +8,8 @@ export const PATCH_ERROR_CODES = {
   text_too_long: 'The target text is longer than the format or its limits allow.',
   file_too_large: 'The patched file would be larger than its format allows.',
   not_writable: 'The format or the place can be read, but not written.',
+  catalog_not_rewritten:
+    'A catalog of a patched file cannot be read, or states a value that no known algorithm gives for the official file.',
   round_trip_failed: 'The target text does not read back from the patched file.',
 } as const satisfies Record<string, string>;
 

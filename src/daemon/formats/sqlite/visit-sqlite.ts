@@ -24,6 +24,16 @@ export interface SqliteOptions {
    * each column.
    */
   readonly readsBlob?: (table: string, column: string) => boolean;
+  /** Receives, directly before each `text()` and `bytes()`, the address of the value, for write-back. */
+  readonly onCell?: (address: CellAddress) => void;
+}
+
+/** Where a value is in a database. */
+export interface CellAddress {
+  readonly layout: TableLayout;
+  readonly column: string;
+  /** The values of the columns that address the row, in the order of `layout.keys`; texts are bytes. */
+  readonly keys: readonly Cell[];
 }
 
 /** One walk through a database. */
@@ -132,12 +142,14 @@ function createKeyCheck({ rowId }: TableLayout): (first: Cell | undefined, name:
 
 function visitRow(
   walk: Walk,
-  { name: table, columns, keys }: TableLayout,
+  layout: TableLayout,
   readsBlob: readonly boolean[],
   name: string,
   cells: readonly Cell[],
 ): void {
   const { visitor } = walk;
+  const { name: table, columns, keys } = layout;
+  const rowKeys = cells.slice(0, keys.length);
   visitor.element(name);
   visitor.beginObject();
   for (const [place, column] of columns.entries()) {
@@ -145,13 +157,13 @@ function visitRow(
     if (cell === undefined || cell.type === 'null' || cell.type === 'real') continue;
     if (cell.type === 'blob' && readsBlob[place] !== true) continue;
     visitor.field(column);
-    visitCell(walk, cell, `${table}[${name}].${column}`);
+    visitCell(walk, cell, `${table}[${name}].${column}`, { layout, column, keys: rowKeys });
   }
   visitor.endObject();
 }
 
-function visitCell(walk: Walk, { type, value }: Cell, path: string): void {
-  const { visitor } = walk;
+function visitCell(walk: Walk, { type, value }: Cell, path: string, address: CellAddress): void {
+  const { visitor, options } = walk;
   if (typeof value === 'bigint') {
     visitor.integer(exactInteger(value));
     return;
@@ -160,11 +172,16 @@ function visitCell(walk: Walk, { type, value }: Cell, path: string): void {
   if (bytes === null) {
     visitor.other();
   } else if (type === 'blob') {
+    options.onCell?.(address);
     visitor.bytes(bytes, 0, 0);
   } else {
     const text = attemptPart(walk, path, () => walk.decode(bytes));
-    if (text === null) visitor.other();
-    else visitor.text(text, 0, 0);
+    if (text === null) {
+      visitor.other();
+      return;
+    }
+    options.onCell?.(address);
+    visitor.text(text, 0, 0);
   }
 }
 
@@ -187,7 +204,8 @@ function spend(walk: Walk, cells: readonly Cell[]): void {
   throw new FormatError('container_limit_exceeded', message);
 }
 
-function textDecoder(encoding: string): (bytes: Buffer) => string {
+/** Decodes texts of a database with this encoding (`PRAGMA encoding`). */
+export function textDecoder(encoding: string): (bytes: Buffer) => string {
   const utf16 = createStringCodec('utf16le', new Map());
   switch (encoding) {
     case 'UTF-8':

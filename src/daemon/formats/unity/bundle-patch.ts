@@ -5,7 +5,8 @@ import { type Splice, type SplicedSource, spliceSource } from '../patch/spliced-
 import { BLOCK_COMPRESSION, compressLz4, METHOD_BITS } from './block-compression.ts';
 import type { Bundle, BundleNode } from './bundle.ts';
 import { type BundleDigests, createBundleDigester } from './bundle-digests.ts';
-import { planBlocks, type PlannedBlock } from './plan-blocks.ts';
+import { blockBytesOf, planBlocks, type PlannedBlock } from './plan-blocks.ts';
+import { SHIFT_UNIT } from './splice-serialized-file.ts';
 import { type MovedNode, type WrittenBlock, writeBundleHead } from './write-bundle-head.ts';
 
 /** A bundle with changed files, ready to be written. */
@@ -19,6 +20,9 @@ export interface BundlePatch extends BundleDigests {
 /** The files of a bundle that change. */
 export type ChangedNodes = ReadonlyMap<BundleNode, SplicedSource>;
 
+/** With fewer blocks behind a file, it does not grow for them. */
+const FEWEST_COPIED_BLOCKS = 4;
+const LZ4_METHODS: ReadonlySet<number> = new Set([BLOCK_COMPRESSION.lz4, BLOCK_COMPRESSION.lz4hc]);
 /** Blocks beyond these compressed bytes are compressed twice, so that memory stays bounded. */
 const KEPT_BYTES = 32 * 1024 * 1024;
 
@@ -55,6 +59,17 @@ export function patchBundle(
       yield* pieceChunks([pieceOf(source, behind)]);
     },
   };
+}
+
+/**
+ * The unit by which a file of a bundle should grow. Blocks of LZ4 have one size, so those behind the file can be copied only
+ * when they move by a multiple of it. The zeros at the end of the file that this costs compress to almost nothing.
+ */
+export function sizeUnitOf({ blocks, data }: Bundle, { offset, size }: BundleNode): number {
+  const unit = blockBytesOf(blocks);
+  const isCopied = data.size - offset - size >= FEWEST_COPIED_BLOCKS * unit;
+  const isLz4 = blocks.some(({ flags }) => LZ4_METHODS.has(flags & METHOD_BITS));
+  return isCopied && isLz4 && unit % SHIFT_UNIT === 0 ? unit : SHIFT_UNIT;
 }
 
 /** Where the files are in the new data, and what changes in the old data. */

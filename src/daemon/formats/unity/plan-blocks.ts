@@ -12,50 +12,59 @@ export interface PlannedBlock {
   readonly copied: BundleBlock | null;
 }
 
-/** Bytes of a block before compression, as Unity writes them. */
-const BLOCK_BYTES = 128 * 1024;
-/**
- * Fewer bytes of old blocks are compressed again instead of copied: each run of copied blocks ends the block before it early,
- * and short blocks compress badly.
- */
-const FEWEST_COPIED_BYTES = 4 * BLOCK_BYTES;
+/** Bytes of a block before compression, as Unity writes them; a build script can choose another size. */
+const USUAL_BYTES = 128 * 1024;
+const CHOSEN_BYTES = { least: 4 * 1024, most: 1024 * 1024 };
 
 /**
- * Divides the new data of a bundle into blocks. Runs of old blocks without a change are copied, unless they are LZMA, which
- * is never written.
+ * Divides the new data of a bundle into blocks that all have one size but the last, as Unity divides it. An old block is
+ * copied where the same bytes are a block again, unless it is LZMA, which is never written.
  *
  * @param blocks of the old data, in their order
  * @param data the old data with its changes
  */
 export function planBlocks(blocks: readonly BundleBlock[], data: SplicedSource): PlannedBlock[] {
+  const blockBytes = blockBytesOf(blocks);
+  const copied = copiedBlocks(blocks, data, blockBytes);
   const planned: PlannedBlock[] = [];
-  let done = 0;
-  const fillTo = (end: number): void => {
-    for (; done < end; done += BLOCK_BYTES) {
-      planned.push({ start: done, size: Math.min(BLOCK_BYTES, end - done), copied: null });
-    }
-    done = end;
-  };
-  let next = 0;
-  for (const { from, to, length } of data.keptRanges()) {
-    if (length < FEWEST_COPIED_BYTES) continue;
-    while (next < blocks.length && (blocks[next]?.start ?? 0) < from) next += 1;
-    const first = next;
-    while (isCopied(blocks[next], from + length)) next += 1;
-    const run = blocks.slice(first, next);
-    if (run.reduce((sum, { size }) => sum + size, 0) < FEWEST_COPIED_BYTES) continue;
-    for (const block of run) {
-      const start = to + block.start - from;
-      fillTo(start);
-      planned.push({ start, size: block.size, copied: block });
-      done = start + block.size;
-    }
+  for (let start = 0; start < data.size; start += blockBytes) {
+    const size = Math.min(blockBytes, data.size - start);
+    planned.push({ start, size, copied: copied.get(start) ?? null });
   }
-  fillTo(data.size);
   return planned;
 }
 
-function isCopied(block: BundleBlock | undefined, end: number): boolean {
-  if (block === undefined || block.start + block.size > end) return false;
-  return (block.flags & METHOD_BITS) !== BLOCK_COMPRESSION.lzma;
+/** The size of the blocks of a bundle where all but the last have one; otherwise the usual one. */
+export function blockBytesOf(blocks: readonly BundleBlock[]): number {
+  const size = blocks[0]?.size ?? 0;
+  const isChosen = blocks.length > 1 && size >= CHOSEN_BYTES.least && size <= CHOSEN_BYTES.most;
+  const isRegular = blocks.every((block, index) =>
+    index < blocks.length - 1 ? block.size === size : block.size <= size,
+  );
+  return isChosen && isRegular ? size : USUAL_BYTES;
+}
+
+/** The old blocks that the new data has too, by their new positions. */
+function copiedBlocks(
+  blocks: readonly BundleBlock[],
+  data: SplicedSource,
+  blockBytes: number,
+): ReadonlyMap<number, BundleBlock> {
+  const copied = new Map<number, BundleBlock>();
+  let next = 0;
+  for (const { from, to, length } of data.keptRanges()) {
+    while (next < blocks.length && (blocks[next]?.start ?? 0) < from) next += 1;
+    for (let block = blocks[next]; block !== undefined; block = blocks[next]) {
+      if (block.start + block.size > from + length) break;
+      next += 1;
+      const start = to + block.start - from;
+      const isWhole = block.size === blockBytes || start + block.size === data.size;
+      if (start % blockBytes === 0 && isWhole && isCopyable(block)) copied.set(start, block);
+    }
+  }
+  return copied;
+}
+
+function isCopyable({ flags, size }: BundleBlock): boolean {
+  return size > 0 && (flags & METHOD_BITS) !== BLOCK_COMPRESSION.lzma;
 }

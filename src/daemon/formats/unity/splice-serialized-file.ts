@@ -1,4 +1,5 @@
 import { FormatError } from '../format-error.ts';
+import { PatchError } from '../patch/patch-error.ts';
 import { type Splice, type SplicedSource, spliceSource } from '../patch/spliced-source.ts';
 import type { SerializedFile, SerializedObject } from './serialized-file.ts';
 import { LARGE_SINCE, SIZE_FIELD } from './serialized-header.ts';
@@ -10,7 +11,7 @@ export type ObjectSplices = ReadonlyMap<SerializedObject, readonly Splice[]>;
  * Unity aligns objects to 8 or, from Unity 6000 on, to 16. Everything behind a changed object moves by a multiple of 16, so
  * both stay as they are, and so do the files behind this one in a bundle.
  */
-const SHIFT_UNIT = 16;
+export const SHIFT_UNIT = 16;
 const PATH_ID_BYTES = 8;
 const MOST_UINT32 = 0xffff_ffff;
 
@@ -18,10 +19,16 @@ const MOST_UINT32 = 0xffff_ffff;
  * Changes objects of a serialized file. Positions and sizes in the object table and the size in the header are new; the rest
  * of the metadata and all other objects are copied.
  *
- * @throws FormatError `serialized_invalid` when objects overlap, or `container_limit_exceeded` when a size or a position does
- *   not fit into its field
+ * @param sizeUnit the file becomes longer or shorter by a multiple of it, and ends with zeros where that is needed; itself a
+ *   multiple of 16. See `sizeUnitOf`.
+ * @throws FormatError `serialized_invalid` when objects overlap
+ * @throws PatchError `file_too_large` when a size or a position does not fit into its field
  */
-export function spliceSerializedFile(file: SerializedFile, changes: ObjectSplices): SplicedSource {
+export function spliceSerializedFile(
+  file: SerializedFile,
+  changes: ObjectSplices,
+  sizeUnit = SHIFT_UNIT,
+): SplicedSource {
   const { header, source } = file;
   const objects = file.objects.toSorted(
     (left, right) => left.offset - right.offset || left.size - right.size,
@@ -46,7 +53,9 @@ export function spliceSerializedFile(file: SerializedFile, changes: ObjectSplice
     if (gap !== null) splices.push(gap);
     shift += growth + growthOf(gap === null ? [] : [gap]);
   }
-  writeFileSize(metadata, file, header.fileSize + shift);
+  const rest = (sizeUnit - (shift % sizeUnit)) % sizeUnit;
+  if (rest > 0) splices.push({ offset: header.fileSize, length: 0, bytes: Buffer.alloc(rest) });
+  writeFileSize(metadata, file, header.fileSize + shift + rest);
   return spliceSource(source, splices);
 }
 
@@ -109,9 +118,7 @@ function writeFileSize(metadata: Buffer, { header }: SerializedFile, size: numbe
   metadata.writeUInt32BE(size, SIZE_FIELD.small);
 }
 
-function tooLarge(what: string, version: number): FormatError {
-  return new FormatError(
-    'container_limit_exceeded',
-    `${what} becomes larger than version ${version} of a serialized file can say`,
-  );
+function tooLarge(what: string, version: number): PatchError {
+  const message = `${what} becomes larger than version ${version} of a serialized file can say`;
+  return new PatchError('file_too_large', '', message);
 }

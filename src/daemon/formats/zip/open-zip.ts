@@ -3,11 +3,19 @@ import type { ByteSource } from '../byte-source.ts';
 import { FormatError } from '../format-error.ts';
 import type { ReadLimits } from '../value-visitor.ts';
 import { decryptZipCrypto, ENCRYPTION_HEADER } from './zip-crypto.ts';
-import { findDirectory, readDirectory, ZIP_FLAGS, zipInvalid, type ZipEntry } from './zip-directory.ts';
+import {
+  findDirectory,
+  readDirectory,
+  ZIP_FLAGS,
+  zipInvalid,
+  type DirectoryPlace,
+  type ZipEntry,
+} from './zip-directory.ts';
 import { locateEntry, type ZipLayout } from './zip-layout.ts';
 
-const STORED = 0;
-const DEFLATED = 8;
+/** The methods that can be read and written (APPNOTE 4.4.5). */
+export const STORED = 0;
+export const DEFLATED = 8;
 const AES = 99;
 const UNSUPPORTED_FLAGS = ZIP_FLAGS.patchData | ZIP_FLAGS.strongEncryption | ZIP_FLAGS.maskedHeaders;
 
@@ -15,6 +23,7 @@ const UNSUPPORTED_FLAGS = ZIP_FLAGS.patchData | ZIP_FLAGS.strongEncryption | ZIP
 export interface ZipArchive {
   /** In the order of the directory; directories and entries that cannot be read are among them. */
   readonly entries: readonly ZipEntry[];
+  readonly directory: DirectoryPlace;
   /**
    * Where the parts of an entry are, so that it can be copied as it is.
    *
@@ -43,6 +52,7 @@ export function openZip(source: ByteSource, limits: ReadLimits): ZipArchive {
   const entries = readDirectory(source, place, limits);
   return {
     entries,
+    directory: place,
     locate: (entry) => locateEntry(source, entry),
     readEntry: (entry, password) => {
       checkReadable(entry, limits, password);

@@ -25,6 +25,41 @@ export function decryptZipCrypto(
   return decrypt(data.subarray(ENCRYPTION_HEADER), keys);
 }
 
+/**
+ * Encrypts an entry by the traditional encryption of PKWARE.
+ *
+ * @param nonce the first 11 bytes of the header, which must differ where the data differ
+ * @param check the last byte of the header
+ * @returns header and data
+ */
+export function encryptZipCrypto(
+  data: Uint8Array,
+  password: Uint8Array,
+  nonce: Uint8Array,
+  check: number,
+): Buffer {
+  const header = Buffer.from([...nonce.subarray(0, ENCRYPTION_HEADER - 1), check]);
+  const keys = keysOf(password);
+  const encrypted = Buffer.allocUnsafe(header.length + data.length);
+  encrypt(header, keys, encrypted);
+  encrypt(data, keys, encrypted.subarray(header.length));
+  return encrypted;
+}
+
+function encrypt(plain: Uint8Array, keys: Int32Array, into: Buffer): void {
+  for (let index = 0; index < plain.length; index += 1) {
+    const byte = plain[index] ?? 0;
+    into[index] = byte ^ keyByte(keys);
+    advance(keys, byte);
+  }
+}
+
+/** The byte that encrypts the next one. */
+function keyByte(keys: Int32Array): number {
+  const mask = ((keys[2] ?? 0) & 0xffff) | 2;
+  return (Math.imul(mask, mask ^ 1) >>> 8) & 0xff;
+}
+
 function keysOf(password: Uint8Array): Int32Array {
   const keys = Int32Array.of(0x12_34_56_78, 0x23_45_67_89, 0x34_56_78_90);
   for (const byte of password) advance(keys, byte);
@@ -46,8 +81,7 @@ function crcStep(crc: number, byte: number): number {
 function decrypt(data: Uint8Array, keys: Int32Array): Buffer {
   const plain = Buffer.allocUnsafe(data.length);
   for (let index = 0; index < data.length; index += 1) {
-    const mask = ((keys[2] ?? 0) & 0xffff) | 2;
-    const byte = (data[index] ?? 0) ^ ((Math.imul(mask, mask ^ 1) >>> 8) & 0xff);
+    const byte = (data[index] ?? 0) ^ keyByte(keys);
     plain[index] = byte;
     advance(keys, byte);
   }

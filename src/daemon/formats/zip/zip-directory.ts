@@ -20,12 +20,12 @@ export const ZIP64_EXTRA = 1;
 const END_RECORD = 0x06_05_4b_50;
 const END_RECORD_SIZE = 22;
 const MAX_COMMENT = 0xff_ff;
-const ZIP64_LOCATOR = 0x07_06_4b_50;
-const ZIP64_LOCATOR_SIZE = 20;
-const ZIP64_END_RECORD = 0x06_06_4b_50;
-const ZIP64_END_RECORD_SIZE = 56;
+export const ZIP64_LOCATOR = 0x07_06_4b_50;
+export const ZIP64_LOCATOR_SIZE = 20;
+export const ZIP64_END_RECORD = 0x06_06_4b_50;
+export const ZIP64_END_RECORD_SIZE = 56;
 const RECORD = 0x02_01_4b_50;
-const RECORD_SIZE = 46;
+export const RECORD_SIZE = 46;
 /** The directory is held in memory. A record of a usual entry has about 100 bytes. */
 const MAX_DIRECTORY = 256 * 1024 * 1024;
 
@@ -37,6 +37,10 @@ export interface DirectoryPlace {
   readonly count: number;
   /** Bytes before the archive; its offsets do not count them. */
   readonly shift: number;
+  /** Where the ZIP64 end record begins; `null` without one. */
+  readonly zip64End: number | null;
+  /** Where the end record begins. */
+  readonly endRecord: number;
 }
 
 /** An entry as the directory describes it. All offsets are from the start of the source. */
@@ -111,7 +115,7 @@ function directoryPlace(source: ByteSource, record: Buffer, at: number): Directo
   const start = end - size;
   const shift = start - offset;
   if (shift < 0) throw zipInvalid('the directory does not end where its size says', end);
-  return { start, end, count, shift };
+  return { start, end, count, shift, zip64End: long?.at ?? null, endRecord: at };
 }
 
 interface Zip64End {

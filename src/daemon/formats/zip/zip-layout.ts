@@ -2,6 +2,7 @@ import type { ByteSource } from '../byte-source.ts';
 import {
   findExtra,
   IN_ZIP64,
+  RECORD_SIZE,
   readUInt64,
   ZIP64_EXTRA,
   ZIP_FLAGS,
@@ -10,10 +11,9 @@ import {
 } from './zip-directory.ts';
 
 const LOCAL_HEADER = 0x04_03_4b_50;
-const LOCAL_HEADER_SIZE = 30;
+export const LOCAL_HEADER_SIZE = 30;
 const DESCRIPTOR = 0x08_07_4b_50;
 const MAX_DESCRIPTOR = 24;
-const RECORD_SIZE = 46;
 /** Writers set the others, such as the level of compression, in one of the two places only. */
 const COMPARED_FLAGS = ZIP_FLAGS.encrypted | ZIP_FLAGS.dataDescriptor;
 
@@ -25,8 +25,18 @@ export interface ZipLayout {
   readonly dataStart: number;
   /** The data ends; a data descriptor can follow. */
   readonly dataEnd: number;
+  /** The form of the data descriptor behind the data; `null` without one. */
+  readonly descriptor: DescriptorLayout | null;
   /** The next entry or the directory begins. From `start` to here is the raw entry. */
   readonly end: number;
+}
+
+/** The form of a data descriptor. */
+export interface DescriptorLayout {
+  /** Whether the signature precedes the values. */
+  readonly hasSignature: boolean;
+  /** Whether sizes have 8 bytes. */
+  readonly isLong: boolean;
 }
 
 /**
@@ -54,12 +64,12 @@ export function locateEntry(source: ByteSource, entry: ZipEntry): ZipLayout {
     header.readUInt16LE(8) === entry.method &&
     hasSameSizes(header, extra, entry);
   if (!isSame) throw zipInvalid('the local header contradicts the directory', start);
+  let descriptor: DescriptorLayout | null = null;
   if ((entry.flags & ZIP_FLAGS.dataDescriptor) !== 0) {
-    const descriptor = source.read(dataEnd, Math.min(MAX_DESCRIPTOR, end - dataEnd));
-    if (!isDescriptor(descriptor, entry))
-      throw zipInvalid('the data descriptor contradicts the directory', dataEnd);
+    descriptor = readDescriptor(source.read(dataEnd, Math.min(MAX_DESCRIPTOR, end - dataEnd)), entry);
+    if (descriptor === null) throw zipInvalid('the data descriptor contradicts the directory', dataEnd);
   }
-  return { start, dataStart, dataEnd, end };
+  return { start, dataStart, dataEnd, descriptor, end };
 }
 
 /** Where a data descriptor follows, the header has no sizes; programs write zero or something else there. */
@@ -78,10 +88,10 @@ function hasSameSizes(header: Buffer, extra: Buffer, entry: ZipEntry): boolean {
 }
 
 /** With or without signature, with sizes of 4 or 8 bytes: a descriptor does not say which of the four forms it has. */
-function isDescriptor(bytes: Buffer, entry: ZipEntry): boolean {
+function readDescriptor(bytes: Buffer, entry: ZipEntry): DescriptorLayout | null {
   const signature = bytes.length >= 4 && bytes.readUInt32LE(0) === DESCRIPTOR ? 4 : 0;
-  return [...new Set([signature, 0])].some((at) => {
-    if (at + 12 > bytes.length || bytes.readUInt32LE(at) !== entry.crc32) return false;
+  for (const at of new Set([signature, 0])) {
+    if (at + 12 > bytes.length || bytes.readUInt32LE(at) !== entry.crc32) continue;
     const isShort =
       bytes.readUInt32LE(at + 4) === entry.compressedSize &&
       bytes.readUInt32LE(at + 8) === entry.uncompressedSize;
@@ -89,6 +99,34 @@ function isDescriptor(bytes: Buffer, entry: ZipEntry): boolean {
       at + 20 <= bytes.length &&
       bytes.readBigUInt64LE(at + 4) === BigInt(entry.compressedSize) &&
       bytes.readBigUInt64LE(at + 12) === BigInt(entry.uncompressedSize);
-    return isShort || isLong;
-  });
+    if (isShort || isLong) return { hasSignature: at > 0, isLong };
+  }
+  return null;
+}
+
+/**
+ * Writes a data descriptor.
+ *
+ * @throws RangeError when a size does not fit into its form
+ */
+export function writeDescriptor(
+  { hasSignature, isLong }: DescriptorLayout,
+  {
+    crc32,
+    compressedSize,
+    uncompressedSize,
+  }: Pick<ZipEntry, 'crc32' | 'compressedSize' | 'uncompressedSize'>,
+): Buffer {
+  const bytes = Buffer.alloc(descriptorBytes({ hasSignature, isLong }));
+  let at = hasSignature ? bytes.writeUInt32LE(DESCRIPTOR, 0) : 0;
+  at = bytes.writeUInt32LE(crc32, at);
+  for (const size of [compressedSize, uncompressedSize]) {
+    at = isLong ? bytes.writeBigUInt64LE(BigInt(size), at) : bytes.writeUInt32LE(size, at);
+  }
+  return bytes;
+}
+
+/** Bytes of a data descriptor. */
+export function descriptorBytes({ hasSignature, isLong }: DescriptorLayout): number {
+  return (hasSignature ? 4 : 0) + 4 + (isLong ? 16 : 8);
 }

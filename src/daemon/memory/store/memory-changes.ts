@@ -43,6 +43,8 @@ export interface ResolvedConflict {
 /** Changes of the states of records. Each call is one transaction; a refused one changes nothing. */
 export interface MemoryChanges {
   confirm(request: ConfirmRequest): Result<ChangedRecord, MemoryRefusal>;
+  /** Confirms several records, each on its own merits, in one transaction. One result for each, in their order. */
+  confirmAll(requests: readonly ConfirmRequest[]): readonly Result<ChangedRecord, MemoryRefusal>[];
   reject(request: RejectRequest): Result<ChangedRecord, MemoryRefusal>;
   resolve(request: ResolveRequest): Result<ResolvedConflict, MemoryRefusal>;
 }
@@ -95,6 +97,7 @@ export function createMemoryChanges(database: Database): MemoryChanges {
 
   return {
     confirm: (request) => database.transaction(() => confirm(request)),
+    confirmAll: (requests) => database.transaction(() => requests.map(confirm)),
     reject: (request) =>
       database.transaction(() => {
         const record = find(request.record_id);

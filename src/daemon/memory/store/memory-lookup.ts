@@ -19,10 +19,10 @@ export interface MemoryLookup extends LanguagePair {
   readonly source_text: string;
   readonly context: Readonly<Record<string, string>>;
   /**
-   * `exact` finds records with an equal source, and is fast when the context or a default record decides. `all` finds similar
-   * ones, too.
+   * `trusted` finds confirmed records with an equal source. `exact` finds candidates too, and is fast when the context or a default
+   * record decides. `all` finds similar ones, too.
    */
-  readonly depth: 'exact' | 'all';
+  readonly depth: 'trusted' | 'exact' | 'all';
   /** Most matches. */
   readonly limit: number;
 }
@@ -43,7 +43,7 @@ export function createMemoryLookup(database: ReadableDatabase): FindMatches {
   return (lookup) => {
     const keys = sourceKeysOf(lookup, lookup.source_text, lookup.context);
     const exact = findExact(keys, lookup);
-    if (lookup.depth === 'exact') return orderMatches(exact).slice(0, lookup.limit);
+    if (lookup.depth !== 'all') return orderMatches(exact).slice(0, lookup.limit);
     const found = new Map<string, MemoryMatch>();
     for (const match of [...exact, ...findVariants(keys, lookup), ...findSimilar(keys, lookup)]) {
       if (!found.has(match.record.record_id)) found.set(match.record.record_id, match);
@@ -64,19 +64,22 @@ function createExactLookup(database: ReadableDatabase): Finder {
   const all = database.prepare(
     `SELECT ${MATCH_COLUMNS} FROM record r WHERE source_key = ? AND state = ? LIMIT ?`,
   );
+  const known = database.prepare(`SELECT 1 FROM record WHERE source_key = ? AND state = 'trusted' LIMIT 1`);
   return (keys, lookup) => {
     const { normalized, contextKey, sourceKey } = keys;
     const { depth, limit } = lookup;
+    if (depth === 'trusted' && known.get(sourceKey) === undefined) return [];
     const equal = (rows: readonly Record<string, unknown>[]): MatchRecord[] =>
       rows.map(matchRecordOf).filter(({ source_text }) => source_text === normalized);
     const sameContext = contextKey === '' ? [] : equal(own.all(identityBytes(lookup, keys)));
     const deciding = sameContext.length > 0 ? sameContext : equal(defaults.all(sourceKey));
-    if (depth === 'exact' && deciding.length > 0) {
+    if (depth !== 'all' && deciding.length > 0) {
       return judgeExact({ contextKey, records: deciding, isComplete: true });
     }
     const trusted = all.all(sourceKey, 'trusted', MOST_VARIANTS + 1);
     const records = new Map<string, MatchRecord>();
-    const others = [...equal(trusted), ...equal(all.all(sourceKey, 'candidate', limit))];
+    const candidates = depth === 'trusted' ? [] : equal(all.all(sourceKey, 'candidate', limit));
+    const others = [...equal(trusted), ...candidates];
     for (const record of [...deciding, ...equal(defaults.all(sourceKey)), ...others]) {
       records.set(record.record_id, record);
     }

@@ -24,6 +24,12 @@ export type ProposalOutcome =
   | { readonly outcome: 'known'; readonly record_id: string; readonly state: MemoryState }
   | { readonly outcome: 'refused'; readonly reason: string };
 
+/** A record with the identity and the target of a proposal. */
+export interface KnownRecord {
+  readonly record_id: string;
+  readonly state: MemoryState;
+}
+
 /** Writes new records, and counts the use of known ones. */
 export interface MemoryWriter {
   /**
@@ -34,6 +40,8 @@ export interface MemoryWriter {
    * @returns one outcome for each, in their order
    */
   propose(proposals: readonly ProposedRecord[], at: number, countsUse?: boolean): readonly ProposalOutcome[];
+  /** The records that {@link propose} would know; `null` where it would add one. */
+  known(proposals: readonly ProposedRecord[]): readonly (KnownRecord | null)[];
   /** Counts one use of each record. */
   countUse(recordIds: readonly string[], at: number): void;
 }
@@ -56,6 +64,12 @@ export function createMemoryWriter(database: Database): MemoryWriter {
     'UPDATE record SET use_count = use_count + 1, last_used_at = ? WHERE record_id = ?',
   );
 
+  const knownOf = (identity: Uint8Array, targetKey: number, target: string): KnownRecord | null => {
+    const rows = same.all(identity, targetKey);
+    const row = rows.find((each) => normalText(each['target_text'] as string) === target);
+    if (row === undefined) return null;
+    return { record_id: row['record_id'] as string, state: row['state'] as MemoryState };
+  };
   const proposeOne = (proposal: ProposedRecord, at: number, countsUse: boolean): ProposalOutcome => {
     const reason = whyRefused(proposal);
     if (reason !== null) return { outcome: 'refused', reason };
@@ -64,13 +78,10 @@ export function createMemoryWriter(database: Database): MemoryWriter {
     const identity = identityBytes(proposal, keys);
     const targetKey = targetKeyOf(target_text);
     const target = normalText(target_text);
-    const known = same
-      .all(identity, targetKey)
-      .find((row) => normalText(row['target_text'] as string) === target);
-    if (known !== undefined) {
-      const knownId = known['record_id'] as string;
-      if (countsUse) use.run(at, knownId);
-      return { outcome: 'known', record_id: knownId, state: known['state'] as MemoryState };
+    const known = knownOf(identity, targetKey, target);
+    if (known !== null) {
+      if (countsUse) use.run(at, known.record_id);
+      return { outcome: 'known', ...known };
     }
     const pairId = pairIdOf(proposal);
     const id = insert({ ...proposal, ...keys, identity, targetKey, pairId, at });
@@ -85,6 +96,13 @@ export function createMemoryWriter(database: Database): MemoryWriter {
         const outcomes = proposals.map((proposal) => proposeOne(proposal, at, countsUse));
         index.countTrigrams();
         return outcomes;
+      }),
+    known: (proposals) =>
+      proposals.map((proposal) => {
+        if (whyRefused(proposal) !== null) return null;
+        const { source_text, target_text, context } = proposal;
+        const keys = sourceKeysOf(proposal, source_text, context);
+        return knownOf(identityBytes(proposal, keys), targetKeyOf(target_text), normalText(target_text));
       }),
     countUse: (recordIds, at) => {
       database.transaction(() => {

@@ -30,6 +30,8 @@ export interface IndexedUnit extends UnitPlace {
   readonly scene: string | null;
   readonly destination: string;
   readonly archiveEntry: string | null;
+  /** Of the object in a Unity file. */
+  readonly pathId: string | null;
   readonly format: string;
   readonly parseStatus: (typeof PARSE_STATUSES)[number];
   /** `null` for a new unit. */
@@ -148,6 +150,7 @@ function createFileReader(
         position,
         destination,
         archiveEntry: leaf.archiveEntry,
+        pathId: leaf.pathId === null ? null : String(leaf.pathId),
         format: leaf.format,
         parseStatus,
         carriedBy: carried === null ? null : { tier: carried.tier, unitId: carried.oldUnitId ?? unit.unitId },

@@ -1,6 +1,7 @@
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import type { MemoryProvenance } from '../../../domain/memory/memory-record.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
+import type { ProposedRecord } from '../../memory/store/memory-writer.ts';
 import type { TranslationMemory } from '../../memory/translation-memory.ts';
 import type { SourceUnit } from './unit-source.ts';
 import { contextOf } from './text-place.ts';
@@ -47,20 +48,29 @@ export function memoryContext({ unit, before, after }: SourceUnit): Record<strin
   };
 }
 
+/** The records that targets would be in the Translation Memory. */
+export function proposalsOf(
+  targets: readonly OfferedTarget[],
+  origin: MemoryProvenance['origin'],
+  releaseId: string | null,
+  { sourceLanguage, targetLanguage }: LanguagePair,
+): Omit<ProposedRecord, 'record_id'>[] {
+  return targets.map(({ source, unitId, targetText, ...provenance }) => ({
+    source_language: sourceLanguage,
+    target_language: targetLanguage,
+    source_text: source.unit.sourceText,
+    target_text: targetText,
+    context: memoryContext(source),
+    provenance: { ...provenance, origin, unit_id: unitId, release_id: releaseId },
+  }));
+}
+
 /** Creates the offers. */
 export function createTargetOffers({ memory, languages, logger }: TargetOffersOptions): TargetOffers {
   return {
     offer: async (targets, origin, releaseId) => {
       if (targets.length === 0) return true;
-      const { sourceLanguage, targetLanguage } = languages();
-      const proposals = targets.map(({ source, unitId, targetText, ...provenance }) => ({
-        source_language: sourceLanguage,
-        target_language: targetLanguage,
-        source_text: source.unit.sourceText,
-        target_text: targetText,
-        context: memoryContext(source),
-        provenance: { ...provenance, origin, unit_id: unitId, release_id: releaseId },
-      }));
+      const proposals = proposalsOf(targets, origin, releaseId, languages());
       try {
         await memory.propose(proposals);
         return true;

@@ -15,7 +15,7 @@ export class CharacterSheetError extends Error {
   }
 }
 
-const MAX_BYTES = 4 * 1024 ** 2;
+const MAX_BYTES = 1024 ** 2;
 const MAX_CELLS = 32;
 const MAX_CELL_CHARACTERS = 1_000;
 /** The columns that are read; others are for people. */
@@ -24,7 +24,7 @@ const COLUMNS = ['name', 'gender', 'tone', 'address_forms'] as const;
 /**
  * Reads `characters.csv`: a header, then one character on each row. Only the column `name` must exist.
  *
- * @throws CharacterSheetError for a file that is missing, larger than 4 MiB or wrong
+ * @throws CharacterSheetError for a file that is missing, larger than 1 MiB or wrong
  */
 export async function readCharacterSheet(path: string): Promise<CharacterSheet> {
   try {

@@ -41,7 +41,7 @@ export interface FixtureFile {
 }
 
 /** An array is parsed as a whole, and blocks the thread for as long. */
-const ARRAY_MAX_BYTES = 8 * 1024 ** 2;
+const ARRAY_MAX_BYTES = 1024 ** 2;
 const FILE_MAX_BYTES = 256 * 1024 ** 2;
 const LINE_MAX_CHARACTERS = 8 * 1024 ** 2;
 const OPENING_BRACKET = 0x5b;

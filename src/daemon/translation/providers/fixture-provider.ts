@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import { failure, success, type Result } from '../../../domain/result.ts';
 import { askUntilSettled, type AnswerRows, type RowFailure } from './ask-until-settled.ts';
@@ -14,6 +15,9 @@ const FAILURES: Readonly<Record<NonNullable<FixtureItem['fail']>, ProviderFailur
   malformed: 'answer_malformed',
 };
 
+/** Items that are sorted in before the event loop has its turn. */
+const STEP_ITEMS = 5000;
+
 /** A failure to play, with how often it is left. */
 interface Script {
   readonly code: ProviderFailureCode;
@@ -27,17 +31,22 @@ interface Lookup<Value> {
 }
 
 /**
- * Translates from a file: by unit id, then by source. A unit whose source is another one than the item says is not taken by
+ * Makes the provider that translates from a file: by unit id, then by source. A unit whose source is another one than the item says is not taken by
  * its id. Items with `fail` make requests with that unit fail, each as often as it says.
  */
-export function createFixtureProvider(
+export async function createFixtureProvider(
   name: string,
   config: ProviderConfiguration,
   { items, blake3 }: FixtureFile,
-): TranslationProvider {
+  signal: AbortSignal,
+): Promise<TranslationProvider> {
   const translations: Lookup<FixtureItem> = { byUnit: new Map(), bySource: new Map() };
   const scripts: Lookup<Script> = { byUnit: new Map(), bySource: new Map() };
-  for (const item of items) {
+  for (const [index, item] of items.entries()) {
+    if (index % STEP_ITEMS === STEP_ITEMS - 1) {
+      await setImmediate();
+      signal.throwIfAborted();
+    }
     if (item.fail === undefined) add(translations, item, item);
     else add(scripts, item, { code: FAILURES[item.fail], left: item.times ?? 1 });
   }

@@ -48,7 +48,7 @@ export function createProviderSet(
       if (config === null) return null;
       if (config.kind === 'fixture') {
         if (fixturePath === null) return null;
-        return createFixtureProvider(name, config, await readFixtureFile(fixturePath, signal));
+        return await createFixtureProvider(name, config, await readFixtureFile(fixturePath, signal), signal);
       }
       const provider = opened.get(name) ?? create(name, config);
       opened.set(name, provider);

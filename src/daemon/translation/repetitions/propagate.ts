@@ -1,7 +1,7 @@
 import type { Thread } from '../../../platform/threads/thread.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { Judging } from '../judge/judging.ts';
-import { judgingTaskError } from '../judging-failure.ts';
+import { judgingTaskError } from '../judge/judging-failure.ts';
 import type { JudgedRepetition, Repetition, RepetitionPage } from '../work/repeated-targets.ts';
 import type { TranslationCalls } from '../work/translation-worker.ts';
 

@@ -31,7 +31,13 @@ export interface RepetitionsOptions {
 }
 
 /** Calls that store targets. */
-const STORING: ReadonlySet<keyof TranslationCalls> = new Set(['applyUpdate', 'storeResults', 'finishBuild']);
+const STORING: ReadonlySet<keyof TranslationCalls> = new Set([
+  'applyUpdate',
+  'applyReview',
+  'applyFileReview',
+  'storeResults',
+  'finishBuild',
+]);
 
 /** Creates the work on repetitions. */
 export function createRepetitions({ engine, thread, judging, logger }: RepetitionsOptions): Repetitions {

@@ -1,7 +1,7 @@
 import type { Thread } from '../../../platform/threads/thread.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { Judging } from '../judge/judging.ts';
-import { judgingTaskError } from '../judging-failure.ts';
+import { judgingTaskError } from '../judge/judging-failure.ts';
 import type {
   JudgedBy,
   RequalifiedBatch,

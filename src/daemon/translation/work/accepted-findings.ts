@@ -16,9 +16,14 @@ export interface JudgedTarget {
 export interface AcceptedFindings {
   /** The findings that block a target: errors that nobody has accepted. */
   blocking(target: JudgedTarget): readonly Finding[];
-  waive(target: JudgedTarget, check: string, update: TaskUpdate, now: number): void;
+  waive(
+    target: JudgedTarget,
+    check: string,
+    by: Pick<TaskUpdate, 'reviewer' | 'reason' | 'tokenId'>,
+    now: number,
+  ): void;
   /** Stores an override for a unit. */
-  override(unitId: Uint8Array, update: TaskUpdate, now: number): void;
+  override(unitId: Uint8Array, by: Pick<TaskUpdate, 'override' | 'taskId' | 'tokenId'>, now: number): void;
 }
 
 /** The digest of a target that a waiver is for. */

@@ -1,8 +1,8 @@
 import type { StatementSync } from 'node:sqlite';
-import { isOpen } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
-import { CHUNK_UNITS, type TaskCounts } from './task-counts.ts';
+import { createLeasedUnits, type LeasedUnit } from './leased-units.ts';
+import { CHUNK_UNITS, type TaskCounts, type UnitMove } from './task-counts.ts';
 import { sameBytes, type Provenance, type Row } from './target-rows.ts';
 import type { NewTarget, TargetStore } from './target-store.ts';
 
@@ -25,18 +25,6 @@ export interface ClaimRequest {
 export interface ChunkPlace {
   readonly taskSeq: number;
   readonly number: number;
-}
-
-/** A unit of a leased chunk that needs a target. */
-export interface LeasedUnit {
-  readonly unitId: Uint8Array;
-  /** In its file. */
-  readonly ordinal: number;
-  readonly sourceDigest: Uint8Array;
-  /** The revision of its target; 0 without one. A result counts only while it is the same. */
-  readonly revision: number;
-  /** Equal for units that are translated once. */
-  readonly repetition: Uint8Array;
 }
 
 /** A chunk with the units that need a target. */
@@ -120,6 +108,9 @@ export interface ChunkLeaseOptions {
 /** Most expired leases that one sweep takes back. */
 const SWEEP_CHUNKS = 1000;
 
+/** For what only leases know: a power failure may lose it, and the leases expire. */
+const WITHOUT_SYNC = { durable: false } as const;
+
 /** Creates the leases of one target language. Every call is one transaction. */
 export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
   const { database, counts } = options;
@@ -145,7 +136,7 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         const lease = claim(request, now);
         counts.refresh(now);
         return lease;
-      }),
+      }, WITHOUT_SYNC),
     peek,
     takeBack,
     heartbeat: (token, leaseSeconds, now) =>
@@ -156,7 +147,7 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         counts.touch(Number(row['task_seq']));
         counts.refresh(now);
         return true;
-      }),
+      }, WITHOUT_SYNC),
     store: (token, results, provenance, now) =>
       database.transaction(() => {
         const row = live.get(token, now);
@@ -177,13 +168,13 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         counts.touch(Number(row['task_seq']));
         counts.refresh(now);
         return true;
-      }),
+      }, WITHOUT_SYNC),
     sweep: (now) =>
       database.transaction(() => {
         const swept = sweep(now);
         counts.refresh(now);
         return swept;
-      }),
+      }, WITHOUT_SYNC),
     reopen: (taskId, now) =>
       database.transaction(() => {
         const rows = failed.all(taskId);
@@ -302,7 +293,7 @@ function createClaim(options: ChunkLeaseOptions): Pick<ChunkLeases, 'claim' | 'p
   );
   const proofread = database.prepare(`SELECT 1 FROM proofread_container
     WHERE target_language = ? AND destination = ? AND coalesce(archive_entry, '') = ?`);
-  const unitsOf = createOpenUnits(options);
+  const unitsOf = createLeasedUnits(options);
   const search = ({ maxAttempts, taskId, after, untilTask, place }: ClaimRequest, now: number) => {
     const found = find.get({
       language: targetLanguage,
@@ -357,41 +348,12 @@ function createClaim(options: ChunkLeaseOptions): Pick<ChunkLeases, 'claim' | 'p
   };
 }
 
-/** The units of a chunk that need a target, without those that a person holds or works on. */
-function createOpenUnits({
-  database,
-  targetLanguage,
-  targets,
-}: ChunkLeaseOptions): (taskSeq: number, chunk: number, now: number) => LeasedUnit[] {
-  const units = database.prepare(`SELECT unit_id, ordinal, source_digest, repetition FROM task_unit
-    WHERE task_seq = :task_seq AND number BETWEEN :first AND :last
-    AND NOT EXISTS (SELECT 1 FROM hold WHERE hold.unit_id = task_unit.unit_id AND target_language = :language)
-    AND NOT EXISTS (SELECT 1 FROM claim WHERE claim.unit_id = task_unit.unit_id AND target_language = :language
-      AND expires_at > :now)
-    ORDER BY number`);
-  return (taskSeq, chunk, now) => {
-    const first = chunk * CHUNK_UNITS;
-    const range = { task_seq: taskSeq, first, last: first + CHUNK_UNITS - 1, language: targetLanguage, now };
-    return units.all(range).flatMap((row) => {
-      const unitId = row['unit_id'] as Uint8Array;
-      const target = targets.get(unitId);
-      if (!isOpen(target?.state ?? 'untranslated')) return [];
-      return {
-        unitId,
-        ordinal: Number(row['ordinal']),
-        sourceDigest: row['source_digest'] as Uint8Array,
-        revision: target?.revision ?? 0,
-        repetition: row['repetition'] as Uint8Array,
-      };
-    });
-  };
-}
-
 /** Writes the results of a lease. A result loses against every change since the lease began. */
 function createResultWriter({
   database,
   targetLanguage,
   targets,
+  counts,
 }: ChunkLeaseOptions): (
   chunk: Row,
   results: readonly WorkerResult[],
@@ -408,6 +370,7 @@ function createResultWriter({
   return (chunk, results, provenance, now) => {
     const taskSeq = Number(chunk['task_seq']);
     const first = Number(chunk['number']) * CHUNK_UNITS;
+    const moves: UnitMove[] = [];
     const outcomes = results.map(({ target, revision }): StoredOutcome => {
       const { unitId } = target;
       const row = unit.get(taskSeq, unitId, first, first + CHUNK_UNITS - 1);
@@ -420,9 +383,11 @@ function createResultWriter({
       targets.put(
         { ...target, state, stateBefore: null, updatedAt: now },
         isMachine ? provenance : { ...provenance, model: null, promptDigest: null },
+        moves,
       );
       return state;
     });
+    counts.moveAll(moves);
     const last = results.findLast(
       ({ target }, at) => outcomes[at] !== 'skipped' && target.authorKind === 'machine',
     );

@@ -53,6 +53,8 @@ export interface StoredTarget {
 /** The facts about one storing of a target that only the history has. */
 export interface Provenance {
   readonly reviewer: string | null;
+  /** The token of the reviewer; that of the target's author is in the target. */
+  readonly reviewerTokenId: string | null;
   readonly reason: string | null;
   readonly model: string | null;
   readonly promptDigest: string | null;
@@ -64,6 +66,7 @@ export interface Provenance {
 /** Provenance of a change that the program makes by itself. */
 export const NO_PROVENANCE: Provenance = {
   reviewer: null,
+  reviewerTokenId: null,
   reason: null,
   model: null,
   promptDigest: null,

@@ -1,7 +1,7 @@
 import type { UnitState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createRepetitionNotes } from './repetition-queue.ts';
-import type { TaskCounts } from './task-counts.ts';
+import type { TaskCounts, UnitMove } from './task-counts.ts';
 import { targetOf, type Provenance, type StoredTarget } from './target-rows.ts';
 
 /** A target before it has a revision. */
@@ -12,8 +12,13 @@ export interface TargetStore {
   get(unitId: Uint8Array): StoredTarget | null;
   /** The state of a unit; `untranslated` without a target. */
   stateOf(unitId: Uint8Array): UnitState;
-  /** Stores a target. @returns it with its revision */
-  put(target: NewTarget, provenance: Provenance): StoredTarget;
+  /**
+   * Stores a target.
+   *
+   * @param moves collects the change of the state; the caller hands it to the counts. Absent: counted here.
+   * @returns it with its revision
+   */
+  put(target: NewTarget, provenance: Provenance, moves?: UnitMove[]): StoredTarget;
   /** Removes the target of a unit, which is untranslated again. The history names who did it. */
   takeBack(target: Omit<NewTarget, 'state'>, provenance: Provenance): void;
   /** Changes the state of a target, for example after its source changed. */
@@ -27,22 +32,23 @@ export interface TargetStore {
   remove(unitId: Uint8Array): void;
 }
 
+const PUT = `INSERT OR REPLACE INTO target (unit_id, target_language, target_text, state, state_before,
+  revision, source_text, source_digest, author_kind, token_id, provider, provider_run_id, findings, qa_identity,
+  propagated_from, updated_at) VALUES (:unit_id, :target_language, :target_text, :state, :state_before, :revision,
+  :source_text, :source_digest, :author_kind, :token_id, :provider, :provider_run_id, :findings, :qa_identity,
+  :propagated_from, :updated_at)`;
+
 /** Creates the store; call it inside a transaction. */
 export function createTargetStore(
   database: Database,
   targetLanguage: string,
-  counts: Pick<TaskCounts, 'move'>,
+  counts: Pick<TaskCounts, 'move' | 'moveAll'>,
 ): TargetStore {
   const get = database.prepare('SELECT * FROM target WHERE unit_id = ? AND target_language = ?');
   const lastRevision = database.prepare(
     'SELECT max(revision) AS revision FROM target_history WHERE unit_id = ? AND target_language = ?',
   );
-  const put =
-    database.prepare(`INSERT OR REPLACE INTO target (unit_id, target_language, target_text, state, state_before,
-    revision, source_text, source_digest, author_kind, token_id, provider, provider_run_id, findings, qa_identity,
-    propagated_from, updated_at) VALUES (:unit_id, :target_language, :target_text, :state, :state_before, :revision,
-    :source_text, :source_digest, :author_kind, :token_id, :provider, :provider_run_id, :findings, :qa_identity,
-    :propagated_from, :updated_at)`);
+  const put = database.prepare(PUT);
   const record = createHistoryWriter(database);
   const setState =
     database.prepare(`UPDATE target SET state = ?, state_before = ?, revision = revision + 1, updated_at = ?
@@ -55,14 +61,14 @@ export function createTargetStore(
     return row === undefined ? null : targetOf(row);
   };
   const revisionOf = (unitId: Uint8Array, before: StoredTarget | null): number => {
-    const logged = Number(lastRevision.get(unitId, targetLanguage)?.['revision'] ?? 0);
-    return Math.max(logged, before?.revision ?? 0) + 1;
+    if (before !== null) return before.revision + 1;
+    return Number(lastRevision.get(unitId, targetLanguage)?.['revision'] ?? 0) + 1;
   };
   const stateOf = (unitId: Uint8Array): UnitState => read(unitId)?.state ?? 'untranslated';
   return {
     get: read,
     stateOf,
-    put: (target, provenance) => {
+    put: (target, provenance, moves) => {
       const before = read(target.unitId);
       const stored = { ...target, revision: revisionOf(target.unitId, before) };
       const shared = sharedColumns(stored, targetLanguage);
@@ -74,7 +80,13 @@ export function createTargetStore(
         updated_at: stored.updatedAt,
       });
       record(shared, provenance, stored.updatedAt);
-      counts.move(target.unitId, before?.state ?? 'untranslated', stored.state);
+      const move = {
+        unitId: target.unitId,
+        from: before?.state ?? 'untranslated',
+        to: stored.state,
+      } as const;
+      if (moves === undefined) counts.moveAll([move]);
+      else moves.push(move);
       if (stored.propagatedFrom === null) noteRepetition(target.unitId);
       judgeLater(target.unitId, provenance.glossaryGeneration);
       return stored;
@@ -122,14 +134,16 @@ function createHistoryWriter(
 ): (shared: ReturnType<typeof sharedColumns>, provenance: Provenance, at: number) => void {
   const log =
     database.prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
-    source_text, source_digest, author_kind, token_id, reviewer, reason, provider, provider_run_id, model, prompt_digest,
+    source_text, source_digest, author_kind, token_id, reviewer, reviewer_token_id, reason, provider, provider_run_id, model, prompt_digest,
     glossary_generation, propagated_from, task_id, release_id, at) VALUES (:unit_id, :target_language, :revision,
-    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reason, :provider,
+    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reviewer_token_id, :reason, :provider,
     :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
-  return (shared, { reviewer, reason, model, promptDigest, glossaryGeneration, taskId, releaseId }, at) => {
+  return (shared, provenance, at) => {
+    const { reviewer, reason, model, promptDigest, glossaryGeneration, taskId, releaseId } = provenance;
     log.run({
       ...shared,
       reviewer,
+      reviewer_token_id: provenance.reviewerTokenId,
       reason,
       model,
       prompt_digest: promptDigest,

@@ -13,10 +13,21 @@ export const CHUNK_UNITS = 200;
 export interface TaskCounts {
   /** Records that a unit went from one state to another, in every task that has it. */
   move(unitId: Uint8Array, from: UnitState, to: UnitState): void;
+  /** The same for many units, with one change of each task and chunk. */
+  moveAll(moves: readonly UnitMove[]): void;
   /** Records that a task has another status or another lease. */
   touch(taskSeq: number): void;
   /** Writes the status of the tasks that changed. */
   refresh(now: number): void;
+  /** Forgets the changes of a transaction that was rolled back. */
+  discard(): void;
+}
+
+/** A unit that went from one state to another. */
+export interface UnitMove {
+  readonly unitId: Uint8Array;
+  readonly from: UnitState;
+  readonly to: UnitState;
 }
 
 /** The leases of a task in sum. */
@@ -53,20 +64,30 @@ export function createTaskCounts(database: Database, targetLanguage: string): Ta
   );
   const refreshTask = createRefresh(database);
   const touched = new Set<number>();
-  return {
-    move: (unitId, from, to) => {
+  const moveAll = (moves: readonly UnitMove[]): void => {
+    const inTasks = createSums<UnitState>();
+    const inChunks = createSums<number>();
+    for (const { unitId, from, to } of moves) {
       for (const row of places.all(unitId, targetLanguage)) {
         const taskSeq = Number(row['task_seq']);
         touched.add(taskSeq);
-        if (from === to) continue;
-        counts.get(from)?.run(-1, taskSeq);
-        counts.get(to)?.run(1, taskSeq);
-        if (isOpen(from) === isOpen(to)) continue;
+        inTasks.add(taskSeq, from, -1);
+        inTasks.add(taskSeq, to, 1);
         const chunk = Math.floor(Number(row['number']) / CHUNK_UNITS);
-        openUnits.run(isOpen(to) ? 1 : -1, taskSeq, chunk);
-        if (isOpen(to)) reopen.run(taskSeq, chunk);
+        inChunks.add(taskSeq, chunk, Number(isOpen(to)) - Number(isOpen(from)));
       }
+    }
+    for (const { taskSeq, key: state, sum } of inTasks.all()) counts.get(state)?.run(sum, taskSeq);
+    for (const { taskSeq, key: chunk, sum } of inChunks.all()) {
+      openUnits.run(sum, taskSeq, chunk);
+      if (sum > 0) reopen.run(taskSeq, chunk);
+    }
+  };
+  return {
+    move: (unitId, from, to) => {
+      moveAll([{ unitId, from, to }]);
     },
+    moveAll,
     touch: (taskSeq) => {
       touched.add(taskSeq);
     },
@@ -74,6 +95,33 @@ export function createTaskCounts(database: Database, targetLanguage: string): Ta
       for (const taskSeq of touched) refreshTask(taskSeq, now);
       touched.clear();
     },
+    discard: () => {
+      touched.clear();
+    },
+  };
+}
+
+interface Sum<Key> {
+  readonly taskSeq: number;
+  readonly key: Key;
+  sum: number;
+}
+
+/** Sums of changes by task and key; those that are 0 are left out. */
+function createSums<Key>(): {
+  readonly add: (taskSeq: number, key: Key, change: number) => void;
+  readonly all: () => readonly Sum<Key>[];
+} {
+  const tasks = new Map<number, Map<Key, Sum<Key>>>();
+  return {
+    add: (taskSeq, key, change) => {
+      const sums = tasks.get(taskSeq) ?? new Map<Key, Sum<Key>>();
+      tasks.set(taskSeq, sums);
+      const entry = sums.get(key) ?? { taskSeq, key, sum: 0 };
+      sums.set(key, entry);
+      entry.sum += change;
+    },
+    all: () => [...tasks.values()].flatMap((sums) => [...sums.values()].filter(({ sum }) => sum !== 0)),
   };
 }
 

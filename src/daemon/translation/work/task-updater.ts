@@ -14,6 +14,7 @@ import {
 } from './task-update.ts';
 import type { Row } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
+import { TrialDone } from './trial-done.ts';
 import { createUpdateDecisions } from './update-decisions.ts';
 import { UpdateRefused } from './update-refused.ts';
 import { createUpdateRules } from './update-rules.ts';
@@ -39,16 +40,6 @@ const TASKS_REPLACED = refuse(
   'backend_unavailable',
   'a newer release replaced the tasks meanwhile; nothing was changed, send the update again',
 );
-
-/** Ends the transaction of an update that was only tried. */
-class TrialDone extends Error {
-  readonly done: UpdateDone;
-
-  constructor(done: UpdateDone) {
-    super('the update was only tried');
-    this.done = done;
-  }
-}
 
 /** Creates the updates of one target language. */
 export function createTaskUpdater(options: TaskUpdaterOptions): TaskUpdater {
@@ -89,7 +80,8 @@ export function createTaskUpdater(options: TaskUpdaterOptions): TaskUpdater {
           return done;
         });
       } catch (error) {
-        if (error instanceof TrialDone) return error.done;
+        options.counts.discard();
+        if (error instanceof TrialDone) return error.done as UpdateDone;
         if (error instanceof UpdateRefused) return error.refusal;
         throw error;
       }

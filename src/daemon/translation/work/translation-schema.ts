@@ -7,6 +7,8 @@ import type { Migration } from '../../database/migrate.ts';
  * it and replaces it in one transaction. `task` is one container, `task_unit` its units in order, and `chunk` the runs of units
  * that workers lease. `carried` names the units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse index.
  *
+ * `review_row` is the working table of reviews: the targets that one of them accepts or returns, with their findings.
+ *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
  * the language, not to a task or a release. `handoff_export` lists the files that were written for translators.
  * `proofread_container` names the containers of which a proofread accepted units.
@@ -136,12 +138,12 @@ CREATE TABLE target (
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (unit_id, target_language)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX target_source ON target (target_language, source_digest);
 CREATE INDEX target_blocked ON target (unit_id) WHERE state = 'blocked';
-CREATE INDEX target_provider_run ON target (provider_run_id) WHERE provider_run_id IS NOT NULL;
 CREATE INDEX target_propagated ON target (propagated_from) WHERE propagated_from IS NOT NULL;
 
 CREATE TABLE target_history (
-  entry INTEGER PRIMARY KEY AUTOINCREMENT,
+  entry INTEGER PRIMARY KEY,
   unit_id BLOB NOT NULL,
   target_language TEXT NOT NULL,
   revision INTEGER NOT NULL,
@@ -152,6 +154,7 @@ CREATE TABLE target_history (
   author_kind TEXT NOT NULL,
   token_id TEXT,
   reviewer TEXT,
+  reviewer_token_id TEXT,
   reason TEXT,
   provider TEXT,
   provider_run_id TEXT,
@@ -259,6 +262,23 @@ CREATE TABLE hold (
   reason TEXT,
   at INTEGER NOT NULL,
   PRIMARY KEY (unit_id, target_language)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE review_row (
+  review_id TEXT NOT NULL,
+  task_seq INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  line INTEGER NOT NULL,
+  unit_id BLOB NOT NULL,
+  requested_id BLOB NOT NULL,
+  source_text TEXT NOT NULL,
+  source_digest BLOB NOT NULL,
+  target_text TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  glossary_generation INTEGER,
+  findings TEXT NOT NULL DEFAULT '[]',
+  qa_identity TEXT,
+  PRIMARY KEY (review_id, task_seq, number)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE handoff_export (

@@ -1,6 +1,8 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
+import { createExportReader } from './export-targets.ts';
+import { createReviews, type Reviews } from './reviewer.ts';
 import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
 import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
 import { createHandoffReader, type Handoff } from './read-handoff.ts';
@@ -17,6 +19,9 @@ export interface TranslationWork {
   readonly builder: TaskBuilder;
   readonly leases: ChunkLeases;
   readonly updater: TaskUpdater;
+  readonly reviews: Reviews;
+  /** Reads targets for files. */
+  readonly exportTargets: ReturnType<typeof createExportReader>;
   readonly repetitions: RepeatedTargets;
   readonly containers: RepeatingContainers;
   readonly requalified: RequalifiedTargets;
@@ -47,6 +52,8 @@ export function createTranslationWork({
     builder: createTaskBuilder({ ...shared, createId }),
     leases: createChunkLeases({ ...shared, createToken: createId }),
     updater: createTaskUpdater(shared),
+    reviews: createReviews({ ...shared, createId }),
+    exportTargets: createExportReader(database, targetLanguage, targets),
     repetitions: createRepeatedTargets(shared),
     containers: createRepeatingContainers(database, targetLanguage),
     requalified: createRequalifiedTargets(shared),

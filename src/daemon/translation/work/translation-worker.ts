@@ -3,6 +3,8 @@ import { systemClock, unixSeconds } from '../../../platform/process/clock.ts';
 import { createUlidFactory } from '../../../platform/process/ids.ts';
 import type { UnitsAfter } from '../../parse/index/units-after.ts';
 import type { FoundTranslations, TranslationsRequest } from '../../parse/index/unit-translations.ts';
+import type { ExportedTarget, ExportQuery } from './export-targets.ts';
+import { createReviewCalls, type ReviewCalls } from './review-calls.ts';
 import type {
   ChunkEnd,
   ClaimRequest,
@@ -26,7 +28,7 @@ import { createWorkHolder } from './work-holder.ts';
 import type { WorkStatus } from './work-status.ts';
 
 /** The functions of the thread that owns translation.db. A file that cannot be used gives an error with its own code. */
-export interface TranslationCalls extends RepetitionCalls, RequalifyCalls {
+export interface TranslationCalls extends RepetitionCalls, RequalifyCalls, ReviewCalls {
   status(argument: null): WorkStatus;
   beginBuild(release: { readonly releaseId: string; readonly generation: number }): BuildProgress;
   /** Adds the units of a page to a build. */
@@ -62,6 +64,8 @@ export interface TranslationCalls extends RepetitionCalls, RequalifyCalls {
   examineUpdate(update: TaskUpdate): ExaminedUpdate | UpdateRefusal;
   /** Makes an update, all or nothing. */
   applyUpdate(update: TaskUpdate): UpdateDone | UpdateRefusal;
+  /** Reads the targets of units for a file; `null` when the tasks are not those of the release and the generation. */
+  exportTargets(query: ExportQuery): readonly (ExportedTarget | null)[] | null;
   /** Records a file that was written for translators. */
   addExport(written: HandoffExport): void;
   close(argument: null): void;
@@ -113,6 +117,8 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
         exports.add(written);
       });
     },
+    exportTargets: (query) => holder.use(({ exportTargets }) => exportTargets(query)),
+    ...createReviewCalls((call) => holder.use(({ reviews }) => call(reviews)), now),
     close: () => {
       holder.close();
     },

@@ -7,7 +7,7 @@ import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import { sameBytes, type Row } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
-import { refuse, type TaskUpdate, type UpdateRefusal } from './task-update.ts';
+import { refuse, type TaskUpdate, type UpdateRefusal, type UpdateResult } from './task-update.ts';
 import { authorKindOf } from './update-author.ts';
 import type { PlacedUnits } from './update-units.ts';
 
@@ -55,7 +55,15 @@ function checkTransition(task: Row, { status, results }: TaskUpdate): UpdateRefu
   );
 }
 
-function checkSources({ results }: TaskUpdate, units: PlacedUnits): UpdateRefusal | null {
+/** Refuses results that were made for another source text. */
+export function checkSources(
+  {
+    results,
+  }: {
+    readonly results: readonly Pick<UpdateResult, 'unitId' | 'sourceText' | 'sourceDigest' | 'pointer'>[];
+  },
+  units: PlacedUnits,
+): UpdateRefusal | null {
   const wrong = results.filter(
     ({ unitId, sourceText, sourceDigest }) =>
       !sourceText.isWellFormed() || !sameBytes(units.at(unitId).sourceDigest, sourceDigest),
@@ -69,9 +77,10 @@ function checkSources({ results }: TaskUpdate, units: PlacedUnits): UpdateRefusa
   );
 }
 
-function checkRevisions(
+/** Refuses units that do not have the revision that the caller expects. */
+export function checkRevisions(
   targets: Pick<TargetStore, 'get'>,
-  { expect }: TaskUpdate,
+  { expect }: Pick<TaskUpdate, 'expect'>,
   units: PlacedUnits,
 ): UpdateRefusal | null {
   const differing = expect.flatMap(({ unitId, revision, pointer }) => {
@@ -88,32 +97,45 @@ function checkRevisions(
   );
 }
 
+/** Creates the rule that a unit which another person has claimed refuses a change. */
+export function createClaimRule(
+  database: Database,
+  targetLanguage: string,
+): (unitId: Uint8Array, owner: string | null, now: number) => UpdateRefusal | null {
+  const claim = database.prepare(
+    'SELECT owner, expires_at FROM claim WHERE unit_id = ? AND target_language = ? AND expires_at > ?',
+  );
+  return (unitId, owner, now) => {
+    const claimed = claim.get(unitId, targetLanguage, now);
+    if (claimed === undefined || claimed['owner'] === owner) return null;
+    return held(claimed['owner'], claimed['expires_at'], `the unit ${unitIdText(unitId)}`);
+  };
+}
+
+function held(owner: unknown, until: unknown, what: string): UpdateRefusal {
+  return refuse(
+    'lease_held',
+    `${String(owner)} holds ${what} until ${new Date(Number(until) * 1000).toISOString()}; wait, or send force`,
+  );
+}
+
 /**
  * Units that another person has claimed refuse every change. A chunk of another worker refuses the results of a program: those of
  * a person are stored, and the worker's result loses. A lease also keeps the status of the task.
  */
 function createLeaseRule({ database, targetLanguage }: UpdateRulesOptions): CheckUpdate {
-  const claim = database.prepare(
-    'SELECT owner, expires_at FROM claim WHERE unit_id = ? AND target_language = ? AND expires_at > ?',
-  );
+  const checkClaim = createClaimRule(database, targetLanguage);
   const chunk = database.prepare(`SELECT lease_owner, lease_expires_at FROM chunk
     WHERE task_seq = ? AND number = ? AND state = 'leased' AND lease_expires_at > ?`);
   const anyChunk = database.prepare(`SELECT lease_owner, lease_expires_at FROM chunk
     WHERE task_seq = ? AND state = 'leased' AND lease_expires_at > ? AND lease_owner IS NOT ? LIMIT 1`);
-  const held = (owner: unknown, until: unknown, what: string): UpdateRefusal =>
-    refuse(
-      'lease_held',
-      `${String(owner)} holds ${what} until ${new Date(Number(until) * 1000).toISOString()}; wait, or send force`,
-    );
   return (task, update, units, now) => {
     const { workerId, status, results, expect, waive, hold } = update;
     const isProgram = authorKindOf(update) === 'machine';
     for (const { unitId: named } of [...results, ...expect, ...waive, ...hold]) {
       const { unitId, taskSeq, chunk: number } = units.at(named);
-      const claimed = claim.get(unitId, targetLanguage, now);
-      if (claimed !== undefined && claimed['owner'] !== workerId) {
-        return held(claimed['owner'], claimed['expires_at'], `the unit ${unitIdText(unitId)}`);
-      }
+      const claimed = checkClaim(unitId, workerId, now);
+      if (claimed !== null) return claimed;
       const leased = isProgram ? chunk.get(taskSeq, number, now) : undefined;
       if (leased !== undefined && leased['lease_owner'] !== workerId) {
         return held(leased['lease_owner'], leased['lease_expires_at'], `the lease on ${unitIdText(unitId)}`);

@@ -10,6 +10,8 @@ export interface PlacedUnit {
   readonly sourceDigest: Uint8Array;
   readonly taskSeq: number;
   readonly taskId: string;
+  /** Of the unit in its task. */
+  readonly number: number;
   readonly chunk: number;
   /** In its file. */
   readonly ordinal: number;
@@ -26,7 +28,34 @@ export interface PlacedUnits {
 const MAX_ERRORS = 100;
 
 /** Finds the units of an update. */
-export type PlaceUnits = (task: Row, update: TaskUpdate) => PlacedUnits | UpdateRefusal;
+export type PlaceUnits = (task: Row, named: NamedUnits) => PlacedUnits | UpdateRefusal;
+
+/** The units that a body names. */
+export interface NamedUnits extends Pick<TaskUpdate, 'expect' | 'waive' | 'hold'> {
+  readonly results: readonly (NamedUnit & { readonly sourceDigest: Uint8Array })[];
+}
+
+/**
+ * Creates the search for a unit in the current tasks, under its own id or the id that it had in the release before.
+ *
+ * @returns a function of the id, the digest of the caller's source text, if there is one, and the target language
+ */
+export function createCurrentUnitFinder(
+  database: Database,
+): (unitId: Uint8Array, digest: Uint8Array | null, language: string) => PlacedUnit | null {
+  const find = database.prepare(`SELECT task_unit.*, task_id FROM task_unit JOIN task USING (task_seq)
+    WHERE is_visible = 1 AND stored_status IS NOT 'superseded' AND target_language = :language
+    AND (carried_from = :unit_id OR unit_id = :unit_id) ORDER BY carried_from IS NULL LIMIT 2`);
+  return (unitId, digest, language) => {
+    const places = find.all({ unit_id: unitId, language }).flatMap((row) => placeOf(row) ?? []);
+    // Another text may have the id now: the one with the caller's text is meant.
+    return (
+      places.find(({ sourceDigest }) => digest !== null && sameBytes(sourceDigest, digest)) ??
+      places[0] ??
+      null
+    );
+  };
+}
 
 /**
  * Creates the search for the units of an update. Those of a superseded task are looked for in the current tasks, under their own
@@ -35,19 +64,10 @@ export type PlaceUnits = (task: Row, update: TaskUpdate) => PlacedUnits | Update
 export function createUnitFinder(database: Database): PlaceUnits {
   const own = database.prepare(`SELECT task_unit.*, task_id FROM task_unit JOIN task USING (task_seq)
     WHERE unit_id = ? AND task_seq = ?`);
-  const successors = database.prepare(`SELECT task_unit.*, task_id FROM task_unit JOIN task USING (task_seq)
-    WHERE is_visible = 1 AND stored_status IS NOT 'superseded' AND target_language = :language
-    AND (carried_from = :unit_id OR unit_id = :unit_id) ORDER BY carried_from IS NULL LIMIT 2`);
+  const findCurrent = createCurrentUnitFinder(database);
   const find = (task: Row, { unitId }: NamedUnit, digest: Uint8Array | null): PlacedUnit | null => {
     if (task['stored_status'] !== 'superseded') return placeOf(own.get(unitId, Number(task['task_seq'])));
-    const rows = successors.all({ unit_id: unitId, language: String(task['target_language']) });
-    const places = rows.flatMap((row) => placeOf(row) ?? []);
-    // Another text may have the id now: the one with the caller's text is meant.
-    return (
-      places.find(({ sourceDigest }) => digest !== null && sameBytes(sourceDigest, digest)) ??
-      places[0] ??
-      null
-    );
+    return findCurrent(unitId, digest, String(task['target_language']));
   };
   return (task, update) => {
     const places = new Map<string, PlacedUnit>();
@@ -90,6 +110,7 @@ function placeOf(row: Row | undefined): PlacedUnit | null {
     sourceDigest: row['source_digest'] as Uint8Array,
     taskSeq: Number(row['task_seq']),
     taskId: String(row['task_id']),
+    number: Number(row['number']),
     chunk: Math.floor(Number(row['number']) / CHUNK_UNITS),
     ordinal: Number(row['ordinal']),
   };

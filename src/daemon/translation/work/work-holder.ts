@@ -1,11 +1,12 @@
 import { messageOf } from '../../../platform/errors.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
-import { DatabaseDamagedError, ForeignDatabaseError } from '../../database/database-error.ts';
+import { DatabaseDamagedError, DatabaseError, ForeignDatabaseError } from '../../database/database-error.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { storageFailureOf } from '../../database/storage-failure.ts';
+import { createWorkFile } from '../../database/work-file.ts';
 import { openWorkDatabase } from './work-database.ts';
 
-/** The open translation.db. It is opened with the first use. A file that cannot be used stays as it is. */
+/** The open translation.db. It is opened with the first use. A file that cannot be used stays as it is, and a lost one is not made again. */
 export interface WorkHolder<Work> {
   /** @throws Error that says why the file cannot be used and what to do, with the code {@link UNAVAILABLE} */
   use<T>(call: (work: Work, database: Database) => T): T;
@@ -15,8 +16,6 @@ export interface WorkHolder<Work> {
 /** The code of the error of a translation.db that cannot be used. */
 export const UNAVAILABLE = 'translation_unavailable';
 
-/** Milliseconds before a file that could not be opened is opened again: a check of its structure reads all of it. */
-const RETRY_MS = 10_000;
 const RESTORE = 'stop the daemon, put the file of a backup in its place, and start it again';
 
 /**
@@ -29,33 +28,34 @@ export function createWorkHolder<Work>(
   clock: Clock,
   assemble: (database: Database) => Work,
 ): WorkHolder<Work> {
-  let opened: { readonly work: Work; readonly database: Database } | null = null;
-  let failure: { readonly error: Error; readonly at: number } | null = null;
-  const open = (): { readonly work: Work; readonly database: Database } => {
-    if (opened !== null) return opened;
-    if (failure !== null && clock.monotonic() - failure.at < RETRY_MS) throw failure.error;
-    try {
+  const file = createWorkFile({
+    path,
+    content: 'the work on translations',
+    open: () => {
       const database = openWorkDatabase(path);
-      opened = { work: assemble(database), database };
-      failure = null;
-      return opened;
-    } catch (error) {
-      failure = { error: unavailable(path, error), at: clock.monotonic() };
-      throw failure.error;
-    }
-  };
+      const close = (): void => {
+        database.close();
+      };
+      try {
+        return { work: assemble(database), database, close };
+      } catch (error) {
+        close();
+        throw error;
+      }
+    },
+    monotonic: () => clock.monotonic(),
+  });
   return {
     use: (call) => {
-      const { work, database } = open();
       try {
-        return call(work, database);
+        return file.use(({ work, database }) => call(work, database));
       } catch (error) {
-        throw storageFailureOf(error) === null ? error : unavailable(path, error);
+        const isUnusable = error instanceof DatabaseError || storageFailureOf(error) !== null;
+        throw isUnusable ? unavailable(path, error) : error;
       }
     },
     close: () => {
-      opened?.database.close();
-      opened = null;
+      file.close();
     },
   };
 }

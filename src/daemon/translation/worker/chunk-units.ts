@@ -1,4 +1,6 @@
-import type { OpenChunk, LeasedUnit } from '../work/chunk-leases.ts';
+import { unitIdText } from '../../parse/index/unit-id-text.ts';
+import type { OpenChunk } from '../work/chunk-leases.ts';
+import type { LeasedUnit } from '../work/leased-units.ts';
 import type { SourceUnit, UnitSource } from '../judge/unit-source.ts';
 
 /** A unit of a chunk that needs a target. */
@@ -6,7 +8,7 @@ export interface ChunkUnit {
   readonly leased: LeasedUnit;
   /** With its neighbours. */
   readonly source: SourceUnit;
-  /** A short name of it within the run. */
+  /** Its id as reports write it. */
   readonly key: string;
 }
 
@@ -34,18 +36,18 @@ export async function readChunk(
   const sources = await units.unitsOf(request, signal);
   return chunk.units.flatMap((leased, index) => {
     const source = sources[index];
-    return source === undefined ? [] : [{ leased, source, key: keyOf(leased.unitId) }];
+    return source === undefined ? [] : [{ leased, source, key: unitIdText(leased.unitId) }];
   });
 }
 
 /** Groups the repetitions among units, in the order of their first unit. */
 export function groupRepetitions(units: readonly ChunkUnit[]): readonly Repetition[] {
-  const groups = Map.groupBy(units, ({ leased }) => keyOf(leased.repetition));
+  const groups = Map.groupBy(units, ({ leased }) => hexOf(leased.repetition));
   return [...groups.values()].flatMap(([leader, ...followers]) =>
     leader === undefined ? [] : [{ leader, followers, sourceText: leader.source.unit.sourceText }],
   );
 }
 
-function keyOf(bytes: Uint8Array): string {
+function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 }

@@ -26,7 +26,7 @@ async function trustedOf(
 ): Promise<readonly Proposal[]> {
   try {
     const answers = await memory.lookUp(
-      units.map((unit) => lookUpOf(unit, languages(), 'exact', 1)),
+      units.map((unit) => lookUpOf(unit, languages(), 'trusted', 1)),
       { path: settings.memoryPath, signal },
     );
     return units.flatMap((unit, index) => {

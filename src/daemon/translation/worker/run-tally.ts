@@ -51,8 +51,8 @@ interface TaskTally {
   usage: Usage;
 }
 
-/** Most tasks that the result names. */
-const NAMED_TASKS = 200;
+/** Most tasks that the result names: those with units that were settled, or with requests. */
+const NAMED_TASKS = 50;
 
 /** Creates a tally. */
 export function createRunTally(): RunTally {
@@ -95,11 +95,14 @@ export function createRunTally(): RunTally {
       failures: Object.fromEntries(failures),
       usage: reportedUsage(usage),
       tasks: tasks.size,
-      per_task: [...tasks].slice(0, NAMED_TASKS).map(([taskId, tally]) => ({
-        task_id: taskId,
-        units: tally.units,
-        usage: reportedUsage(tally.usage),
-      })),
+      per_task: [...tasks]
+        .filter(([, { units, usage }]) => units > 0 || usage.requests > 0)
+        .slice(0, NAMED_TASKS)
+        .map(([taskId, tally]) => ({
+          task_id: taskId,
+          units: tally.units,
+          usage: reportedUsage(tally.usage),
+        })),
     }),
   };
 }

@@ -1,4 +1,3 @@
-import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { Lease, WorkerResult } from '../work/chunk-leases.ts';
 import { NO_PROVENANCE } from '../work/target-rows.ts';
 import type { JudgedProposal } from './judge-proposals.ts';
@@ -86,7 +85,7 @@ async function tellMemory(
   const made = stored.filter(({ author }) => author === 'machine');
   const offered = made.map(({ unit, text, providerRunId }) => ({
     source: unit.source,
-    unitId: unitIdText(unit.leased.unitId),
+    unitId: unit.key,
     targetText: text,
     provider: provider.name,
     provider_run_id: providerRunId,

@@ -113,7 +113,7 @@ async function readOneOf(
 ): Promise<void> {
   const pair = { source_language: sourceLanguage, target_language: targetLanguage };
   try {
-    await memory.lookUp([{ ...pair, source_text: '', context: {}, depth: 'exact', limit: 1 }], { path });
+    await memory.lookUp([{ ...pair, source_text: '', context: {}, depth: 'trusted', limit: 1 }], { path });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null;
     if (code === 'file_not_found' || code === 'invalid_path') {

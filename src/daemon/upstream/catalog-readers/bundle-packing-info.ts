@@ -1,41 +1,8 @@
 import { bundleDownloadInfoReader, bundleDownloadInfoChoice } from './bundle-download-info.ts';
 import type { CatalogReader } from './catalog-reader.ts';
 import { dropRepeats } from './drop-repeats.ts';
-import type { ObjectLayout } from './memory-pack-layout.ts';
+import { BUNDLE_PACKING_INFO } from '../../formats/memorypack/game-catalogs.ts';
 import { readPackedOrJsonCatalog } from './packed-or-json-catalog.ts';
-
-const BUNDLE_FILE: ObjectLayout = {
-  name: 'BundleFile',
-  members: [
-    { name: 'Name', kind: 'string' },
-    { name: 'Size', kind: 'int64' },
-    { name: 'IsPrologue', kind: 'boolean' },
-    { name: 'Crc', kind: 'int64' },
-    { name: 'IsSplitDownload', kind: 'boolean' },
-    { name: 'FileHash', kind: 'int64' },
-    { name: 'Signature', kind: 'string' },
-  ],
-};
-const BUNDLE_PATCH_PACK: ObjectLayout = {
-  name: 'BundlePatchPack',
-  members: [
-    { name: 'PackName', kind: 'string' },
-    { name: 'PackSize', kind: 'int64' },
-    { name: 'Crc', kind: 'int64' },
-    { name: 'IsPrologue', kind: 'boolean' },
-    { name: 'IsSplitDownload', kind: 'boolean' },
-    { name: 'BundleFiles', kind: { listOf: BUNDLE_FILE } },
-  ],
-};
-const BUNDLE_PACKING_INFO: ObjectLayout = {
-  name: 'BundlePackingInfo',
-  members: [
-    { name: 'Milestone', kind: 'string' },
-    { name: 'PatchVersion', kind: 'int32' },
-    { name: 'FullPatchPacks', kind: { listOf: BUNDLE_PATCH_PACK } },
-    { name: 'UpdatePacks', kind: { listOf: BUNDLE_PATCH_PACK } },
-  ],
-};
 
 /**
  * Reads `<Platform>_PatchPack/BundlePackingInfo.bytes` (MemoryPack) or, before that, `.json`: zip packs of asset

@@ -1,23 +1,6 @@
 import type { CatalogReader } from './catalog-reader.ts';
-import type { ObjectLayout } from './memory-pack-layout.ts';
+import { MEDIA_CATALOG } from '../../formats/memorypack/game-catalogs.ts';
 import { readPackedOrJsonCatalog } from './packed-or-json-catalog.ts';
-
-const MEDIA: ObjectLayout = {
-  name: 'Media',
-  members: [
-    { name: 'Path', kind: 'string' },
-    { name: 'FileName', kind: 'string' },
-    { name: 'Bytes', kind: 'int64' },
-    { name: 'Crc', kind: 'int64' },
-    { name: 'IsPrologue', kind: 'boolean' },
-    { name: 'IsSplitDownload', kind: 'boolean' },
-    { name: 'MediaType', kind: 'int32' },
-  ],
-};
-const MEDIA_CATALOG: ObjectLayout = {
-  name: 'MediaCatalog',
-  members: [{ name: 'Table', kind: { mapOf: MEDIA } }],
-};
 
 /**
  * Reads `<folder>/Catalog/MediaCatalog.bytes` (MemoryPack) or, before that, `.json`, or where it lay before: audio,

@@ -3,10 +3,10 @@ import { UpstreamError } from '../upstream.ts';
 import { readSmallDocument } from './catalog-document.ts';
 import type { CatalogDocument, CatalogFile } from './catalog-reader.ts';
 import { parseCatalogRecord, type CatalogRecordLayout } from './catalog-record.ts';
-import { findExtraMembers } from './extra-members.ts';
-import { MemoryPackError } from './memory-pack-cursor.ts';
-import type { ObjectLayout } from './memory-pack-layout.ts';
-import { readMemoryPack } from './read-memory-pack.ts';
+import { findExtraMembers } from '../../formats/memorypack/extra-members.ts';
+import { MemoryPackError } from '../../formats/memorypack/memory-pack-cursor.ts';
+import type { ObjectLayout } from '../../formats/memorypack/memory-pack-layout.ts';
+import { readMemoryPack } from '../../formats/memorypack/read-memory-pack.ts';
 
 /** Largest catalog in MemoryPack: it is read whole, because its lengths are checked against the bytes that are left. */
 const MAX_BYTES = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { CatalogDocument, CatalogFile } from './catalog-reader.ts';
 import { readJsonCatalog, type JsonCatalogLayout } from './json-catalog.ts';
 import { readMemoryPackCatalog } from './memory-pack-catalog.ts';
-import type { ObjectLayout } from './memory-pack-layout.ts';
+import type { ObjectLayout } from '../../formats/memorypack/memory-pack-layout.ts';
 
 /** The layouts of a catalog that upstream publishes as MemoryPack, and published as JSON before. */
 export interface PackedOrJsonLayout extends JsonCatalogLayout {

@@ -1,38 +1,8 @@
 import type { CatalogReader } from './catalog-reader.ts';
 import { dropRepeats } from './drop-repeats.ts';
-import type { ObjectLayout } from './memory-pack-layout.ts';
+import { TABLE_CATALOG } from '../../formats/memorypack/game-catalogs.ts';
 import { readPackedOrJsonCatalog, type PackedOrJsonLayout } from './packed-or-json-catalog.ts';
 
-const TABLE_BUNDLE: ObjectLayout = {
-  name: 'TableBundle',
-  members: [
-    { name: 'Name', kind: 'string' },
-    { name: 'Size', kind: 'int64' },
-    { name: 'Crc', kind: 'int64' },
-    { name: 'isInbuild', kind: 'boolean' },
-    { name: 'isChanged', kind: 'boolean' },
-    { name: 'IsPrologue', kind: 'boolean' },
-    { name: 'IsSplitDownload', kind: 'boolean' },
-    { name: 'Includes', kind: 'strings' },
-  ],
-};
-const TABLE_PATCH_PACK: ObjectLayout = {
-  name: 'TablePatchPack',
-  members: [
-    { name: 'Name', kind: 'string' },
-    { name: 'Size', kind: 'int64' },
-    { name: 'Crc', kind: 'int64' },
-    { name: 'IsPrologue', kind: 'boolean' },
-    { name: 'BundleFiles', kind: { listOf: TABLE_BUNDLE } },
-  ],
-};
-const TABLE_CATALOG: ObjectLayout = {
-  name: 'TableCatalog',
-  members: [
-    { name: 'Table', kind: { mapOf: TABLE_BUNDLE } },
-    { name: 'TablePack', kind: { mapOf: TABLE_PATCH_PACK } },
-  ],
-};
 const LAYOUT: PackedOrJsonLayout = {
   fields: { path: 'Name', size: 'Size', crc: 'Crc' },
   folder: 'TableBundles/',

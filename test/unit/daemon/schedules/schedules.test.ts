@@ -161,7 +161,7 @@ describe('a run', () => {
 
 describe('a job that is not a control action', () => {
   const EXPORT_JOB = {
-    kind: 'handoff-export',
+    kind: 'publish',
     summary: '',
     lane: 'i18n',
     scope: 'translate',
@@ -171,7 +171,7 @@ describe('a job that is not a control action', () => {
     maxAttempts: 1,
     storeLock: 'none',
   } as const satisfies JobDefinition;
-  const EXPORT = { id: 'e', group: 'i18n', action: 'handoff-export', every_seconds: 60 };
+  const EXPORT = { id: 'e', group: 'i18n', action: 'publish', every_seconds: 60 };
 
   it('is scheduled, run and listed among the tasks once it is registered', async () => {
     const world = createTestSchedules();
@@ -182,7 +182,7 @@ describe('a job that is not a control action', () => {
     await world.clock.advance(60_000);
     await settle();
     const { items } = await askReport(createTaskReports(world.engine), 'task.list');
-    expect(items.find(({ kind }) => kind === 'handoff-export')).toMatchObject({
+    expect(items.find(({ kind }) => kind === 'publish')).toMatchObject({
       lane: 'i18n',
       status: 'succeeded',
       args: { format: 'csv', max: 3 },

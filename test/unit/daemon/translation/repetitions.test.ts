@@ -201,6 +201,31 @@ describe('repetitions', () => {
     expect(world.tasks()[0]?.unit_counts).toEqual({ draft: 450 });
   });
 
+  it('leave workers the units that they do not reach, and no others', async () => {
+    const world = await open();
+    const request = { owner: 'w', leaseSeconds: 60, maxAttempts: 3, after: null };
+    const leased = (file: string) => {
+      const task = world.tasks().find(({ destination }) => destination === file);
+      const lease = world.calls.claimChunk({ ...request, taskId: task?.task_id ?? '' });
+      world.calls.endLease({ token: lease?.token ?? '', outcome: { kind: 'done' } });
+      return lease?.units.map(({ ordinal }) => ordinal);
+    };
+    expect(leased('c.json')).toEqual([0, 1]);
+    world.type('a.json', '0', '是');
+    // The job gives "c.json" 0 its target.
+    expect(leased('c.json')).toEqual([1]);
+    await world.propagate();
+    expect(leased('c.json')).toEqual([1]);
+    expect(world.target('c.json', '0')).toMatchObject({ target_text: '是' });
+    world.run(`DELETE FROM target WHERE target_text = '是'; UPDATE task SET untranslated = untranslated + draft, draft = 0;
+      UPDATE chunk SET open_units = 3; UPDATE task SET repeats = 0`);
+    world.type('a.json', '0', '是');
+    const [first, second] = world.calls.claimChunk({ ...request, taskId: null })?.units ?? [];
+    expect(first?.repetition).toEqual(first?.unitId);
+    expect(second?.repetition).toEqual(second?.unitId);
+    expect(leased('c.json')).toEqual([0, 1]);
+  });
+
   it('property: an interrupted run loses nothing, and no target of a person is replaced', async () => {
     const step = record({
       kind: constantFrom('type', 'cut', 'propagate', 'release'),

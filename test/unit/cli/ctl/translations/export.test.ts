@@ -54,6 +54,25 @@ describe('slipway ctl translations export', () => {
     },
   );
 
+  it('asks the Glossary about units that may have terms, and about all units of a large Glossary', async () => {
+    const service = fakeTranslations([
+      fakeUnit('u1', { source: 'ゲーム' }),
+      fakeUnit('u2', { source: 'ｹﾞｰﾑ開発' }),
+      fakeUnit('u3'),
+    ]);
+    service.terms = [['ゲーム', '游戏']];
+    const asked = async (): Promise<number> => {
+      service.reads.length = 0;
+      await service.run('translations', 'export', await pathOf('work.csv'));
+      return service.reads.filter((read) => read.startsWith('translation.glossary.diagnose')).length;
+    };
+    expect(await asked()).toBe(2);
+    service.termTotal = 5000;
+    expect(await asked()).toBe(3);
+    service.terms = [];
+    expect(await asked()).toBe(0);
+  });
+
   it('knows the format by the name, writes XLIFF 1.2 as .xlf, and names the languages', async () => {
     const service = fakeTranslations([fakeUnit('u1')]);
     const path = await pathOf('work.xlf');

@@ -64,7 +64,7 @@ describe('slipway ctl translations import', () => {
       args: ['expect=u1:0', 'expect=u2:0'],
     });
     expect(first?.provider_run_id).toMatch(/^file:[0-9a-f]{32}$/);
-    expect(out).toContain('3 stored: stored');
+    expect(out).toContain('3 stored: its target is stored');
     expect(out).toContain(`2 of 2 calls stored targets; run ${first?.provider_run_id}`);
   });
 
@@ -198,9 +198,7 @@ describe('slipway ctl translations import', () => {
     expect(service.updates).toEqual([]);
     const partial = await importFile(service, path, '--status', 'translated', '--partial');
     expect([partial.code, partial.outcomes]).toEqual([CTL_EXITS.failed, ['stored', 'blocked']]);
-    expect(partial.out).toContain(
-      'not complete: tt_a.json (a.json) has 1 units without a target and blocked units',
-    );
+    expect(partial.out).toContain('not complete: tt_a.json (a.json): 1 units without a usable target');
     expect(service.updates.map(({ status }) => status)).toEqual(['in_progress']);
     const draft = await importFile(service, path);
     expect([draft.code, draft.outcomes]).toEqual([CTL_EXITS.ok, ['unchanged', 'stored_blocked']]);
@@ -211,7 +209,7 @@ describe('slipway ctl translations import', () => {
     const service = fakeTranslations([fakeUnit('u1'), fakeUnit('u2')]);
     const short = await importFile(service, await jsonl(row('u1')), '--status', 'translated');
     expect(short).toMatchObject({ code: CTL_EXITS.failed, outcomes: ['not_sent'] });
-    expect(short.out).toContain('has 1 units without a target');
+    expect(short.out).toContain('1 units without a usable target');
     expect(short.out).toContain('nothing was stored: complete the tasks');
     const whole = await importFile(service, await jsonl(row('u1'), row('u2')), '--status', 'translated');
     expect(whole.code).toBe(CTL_EXITS.ok);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { patchSidecar } from '../../../../../src/daemon/formats/catalogs/checksum-sidecar.ts';
+import { spookyHash } from '../../../../../src/daemon/formats/catalogs/spooky-hash.ts';
 import type { BundleChange } from '../../../../../src/daemon/formats/catalogs/bundle-change.ts';
 import {
   isUnityManifest,
@@ -11,6 +12,10 @@ import {
 const BEFORE = Buffer.from('{"m_LocatorId":"before"}');
 const AFTER = Buffer.from('{"m_LocatorId":"after"}');
 const JAPANESE = Buffer.from('{"m_LocatorId":"物語"}');
+
+function spooky(bytes: Buffer): string {
+  return spookyHash(bytes).toString('hex');
+}
 
 function hash(algorithm: string, bytes: Uint8Array): string {
   return createHash(algorithm).update(bytes).digest('hex');
@@ -29,6 +34,12 @@ describe('a sidecar with the checksum of a catalog', () => {
     expect(patched(String(crc32(BEFORE)), BEFORE, AFTER)).toBe(String(crc32(AFTER)));
     // xxHash64 with the seed 0 of no bytes and of "abc", as its specification has them.
     expect(patched('ef46db3751d8e999', Buffer.alloc(0), Buffer.from('abc'))).toBe('44bc2cf5ad770999');
+  });
+
+  it('knows the hash that newer versions of Unity use, of text and of UTF-16', () => {
+    expect(patched(spooky(BEFORE), BEFORE, AFTER)).toBe(spooky(AFTER));
+    const utf16 = Buffer.from(JAPANESE.toString(), 'utf16le');
+    expect(patched(spooky(utf16), JAPANESE, AFTER)).toBe(spooky(AFTER));
   });
 
   it('keeps its case and the white space around it', () => {

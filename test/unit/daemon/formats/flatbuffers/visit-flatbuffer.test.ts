@@ -41,7 +41,7 @@ function visit(bytes: Uint8Array, options: Partial<FlatBufferOptions> = {}): Vis
         path,
       ]);
     },
-    onReference: (position) => references.push(position),
+    onReference: ({ position }) => references.push(position),
     ...options,
   });
   return { events, values: valuesOf(events), parts, references };

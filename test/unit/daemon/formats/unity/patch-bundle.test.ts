@@ -8,13 +8,17 @@ import { FormatError } from '../../../../../src/daemon/formats/format-error.ts';
 import { type Bundle, openBundle } from '../../../../../src/daemon/formats/unity/bundle.ts';
 import { bundleDigests } from '../../../../../src/daemon/formats/unity/bundle-digests.ts';
 import { patchBundle } from '../../../../../src/daemon/formats/unity/bundle-patch.ts';
+import { PatchError } from '../../../../../src/daemon/formats/patch/patch-error.ts';
 import { READ_LIMITS } from '../../../../../src/daemon/formats/value-visitor.ts';
+import { campaignSize } from '../../../../support/long.ts';
+import { mutations } from '../../../../support/mutate.ts';
 import { patchUnityBundle, type UnityEdits } from '../../../../support/patch-unity.ts';
 import { sampleObjects, sampleTextAsset } from '../../../../support/unity-samples.ts';
 import { textsOfBundle } from '../../../../support/unity-texts.ts';
 
 const COMPRESSIONS = ['none', 'lz4', 'lz4hc', 'lzma'] as const;
 const RESOURCE = createRandom(7).bytes(70_001);
+const SEED = 16;
 const EDITS: UnityEdits = new Map([
   [
     2n,
@@ -22,6 +26,13 @@ const EDITS: UnityEdits = new Map([
   ],
   [4n, [{ fieldPath: 'm_TableData[1].m_Localized', source: '{0}個の石', target: '{0} stones' }]],
 ]);
+
+/** The targets of {@link EDITS} by their sources. */
+const TRANSLATED: ReadonlyMap<string, string> = new Map(
+  [...EDITS.values()]
+    .flat()
+    .flatMap((edit) => ('source' in edit ? [[edit.source, edit.target] as const] : [])),
+);
 
 function sampleBundle(options: BundleOptions = {}): Buffer {
   const first = writeSerializedFile({ version: 22, objects: sampleObjects(), objectAlignment: 16 });
@@ -199,7 +210,7 @@ function largeBundle(compression: (typeof COMPRESSIONS)[number] = 'lz4', size = 
 }
 
 describe('the blocks of a patched bundle', () => {
-  it.each(['lz4', 'lz4hc', 'none'] as const)('are copied where nothing changed: %s', (compression) => {
+  it.each(['lz4', 'lz4hc'] as const)('are copied where nothing changed: %s', (compression) => {
     const before = largeBundle(compression);
     const patched = patchUnityBundle(before, EDITS);
     const [old, now] = [open(before), open(patched.bytes)];
@@ -216,6 +227,13 @@ describe('the blocks of a patched bundle', () => {
       ).toBe(true);
     }
     expect(now.blocks.length - old.blocks.length).toBeLessThanOrEqual(1);
+    expect(new Set(now.blocks.slice(0, -1).map(({ size }) => size))).toEqual(new Set([128 * 1024]));
+  });
+
+  it('keep the size that the build script chose', () => {
+    const before = sampleBundle({ blockBytes: 8192 });
+    const { blocks } = open(patchUnityBundle(before, EDITS).bytes);
+    expect(new Set(blocks.slice(0, -1).map(({ size }) => size))).toEqual(new Set([8192]));
   });
 
   it('have the usual size where all of them are new', () => {
@@ -242,3 +260,37 @@ describe('the blocks of a patched bundle', () => {
     expect(all?.equals(some ?? Buffer.alloc(0))).toBe(true);
   });
 });
+
+describe('a damaged bundle', () => {
+  it('is refused, or patched so that all texts read back and all files are as they were', () => {
+    let patched = 0;
+    const count = campaignSize(400, 10_000);
+    for (const compression of ['none', 'lz4'] as const) {
+      const whole = sampleBundle({ compression, blockBytes: 4096, infoAtEnd: compression === 'lz4' });
+      for (const damaged of mutations(whole, { seed: SEED, count })) {
+        const before = tryRead(damaged);
+        if (before === null) continue;
+        try {
+          const { bytes } = patchUnityBundle(damaged, EDITS);
+          const after = textsOfBundle(bytes).texts.map(({ text }) => text);
+          expect(after).toEqual(before.map((text) => TRANSLATED.get(text) ?? text));
+          patched += 1;
+        } catch (error) {
+          if (!(error instanceof FormatError) && !(error instanceof PatchError)) throw error;
+        }
+      }
+    }
+    expect(patched).toBeGreaterThan(20);
+  });
+});
+
+/** The texts of a bundle; `null` when it is refused or has none. */
+function tryRead(bytes: Buffer): readonly string[] | null {
+  try {
+    const { texts } = textsOfBundle(bytes);
+    return texts.length === 0 ? null : texts.map(({ text }) => text);
+  } catch (error) {
+    if (error instanceof FormatError) return null;
+    throw error;
+  }
+}

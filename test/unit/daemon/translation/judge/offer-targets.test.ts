@@ -15,6 +15,7 @@ const unit = (sourceText: string, other: Partial<IndexedUnit> = {}): IndexedUnit
   scene: null,
   destination: 'a.json',
   archiveEntry: null,
+  pathId: null,
   format: 'json',
   parseStatus: 'parsed',
   carriedBy: null,

@@ -35,6 +35,7 @@ export class UnknownMembersError extends MemoryPackError {
  * It gives `null` where the caller can let other work run: a nested collection can be as large as the document.
  *
  * @param extras kinds of the members that objects have behind those of their layouts
+ * @param onNested receives the objects of the collections inside an element, before the element itself
  * @returns the offset of the first byte that was not read
  * @throws MemoryPackError; UnknownMembersError where `extras` lacks a layout that needs them
  */
@@ -42,9 +43,10 @@ export function* readMemoryPack(
   bytes: Buffer,
   root: ObjectLayout,
   extras: ExtraMembers,
+  onNested?: (object: MemoryPackObject) => void,
 ): Generator<MemoryPackElement | null, number> {
   const cursor = new MemoryPackCursor(bytes);
-  const reading: Reading = { cursor, extras, nested: 0 };
+  const reading: Reading = { cursor, extras, onNested, nested: 0 };
   const count = cursor.readObjectHeader();
   if (count === null) throw new MemoryPackError(`${root.name} is null`, 0);
   for (const { name, kind } of root.members.slice(0, count)) {
@@ -70,6 +72,7 @@ export function* readMemoryPack(
 interface Reading {
   readonly cursor: MemoryPackCursor;
   readonly extras: ExtraMembers;
+  readonly onNested: ((object: MemoryPackObject) => void) | undefined;
   /** Elements of nested collections read since the last pause. */
   nested: number;
 }
@@ -80,9 +83,13 @@ function* readObject(reading: Reading, layout: ObjectLayout): Generator<null, Me
   const count = cursor.readObjectHeader();
   if (count === null) return null;
   const values: Record<string, string | number | null> = {};
+  const offsets: Record<string, number> = {};
   for (const { name, kind } of layout.members.slice(0, count)) {
+    const start = cursor.offset;
     const value = yield* readMember(reading, kind);
-    if (value !== undefined) values[name] = value;
+    if (value === undefined) continue;
+    values[name] = value;
+    offsets[name] = start;
   }
   if (count > layout.members.length) {
     const kinds = extras.get(layout) ?? [];
@@ -91,7 +98,7 @@ function* readObject(reading: Reading, layout: ObjectLayout): Generator<null, Me
     }
     for (const kind of kinds) yield* readMember(reading, kind);
   }
-  return { offset, values };
+  return { offset, values, offsets, end: cursor.offset };
 }
 
 /** Returns texts and numbers; everything else is checked and dropped. */
@@ -112,14 +119,17 @@ function* skipElements(
   reading: Reading,
   kind: Exclude<MemberKind, 'string' | 'int64' | 'int32' | 'boolean'>,
 ): Generator<null, void> {
-  const { cursor } = reading;
+  const { cursor, onNested } = reading;
   const hasTexts = kind === 'strings' || 'mapOf' in kind;
   const layout = kind === 'strings' ? null : 'mapOf' in kind ? kind.mapOf : kind.listOf;
   const smallest = (hasTexts ? STRING_BYTES : 0) + (layout === null ? 0 : OBJECT_BYTES);
   const length = cursor.readCollectionHeader(smallest) ?? 0;
   for (let index = 0; index < length; index += 1) {
     if (hasTexts) cursor.readString();
-    if (layout !== null) yield* readObject(reading, layout);
+    if (layout !== null) {
+      const object = yield* readObject(reading, layout);
+      if (object !== null) onNested?.(object);
+    }
     reading.nested += 1;
     if (reading.nested < NESTED_PER_PAUSE) continue;
     reading.nested = 0;

@@ -1,6 +1,6 @@
-import { ServiceError } from '../../contract/problems/service-error.ts';
-import { TaskError } from '../tasks/task.ts';
-import { translationTaskError } from './work/translation-failure.ts';
+import { ServiceError } from '../../../contract/problems/service-error.ts';
+import { TaskError } from '../../tasks/task.ts';
+import { translationTaskError } from '../work/translation-failure.ts';
 
 /** Converts an error of the judge or of the translation thread to the failure of a task; another error stays as it is. */
 export function judgingTaskError(error: unknown): unknown {

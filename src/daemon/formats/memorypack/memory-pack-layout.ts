@@ -29,6 +29,10 @@ export interface MemoryPackObject {
   readonly offset: number;
   /** Texts and numbers by member name. Other members are checked and dropped. */
   readonly values: Readonly<Record<string, string | number | null>>;
+  /** Offsets of the values. */
+  readonly offsets: Readonly<Record<string, number>>;
+  /** Offset behind its last byte. */
+  readonly end: number;
 }
 
 /** An element of one of the collections of the outermost object. */

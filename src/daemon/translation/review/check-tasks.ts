@@ -1,0 +1,75 @@
+import type { ArgumentsOf } from '../../tasks/job.ts';
+import type { TaskContext, TaskResult } from '../../tasks/task.ts';
+import type { ConsistencyPart } from '../work/task-check.ts';
+import type { PROOFREAD_JOB } from './review-jobs.ts';
+import { judgeReview, type ReviewPorts } from './review-pages.ts';
+
+type CheckContext = Pick<TaskContext<ArgumentsOf<typeof PROOFREAD_JOB>>, 'args' | 'signal' | 'progress'>;
+
+/** Tasks that are named with one call. */
+const PAGE_TASKS = 100;
+
+/**
+ * Judges the targets of translated tasks again, and compares the targets of equal sources over the whole release. Findings are
+ * stored, and nothing is accepted. A target with a new error is blocked.
+ *
+ * @throws TaskError `text_not_indexed`; errors of the translation thread; the signal's reason
+ */
+export async function checkTasks(ports: ReviewPorts, context: CheckContext): Promise<TaskResult> {
+  const { args, signal, progress } = context;
+  const sums = { tasks: 0, units: 0, changed: 0, blocked: 0 };
+  for await (const taskSeq of translatedTasks(ports, args.max_tasks, signal)) {
+    const { reviewId } = await ports.thread.call('beginCheck', taskSeq, { signal });
+    try {
+      await judgeReview(ports, reviewId, signal);
+      const done = await ports.thread.call('applyCheck', reviewId);
+      sums.tasks += 1;
+      sums.units += done.units;
+      sums.changed += done.changed;
+      sums.blocked += done.blocked;
+    } finally {
+      await ports.thread.call('endReview', reviewId).catch(() => undefined);
+    }
+    progress(sums.tasks, args.max_tasks, 'steps', 'judging tasks');
+  }
+  const inconsistent = await compareTargets(ports, signal, (compared) => {
+    progress(compared, null, 'entries', 'comparing targets of equal sources');
+  });
+  return { ...sums, inconsistent };
+}
+
+async function* translatedTasks(
+  { thread }: Pick<ReviewPorts, 'thread'>,
+  most: number,
+  signal: AbortSignal,
+): AsyncGenerator<number> {
+  let after = -1;
+  let count = 0;
+  while (count < most) {
+    const limit = Math.min(PAGE_TASKS, most - count);
+    const page = await thread.call('translatedTasks', { after, limit }, { signal });
+    for (const { taskSeq } of page) yield taskSeq;
+    count += page.length;
+    after = page.at(-1)?.taskSeq ?? after;
+    if (page.length < limit) return;
+  }
+}
+
+/** @returns the units whose target is not the usual one of their source */
+async function compareTargets(
+  { thread }: Pick<ReviewPorts, 'thread'>,
+  signal: AbortSignal,
+  onCompared: (units: number) => void,
+): Promise<number> {
+  let inconsistent = 0;
+  let units = 0;
+  let after: Uint8Array | null = null;
+  do {
+    const part: ConsistencyPart = await thread.call('compareTargets', after, { signal });
+    inconsistent += part.inconsistent;
+    units += part.units;
+    after = part.next;
+    onCompared(units);
+  } while (after !== null);
+  return inconsistent;
+}

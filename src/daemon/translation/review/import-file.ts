@@ -1,0 +1,180 @@
+import { readUnits } from '../../../exchange/units/unit-formats.ts';
+import { exchangeTaskError } from '../../exchange/exchange-failure.ts';
+import { copyForImport, type ImportCopy } from '../../exchange/import-copy.ts';
+import { createImportReport, type ImportReport } from '../../exchange/import-report.ts';
+import type { ArgumentsOf } from '../../tasks/job.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
+import type { UnitsAfterPort } from '../judge/unit-source.ts';
+import type { ImportDone, ReviewBy } from '../work/review.ts';
+import { formatOfFile } from './file-format.ts';
+import type { PROOFREAD_IMPORT_JOB } from './review-jobs.ts';
+import { judgeReview, type ReviewPorts } from './review-pages.ts';
+import { createLineStager, LINE_OUTCOMES, type LineOutcome } from './line-stager.ts';
+import { settleMemory, type MemoryPorts } from './settle-memory.ts';
+
+export interface FileImportPorts extends ReviewPorts, MemoryPorts {
+  readonly unitsAfter: UnitsAfterPort;
+  /** The folder of exchanged files. */
+  readonly exchangeRoot: () => string;
+  /** A private folder for the copy of the file. */
+  readonly privateFolder: string;
+  /** Whether a token must not accept its own targets. */
+  readonly fourEyes: () => boolean;
+}
+
+type ImportContext = Pick<
+  TaskContext<ArgumentsOf<typeof PROOFREAD_IMPORT_JOB>>,
+  'args' | 'signal' | 'progress'
+>;
+
+/** Bounds of a file. */
+const MAX_BYTES = 256 * 1024 * 1024;
+const MAX_UNITS = 500_000;
+
+/**
+ * Accepts the targets of a file that a person has reviewed: all of them or nothing; with `partial`, all of each container or nothing of it.
+ * Units are found by their id, else by their place, else by their source where it occurs once.
+ *
+ * @throws TaskError `file_refused` with line and reason, `import_refused` with the report; those of the exchange folder, of the parse
+ * index and of translation.db; the signal's reason
+ */
+export async function importFile(ports: FileImportPorts, context: ImportContext): Promise<TaskResult> {
+  const { args, signal } = context;
+  const file = args.translation_file;
+  try {
+    const copy = await copyForImport({
+      root: ports.exchangeRoot(),
+      privateFolder: ports.privateFolder,
+      file,
+      maxBytes: MAX_BYTES,
+      signal,
+    });
+    try {
+      return await importCopy(ports, context, copy);
+    } finally {
+      await copy.close();
+    }
+  } catch (error) {
+    throw exchangeTaskError(file, error);
+  }
+}
+
+async function importCopy(
+  ports: FileImportPorts,
+  context: ImportContext,
+  copy: ImportCopy,
+): Promise<TaskResult> {
+  const { args, signal, progress } = context;
+  const { thread } = ports;
+  const report = createImportReport<LineOutcome>(LINE_OUTCOMES);
+  const { reviewId } = await thread.call('beginFileReview', null, { signal });
+  try {
+    const staged = await stageFile(ports, context, { reviewId, copy, report });
+    await judgeReview(ports, reviewId, signal, (judged) => {
+      progress(judged, staged.units, 'entries', 'judging targets');
+    });
+    const by = {
+      reviewer: args.reviewer,
+      reason: args.reason,
+      tokenId: args.token_id,
+      fourEyes: ports.fourEyes(),
+    };
+    const done = await thread.call('applyFileReview', {
+      reviewId,
+      by: { ...by, isPartial: args.partial, hasRefused: staged.hasRefused },
+    });
+    const result = {
+      file: args.translation_file,
+      sha256: copy.sha256,
+      ...reportOf(report, done),
+      containers: done.containers.map(containerFields),
+    };
+    if (!done.isApplied) throw refusal(args.translation_file, result);
+    return { ...result, memory: await settle(ports, reviewId, by, done, signal) };
+  } finally {
+    await thread.call('endReview', reviewId).catch(() => undefined);
+  }
+}
+
+async function settle(
+  ports: FileImportPorts,
+  reviewId: string,
+  by: ReviewBy,
+  { acceptedTasks }: ImportDone,
+  signal: AbortSignal,
+): Promise<TaskResult | 'unavailable'> {
+  const made = new Set(acceptedTasks);
+  const isMade = (taskId: string): boolean => made.has(taskId);
+  return await settleMemory(ports, { reviewId, decision: 'accept', by, isMade }, signal);
+}
+
+function refusal(
+  file: string,
+  result: TaskResult & { readonly issues: readonly { readonly line: number; readonly message: string }[] },
+): TaskError {
+  const [first] = result.issues;
+  const why = first === undefined ? '' : `, the first one: line ${first.line}: ${first.message}`;
+  return new TaskError(
+    'import_refused',
+    `${file}: units cannot be accepted${why}; nothing was changed. Correct them, or send args ["partial=true"] to take the other containers`,
+    { details: result },
+  );
+}
+
+function containerFields({
+  taskId,
+  destination,
+  archiveEntry,
+  written,
+  repeated,
+  refused,
+}: ImportDone['containers'][number]): TaskResult {
+  return { task_id: taskId, destination, archive_entry: archiveEntry, written, repeated, refused };
+}
+
+/** The report of a file, with the outcomes of its collected rows. */
+function reportOf(
+  report: ImportReport<LineOutcome>,
+  { refusedLines, refusedCounts, written, repeated, leftOut }: ImportDone,
+) {
+  for (const { line, code, message } of refusedLines) report.add(line, code, message);
+  const { counts, ...rest } = report.result();
+  return {
+    counts: { ...counts, ...refusedCounts, accepted: written, repeated, left_out: leftOut },
+    ...rest,
+  };
+}
+
+/** A file that is being collected. */
+interface Staging {
+  readonly reviewId: string;
+  readonly copy: ImportCopy;
+  readonly report: ImportReport<LineOutcome>;
+}
+
+/** Reads a file to its end and collects its rows. */
+async function stageFile(
+  ports: FileImportPorts,
+  context: ImportContext,
+  { reviewId, copy, report }: Staging,
+): Promise<{ units: number; hasRefused: boolean }> {
+  const { args, signal, progress } = context;
+  const stager = createLineStager(ports, { reviewId, report, signal });
+  const format = await formatOfFile(args.translation_file, copy.read());
+  let units = 0;
+  for await (const result of readUnits(format, copy.read())) {
+    signal.throwIfAborted();
+    units += 1;
+    if (units > MAX_UNITS) {
+      throw new TaskError(
+        'file_refused',
+        `${args.translation_file}: line ${result.line}: the file has more than ${MAX_UNITS} units; divide it. Nothing was changed`,
+        { details: { file: args.translation_file, reason: 'limit_exceeded', line: result.line } },
+      );
+    }
+    await stager.add(result);
+    progress(units, null, 'entries', 'reading the file');
+  }
+  await stager.end();
+  return { units, hasRefused: stager.hasRefused() };
+}

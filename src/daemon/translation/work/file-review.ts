@@ -1,0 +1,203 @@
+import { unitIdText } from '../../parse/index/unit-id-text.ts';
+import type {
+  FileReviewBy,
+  ImportDone,
+  ImportedContainer,
+  RefusedLine,
+  ReviewBy,
+  StagedLine,
+  TaskReviewer,
+} from './review.ts';
+import type { StagedRow } from './review-rows.ts';
+import type { ReviewTools } from './review-tools.ts';
+import { createReviewWriter, type ReviewWriter } from './review-writer.ts';
+import { sameBytes, type Row } from './target-rows.ts';
+import { createCurrentUnitFinder } from './update-units.ts';
+
+/** The part of reviews that takes the rows of files. */
+type FileReview = Pick<TaskReviewer, 'beginFile' | 'stage' | 'exclude' | 'applyFile' | 'end'>;
+
+/** Rows that an outcome names. */
+const NAMED_ROWS = 1000;
+/** Containers that an outcome names. */
+const NAMED_CONTAINERS = 1000;
+/** Statuses of tasks that take no results. */
+const CLOSED: ReadonlySet<unknown> = new Set(['published', 'failed', 'skipped', 'superseded']);
+
+/** Creates the reviews of files in one target language. */
+export function createFileReview(tools: ReviewTools): FileReview {
+  const { database, rows, createId } = tools;
+  /** By review, the tasks that have a row which cannot be used. */
+  const refused = new Map<string, Set<number>>();
+  const refusedOf = (reviewId: string): Set<number> => {
+    const seqs = refused.get(reviewId) ?? new Set();
+    refused.set(reviewId, seqs);
+    return seqs;
+  };
+  const apply = createFileWriter(tools);
+  return {
+    beginFile: () => ({ isRefused: false, reviewId: createId(), units: 0 }),
+    ...createStaging(tools, refusedOf),
+    applyFile: (reviewId, by, now) => {
+      try {
+        return database.transaction(() => apply(reviewId, by, refusedOf(reviewId), now));
+      } catch (error) {
+        tools.counts.discard();
+        throw error;
+      }
+    },
+    end: (reviewId) => {
+      refused.delete(reviewId);
+      rows.remove(reviewId);
+    },
+  };
+}
+
+/** Creates the functions that collect the rows of a file. */
+function createStaging(
+  { database, targetLanguage, targets, rows }: ReviewTools,
+  refusedOf: (reviewId: string) => Set<number>,
+): Pick<FileReview, 'stage' | 'exclude'> {
+  const findUnit = createCurrentUnitFinder(database);
+  const statusOf = database.prepare('SELECT status FROM task WHERE task_seq = ?');
+  const taskAt =
+    database.prepare(`SELECT task_seq FROM task WHERE destination = ? AND coalesce(archive_entry, '') = ?
+    AND target_language = ? AND is_visible = 1 AND stored_status IS NOT 'superseded'`);
+  return {
+    stage: (reviewId, lines) =>
+      database.transaction(() =>
+        lines.map(({ line, unitId, sourceDigest, sourceText, text, revision }): StagedLine => {
+          const place = findUnit(unitId, sourceDigest, targetLanguage);
+          if (place === null) return 'unknown_unit';
+          const refuse = (why: StagedLine): StagedLine => {
+            refusedOf(reviewId).add(place.taskSeq);
+            return why;
+          };
+          if (!sameBytes(place.sourceDigest, sourceDigest)) return refuse('source_mismatch');
+          if (CLOSED.has(statusOf.get(place.taskSeq)?.['status'])) return refuse('task_closed');
+          const known = revision ?? targets.get(place.unitId)?.revision ?? 0;
+          const row = { place, line, requestedId: unitId, sourceText, sourceDigest, text, revision: known };
+          return rows.add(reviewId, row) ? 'staged' : refuse('duplicate_unit');
+        }),
+      ),
+    exclude: (reviewId, { units, places }) => {
+      const seqs = refusedOf(reviewId);
+      for (const unitId of units) {
+        const place = findUnit(unitId, null, targetLanguage);
+        if (place !== null) seqs.add(place.taskSeq);
+      }
+      for (const { destination, archiveEntry } of places) {
+        const task = taskAt.get(destination, archiveEntry ?? '', targetLanguage);
+        if (task !== undefined) seqs.add(Number(task['task_seq']));
+      }
+    },
+  };
+}
+
+/** The rows of one container and why some of them refuse it. */
+interface ExaminedContainer {
+  readonly task: Row;
+  readonly rows: number;
+  /** The first refused rows. */
+  readonly refused: readonly RefusedLine[];
+  readonly counts: ReadonlyMap<RefusedLine['code'], number>;
+  readonly isRefused: boolean;
+}
+
+type FileWriter = (
+  reviewId: string,
+  by: FileReviewBy,
+  excluded: ReadonlySet<number>,
+  now: number,
+) => ImportDone;
+
+/** Creates the function that accepts the collected rows of a file. */
+function createFileWriter(tools: ReviewTools): FileWriter {
+  const writer = createReviewWriter({ ...tools, authorKind: 'import' });
+  const examine = createExamination(tools, writer);
+  const write = createContainerWriter(tools, writer);
+  return (reviewId, by, excluded, now) => {
+    const examined = tools.rows
+      .tasks(reviewId)
+      .map((seq) => examine(reviewId, seq, by, excluded.has(seq), now));
+    const isClean = !by.hasRefused && examined.every(({ isRefused }) => !isRefused);
+    const isApplied = by.isPartial || isClean;
+    const containers: ImportedContainer[] = [];
+    const acceptedTasks: string[] = [];
+    const refusedLines: RefusedLine[] = [];
+    const refusedCounts: Partial<Record<RefusedLine['code'], number>> = {};
+    const sums = { written: 0, repeated: 0, leftOut: 0 };
+    for (const { task, rows, refused, counts, isRefused } of examined) {
+      refusedLines.push(...refused.slice(0, NAMED_ROWS - refusedLines.length));
+      let refusedRows = 0;
+      for (const [code, count] of counts) {
+        refusedCounts[code] = (refusedCounts[code] ?? 0) + count;
+        refusedRows += count;
+      }
+      const isTaken = isApplied && !isRefused;
+      const stored = isTaken ? write(reviewId, task, by, now) : { written: 0, repeated: 0 };
+      sums.written += stored.written;
+      sums.repeated += stored.repeated;
+      if (isTaken) acceptedTasks.push(String(task['task_id']));
+      else sums.leftOut += rows - refusedRows;
+      if (containers.length >= NAMED_CONTAINERS) continue;
+      containers.push({
+        taskId: String(task['task_id']),
+        destination: String(task['destination']),
+        archiveEntry: task['archive_entry'] as string | null,
+        ...stored,
+        refused: refusedRows,
+      });
+    }
+    tools.counts.refresh(now);
+    return { isApplied, containers, acceptedTasks, ...sums, refusedLines, refusedCounts };
+  };
+}
+
+function createExamination(
+  { database, rows }: ReviewTools,
+  writer: Pick<ReviewWriter, 'refusalOf'>,
+): (reviewId: string, seq: number, by: ReviewBy, isExcluded: boolean, now: number) => ExaminedContainer {
+  const taskOf = database.prepare('SELECT * FROM task WHERE task_seq = ?');
+  return (reviewId, seq, by, isExcluded, now) => {
+    const task = taskOf.get(seq) ?? {};
+    const refused: RefusedLine[] = [];
+    const counts = new Map<RefusedLine['code'], number>();
+    const isClosed = CLOSED.has(task['status']);
+    let count = 0;
+    for (const row of rows.each(reviewId, seq)) {
+      count += 1;
+      const refusal = isClosed ? closedRefusal(row) : writer.refusalOf(row, by, 'accept', now);
+      if (refusal === null) continue;
+      counts.set(refusal.code, (counts.get(refusal.code) ?? 0) + 1);
+      if (refused.length < NAMED_ROWS) refused.push(refusal);
+    }
+    return { task, rows: count, refused, counts, isRefused: isExcluded || refused.length > 0 };
+  };
+}
+
+function closedRefusal({ line, requestedId }: StagedRow): RefusedLine {
+  const message = `${unitIdText(requestedId)} belongs to a task that has ended meanwhile`;
+  return { line, unitId: requestedId, code: 'revision_changed', message };
+}
+
+/** Accepts the rows of one container. */
+function createContainerWriter(
+  { database, rows, counts, containers }: ReviewTools,
+  writer: Pick<ReviewWriter, 'accept'>,
+): (reviewId: string, task: Row, by: ReviewBy, now: number) => { written: number; repeated: number } {
+  const reopen = database.prepare(
+    `UPDATE task SET stored_status = NULL WHERE task_seq = ? AND stored_status IN ('pending', 'in_progress')`,
+  );
+  return (reviewId, task, by, now) => {
+    const seq = Number(task['task_seq']);
+    const stored = { written: 0, repeated: 0 };
+    for (const row of rows.each(reviewId, seq)) {
+      stored[writer.accept(task, row, by, now) ? 'written' : 'repeated'] += 1;
+    }
+    containers.add(String(task['destination']), task['archive_entry'] as string | null, now);
+    reopen.run(seq);
+    counts.touch(seq);
+    return stored;
+  };
+}

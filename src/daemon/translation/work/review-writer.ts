@@ -1,0 +1,151 @@
+import { isOwnWork } from '../../../domain/translation/four-eyes.ts';
+import type { Database } from '../../database/sqlite-database.ts';
+import { unitIdText } from '../../parse/index/unit-id-text.ts';
+import type { AcceptedFindings } from './accepted-findings.ts';
+import type { RefusedLine, ReviewBy } from './review.ts';
+import type { StagedRow } from './review-rows.ts';
+import { NO_PROVENANCE, sameBytes, type Provenance, type Row, type StoredTarget } from './target-rows.ts';
+import type { TargetStore } from './target-store.ts';
+import { createClaimRule } from './update-rules.ts';
+
+/** Decides about the collected targets of a review, and writes them; call it inside a transaction. */
+export interface ReviewWriter {
+  /** Why a row cannot be accepted or returned now; `null` when it can. */
+  refusalOf(row: StagedRow, by: ReviewBy, decision: 'accept' | 'return', now: number): RefusedLine | null;
+  /** Stores a target as accepted, and ends its hold. @returns false when it was accepted before */
+  accept(task: Row, row: StagedRow, by: ReviewBy, now: number): boolean;
+  /** Takes back the acceptance of a target, so that it is worked on again. @returns false when it was returned before */
+  giveBack(task: Row, row: StagedRow, by: ReviewBy, now: number): boolean;
+}
+
+export interface ReviewWriterOptions {
+  readonly database: Database;
+  readonly targetLanguage: string;
+  readonly targets: TargetStore;
+  readonly accepted: AcceptedFindings;
+  /** The kind of the author of a text that the review brings along. */
+  readonly authorKind: 'person' | 'import';
+}
+
+/** Creates the decisions of one target language. */
+export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
+  const { database, targetLanguage, targets, accepted, authorKind } = options;
+  const checkClaim = createClaimRule(database, targetLanguage);
+  const liftHold = database.prepare('DELETE FROM hold WHERE unit_id = ? AND target_language = ?');
+  const isReturned = createReturnedQuery(database, targetLanguage);
+  return {
+    refusalOf: (row, by, decision, now) => {
+      const before = targets.get(row.unitId);
+      const refused = (code: RefusedLine['code'], message: string): RefusedLine => ({
+        line: row.line,
+        unitId: row.requestedId,
+        code,
+        message: `${unitIdText(row.requestedId)}${message}`,
+      });
+      if (decision === 'accept' && isAccepted(before, row)) return null;
+      if ((before?.revision ?? 0) !== row.revision) {
+        return refused('revision_changed', ' was changed by someone else meanwhile');
+      }
+      const claimed = checkClaim(row.unitId, by.reviewer, now);
+      if (claimed !== null) return refused('lease_held', `: ${claimed.detail}`);
+      if (decision === 'return') return null;
+      const blocking = accepted.blocking(row);
+      if (blocking.length > 0) {
+        const found = blocking.map(({ check, message }) => `${check}: ${message}`).join('; ');
+        return refused('qa_blocked', `${row.qaIdentity === null ? '' : ` (${row.qaIdentity})`}: ${found}`);
+      }
+      if (by.fourEyes && isOwnWork(authorOf(before, row, by, authorKind), by.tokenId)) {
+        return refused('four_eyes_required', ' has a target of the same token');
+      }
+      return null;
+    },
+    accept: (task, row, by, now) => {
+      liftHold.run(row.unitId, targetLanguage);
+      const before = targets.get(row.unitId);
+      if (isAccepted(before, row)) return false;
+      const author = authorOf(before, row, by, authorKind);
+      const origin = isSameTarget(before, row) ? before : null;
+      targets.put(
+        {
+          unitId: row.unitId,
+          text: row.text,
+          state: 'proofread',
+          stateBefore: null,
+          sourceText: row.sourceText,
+          sourceDigest: row.sourceDigest,
+          authorKind: author.kind,
+          tokenId: author.tokenId,
+          provider: origin?.provider ?? null,
+          providerRunId: origin?.providerRunId ?? null,
+          findings: row.findings,
+          qaIdentity: row.qaIdentity,
+          propagatedFrom: origin?.propagatedFrom ?? null,
+          updatedAt: now,
+        },
+        provenanceOf(task, by, row.glossaryGeneration),
+      );
+      return true;
+    },
+    giveBack: (task, row, by, now) => {
+      const before = targets.get(row.unitId);
+      if (before === null || isReturned(before, by)) return false;
+      const state = before.state === 'proofread' || before.state === 'translated' ? 'draft' : before.state;
+      // A target that is freed later is a draft, too.
+      const stateBefore =
+        before.state === 'blocked' && before.stateBefore !== null ? 'draft' : before.stateBefore;
+      targets.put({ ...before, state, stateBefore, updatedAt: now }, provenanceOf(task, by, null));
+      return true;
+    },
+  };
+}
+
+/** Whether the newest entry of a unit's history is the same return. */
+function createReturnedQuery(
+  database: Database,
+  targetLanguage: string,
+): (target: StoredTarget, by: ReviewBy) => boolean {
+  const last = database.prepare(`SELECT reviewer, reason, reviewer_token_id, revision FROM target_history
+    WHERE unit_id = ? AND target_language = ? ORDER BY entry DESC LIMIT 1`);
+  return ({ unitId, state, revision }, { reviewer, reason, tokenId }) => {
+    if (state === 'proofread' || state === 'translated') return false;
+    const entry = last.get(unitId, targetLanguage);
+    if (entry === undefined || entry['revision'] !== revision) return false;
+    return (
+      entry['reviewer'] === reviewer && entry['reason'] === reason && entry['reviewer_token_id'] === tokenId
+    );
+  };
+}
+
+function isSameTarget(
+  before: StoredTarget | null,
+  { text, sourceDigest }: StagedRow,
+): before is StoredTarget {
+  return before !== null && before.text === text && sameBytes(before.sourceDigest, sourceDigest);
+}
+
+function isAccepted(before: StoredTarget | null, row: StagedRow): boolean {
+  return isSameTarget(before, row) && before.state === 'proofread';
+}
+
+/** The author of a target: the reviewer where the text is new, or was made for another source. */
+function authorOf(
+  before: StoredTarget | null,
+  row: StagedRow,
+  { tokenId }: ReviewBy,
+  kind: 'person' | 'import',
+): { readonly kind: StoredTarget['authorKind']; readonly tokenId: string | null } {
+  if (isSameTarget(before, row)) return { kind: before.authorKind, tokenId: before.tokenId };
+  return { kind, tokenId };
+}
+
+function provenanceOf(task: Row, by: ReviewBy, glossaryGeneration: number | null): Provenance {
+  return {
+    ...NO_PROVENANCE,
+    reviewer: by.reviewer,
+    reviewerTokenId: by.tokenId,
+    reason: by.reason,
+    glossaryGeneration,
+    taskId: String(task['task_id']),
+    releaseId: String(task['release_id']),
+  };
+}

@@ -1,0 +1,228 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { sharedFixture } from '../support/shared-fixture.ts';
+import { answerJson, startTranslationServer, type Reply } from '../support/translation-server.ts';
+import { startWorkerSystem } from '../support/worker-system.ts';
+
+const MIB = 2 ** 20;
+
+interface Line {
+  readonly id: string;
+  readonly text: string;
+  readonly mend?: readonly string[];
+}
+
+type Rows = Record<string, { s: string; t: string }>;
+
+/** The lines of a request to a language model. */
+function linesOf(body: unknown): readonly Line[] {
+  const { messages } = body as { readonly messages: readonly { readonly content: string }[] };
+  return (JSON.parse(messages[1]?.content ?? '{}') as { lines: readonly Line[] }).lines;
+}
+
+const translated = ({ text }: Line): string => text.replaceAll('の', '的').replaceAll('です', '是');
+const rowsOf = (lines: readonly Line[]): Rows =>
+  Object.fromEntries(lines.map((line) => [line.id, { s: line.text.slice(0, 12), t: translated(line) }]));
+
+function answer(response: ServerResponse, message: object, finish = 'stop'): void {
+  answerJson(response, { id: 'run-1', choices: [{ message, finish_reason: finish }] });
+}
+
+const answerRows = (response: ServerResponse, rows: object): void => {
+  answer(response, { content: JSON.stringify(rows) });
+};
+
+const good: Reply = (body, response) => {
+  answerRows(response, rowsOf(linesOf(body)));
+};
+
+const html: Reply = (_body, response) => {
+  response.writeHead(200, { 'content-type': 'text/html' });
+  response.end('<html><body>Bad gateway</body></html>');
+};
+
+const endless: Reply = (_body, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const write = (): void => {
+    while (!response.destroyed && response.write(' '.repeat(16_384)));
+  };
+  response.on('drain', write);
+  write();
+};
+
+const huge: Reply = (_body, response) => {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 * MIB });
+  response.write(Buffer.alloc(MIB, ' '));
+};
+
+const swapped: Reply = (body, response) => {
+  const rows = Object.entries(rowsOf(linesOf(body)));
+  answerRows(response, Object.fromEntries(rows.map(([id], at) => [id, rows[(at + 1) % rows.length]?.[1]])));
+};
+
+/** How a provider misbehaves, and the failure that its units have. A swapped single line is the right one. */
+const MISBEHAVIOURS: readonly (readonly [string, Reply, string])[] = [
+  ['never answers', () => undefined, 'provider_timeout'],
+  ['answers 500', (_body, response) => answerJson(response, { error: 'oops' }, 500), 'provider_error'],
+  ['answers 429', (_body, response) => answerJson(response, {}, 429), 'provider_throttled'],
+  ['answers with HTML', html, 'answer_malformed'],
+  [
+    'answers half of its JSON',
+    (_body, response) => answer(response, { content: '{"u1":{"s":"第' }),
+    'answer_malformed',
+  ],
+  [
+    'answers other ids',
+    (_body, response) => answerRows(response, { x9: { s: '第', t: '第' } }),
+    'answer_malformed',
+  ],
+  [
+    'repeats other sources',
+    (body, response) => {
+      const lines = linesOf(body).map((line) => ({ ...line, text: `他${line.text}` }));
+      answerRows(response, rowsOf(lines));
+    },
+    'answer_malformed',
+  ],
+  [
+    'refuses',
+    (_body, response) => answer(response, { content: null, refusal: 'I cannot' }),
+    'answer_refused',
+  ],
+  ['is cut off', (_body, response) => answer(response, { content: '{' }, 'length'), 'answer_cut'],
+  ['never ends its answer', endless, 'answer_too_large'],
+  ['answers 100 MiB', huge, 'answer_too_large'],
+  ['closes the connection', (_body, response) => response.destroy(), 'provider_unreachable'],
+];
+
+const FILES = Object.fromEntries(
+  [
+    ...MISBEHAVIOURS.map((_, at) => `bad${at}.json`),
+    'swapped.json',
+    'one.json',
+    'later.json',
+    'mended.json',
+  ].map((name) => [name, [`一は${name}です`, `二は${name}です`, `三は${name}です`]]),
+);
+
+describe('a provider that misbehaves', () => {
+  const started = sharedFixture(async (atEnd) => {
+    const server = await startTranslationServer(good, atEnd);
+    const loop = {
+      kind: 'openai',
+      url: server.url,
+      model: 'm',
+      allowHosts: ['127.0.0.1'],
+      limits: { attempts: 1, timeoutSeconds: 1, answerBytes: 65_536 },
+    };
+    const system = await startWorkerSystem(
+      FILES,
+      { translation: { provider: 'loop', providers: { loop } } },
+      atEnd,
+    );
+    return { ...system, server };
+  });
+
+  it.each(MISBEHAVIOURS.map((row, at) => [...row, at] as const))(
+    'and %s costs its units only, which the next run translates',
+    async (_what, reply, code, at) => {
+      const system = started();
+      const destination = `bad${at}.json`;
+      const { task_id } = await system.task(destination);
+      system.server.reply = reply;
+      const run = await system.run({ task_id, max_attempts: 1 });
+      expect(run).toMatchObject({
+        status: 'succeeded',
+        result: { units: { translated: 0, failed: 3 }, failures: { [code]: 3 }, chunks: { failed: 1 } },
+      });
+      const failed = await system.task(destination);
+      expect(failed).toMatchObject({ status: 'failed', unit_counts: { untranslated: 3 } });
+      expect(failed).toMatchObject({ failure_reason: expect.stringContaining(code) as unknown });
+      system.server.reply = good;
+      expect(await system.run({ task_id, force: true })).toMatchObject({
+        result: { units: { translated: 3, failed: 0 } },
+      });
+    },
+  );
+
+  it('and swaps rows is asked again, until each translation has its own source', async () => {
+    const system = started();
+    const { task_id } = await system.task('swapped.json');
+    system.server.reply = swapped;
+    const run = await system.run({ task_id, max_attempts: 1 });
+    expect(run).toMatchObject({ result: { units: { translated: 3, failed: 0 } } });
+    const units = (await system.units('swapped.json')) as unknown as readonly {
+      source_text: string;
+      translation: { target_text: string };
+    }[];
+    for (const { source_text: source, translation } of units) {
+      expect(translation.target_text).toBe(translated({ id: '', text: source }));
+    }
+  });
+
+  it('and fails one line of many keeps the others', async () => {
+    const system = started();
+    const { task_id } = await system.task('one.json');
+    system.server.reply = (body, response) => {
+      answerRows(response, rowsOf(linesOf(body).filter(({ text }) => !text.includes('二'))));
+    };
+    expect(await system.run({ task_id, max_attempts: 1 })).toMatchObject({
+      result: { units: { translated: 2, failed: 1 } },
+    });
+  });
+
+  it('and asks to come back later is asked then, in the same run', async () => {
+    const system = started();
+    const { task_id } = await system.task('later.json');
+    let calls = 0;
+    system.server.reply = async (body, response, request) => {
+      calls += 1;
+      if (calls > 1) {
+        await good(body, response, request);
+        return;
+      }
+      response.writeHead(429, { 'retry-after': '1' });
+      response.end();
+    };
+    expect(await system.run({ task_id, max_attempts: 2, retry_backoff_seconds: 0 })).toMatchObject({
+      result: {
+        units: { translated: 3 },
+        failures: { provider_throttled: 3 },
+        chunks: { retried: 1, done: 1 },
+      },
+    });
+  });
+
+  it('and loses placeholders or leaves errors is asked to mend them', async () => {
+    const system = started();
+    const { task_id } = await system.task('mended.json');
+    system.server.reply = (body, response) => {
+      const lines = linesOf(body);
+      const rows = rowsOf(lines);
+      for (const { id, text, mend } of lines) {
+        // A control character is an error of the checks.
+        if (mend === undefined && text.includes('一')) rows[id] = { s: text.slice(0, 12), t: '一\u0001' };
+      }
+      answerRows(response, rows);
+    };
+    expect(await system.run({ task_id })).toMatchObject({
+      result: { units: { translated: 2, repaired: 1, blocked: 0 }, usage: { requests: 2 } },
+    });
+  });
+
+  it('and refuses the key or the model stops the run, and no attempt counts', async () => {
+    const system = started();
+    await system.publish('r2', { ...FILES, 'key.json': ['鍵の文です'] });
+    const { task_id } = await system.task('key.json');
+    for (const status of [401, 403, 404]) {
+      system.server.reply = (_body, response) => {
+        answerJson(response, { error: { message: 'no' } }, status);
+      };
+      expect(await system.run({ task_id })).toMatchObject({
+        status: 'failed',
+        failure_code: 'provider_rejected',
+      });
+      expect(await system.task('key.json')).toMatchObject({ status: 'pending', attempt: 0 });
+    }
+  });
+});

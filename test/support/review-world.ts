@@ -1,0 +1,309 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { onTestFinished } from 'vitest';
+import type { Caller } from '../../src/contract/actions/control-scopes.ts';
+import { createCalls as createMemoryCalls, type MemoryCalls } from '../../src/daemon/memory/memory-worker.ts';
+import {
+  createTranslationMemory,
+  type TranslationMemory,
+} from '../../src/daemon/memory/translation-memory.ts';
+import { unitIdText } from '../../src/daemon/parse/index/unit-id-text.ts';
+import type { UnitsAfterPort } from '../../src/daemon/translation/judge/unit-source.ts';
+import { createUnitSource } from '../../src/daemon/translation/judge/unit-source.ts';
+import type { JudgeOptions, TargetJudge } from '../../src/daemon/translation/judge/target-judge.ts';
+import { createReview, type ReviewOptions } from '../../src/daemon/translation/review/review.ts';
+import {
+  NO_PROVENANCE,
+  type AuthorKind,
+  type Finding,
+} from '../../src/daemon/translation/work/target-rows.ts';
+import type { ReportedTask } from '../../src/daemon/translation/work/task-page.ts';
+import { openWorkDatabase } from '../../src/daemon/translation/work/work-database.ts';
+import { createTaskCounts } from '../../src/daemon/translation/work/task-counts.ts';
+import { createTargetStore } from '../../src/daemon/translation/work/target-store.ts';
+import { createCalls, type TranslationCalls } from '../../src/daemon/translation/work/translation-worker.ts';
+import { TaskError, type Task, type TaskResult } from '../../src/daemon/tasks/task.ts';
+import { blake3OfText } from '../../src/platform/hashing/text-blake3.ts';
+import { createSilentLogger } from '../../src/platform/logging/logging.ts';
+import { unixSeconds } from '../../src/platform/process/clock.ts';
+import { inProcessThread } from './in-process-thread.ts';
+import { indexRelease, openTestIndex, unitIdOf, type ModelFile } from './index-release.ts';
+import { createTestEngine } from './task-engine.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+/** The sources of two containers. */
+export const REVIEW_SOURCES: Readonly<Record<string, readonly string[]>> = {
+  'a.json': ['おはよう', 'さようなら', 'はい'],
+  'b.json': ['いいえ', 'またね'],
+};
+
+const found = (origin: Finding['origin'], check: string, waivable: boolean): Finding => ({
+  check,
+  origin,
+  severity: 'error',
+  message: `found ${check}`,
+  waivable,
+  source_span: null,
+  target_span: null,
+});
+
+/** A target with "BAD" has an error that nobody can waive, one with "HMM" an error that a reviewer can, "TERM" one of the Glossary. */
+function markerJudge(heard: JudgeOptions[]): TargetJudge {
+  return {
+    judge: (texts, options) => {
+      heard.push(options);
+      return Promise.resolve({
+        glossaryGeneration: 7,
+        judgements: texts.map(({ sourceText, targetText }) => ({
+          findings: [
+            ...(targetText.includes('BAD') ? [found('target', 'placeholders', false)] : []),
+            ...(targetText.includes('HMM') ? [found('target', 'tags', true)] : []),
+            ...(targetText.includes('TERM') ? [found('glossary', 'term_missing', false)] : []),
+          ],
+          qaIdentity: `gqa1_${sourceText}_${targetText}`,
+        })),
+      });
+    },
+  };
+}
+
+/** Files of a model release. */
+function filesOf(sources: Sources): ModelFile[] {
+  return Object.entries(sources).map(([destination, texts]) => ({
+    destination,
+    leaves: [{ units: texts.map((text, at) => [`k${at}`, text] as const) }],
+  }));
+}
+
+/** The id of a unit of {@link REVIEW_SOURCES}. */
+export function reviewUnit(destination: string, at: number): string {
+  return unitIdText(unitIdOf(destination, `k${at}`));
+}
+
+/** A target of a test. */
+export interface StoredForTest {
+  readonly text: string;
+  readonly authorKind?: AuthorKind;
+  readonly tokenId?: string | null;
+  readonly state?: 'draft' | 'translated' | 'blocked';
+}
+
+/** Texts by their container. */
+type Sources = Readonly<Record<string, readonly string[]>>;
+
+/** Reviews with their collaborators, for tests. */
+export interface ReviewWorld {
+  readonly calls: TranslationCalls;
+  readonly memory: TranslationMemory;
+  /** How the judge was asked. */
+  readonly judged: readonly JudgeOptions[];
+  readonly unitsAfter: UnitsAfterPort;
+  /** The folder of exchanged files. */
+  readonly exchange: string;
+  /** Indexes a release and builds its tasks. */
+  build(releaseId: string, sources?: Sources): Promise<void>;
+  /** Indexes a release whose tasks are not built. */
+  indexOnly(releaseId: string, sources: Sources): void;
+  tasks(): readonly ReportedTask[];
+  /** The current task of a container. */
+  task(destination?: string): ReportedTask;
+  rows(sql: string): Record<string, unknown>[];
+  /** Stores targets as a translator does, past the action. */
+  store(destination: string, targets: readonly (StoredForTest | null)[]): void;
+  /** Calls the action. @returns its task */
+  act(body: object, caller?: Caller): Promise<Task>;
+  /** Reviews the task of a container. @returns the result */
+  review(
+    body: object,
+    options?: { readonly destination?: string; readonly tokenId?: string },
+  ): Promise<TaskResult>;
+  /** Runs a queued job in this thread. @throws its TaskError */
+  run(kind: string, args: Readonly<Record<string, unknown>>): Promise<TaskResult>;
+  write(name: string, content: string | Uint8Array): Promise<void>;
+  read(name: string): Promise<Buffer>;
+  /** Ends a task as an operator does. */
+  closeTask(taskId: string, status: 'skipped' | 'failed'): void;
+  /** Everything that a refused call must not change. */
+  everything(): readonly (readonly Record<string, unknown>[])[];
+}
+
+/** Reviews on a database of their own, with two tasks; a real Translation Memory, and a judge that finds markers. */
+export async function openReviewWorld(
+  overrides: Partial<Pick<ReviewOptions, 'memory' | 'judge'>> & { readonly fourEyes?: boolean } = {},
+): Promise<ReviewWorld> {
+  const directory = await temporaryDirectory();
+  const path = join(directory, 'translation.db');
+  const exchange = join(directory, 'exchange');
+  await mkdir(exchange);
+  const calls = createCalls({ path, targetLanguage: 'zh-Hans' });
+  const memoryCalls = createMemoryCalls({
+    main: join(directory, 'memory.db'),
+    root: join(directory, 'memory'),
+  });
+  const index = openTestIndex();
+  onTestFinished(() => {
+    calls.close(null);
+    memoryCalls.close(null);
+    index.close();
+  });
+  const unitsAfter: UnitsAfterPort = (query) => {
+    const page = index.unitsAfter(query);
+    const items = page.items.map((each) => ({ ...each, sourceDigest: blake3OfText(each.sourceText) }));
+    return Promise.resolve({ ...page, items });
+  };
+  const indexOnly = (releaseId: string, sources: Sources): void => {
+    indexRelease(index, releaseId, filesOf(sources));
+  };
+  const build = async (releaseId: string, sources = REVIEW_SOURCES): Promise<void> => {
+    indexOnly(releaseId, sources);
+    const { generation } = index.status();
+    let progress = calls.beginBuild({ releaseId, generation });
+    while (!progress.isComplete) {
+      const query = { from: progress.from, limit: 1000, maxCharacters: 100_000 };
+      const page = await unitsAfter(query, new AbortController().signal);
+      progress = calls.addUnits({ buildId: progress.buildId, page });
+    }
+    calls.finishBuild(progress.buildId);
+    while (calls.cleanUp(null));
+  };
+  await build('r1');
+  const { engine, clock } = createTestEngine();
+  const judged: JudgeOptions[] = [];
+  let ids = 0;
+  const memory: TranslationMemory = createTranslationMemory({
+    thread: inProcessThread<MemoryCalls>(memoryCalls),
+    clock,
+    createId: () => `M${String((ids += 1)).padStart(4, '0')}`,
+    penaltyOf: () => 0,
+  });
+  const settings = { fourEyes: overrides.fourEyes ?? false };
+  const review = createReview({
+    engine,
+    thread: inProcessThread<TranslationCalls>(calls),
+    judge: overrides.judge ?? markerJudge(judged),
+    units: createUnitSource(unitsAfter),
+    unitsAfter,
+    memory: overrides.memory ?? memory,
+    languages: () => ({ sourceLanguage: 'ja', targetLanguage: 'zh-Hans' }),
+    configuration: () => settings,
+    exchangeRoot: () => exchange,
+    dataDirectory: directory,
+    clock,
+    logger: createSilentLogger(),
+  });
+  engine.jobs.register(...review.jobs);
+  const tasks = (): readonly ReportedTask[] => calls.tasks({ offset: 0, limit: 100 }).items;
+  const task = (destination = 'a.json'): ReportedTask => {
+    const item = tasks().findLast((each) => each.destination === destination);
+    if (item === undefined) throw new Error(`no task of ${destination}`);
+    return item;
+  };
+  const rows = (sql: string): Record<string, unknown>[] => {
+    const database = new DatabaseSync(path, { readOnly: true });
+    const all = database.prepare(sql).all();
+    database.close();
+    return all.map((row) => ({ ...row }));
+  };
+  /** Stores targets as a translator does, past the action. */
+  const store = (destination: string, targets: readonly (StoredForTest | null)[]): void => {
+    const database = openWorkDatabase(path);
+    const counts = createTaskCounts(database, 'zh-Hans');
+    const store = createTargetStore(database, 'zh-Hans', counts);
+    const now = unixSeconds(clock);
+    for (const [at, target] of targets.entries()) {
+      if (target === null) continue;
+      const sourceText = REVIEW_SOURCES[destination]?.[at] ?? '';
+      const { text, authorKind = 'person', tokenId = 'translator', state = 'translated' } = target;
+      store.put(
+        {
+          unitId: unitIdOf(destination, `k${at}`),
+          text,
+          state,
+          stateBefore: null,
+          sourceText,
+          sourceDigest: blake3OfText(sourceText),
+          authorKind,
+          tokenId,
+          provider: null,
+          providerRunId: null,
+          findings: [],
+          qaIdentity: null,
+          propagatedFrom: null,
+          updatedAt: now,
+        },
+        NO_PROVENANCE,
+      );
+    }
+    counts.refresh(now);
+    database.close();
+  };
+  const act = async (body: object, caller: Caller = { tokenId: 'reviewer', allow: null }) => {
+    const request = { idempotencyKey: null, correlationId: 'c', caller };
+    const [action] = review.actions;
+    if (action === undefined) throw new Error('there is no action');
+    return (await action.accept(body, request)).task;
+  };
+  /** Runs a queued job in this thread. @throws its TaskError */
+  const run = async (kind: string, args: Readonly<Record<string, unknown>>): Promise<TaskResult> => {
+    const job = review.jobs.find((each) => each.kind === kind);
+    if (job === undefined) throw new TaskError('unknown_job', kind);
+    return await job.run({
+      taskId: 't',
+      kind,
+      args: job.arguments.parse(args),
+      attempt: 1,
+      reviewer: null,
+      reason: null,
+      signal: new AbortController().signal,
+      log: () => undefined,
+      progress: () => undefined,
+      commit: async (section) => await section(),
+    });
+  };
+  return {
+    calls,
+    memory,
+    judged,
+    build,
+    indexOnly,
+    unitsAfter,
+    tasks,
+    task,
+    rows,
+    store,
+    act,
+    run,
+    exchange,
+    /** Ends a task as an operator does. */
+    closeTask: (taskId: string, status: 'skipped' | 'failed') => {
+      const database = new DatabaseSync(path);
+      database
+        .prepare('UPDATE task SET stored_status = ?1, status = ?1 WHERE task_id = ?2')
+        .run(status, taskId);
+      database.close();
+    },
+    /** Reviews the task of a container. */
+    review: async (body: object, { destination = 'a.json', tokenId = 'reviewer' } = {}) =>
+      (await act({ task_id: task(destination).task_id, reviewer: 'Rin', ...body }, { tokenId, allow: null }))
+        .result ?? {},
+    write: async (name: string, content: string | Uint8Array) => {
+      await writeFile(join(exchange, name), content);
+    },
+    read: async (name: string) => await readFile(join(exchange, name)),
+    /** Everything that a refused call must not change. */
+    everything: () =>
+      [
+        'task',
+        'target',
+        'target_history',
+        'claim',
+        'hold',
+        'waiver',
+        'glossary_override',
+        'chunk',
+        'proofread_container',
+        'review_row',
+      ].map((table) => rows(`SELECT * FROM ${table}`)),
+  };
+}

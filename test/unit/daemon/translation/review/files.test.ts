@@ -1,0 +1,414 @@
+import { createHash } from 'node:crypto';
+import { symlink, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  readUnits,
+  writeUnits,
+  type UnitFormatName,
+} from '../../../../../src/exchange/units/unit-formats.ts';
+import type { ReadUnit, UnitRecord } from '../../../../../src/exchange/units/unit-record.ts';
+import type { TaskError } from '../../../../../src/daemon/tasks/task.ts';
+import { LANGUAGES, sampleUnit, UNIT_FORMAT_NAMES } from '../../../../support/exchange-units.ts';
+import {
+  openReviewWorld,
+  REVIEW_SOURCES,
+  reviewUnit,
+  type ReviewWorld,
+} from '../../../../support/review-world.ts';
+
+const unit = (destination: string, at: number, other: Partial<UnitRecord> = {}): UnitRecord =>
+  sampleUnit({
+    unit_id: reviewUnit(destination, at),
+    locator: { destination, archive_entry: null, path_id: null, field_path: `/k${at}` },
+    source_text: REVIEW_SOURCES[destination]?.[at] ?? '',
+    target_text: `T${at}`,
+    context: {},
+    revision: null,
+    ...other,
+  });
+
+async function fileOf(format: UnitFormatName, units: readonly UnitRecord[]): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of writeUnits(format, LANGUAGES, units, () => undefined)) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+const importOf = async (world: ReviewWorld, name: string, more: object = {}) =>
+  await world.run('proofread-import', {
+    translation_file: name,
+    reviewer: 'Rin',
+    reason: null,
+    token_id: 'reviewer',
+    ...more,
+  });
+
+const failureOf = async (promise: Promise<unknown>): Promise<TaskError> =>
+  await promise.then(
+    () => {
+      throw new Error('was not refused');
+    },
+    (error: unknown) => error as TaskError,
+  );
+
+const ALL = [0, 1, 2].map((at) => unit('a.json', at));
+const OTHERS = [0, 1].map((at) => unit('b.json', at));
+
+describe('a reviewed file', () => {
+  it.each(UNIT_FORMAT_NAMES)('as %s is accepted as a whole', async (format) => {
+    const world = await openReviewWorld();
+    await world.write('in', await fileOf(format, [...ALL, ...OTHERS]));
+    expect(await importOf(world, 'in', { reason: 'from the agency' })).toMatchObject({
+      file: 'in',
+      counts: { accepted: 5, repeated: 0 },
+      issues: [],
+      containers: [
+        { destination: 'a.json', written: 3, refused: 0 },
+        { destination: 'b.json', written: 2, refused: 0 },
+      ],
+      memory: { confirmed: 5 },
+    });
+    expect(world.task('a.json')).toMatchObject({ status: 'proofread', unit_counts: { proofread: 3 } });
+    expect(world.rows('SELECT DISTINCT author_kind, token_id, reviewer, reason FROM target_history')).toEqual(
+      [{ author_kind: 'import', token_id: 'reviewer', reviewer: 'Rin', reason: 'from the agency' }],
+    );
+  });
+
+  it('is accepted once, also with the revisions of before', async () => {
+    const world = await openReviewWorld();
+    const units = ALL.map((each) => ({ ...each, revision: 0 }));
+    await world.write('in.csv', await fileOf('csv', units));
+    await importOf(world, 'in.csv');
+    const before = world.rows('SELECT * FROM target_history');
+    expect(await importOf(world, 'in.csv')).toMatchObject({ counts: { accepted: 0, repeated: 3 } });
+    expect(world.rows('SELECT * FROM target_history')).toEqual(before);
+  });
+
+  it('leaves units without a target as they are', async () => {
+    const world = await openReviewWorld();
+    const units = [unit('a.json', 0), unit('a.json', 1, { target_text: null, state: 'untranslated' })];
+    await world.write('in.xlf', await fileOf('xliff-1.2', units));
+    expect(await importOf(world, 'in.xlf')).toMatchObject({ counts: { accepted: 1, without_target: 1 } });
+    expect(world.task().unit_counts).toEqual({ proofread: 1, untranslated: 2 });
+  });
+
+  it('finds units by their id, then their place, then a source that occurs once', async () => {
+    const world = await openReviewWorld();
+    const elsewhere = { destination: 'x', archive_entry: null, path_id: null, field_path: '/x' };
+    const lost = { unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojqga' };
+    await world.write(
+      'in.jsonl',
+      await fileOf('jsonl', [
+        unit('a.json', 0, { locator: elsewhere }),
+        unit('a.json', 1, lost),
+        unit('b.json', 0, { ...lost, locator: elsewhere }),
+      ]),
+    );
+    expect(await importOf(world, 'in.jsonl')).toMatchObject({ counts: { accepted: 3 } });
+    const sources = world.rows('SELECT source_text FROM target').map(({ source_text }) => source_text);
+    expect(new Set(sources)).toEqual(new Set(['おはよう', 'さようなら', 'いいえ']));
+  });
+
+  it('does not guess where a source occurs twice', async () => {
+    const world = await openReviewWorld();
+    await world.build('r2', { 'a.json': ['同じ', '同じ'] });
+    const lost = unit('a.json', 0, {
+      unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojqga',
+      locator: { destination: 'x', archive_entry: null, path_id: null, field_path: '/x' },
+      source_text: '同じ',
+    });
+    await world.write('in.csv', await fileOf('csv', [lost]));
+    expect((await failureOf(importOf(world, 'in.csv'))).details).toMatchObject({
+      counts: { ambiguous_source: 1 },
+    });
+  });
+
+  it('takes many units in pages', async () => {
+    const world = await openReviewWorld();
+    const sources = Array.from({ length: 700 }, (_, at) => `文${at}`);
+    await world.build('r2', { 'a.json': sources });
+    const units = sources.map((source_text, at) => unit('a.json', at, { source_text }));
+    await world.write('in.csv', await fileOf('csv', units));
+    expect(await importOf(world, 'in.csv')).toMatchObject({
+      counts: { accepted: 700 },
+      memory: { confirmed: 700 },
+    });
+  });
+});
+
+describe('a file with a unit that cannot be accepted', () => {
+  const wrong: readonly (readonly [string, UnitRecord, string])[] = [
+    ['another source', unit('b.json', 0, { source_text: 'いいえ!' }), 'source_mismatch'],
+    ['a finding that blocks', unit('b.json', 0, { target_text: 'BAD' }), 'qa_blocked'],
+    ['an older revision', unit('b.json', 0, { revision: 4 }), 'revision_changed'],
+    ['the same unit twice', unit('b.json', 1, { target_text: 'again' }), 'duplicate_unit'],
+    [
+      'an unknown unit',
+      unit('b.json', 0, {
+        unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojqga',
+        source_text: '?',
+        locator: { destination: 'b.json', archive_entry: null, path_id: null, field_path: '/gone' },
+      }),
+      'unknown_unit',
+    ],
+  ];
+
+  it.each(wrong)('%s changes nothing, and names it with its line', async (_name, bad, code) => {
+    const world = await openReviewWorld();
+    await world.write('in.csv', await fileOf('csv', [...ALL, unit('b.json', 1), bad]));
+    const before = world.everything();
+    const failure = await failureOf(importOf(world, 'in.csv'));
+    expect(failure).toMatchObject({
+      code: 'import_refused',
+      details: {
+        counts: { accepted: 0, [code]: 1 },
+        issues: [{ line: 6, outcome: code }],
+      },
+    });
+    expect(failure.message).toMatch(
+      /in\.csv: units cannot be accepted, the first one: line 6: .*nothing was changed/,
+    );
+    expect(world.everything()).toEqual(before);
+  });
+
+  it.each(wrong)('%s leaves out its container with `partial`', async (_name, bad, code) => {
+    const world = await openReviewWorld();
+    await world.write('in.csv', await fileOf('csv', [...ALL, unit('b.json', 1), bad]));
+    expect(await importOf(world, 'in.csv', { partial: true })).toMatchObject({
+      counts: { accepted: 3, left_out: 1, [code]: 1 },
+      memory: { confirmed: 3 },
+    });
+    expect(world.task('a.json').status).toBe('proofread');
+    expect(world.task('b.json').unit_counts).toEqual({ untranslated: 2 });
+  });
+
+  it('names the targets of the same token', async () => {
+    const world = await openReviewWorld({ fourEyes: true });
+    world.store('a.json', [{ text: 'T0' }, { text: 'T1', tokenId: 'reviewer' }, { text: 'T2' }]);
+    await world.write('in.csv', await fileOf('csv', ALL));
+    const { details } = await failureOf(importOf(world, 'in.csv'));
+    expect(details).toMatchObject({ counts: { four_eyes_required: 1 }, issues: [{ line: 3 }] });
+  });
+
+  it('says that a task takes no results', async () => {
+    const world = await openReviewWorld();
+    const { task_id: taskId } = world.task();
+    world.closeTask(taskId, 'skipped');
+    await world.write('in.csv', await fileOf('csv', ALL));
+    expect((await failureOf(importOf(world, 'in.csv'))).details).toMatchObject({
+      counts: { task_closed: 3 },
+    });
+  });
+});
+
+describe('a file that cannot be read', () => {
+  const files: readonly (readonly [string, string, string | Buffer, RegExp])[] = [
+    [
+      'a document type with entities',
+      'in.xlf',
+      '<!DOCTYPE x [<!ENTITY a "b">]>\n<xliff/>',
+      /line \d+: .*document type/,
+    ],
+    ['another encoding', 'in.csv', Buffer.from([0x93, 0xfa, 0x96, 0x7b, 0x0a]), /line 1: .*UTF-8/],
+    [
+      'an end too early',
+      'in.xlf',
+      '<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><file>',
+      /line 1: /,
+    ],
+    ['another kind of document', 'in', '<html></html>', /line 1: /],
+    ['half a JSON value', 'in.jsonl', '{"unit_id":', /line 1: /],
+  ];
+
+  it.each(files)(
+    'because of %s is refused with line and reason, and changes nothing',
+    async (_name, file, content, message) => {
+      const world = await openReviewWorld();
+      world.store('a.json', [{ text: 'T0' }]);
+      await world.write(file, content);
+      const before = world.everything();
+      const failure = await failureOf(importOf(world, file));
+      expect(failure).toMatchObject({ code: 'file_refused', details: { file } });
+      expect(failure.message).toMatch(message);
+      expect(failure.message).toContain('nothing was changed');
+      expect(world.everything()).toEqual(before);
+    },
+  );
+
+  it('because it is not there, or leads out of the folder, is refused before a task is queued', async () => {
+    const world = await openReviewWorld();
+    await symlink('/etc/passwd', join(world.exchange, 'link.csv'));
+    const body = { reviewer: 'Rin' };
+    await expect(world.act({ ...body, translation_file: 'none.csv' })).rejects.toMatchObject({
+      code: 'file_not_found',
+    });
+    await expect(world.act({ ...body, translation_file: 'link.csv' })).rejects.toMatchObject({
+      code: 'invalid_path',
+    });
+    await expect(world.act({ ...body, translation_file: '../x.csv' })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+    await world.write('in.csv', 'x');
+    for (const more of [{ args: ['dry_run=true'] }, { reviewer: ' ' }, { status: 'proofread' }]) {
+      await expect(world.act({ ...body, translation_file: 'in.csv', ...more })).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+    }
+    const task = await world.act({ ...body, translation_file: 'in.csv', args: ['partial=true'] });
+    expect(task).toMatchObject({
+      kind: 'proofread-import',
+      args: { translation_file: 'in.csv', reviewer: 'Rin', token_id: 'reviewer', partial: true },
+    });
+  });
+});
+
+/** The units of an exported file. */
+async function exported(world: ReviewWorld, args: object): Promise<{ result: object; units: ReadUnit[] }> {
+  const result = await world.run('handoff-export', { format: 'jsonl', ...args });
+  const bytes = await world.read(String(result['file']));
+  expect(createHash('sha256').update(bytes).digest('hex')).toBe(result['sha256']);
+  const units: ReadUnit[] = [];
+  const pieces = (async function* pieces() {
+    yield await Promise.resolve(bytes);
+  })();
+  for await (const each of readUnits('jsonl', pieces)) if (each.kind === 'unit') units.push(each.unit);
+  return { result, units };
+}
+
+describe('the export for translators', () => {
+  it('writes the open and translated units with their places, texts, states and revisions', async () => {
+    const world = await openReviewWorld();
+    world.store('a.json', [{ text: 'T0' }, { text: 'T1', state: 'draft' }]);
+    await world.review({
+      status: 'proofread',
+      translation_results: [
+        { unit_id: reviewUnit('a.json', 0), source_text: 'おはよう', translated_text: 'T0' },
+      ],
+    });
+    const { result, units } = await exported(world, {});
+    expect(result).toMatchObject({
+      file: 'handoff/r1.zh-Hans.jsonl',
+      units: 4,
+      release_id: 'r1',
+      refused: 0,
+    });
+    expect(units[0]).toEqual({
+      unit_id: reviewUnit('a.json', 1),
+      locator: { destination: 'a.json', archive_entry: null, path_id: null, field_path: '/k1' },
+      source_text: 'さようなら',
+      target_text: 'T1',
+      state: 'draft',
+      note: null,
+      context: {},
+      previous_source: null,
+      previous_target: null,
+      revision: 1,
+    });
+    expect(units.map(({ state }) => state)).toEqual([
+      'draft',
+      'untranslated',
+      'untranslated',
+      'untranslated',
+    ]);
+    expect(world.rows('SELECT file, sha256, units, release_id FROM handoff_export')).toMatchObject([
+      { file: 'handoff/r1.zh-Hans.jsonl', units: 4, release_id: 'r1' },
+    ]);
+    expect(await readdir(join(world.exchange, 'handoff'))).toEqual(['r1.zh-Hans.jsonl']);
+  });
+
+  it('selects by state and destination, and names its file by release, language and format', async () => {
+    const world = await openReviewWorld();
+    world.store('a.json', [{ text: 'T0' }]);
+    const { units } = await exported(world, { states: 'untranslated', include: 'a.*' });
+    expect(units.map(({ source_text }) => source_text)).toEqual(['さようなら', 'はい']);
+    const done = await world.run('handoff-export', { format: 'xliff-1.2', states: 'translated' });
+    expect(done).toMatchObject({ file: 'handoff/r1.zh-Hans.xliff-1.2.xlf', units: 1 });
+    await expect(world.run('handoff-export', { states: 'no' })).rejects.toThrow('must be some of');
+  });
+
+  it('gives stale units the texts of before, and leaves out skipped tasks', async () => {
+    const world = await openReviewWorld();
+    world.store('a.json', [{ text: 'T0' }]);
+    await world.build('r2', { 'a.json': ['おはようございます', 'さようなら', 'はい'], 'b.json': ['いいえ'] });
+    world.closeTask(world.task('b.json').task_id, 'skipped');
+    const { units } = await exported(world, {});
+    expect(units).toHaveLength(3);
+    expect(units[0]).toMatchObject({
+      state: 'stale',
+      target_text: null,
+      previous_source: 'おはよう',
+      previous_target: 'T0',
+    });
+  });
+
+  it('begins again when the release changes, and says when the tasks are not built', async () => {
+    const world = await openReviewWorld();
+    world.indexOnly('r2', { 'c.json': ['やあ'] });
+    await expect(world.run('handoff-export', {})).rejects.toMatchObject({
+      code: 'tasks_not_built',
+      retryable: true,
+    });
+    expect(await readdir(join(world.exchange, 'handoff'))).toEqual([]);
+    await world.build('r2', { 'c.json': ['やあ'] });
+    expect(await world.run('handoff-export', {})).toMatchObject({ release_id: 'r2', units: 1 });
+  });
+
+  it('comes back as a reviewed file', async () => {
+    const world = await openReviewWorld();
+    world.store('a.json', [{ text: 'T0' }, { text: 'T1' }, { text: 'T2' }]);
+    for (const format of UNIT_FORMAT_NAMES) {
+      const { file } = await world.run('handoff-export', { format, states: 'translated,proofread' });
+      const done = await importOf(world, String(file));
+      expect(done).toMatchObject({ issues: [] });
+    }
+    expect(world.task().status).toBe('proofread');
+  });
+});
+
+describe('the check of translated tasks', () => {
+  it('stores findings, blocks targets with a new error, and accepts nothing', async () => {
+    const world = await openReviewWorld();
+    world.store('a.json', [{ text: 'T0' }, { text: 'T1 BAD' }, { text: 'T2' }]);
+    world.store('b.json', [{ text: 'T3' }]);
+    const queued = await world.act({ max_tasks: 5 });
+    expect(queued).toMatchObject({ kind: 'proofread', args: { max_tasks: 5 } });
+    expect(await world.run('proofread', { max_tasks: 5 })).toEqual({
+      tasks: 1,
+      units: 3,
+      changed: 3,
+      blocked: 1,
+      inconsistent: 0,
+    });
+    expect(world.task()).toMatchObject({ status: 'blocked', unit_counts: { translated: 2, blocked: 1 } });
+    expect(world.rows('SELECT * FROM proofread_container')).toEqual([]);
+    expect(await world.run('proofread', {})).toMatchObject({ tasks: 0, units: 0 });
+  });
+
+  it('marks targets that differ from the usual one of their source, and unmarks them', async () => {
+    const world = await openReviewWorld();
+    await world.build('r2', { 'a.json': ['はい', 'はい', 'はい', 'いや'], 'b.json': ['はい'] });
+    const results = (texts: readonly string[]) => ({
+      status: 'proofread',
+      translation_results: texts.map((translated_text, at) => ({
+        unit_id: reviewUnit('a.json', at),
+        source_text: at === 3 ? 'いや' : 'はい',
+        translated_text,
+      })),
+    });
+    await world.review(results(['是', '是', '对', '不']));
+    expect(await world.run('proofread', {})).toMatchObject({ tasks: 0, inconsistent: 1 });
+    const marked = () =>
+      world.rows(`SELECT target_text FROM target WHERE findings LIKE '%inconsistent_target%'`);
+    expect(marked()).toEqual([{ target_text: '对' }]);
+    await world.review(results(['是', '是', '是', '不']));
+    expect(await world.run('proofread', {})).toMatchObject({ inconsistent: 0 });
+    expect(marked()).toEqual([]);
+  });
+
+  it('refuses a provider that cannot evaluate, and entries of args', async () => {
+    const world = await openReviewWorld();
+    await expect(world.act({ provider: 'x' })).rejects.toMatchObject({ code: 'provider_not_configured' });
+    await expect(world.act({ args: ['partial=true'] })).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(world.act({ status: 'proofread' })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+});
