@@ -4,7 +4,7 @@ import { ownSeconds, processFamily, processorSeconds } from './processor-time.ts
 
 const SAMPLE_MS = 100;
 
-/** What the processes of a site used. */
+/** The resources that the processes of a site used. */
 export interface Samples {
   /** Processor time of the daemon with its threads, and of the processes that parse. */
   readonly daemonSeconds: number;

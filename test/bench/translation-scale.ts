@@ -41,7 +41,7 @@ interface Size {
   readonly prepared: number;
 }
 
-/** What was measured while a run of workers translates and reports are read. */
+/** The measurements while a run of workers translates and reports are read. */
 interface Working {
   readonly p99s: readonly number[];
   readonly stallSeconds: number;
