@@ -67,7 +67,7 @@ export async function run({ quick, workDirectory }: BenchOptions): Promise<Bench
   }
   const size: Size = quick
     ? { containers: 80, units: 10_000, records: 2000, prepared: 2000 }
-    : { containers: 8000, units: 1_000_000, records: 1_000_000, prepared: 200_000 };
+    : { containers: 8000, units: 1_000_000, records: 1_000_000, prepared: 60_000 };
   const directory = join(workDirectory, 'translation-scale');
   const [files, slipway] = [join(directory, 'files'), join(directory, 'slipway')];
   const data = join(slipway, 'data');
