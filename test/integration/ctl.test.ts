@@ -71,7 +71,9 @@ describe('the output of slipway ctl', () => {
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    onTestFinished(() => server.close());
+    onTestFinished(() => {
+      server.close();
+    });
     const { port } = server.address() as AddressInfo;
     const tokenFile = await writeTokenFile(ADMIN_TOKEN);
     const { code, out } = await run('slipway', [
