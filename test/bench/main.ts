@@ -1,7 +1,7 @@
 /**
  * Measures Slipway against peers in the same run and prints a table; `--json FILE` also writes the numbers.
  *
- *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,parse-release,parse-index,parse,unity-patch,translate,memory,memory-files,glossary,sync,scale,operator,image] [--quick] [--json FILE]
+ *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,parse-release,parse-index,parse,unity-patch,translate,translation-scale,memory,memory-files,glossary,sync,scale,operator,image] [--quick] [--json FILE]
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, release, tmpdir, totalmem } from 'node:os';
@@ -21,6 +21,7 @@ const MODULES: Readonly<Record<string, () => Promise<BenchModule>>> = {
   parse: async () => await import('./parse.ts'),
   'unity-patch': async () => await import('./unity-patch.ts'),
   translate: async () => await import('./translate.ts'),
+  'translation-scale': async () => await import('./translation-scale.ts'),
   memory: async () => await import('./memory.ts'),
   'memory-files': async () => await import('./memory-files.ts'),
   glossary: async () => await import('./glossary.ts'),

@@ -233,7 +233,8 @@ function idOf(index: number): string {
   return `tm_${String(index).padStart(26, '0')}`;
 }
 
-function recordOf(index: number): ProposedRecord {
+/** A record; no two have the same text. */
+export function recordOf(index: number): ProposedRecord {
   const source_text = sentenceOf(index);
   const provenance = {
     provider: null,

@@ -1,38 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { processFigures } from '../support/process-figures.ts';
 import { writeTextRelease, type TextReleaseCounts } from '../support/text-release.ts';
 import { hasTool } from '../support/tools.ts';
 import { until } from '../support/until.ts';
+import { askSite } from './ask-site.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
-import { requestHead, startSocketsLoad } from './bytes/load.ts';
-import { findPlacement, type Placement } from './bytes/placement.ts';
-import { startSlipwaySite, type SlipwayServer, type SlipwaySite } from './bytes/slipway-site.ts';
+import { findPlacement } from './bytes/placement.ts';
+import { startSlipwaySite, type SlipwaySite } from './bytes/slipway-site.ts';
 import { startIdleProcess } from './idle-process.ts';
-import { ownSeconds, processFamily, processorSeconds } from './processor-time.ts';
+import { startSampling, type Samples } from './site-samples.ts';
 import { largest, median } from './statistics.ts';
+import { createWindowP99, REQUESTS_PER_SECOND } from './window-p99.ts';
 
 const MIB = 2 ** 20;
-const SAMPLE_MS = 100;
-const WINDOW_SECONDS = 2;
-const CONNECTIONS = 16;
-const REQUESTS_PER_SECOND = 1000;
 /** A small file of the release; its bytes are compared by their number. */
 const FILE = 'json/000004.json';
 const LONGEST_RUN_MS = 900_000;
 
 /** The result of one run of a job. */
-interface Run {
+interface Run extends Samples {
   readonly seconds: number;
   readonly parsed: number;
   readonly units: number;
-  /** Processor time of the daemon with its threads, and of the processes that parse. */
-  readonly daemonSeconds: number;
-  readonly parserSeconds: number;
-  /** Largest resident memory of the daemon with its threads, and of a process that parses; bytes. */
-  readonly daemonBytes: number;
-  readonly parserBytes: number;
   /** The 99th percentile in milliseconds of each window of requests that began during the run. */
   readonly p99s: readonly number[];
 }
@@ -66,8 +55,7 @@ export async function run({ quick, rounds, workDirectory }: BenchOptions): Promi
     check(first, counts);
     const unchanged: number[] = [];
     for (let round = 0; round < rounds; round += 1) unchanged.push((await runJob(site, 'parse')).seconds);
-    const bodyBytes = (await (await fetch(server.url(FILE))).bytes()).length;
-    const p99 = async (): Promise<number> => await windowP99(server, placement, bodyBytes);
+    const p99 = await createWindowP99(server, placement, FILE);
     const resting = [await p99(), await p99(), await p99()];
     const working = await runJob(site, 'parse-full', p99);
     resting.push(await p99(), await p99(), await p99());
@@ -186,7 +174,7 @@ async function runJob(
     while (!ending.signal.aborted);
   })();
   const result = await until(async () => {
-    const { task } = (await ask(site, `reports/task.status?task_id=${taskId}`)) as {
+    const { task } = (await askSite(site, `reports/task.status?task_id=${taskId}`)) as {
       task: { status: string; result: Pick<Run, 'parsed' | 'seconds' | 'units'> | null };
     };
     if (['failed', 'cancelled'].includes(task.status)) throw new Error(`the job ${action} ${task.status}`);
@@ -201,69 +189,17 @@ async function runJob(
 /** Starts a job without an action of its own: by a schedule that runs only when it is ordered to. */
 async function startJob(site: SlipwaySite, action: string): Promise<string> {
   const id = `bench-${randomUUID()}`;
-  await ask(site, 'control/schedule-add', { id, group: 'parse', action, max_runs: 1, delay_seconds: 86_400 });
-  const { result } = (await ask(site, 'control/schedule-run', { id })) as { result: { task_ids: string[] } };
+  await askSite(site, 'control/schedule-add', {
+    id,
+    group: 'parse',
+    action,
+    max_runs: 1,
+    delay_seconds: 86_400,
+  });
+  const { result } = (await askSite(site, 'control/schedule-run', { id })) as {
+    result: { task_ids: string[] };
+  };
   const [taskId] = result.task_ids;
   if (taskId === undefined) throw new Error(`the job ${action} was not started`);
   return taskId;
-}
-
-async function ask({ daemonUrl }: SlipwaySite, path: string, body?: object): Promise<unknown> {
-  const order = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  };
-  const answer = await fetch(`${daemonUrl}/v1/${path}`, body === undefined ? {} : order);
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-  return await answer.json();
-}
-
-type Samples = Pick<Run, 'daemonBytes' | 'daemonSeconds' | 'parserBytes' | 'parserSeconds'>;
-
-/** Reads the memory of the daemon and of its children continuously. Processes that parse are its only children. */
-function startSampling(daemonPid: number): { stop(): Promise<Samples> } {
-  let [daemonBytes, parserBytes, parserSeconds] = [0, 0, 0];
-  const before = ownSeconds(daemonPid);
-  const sample = async (): Promise<void> => {
-    for (const pid of processFamily(daemonPid)) {
-      // A process that has ended meanwhile has no figures.
-      const residentBytes = (await processFigures(pid).catch(() => null))?.residentBytes ?? 0;
-      if (pid === daemonPid) daemonBytes = Math.max(daemonBytes, residentBytes);
-      else parserBytes = Math.max(parserBytes, residentBytes);
-    }
-    parserSeconds = Math.max(parserSeconds, processorSeconds([daemonPid]) - ownSeconds(daemonPid));
-  };
-  const stopping = new AbortController();
-  const sampling = (async () => {
-    while (!stopping.signal.aborted) {
-      await sample();
-      await delay(SAMPLE_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
-    }
-  })();
-  return {
-    stop: async () => {
-      stopping.abort();
-      await sampling;
-      return { daemonBytes, parserBytes, parserSeconds, daemonSeconds: ownSeconds(daemonPid) - before };
-    },
-  };
-}
-
-async function windowP99(server: SlipwayServer, placement: Placement, bodyBytes: number): Promise<number> {
-  const load = startSocketsLoad(
-    {
-      port: server.port,
-      connections: CONNECTIONS,
-      seconds: WINDOW_SECONDS,
-      heads: [requestHead('GET', server.url(FILE))],
-      status: 200,
-      bodyBytes,
-      requestsPerSecond: REQUESTS_PER_SECOND,
-    },
-    placement.client('one'),
-  );
-  const { p99Milliseconds } = await load.result;
-  if (p99Milliseconds === undefined) throw new Error('no answer came within the window');
-  return p99Milliseconds;
 }

@@ -1,15 +1,15 @@
-import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { finished } from 'node:stream/promises';
 import { openMainGlossary } from '../../src/daemon/glossary/store/glossary-database.ts';
 import { createGlossaryWriter } from '../../src/daemon/glossary/store/glossary-writer.ts';
 import { processFigures } from '../support/process-figures.ts';
 import { writeTextRelease } from '../support/text-release.ts';
 import { until } from '../support/until.ts';
+import { askSite } from './ask-site.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { startSlipwaySite, type SlipwaySite } from './bytes/slipway-site.ts';
 import { startIdleProcess } from './idle-process.ts';
+import { hanOf, writePrepared } from './prepared-translations.ts';
 import { median } from './statistics.ts';
 
 const MIB = 2 ** 20;
@@ -42,7 +42,7 @@ export async function run({ quick, workDirectory }: BenchOptions): Promise<Bench
     const data = join(directory, 'slipway', 'data');
     await untilBuilt(site, units);
     await writeGlossary(join(data, 'glossary'));
-    await writeFixture(site, join(data, 'fixtures'));
+    await writePrepared(site, join(data, 'fixtures'));
     const measured = await measure(site, units);
     return rowsOf(measured, units, quick);
   } finally {
@@ -94,7 +94,7 @@ async function measure(site: SlipwaySite, units: number): Promise<Run> {
   const idle = await startIdleProcess();
   await site.daemonMetric('nodejs_eventloop_lag_max_seconds');
   const begin = performance.now();
-  const { task_id: taskId } = (await ask(site, 'control/translation-worker-run', {
+  const { task_id: taskId } = (await askSite(site, 'control/translation-worker-run', {
     provider: 'fixture',
     fixture_path: 'bench.jsonl',
     glossary_path: 'bench.db',
@@ -102,7 +102,7 @@ async function measure(site: SlipwaySite, units: number): Promise<Run> {
     max_tasks: 1_000_000,
   })) as { task_id: string };
   const result = await until(async () => {
-    const { task } = (await ask(site, `reports/task.status?task_id=${taskId}`)) as {
+    const { task } = (await askSite(site, `reports/task.status?task_id=${taskId}`)) as {
       task: {
         status: string;
         failure_reason: string | null;
@@ -127,7 +127,7 @@ async function measure(site: SlipwaySite, units: number): Promise<Run> {
 
 async function untilBuilt(site: SlipwaySite, units: number): Promise<void> {
   await until(async () => {
-    const { total, items } = (await ask(site, 'reports/translation.tasks?limit=1000')) as {
+    const { total, items } = (await askSite(site, 'reports/translation.tasks?limit=1000')) as {
       total: number;
       items: { unit_counts: Record<string, number> }[];
     };
@@ -164,38 +164,4 @@ async function writeGlossary(folder: string): Promise<void> {
     });
   }
   database.close();
-}
-
-/** Writes a translation for each unit, as the daemon reports them. */
-async function writeFixture(site: SlipwaySite, folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  const stream = createWriteStream(join(folder, 'bench.jsonl'));
-  for (let offset = 0; ;) {
-    const { items } = (await ask(site, `reports/parse.text_units?limit=1000&offset=${offset}`)) as {
-      items: { unit_id: string; source_text: string }[];
-    };
-    if (items.length === 0) break;
-    offset += items.length;
-    for (const { unit_id, source_text } of items) {
-      stream.write(`${JSON.stringify({ unit_id, source_text, translated_text: hanOf(source_text) })}\n`);
-    }
-  }
-  stream.end();
-  await finished(stream);
-}
-
-/** A text without kana that keeps placeholders, brackets and numbers. */
-function hanOf(text: string): string {
-  return text.replaceAll(/[\u3041-\u30ff]/g, '的');
-}
-
-async function ask({ daemonUrl }: SlipwaySite, path: string, body?: object): Promise<unknown> {
-  const order = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  };
-  const answer = await fetch(`${daemonUrl}/v1/${path}`, body === undefined ? {} : order);
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-  return await answer.json();
 }

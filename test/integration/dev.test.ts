@@ -85,11 +85,30 @@ async function pasteLines({ directory, env }: Checkout, output: string): Promise
 }
 
 /** How the daemon carried the text of the current release over. */
-async function carryOver({ server_url, admin_token_file }: DevSummary): Promise<unknown> {
+/** Waits until the tasks of the second release are built, and compares them with the work that was done on the first one. */
+async function expectTranslations(summary: DevSummary): Promise<void> {
+  const { coverage } = await until(async () => {
+    const report = (await admin(summary, '/admin/translation/status')) as {
+      coverage: { by_state: Readonly<Record<string, number>> };
+      publish_blockers: readonly { code: string }[];
+    };
+    return report.publish_blockers.some(({ code }) => code === 'tasks_not_built') ? null : report;
+  }, 60_000);
+  const { blocked, stale, draft = 0, translated = 0, proofread = 0 } = coverage.by_state;
+  expect({ blocked, stale }).toEqual({ blocked: 1, stale: 2 });
+  // Lines that are said in many scenes are translated with the first of them.
+  expect([draft >= 60, translated >= 39, proofread >= 58]).toEqual([true, true, true]);
+  expect(await admin(summary, '/admin/translation/memory/conflicts')).toMatchObject({ total: 1 });
+}
+
+async function carryOver(summary: DevSummary): Promise<unknown> {
+  return ((await admin(summary, '/admin/parse/status')) as { carry_over: unknown }).carry_over;
+}
+
+async function admin({ server_url, admin_token_file }: DevSummary, path: string): Promise<unknown> {
   const token = (await readFile(admin_token_file, 'utf8')).trim();
-  const headers = { authorization: `Bearer ${token}` };
-  const answer = await fetch(`${server_url}/admin/parse/status`, { headers });
-  return ((await answer.json()) as { carry_over: unknown }).carry_over;
+  const answer = await fetch(`${server_url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+  return await answer.json();
 }
 
 /** The counts that the generator of the demo states. */
@@ -141,6 +160,10 @@ describe('slipway dev', () => {
       expect.stringMatching(/^bin\/slipway ctl .* report parse.text_units limit=2$/),
       expect.stringMatching(/^curl .*\.csv' \| grep ruby$/),
       expect.stringMatching(/^bin\/slipway ctl .* texts diff \S+-r89_demo \S+-r90_demo$/),
+      expect.stringMatching(/^bin\/slipway ctl .* translations status$/),
+      expect.stringMatching(
+        /^bin\/slipway ctl .* translations unit TableBundles\/Localize000\.csv 'row\[2\]\.TextJp'$/,
+      ),
       expect.stringMatching(/^bin\/slipway verify /),
     ]);
     expect(first.output()).not.toMatch(/INFO {2}request method=/);
@@ -170,10 +193,12 @@ describe('slipway dev', () => {
     expect(await next()).toEqual({ code: 1, output: expect.stringContaining('nothing runs on the folder') });
     const dev = await startDev(checkout, data);
     expect(dev.output()).toContain(
-      'Slipway serves release 1.67.412528-r89_demo. Playing 1.67.412528-r90_demo',
+      'Slipway serves release 1.67.412528-r89_demo. Playing the work of its translators.',
     );
+    expect(dev.output()).toContain('Playing 1.67.412528-r90_demo, the next demo release.');
     expect(dev.output()).toContain(`in a second terminal: make run-next DATA=${data}`);
     expect(await carryOver(dev.summary)).toMatchObject(countsOf('1.67.412528-r90_demo'));
+    await expectTranslations(dev.summary);
 
     const played = await next();
     expect(played.code).toBe(0);

@@ -80,6 +80,8 @@ function demoLines(
   return [
     `curl -s '${serverUrl}/${cdnHost}/${releaseId}/TableBundles/Localize000.csv' | grep ruby`,
     ...(previousReleaseId === null ? [] : [`${ctl} texts diff ${previousReleaseId} ${releaseId}`]),
+    `${ctl} translations status`,
+    `${ctl} translations unit TableBundles/Localize000.csv 'row[2].TextJp'`,
   ];
 }
 

@@ -4,7 +4,7 @@ import type { ParseErrorsReport } from '../../../contract/reports/report-parse.t
 import type { Database } from '../../database/sqlite-database.ts';
 import { LOCATION_COLUMNS, locationOf, textOf } from './content-reader.ts';
 import { FOUND_ERRORS } from './found-errors.ts';
-import { PageItems } from './page-items.ts';
+import { releasePage } from './release-page.ts';
 import type { ReportedIndex } from './reported-index.ts';
 import { locationFields } from './text-units.ts';
 import { conditionOf, leafCondition, patternOf, type UnitQuery } from './unit-filter.ts';
@@ -20,36 +20,25 @@ export function readParseErrors(
   index: ReportedIndex | null,
   query: UnitQuery,
 ): ParseErrorsBody {
-  const { offset, limit } = query;
-  if (index === null) {
-    return { release_id: null, generation: 0, total: 0, offset, limit, next_offset: null, items: [] };
-  }
-  const matches = patternOf(query);
-  const condition = conditionOf([
-    ['destination', query.destination],
-    ['field_path', query.field_path],
-  ]);
-  const location = leafCondition(query, 'found');
-  const statement =
-    database.prepare(`SELECT destination, parse_status, ${LOCATION_COLUMNS}, format, field_path, code, message, severity,
+  return releasePage<ParseErrorItem>(index, query, (reported, page) => {
+    const matches = patternOf(query);
+    const condition = conditionOf([
+      ['destination', query.destination],
+      ['field_path', query.field_path],
+    ]);
+    const location = leafCondition(query, 'found');
+    const statement =
+      database.prepare(`SELECT destination, parse_status, ${LOCATION_COLUMNS}, format, field_path, code, message, severity,
       first_seen
     FROM ${FOUND_ERRORS} WHERE index_id = ?${condition.sql}${location.sql} ORDER BY position, number`);
-  const page = new PageItems<ParseErrorItem>(limit);
-  let total = 0;
-  for (const row of statement.iterate(index.indexId, ...condition.values, ...location.values)) {
-    if (!matches(String(row['destination']))) continue;
-    total += 1;
-    if (total > offset && !page.isFull) page.add(itemOf(row, index));
-  }
-  return {
-    release_id: index.releaseId,
-    generation: index.generation,
-    total,
-    offset,
-    limit,
-    next_offset: page.nextOffset(offset, total),
-    items: page.items,
-  };
+    let total = 0;
+    for (const row of statement.iterate(reported.indexId, ...condition.values, ...location.values)) {
+      if (!matches(String(row['destination']))) continue;
+      total += 1;
+      if (total > query.offset && !page.isFull) page.add(itemOf(row, reported));
+    }
+    return total;
+  });
 }
 
 function itemOf(row: Record<string, SQLOutputValue>, { releaseId }: ReportedIndex): ParseErrorItem {

@@ -5,7 +5,7 @@ import { cutText } from '../../../domain/text/cut-text.ts';
 import type { CarriedBy, ReadCarried } from './carried-units.ts';
 import type { ContentReader, StoredLeaf, StoredUnit } from './content-reader.ts';
 import type { PartLocation } from '../container/parsed-container.ts';
-import { PageItems } from './page-items.ts';
+import { releasePage } from './release-page.ts';
 import type { ReportedIndex } from './reported-index.ts';
 import { unitIdText } from './unit-id-text.ts';
 import type { UnitQuery } from './unit-filter.ts';
@@ -39,28 +39,17 @@ export function readTextUnits(
   index: ReportedIndex | null,
   query: UnitQuery,
 ): TextUnitsPage {
-  const { offset, limit } = query;
-  if (index === null) {
-    return { release_id: null, generation: 0, total: 0, offset, limit, next_offset: null, items: [] };
-  }
-  const page = new PageItems<TextUnitItem>(limit);
-  const { total, segments } = dependencies.findPage(index, query);
-  for (const segment of segments) {
-    if (page.isFull) break;
-    for (const item of readSegment(dependencies, index, segment)) {
-      page.add(item);
+  return releasePage<TextUnitItem>(index, query, (reported, page) => {
+    const { total, segments } = dependencies.findPage(reported, query);
+    for (const segment of segments) {
       if (page.isFull) break;
+      for (const item of readSegment(dependencies, reported, segment)) {
+        page.add(item);
+        if (page.isFull) break;
+      }
     }
-  }
-  return {
-    release_id: index.releaseId,
-    generation: index.generation,
-    total,
-    offset,
-    limit,
-    next_offset: page.nextOffset(offset, total),
-    items: page.items,
-  };
+    return total;
+  });
 }
 
 /** The units of a segment, read one by one. */

@@ -32,11 +32,12 @@ export function createFinish({
   const endLeases =
     database.prepare(`UPDATE chunk SET state = 'cancelled', lease_token = NULL WHERE state = 'leased'
     AND task_seq IN (SELECT task_seq FROM task WHERE stored_status = 'superseded')`);
+  // The plus keeps SQLite from its index on archive_entry: most tasks have none, so each would be compared with all others.
   const keepSkipped = database.prepare(`UPDATE task SET stored_status = 'skipped', reason = old.reason
     FROM task AS old JOIN build AS old_build ON old_build.build_id = old.build_id
     WHERE task.build_id = ? AND old_build.state = 'current' AND old.stored_status = 'skipped'
     AND old.release_id = task.release_id AND old.destination = task.destination
-    AND old.archive_entry IS task.archive_entry`);
+    AND +old.archive_entry IS task.archive_entry`);
   // A container whose targets stay in their places needs no new judgement.
   const keepJudged =
     database.prepare(`UPDATE task SET judged_by = old.judged_by, judged_generation = old.judged_generation
