@@ -32,7 +32,7 @@ export function createTextIndexing(step: () => boolean): TextIndexing {
       // A timer lets the calls that have arrived run before the next step.
       if (step()) wait(0);
     } catch {
-      // The file cannot be used now. Whoever writes to it, and the upkeep, say why.
+      // The file cannot be used now. The next write and the upkeep name the reason.
     }
   };
   return {

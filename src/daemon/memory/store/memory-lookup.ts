@@ -105,7 +105,7 @@ function createVariantLookup(database: ReadableDatabase): Finder {
     const folded = foldWidth(normalized);
     const other = (record: MatchRecord): boolean => record.source_text !== normalized;
     const width = byWidth
-      // The records with this source are no variants of it.
+      // Records with the same source are left out below.
       .filter((_, index) => index === 0 || widthKey !== sourceKey)
       .flatMap((statement) => statement.all(widthKey))
       .map(matchRecordOf)

@@ -114,7 +114,7 @@ export function createMemoryWriter(database: Database): MemoryWriter {
   };
 }
 
-/** What identifies a record beside its source: `target` is the normalized one. */
+/** The identity of a proposal, its normalized target, and the key of that. */
 function ownKeysOf(proposal: ProposedRecord, keys: SourceKeys) {
   const target = normalText(proposal.target_text);
   return { identity: identityBytes(proposal, keys), target, targetKey: targetKeyOf(target) };

@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 describe('the indexing of new records', () => {
-  it('begins when nothing was written for two seconds, and goes on until a step finds nothing', () => {
+  it('begins when nothing was written for two seconds, and continues until a step finds nothing', () => {
     const step = vi.fn().mockReturnValue(true).mockReturnValueOnce(true).mockReturnValueOnce(false);
     const indexing = createTextIndexing(step);
     indexing.changed();

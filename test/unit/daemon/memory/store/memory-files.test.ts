@@ -49,8 +49,12 @@ describe('the main file', () => {
     files.write(null, (store) => {
       expect(store.indexTexts(10)).toBe(0);
       expect(store.find(lookup('学園へようこそ'))).toMatchObject([{ score: 100, record: { record_id: id } }]);
-      expect(store.find(lookup('学園へようこそ!'))).toMatchObject([{ match_type: 'fuzzy', record: { record_id: id } }]);
-      expect(store.propose([proposal('学園へようこそ', '欢迎来到学园')], 300)).toMatchObject([{ outcome: 'known' }]);
+      expect(store.find(lookup('学園へようこそ!'))).toMatchObject([
+        { match_type: 'fuzzy', record: { record_id: id } },
+      ]);
+      expect(store.propose([proposal('学園へようこそ', '欢迎来到学园')], 300)).toMatchObject([
+        { outcome: 'known' },
+      ]);
     });
   });
 
