@@ -5,6 +5,7 @@ import { createLeasedUnits, type LeasedUnit } from './leased-units.ts';
 import { CHUNK_UNITS, type TaskCounts, type UnitMove } from './task-counts.ts';
 import { sameBytes, type Provenance, type Row } from './target-rows.ts';
 import type { NewTarget, TargetStore } from './target-store.ts';
+import { createWithheldQuery } from './withheld-units.ts';
 
 /** Asks for a chunk of work. */
 export interface ClaimRequest {
@@ -362,9 +363,7 @@ function createResultWriter({
 ) => readonly StoredOutcome[] {
   const unit = database.prepare(`SELECT source_digest FROM task_unit
     WHERE task_seq = ? AND unit_id = ? AND number BETWEEN ? AND ?`);
-  const withheld =
-    database.prepare(`SELECT 1 FROM hold WHERE unit_id = :unit_id AND target_language = :language
-    UNION ALL SELECT 1 FROM claim WHERE unit_id = :unit_id AND target_language = :language AND expires_at > :now LIMIT 1`);
+  const isWithheld = createWithheldQuery(database, targetLanguage);
   const credit = database.prepare('UPDATE task SET provider = ?, provider_run_id = ? WHERE task_seq = ?');
   const accepted = createAcceptedFindings(database, targetLanguage);
   return (chunk, results, provenance, now) => {
@@ -376,7 +375,7 @@ function createResultWriter({
       const row = unit.get(taskSeq, unitId, first, first + CHUNK_UNITS - 1);
       if (row === undefined || !sameBytes(row['source_digest'] as Uint8Array, target.sourceDigest))
         return 'skipped';
-      if (withheld.get({ unit_id: unitId, language: targetLanguage, now }) !== undefined) return 'skipped';
+      if (isWithheld(unitId, now)) return 'skipped';
       if ((targets.get(unitId)?.revision ?? 0) !== revision) return 'skipped';
       const state = accepted.blocking(target).length > 0 ? 'blocked' : 'draft';
       const isMachine = target.authorKind === 'machine';

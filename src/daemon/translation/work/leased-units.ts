@@ -2,6 +2,7 @@ import { isOpen } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { CHUNK_UNITS } from './task-counts.ts';
 import type { TargetStore } from './target-store.ts';
+import { isWithheld } from './withheld-units.ts';
 
 /** A unit of a leased chunk that needs a target. */
 export interface LeasedUnit {
@@ -34,9 +35,7 @@ export function createLeasedUnits({
     database.prepare(`SELECT unit_id, ordinal, source_digest, iif(repeats, repetition, unit_id) AS repetition
     FROM task_unit JOIN task USING (task_seq)
     WHERE task_seq = :task_seq AND number BETWEEN :first AND :last
-    AND NOT EXISTS (SELECT 1 FROM hold WHERE hold.unit_id = task_unit.unit_id AND hold.target_language = :language)
-    AND NOT EXISTS (SELECT 1 FROM claim WHERE claim.unit_id = task_unit.unit_id AND claim.target_language = :language
-      AND expires_at > :now)
+    AND NOT ${isWithheld('task_unit.unit_id')}
     AND NOT (repeats AND EXISTS (SELECT 1 FROM changed_repetition AS changed
       WHERE changed.target_language = :language AND changed.repetition = task_unit.repetition)
       AND EXISTS (SELECT 1 FROM task_unit AS other JOIN task AS other_task ON other_task.task_seq = other.task_seq

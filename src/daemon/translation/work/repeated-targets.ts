@@ -17,6 +17,7 @@ import {
 } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 import type { BuiltFor } from './task-update.ts';
+import { createWithheldQuery, isWithheld } from './withheld-units.ts';
 
 /** A place in the work on repetitions: a group, and a unit of it. */
 export interface RepetitionPlace {
@@ -89,7 +90,8 @@ export interface RepeatedTargets extends Pick<RepetitionQueue, 'hasWork' | 'swee
   /** Reads units that need a target of their group, and changes nothing. */
   page(after: RepetitionPlace | null, now: number): RepetitionPage;
   /**
-   * Stores repetitions. One whose unit or origin changed since its page is left out: the change has queued its group again.
+   * Stores repetitions. One whose unit or origin has another target since its page is left out: the change has queued its group
+   * again. One that a person holds, claimed or skipped since its page is left out, too, as the next page would leave it out.
    *
    * @returns how many were written; `null` when other tasks replaced those of the page, and nothing was written
    */
@@ -105,6 +107,8 @@ export interface RepeatedTargetsOptions {
 
 /** Most units of a page, and groups that it looks at. */
 const PAGE = { units: 200, groups: 200 };
+/** The SQL condition that repetitions may go into a task. */
+const IS_OPEN = `(stored_status IS NULL OR stored_status IN ('pending', 'in_progress', 'failed'))`;
 /** UTF-16 code units of targets after which a page ends. */
 const PAGE_CHARACTERS = 256 * 1024;
 
@@ -193,11 +197,9 @@ function createMemberReader({
     LEFT JOIN target ON target.unit_id = task_unit.unit_id AND target.target_language = build.target_language
     WHERE repetition = :repetition AND build.target_language = :language AND build.state = 'current' AND repeats = 1
     AND (task_seq, number) > (:task_seq, :number)
-    AND (stored_status IS NULL OR stored_status IN ('pending', 'in_progress', 'failed'))
+    AND ${IS_OPEN}
     AND (target.unit_id IS NULL OR target.state = 'stale' OR target.propagated_from IS NOT NULL)
-    AND NOT EXISTS (SELECT 1 FROM hold WHERE hold.unit_id = task_unit.unit_id AND hold.target_language = :language)
-    AND NOT EXISTS (SELECT 1 FROM claim WHERE claim.unit_id = task_unit.unit_id AND claim.target_language = :language
-      AND expires_at > :now)
+    AND NOT ${isWithheld('task_unit.unit_id')}
     ORDER BY task_seq, number LIMIT ${PAGE.units}`);
   const inGroup =
     database.prepare(`SELECT 1 FROM task_unit JOIN task USING (task_seq) JOIN build USING (build_id)
@@ -265,9 +267,8 @@ function createBatchStore(
   mark: BuildMark,
 ): RepeatedTargets['store'] {
   const accepted = createAcceptedFindings(database, targetLanguage);
-  const claimed = database.prepare(
-    'SELECT 1 FROM claim WHERE unit_id = ? AND target_language = ? AND expires_at > ?',
-  );
+  const withheld = createWithheldQuery(database, targetLanguage);
+  const openTask = database.prepare(`SELECT 1 FROM task WHERE task_id = ? AND repeats = 1 AND ${IS_OPEN}`);
   const write = (
     item: JudgedRepetition,
     generation: number | null,
@@ -278,7 +279,7 @@ function createBatchStore(
     const origin = targets.get(item.originId);
     if (origin?.revision !== item.originRevision) return false;
     if ((targets.get(unitId)?.revision ?? 0) !== item.revision) return false;
-    if (claimed.get(unitId, targetLanguage, now) !== undefined) return false;
+    if (withheld(unitId, now) || openTask.get(item.taskId) === undefined) return false;
     const isBlocked = accepted.blocking({ unitId, sourceDigest, text, findings, qaIdentity }).length > 0;
     const { authorKind, tokenId, provider, providerRunId } = origin;
     targets.put(

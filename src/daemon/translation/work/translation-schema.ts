@@ -116,7 +116,7 @@ CREATE TABLE chunk (
   failure_reason TEXT,
   PRIMARY KEY (task_seq, number)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX chunk_open ON chunk (state, next_attempt_at, task_seq, number) WHERE open_units > 0;
+CREATE INDEX chunk_open ON chunk (state, task_seq, number) WHERE open_units > 0;
 CREATE INDEX chunk_leased ON chunk (lease_expires_at) WHERE state = 'leased';
 
 CREATE TABLE target (

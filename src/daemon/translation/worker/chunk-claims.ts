@@ -1,7 +1,8 @@
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Thread } from '../../../platform/threads/thread.ts';
-import type { ChunkPlace, ClaimRequest, Lease } from '../work/chunk-leases.ts';
+import type { ChunkPlace, Lease } from '../work/chunk-leases.ts';
 import type { TranslationCalls } from '../work/translation-worker.ts';
+import { createChunkOrder } from './chunk-order.ts';
 import type { RunSettings } from './run-settings.ts';
 
 /** Gives the chunks of a run: each once, and again those that are to be retried. */
@@ -32,28 +33,16 @@ const POLL_MS = 1000;
 /** Creates the claims of a run. */
 export function createChunkClaims({ thread, clock, settings }: ClaimOptions): ChunkClaims {
   const retries: { readonly place: ChunkPlace; readonly at: number }[] = [];
-  const tasks = new Set<number>();
-  let after: ChunkPlace | null = null;
+  const order = createChunkOrder(settings);
   let isPassed = false;
   let isClosed = false;
   let turn: Promise<unknown> = Promise.resolve();
 
-  const base = (): ClaimRequest => ({
-    owner: settings.owner,
-    leaseSeconds: settings.leaseSeconds,
-    maxAttempts: settings.maxAttempts,
-    taskId: settings.taskId,
-    after: null,
-  });
-
   const claimFirst = async (): Promise<Lease | null> => {
     if (isPassed) return null;
-    const untilTask = tasks.size >= settings.maxTasks ? Math.max(...tasks) : null;
-    const lease = await thread.call('claimChunk', { ...base(), after, untilTask });
+    const lease = await thread.call('claimChunk', order.next());
     isPassed = lease === null;
-    if (lease === null) return null;
-    after = { taskSeq: lease.taskSeq, number: lease.number };
-    tasks.add(lease.taskSeq);
+    if (lease !== null) order.passed(lease);
     return lease;
   };
 
@@ -64,7 +53,12 @@ export function createChunkClaims({ thread, clock, settings }: ClaimOptions): Ch
       const due = retries[index];
       if (due === undefined) return null;
       retries.splice(index, 1);
-      const lease = await thread.call('claimChunk', { ...base(), place: due.place });
+      const lease = await thread.call('claimChunk', {
+        ...order.next(),
+        after: null,
+        untilTask: null,
+        place: due.place,
+      });
       if (lease !== null) return lease;
     }
   };
@@ -84,7 +78,9 @@ export function createChunkClaims({ thread, clock, settings }: ClaimOptions): Ch
         const lease = await inTurn(async () => (await claimFirst()) ?? (await claimRetry()));
         if (lease !== null) return lease;
         if (retries.length === 0) return null;
-        const wait = Math.min(...retries.map(({ at }) => at)) * 1000 - clock.now();
+        const wait =
+          retries.reduce((first, { at }) => Math.min(first, at), Number.POSITIVE_INFINITY) * 1000 -
+          clock.now();
         await clock.sleep(Math.max(1, Math.min(wait, POLL_MS)), signal);
       }
     },

@@ -1,7 +1,8 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
 import { addUsage, NO_USAGE, type Usage } from '../providers/spending.ts';
-import type { ChunkPlace, ClaimRequest, OpenChunk } from '../work/chunk-leases.ts';
+import type { OpenChunk } from '../work/chunk-leases.ts';
+import { createChunkOrder } from './chunk-order.ts';
 import { groupRepetitions, readChunk, type ChunkUnit } from './chunk-units.ts';
 import { findKnown } from './reuse-known.ts';
 import { reportedUsage } from './run-tally.ts';
@@ -57,16 +58,11 @@ async function* chunksOf(
   { thread, settings }: Pick<RunWorld, 'thread' | 'settings'>,
   signal: AbortSignal,
 ): AsyncGenerator<OpenChunk> {
-  const { owner, leaseSeconds, maxAttempts, taskId, maxTasks } = settings;
-  const tasks = new Set<number>();
-  let after: ChunkPlace | null = null;
+  const order = createChunkOrder(settings);
   for (;;) {
-    const untilTask: number | null = tasks.size >= maxTasks ? Math.max(...tasks) : null;
-    const request: ClaimRequest = { owner, leaseSeconds, maxAttempts, taskId, after, untilTask };
-    const chunk: OpenChunk | null = await thread.call('peekChunk', request, { signal });
+    const chunk = await thread.call('peekChunk', order.next(), { signal });
     if (chunk === null) return;
-    after = { taskSeq: chunk.taskSeq, number: chunk.number };
-    tasks.add(chunk.taskSeq);
+    order.passed(chunk);
     yield chunk;
   }
 }

@@ -7,6 +7,7 @@ import { propagateTargets } from '../../../../src/daemon/translation/repetitions
 import { unitIdText } from '../../../../src/daemon/parse/index/unit-id-text.ts';
 import { indexRelease, unitIdOf } from '../../../support/index-release.ts';
 import {
+  EMPTY_UPDATE,
   blockingFinding,
   judgeOf,
   openTranslatedTexts,
@@ -140,6 +141,38 @@ describe('repetitions', () => {
     world.type('a.json', '0', '是');
     await world.propagate();
     expect(world.texts()).toEqual(['是', '是', null, null]);
+  });
+
+  it.each([
+    ['put on hold', { reviewer: 'ann', hold: [{ unitId: unitIdOf('b.json', '0'), pointer: '/args/0' }] }],
+    [
+      'claimed',
+      {
+        expect: [{ unitId: unitIdOf('b.json', '0'), revision: 0, pointer: '/args/0' }],
+        workerId: 'ann',
+        leaseSeconds: 60,
+      },
+    ],
+    ['skipped with its task', { status: 'skipped', reason: 'not ours' }],
+  ] as const)('leave a unit that was %s while it was judged', async (_, change) => {
+    const world = await open();
+    world.type('a.json', '0', '是');
+    const task = world.tasks().find(({ destination }) => destination === 'b.json');
+    const thread: Pick<TranslatedTexts['thread'], 'call'> = {
+      call: (name, ...rest) => {
+        if (name === 'storeRepetitions') {
+          const update = { ...EMPTY_UPDATE, taskId: task?.task_id ?? '', status: null, ...change };
+          expect(world.calls.applyUpdate(update)).toMatchObject({ isRefused: false });
+        }
+        return world.thread.call(name, ...rest);
+      },
+    };
+    const written = await propagateTargets(
+      { thread, judging: { judge: JUDGE, units: world.units } },
+      { signal: new AbortController().signal, progress: () => undefined },
+    );
+    expect(written).toEqual({ written: 2 });
+    expect(world.texts()).toEqual(['是', '是', null, '是']);
   });
 
   it('take part only where the rule of their container lets them', async () => {

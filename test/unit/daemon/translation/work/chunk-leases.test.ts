@@ -46,6 +46,24 @@ const task = (work: TestWork) => rowsOf(work.database, 'SELECT * FROM task')[0] 
 const written = (work: TestWork): number => rowsOf(work.database, 'SELECT 1 FROM target_history').length;
 
 describe('leases on chunks', () => {
+  it('find the next chunk in an index, however many there are', () => {
+    const { database } = openTestWork();
+    const statements: string[] = [];
+    const prepare = (sql: string) => {
+      statements.push(sql);
+      return database.prepare(sql);
+    };
+    createTranslationWork({
+      database: { ...database, prepare },
+      targetLanguage: 'zh-Hans',
+      createId: () => 'id',
+    });
+    const search = statements.find((sql) => sql.includes("chunk.state = 'retry_wait'")) ?? '';
+    const plan = rowsOf(database, `EXPLAIN QUERY PLAN ${search}`).map(({ detail }) => String(detail));
+    const searched = 'SEARCH chunk USING INDEX chunk_open (state=? AND (task_seq,number)>(?,?))';
+    expect(plan.filter((detail) => detail.includes(' chunk '))).toEqual([searched, searched, searched]);
+  });
+
   it('gives workers disjoint chunks of at most 200 units, then nothing', () => {
     const work = open();
     const leases = [claim(work, 1), claim(work, 1, 'w2'), claim(work, 1, 'w3')];
