@@ -1,0 +1,19 @@
+import process from 'node:process';
+
+/**
+ * Ends the process once its output is written. A write to a pipe continues after the call that made it; `process.exit` alone
+ * would cut it.
+ */
+export async function exitWhenWritten(code: number): Promise<never> {
+  await Promise.all([written(process.stdout), written(process.stderr)]);
+  process.exit(code);
+}
+
+/** Also resolves when the reader has closed the stream. */
+async function written(stream: NodeJS.WriteStream): Promise<void> {
+  if (stream.writableLength === 0) return;
+  await new Promise<void>((resolve) => {
+    stream.once('error', () => resolve());
+    stream.write('', () => resolve());
+  });
+}
