@@ -38,7 +38,7 @@ export function createUpdateAction(options: UpdateActionOptions): DefinedAction 
     run: async (body, caller) => {
       const update = parseTaskUpdate(body, caller.tokenId, unixSeconds(options.clock));
       try {
-        return await runUpdate(options, update);
+        return { ...(await runUpdate(options, update)), token_id: caller.tokenId };
       } catch (error) {
         throw translationServiceError(error);
       }
