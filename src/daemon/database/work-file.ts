@@ -78,14 +78,23 @@ export function createWorkFile<T extends { close(): void }>(options: WorkFileOpt
 
 function openMarked<T>({ path, content, open }: WorkFileOptions<T>): T {
   const marker = `${path}${MARKER_SUFFIX}`;
-  if (!existsSync(path) && existsSync(marker)) {
+  // SQLite would take an empty file for a new database. A copy that failed, or a full volume, leaves one.
+  const lost = lossOf(path);
+  if (lost !== null && existsSync(marker)) {
     throw new DatabaseError(
-      `${content} ${path} was there before and is missing now; to begin with an empty one, delete ${marker}`,
+      `${content} ${path} was there before and ${lost}; restore it from a backup, or delete ${marker} to begin with an empty one`,
     );
   }
   const value = open(path);
   if (!existsSync(marker)) writeFileSync(marker, '', { mode: 0o600 });
   return value;
+}
+
+/** Says what is lost when the file is missing or has no bytes; `null` when it has some. */
+function lossOf(path: string): string | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return 'is missing now';
+  return found.size === 0 ? 'has 0 bytes now' : null;
 }
 
 /** Changes when another file is at the path. */

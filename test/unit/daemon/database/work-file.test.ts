@@ -1,4 +1,4 @@
-import { rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DatabaseDamagedError, DatabaseError } from '../../../../src/daemon/database/database-error.ts';
@@ -82,5 +82,17 @@ describe('a file of human work', () => {
     await rm(path);
     expect(use).toThrow('was there before and is missing now');
     expect(state).toMatchObject({ opened: 2, closed: 2 });
+  });
+
+  it('is not begun anew when it was there before and has no bytes now', async () => {
+    const { path, use, file, state } = await controlled();
+    use();
+    file.close();
+    await truncate(path);
+    expect(use).toThrow('was there before and has 0 bytes now');
+    expect(state.opened).toBe(1);
+    await rm(`${path}.created`);
+    state.now = 5000;
+    expect(use()).toBe('used');
   });
 });
