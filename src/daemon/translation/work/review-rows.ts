@@ -14,6 +14,7 @@ export interface StagedRow extends JudgedTarget {
   readonly sourceText: string;
   /** That the unit had when the target was collected; 0 without a target. */
   readonly revision: number;
+  /** Of the Glossary that it was judged by; `null` until it is judged. */
   readonly glossaryGeneration: number | null;
 }
 
@@ -107,7 +108,8 @@ function createPages(
   database: Database,
   containers: Pick<ProofreadContainers, 'has'>,
 ): (reviewId: string, after: ReviewPlace | null) => ReviewPage | null {
-  const first = database.prepare(`SELECT task_seq FROM review_row
+  // Tasks that those of another release have replaced and cleanup has removed are left out; their rows stay without a judgement.
+  const first = database.prepare(`SELECT task_seq FROM review_row JOIN task_unit USING (task_seq, number)
     WHERE review_id = ? AND (task_seq, number) > (?, ?) ORDER BY task_seq, number LIMIT 1`);
   const rows =
     database.prepare(`SELECT review_row.*, ordinal FROM review_row JOIN task_unit USING (task_seq, number)
@@ -133,8 +135,6 @@ function createPages(
       characters += sourceText.length + text.length;
       if (characters >= PAGE_CHARACTERS) break;
     }
-    // The tasks of another release have replaced this one meanwhile.
-    if (items.length === 0) return null;
     return {
       taskSeq,
       taskId: String(task['task_id']),
