@@ -120,9 +120,9 @@ function createFileWriter(tools: ReviewTools): FileWriter {
   return (reviewId, by, excluded, now) => {
     let room = NAMED_ROWS;
     const examined = tools.rows.tasks(reviewId).map((seq) => {
-      const container = examine(reviewId, seq, by, excluded.has(seq), room, now);
+      const container = examine(reviewId, seq, by, room, now);
       room -= container.refused.length;
-      return container;
+      return { ...container, isRefused: excluded.has(seq) || container.isRefused };
     });
     const isClean = !by.hasRefused && examined.every(({ isRefused }) => !isRefused);
     const isApplied = by.isPartial || isClean;
@@ -161,16 +161,9 @@ function createFileWriter(tools: ReviewTools): FileWriter {
 function createExamination(
   { database, rows }: ReviewTools,
   writer: Pick<ReviewWriter, 'refusalOf'>,
-): (
-  reviewId: string,
-  seq: number,
-  by: ReviewBy,
-  isExcluded: boolean,
-  room: number,
-  now: number,
-) => ExaminedContainer {
+): (reviewId: string, seq: number, by: ReviewBy, room: number, now: number) => ExaminedContainer {
   const taskOf = database.prepare('SELECT * FROM task WHERE task_seq = ?');
-  return (reviewId, seq, by, isExcluded, room, now) => {
+  return (reviewId, seq, by, room, now) => {
     const task = taskOf.get(seq) ?? null;
     const refused: RefusedLine[] = [];
     const counts = new Map<RefusedLine['code'], number>();
@@ -183,7 +176,7 @@ function createExamination(
       counts.set(refusal.code, (counts.get(refusal.code) ?? 0) + 1);
       if (refused.length < room) refused.push(refusal);
     }
-    return { task, rows: count, refused, counts, isRefused: isExcluded || counts.size > 0 };
+    return { task, rows: count, refused, counts, isRefused: counts.size > 0 };
   };
 }
 

@@ -84,7 +84,7 @@ describe('a file of human work', () => {
     expect(state).toMatchObject({ opened: 2, closed: 2 });
   });
 
-  it('is not begun anew when it was there before and has no bytes now', async () => {
+  it('is not created again when it was there before and has no bytes now', async () => {
     const { path, use, file, state } = await controlled();
     use();
     file.close();

@@ -8,15 +8,14 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 /** Makes every single write stop after half of its bytes, as one on a nearly full volume can. */
 async function shortenWrites(folder: string): Promise<void> {
   const handle = await open(join(folder, 'probe'), 'w');
-  const prototype = Object.getPrototypeOf(handle) as FileHandle;
+  const prototype = Object.getPrototypeOf(handle) as {
+    write: (this: FileHandle, bytes: Uint8Array) => Promise<unknown>;
+  };
   await handle.close();
-  const write = prototype.write as (...values: unknown[]) => Promise<unknown>;
-  vi.spyOn(prototype, 'write').mockImplementation(async function shortWrite(
-    this: FileHandle,
-    bytes: Uint8Array,
-  ) {
+  const { write } = prototype;
+  vi.spyOn(prototype, 'write').mockImplementation(async function shortWrite(this: FileHandle, bytes) {
     return await write.call(this, bytes.subarray(0, Math.ceil(bytes.length / 2)));
-  } as never);
+  });
 }
 
 describe('the copy of a file to import', () => {
