@@ -65,4 +65,4 @@ async function main(): Promise<number> {
   }
 }
 
-await exitWhenWritten(await main());
+await exitWhenWritten(await main(), signal);

@@ -78,11 +78,10 @@ export function createWorkFile<T extends { close(): void }>(options: WorkFileOpt
 
 function openMarked<T>({ path, content, open }: WorkFileOptions<T>): T {
   const marker = `${path}${MARKER_SUFFIX}`;
-  // SQLite would take an empty file for a new database. A copy that failed, or a full volume, leaves one.
-  const lost = lossOf(path);
-  if (lost !== null && existsSync(marker)) {
+  if (isLost(path) && existsSync(marker)) {
+    const state = existsSync(path) ? 'empty' : 'missing';
     throw new DatabaseError(
-      `${content} ${path} was there before and ${lost}; restore it from a backup, or delete ${marker} to begin with an empty one`,
+      `${content} ${path} was there before and is ${state} now; put the file of a backup in its place, or delete ${marker} to begin with an empty one`,
     );
   }
   const value = open(path);
@@ -90,11 +89,14 @@ function openMarked<T>({ path, content, open }: WorkFileOptions<T>): T {
   return value;
 }
 
-/** Says what is lost when the file is missing or has no bytes; `null` when it has some. */
-function lossOf(path: string): string | null {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return 'is missing now';
-  return found.size === 0 ? 'has 0 bytes now' : null;
+/** Whether the file is missing, or has no content after a copy that failed. SQLite writes a header before its log has anything. */
+function isLost(path: string): boolean {
+  const size = sizeOf(path);
+  return size === undefined || (size === 0 && (sizeOf(`${path}-wal`) ?? 0) === 0);
+}
+
+function sizeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.size;
 }
 
 /** Changes when another file is at the path. */

@@ -77,7 +77,7 @@ async function copyPieces(
       throw new ExchangeFileError('limit_exceeded', `the file has more than ${maxBytes} bytes`, null);
     }
     digest.update(piece);
-    // `write` may write a part of the piece only, when the volume is nearly full.
+    // A plain write may write a part of it.
     await copy.writeFile(piece);
   }
   return { bytes, sha256: digest.digest('hex') };

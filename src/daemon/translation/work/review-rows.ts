@@ -108,8 +108,7 @@ function createPages(
   database: Database,
   containers: Pick<ProofreadContainers, 'has'>,
 ): (reviewId: string, after: ReviewPlace | null) => ReviewPage | null {
-  // Tasks that those of another release have replaced and cleanup has removed are left out; their rows stay without a judgement.
-  const first = database.prepare(`SELECT task_seq FROM review_row JOIN task_unit USING (task_seq, number)
+  const first = database.prepare(`SELECT task_seq FROM review_row
     WHERE review_id = ? AND (task_seq, number) > (?, ?) ORDER BY task_seq, number LIMIT 1`);
   const rows =
     database.prepare(`SELECT review_row.*, ordinal FROM review_row JOIN task_unit USING (task_seq, number)
@@ -117,7 +116,8 @@ function createPages(
   const taskOf = database.prepare(
     'SELECT task.*, generation FROM task JOIN build USING (build_id) WHERE task_seq = ?',
   );
-  return (reviewId, after) => {
+  /** @returns a page without rows when the tasks of another release have replaced the task meanwhile */
+  const read = (reviewId: string, after: ReviewPlace | null): ReviewPage | null => {
     const found = first.get(reviewId, after?.taskSeq ?? -1, after?.number ?? -1);
     if (found === undefined) return null;
     const taskSeq = Number(found['task_seq']);
@@ -145,6 +145,13 @@ function createPages(
       wasProofread: containers.has(container.destination, container.archiveEntry),
       rows: items,
     };
+  };
+  return (reviewId, after) => {
+    let page = read(reviewId, after);
+    while (page?.rows.length === 0) {
+      page = read(reviewId, { taskSeq: page.taskSeq, number: Number.MAX_SAFE_INTEGER });
+    }
+    return page;
   };
 }
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { judgeReview } from '../../../../../src/daemon/translation/review/review-pages.ts';
 import { sha256, unitIdOf } from '../../../../support/index-release.ts';
-import { blockingFinding, judgeOf, openTranslatedTexts } from '../../../../support/translated-texts.ts';
+import { openTranslatedTexts } from '../../../../support/translated-texts.ts';
 
 /** Collects two rows of a file, whose first task is replaced by a second release between them. */
 async function collectAcrossReleases() {
@@ -37,19 +36,6 @@ async function collectAcrossReleases() {
 }
 
 describe('a reviewed file of which a task was replaced and removed while its rows were collected', () => {
-  it('is judged after that task, too, and its other rows are accepted by their judgement', async () => {
-    const world = await collectAcrossReleases();
-    const judge = judgeOf(() => [blockingFinding('bad')]);
-    await judgeReview({ thread: world.thread, judge, units: world.units }, world.reviewId);
-    const done = world.apply();
-    expect(done).toMatchObject({ written: 0, refusedCounts: { revision_changed: 1, qa_blocked: 1 } });
-    expect(done.containers).toMatchObject([
-      { destination: 'a.json', refused: 1 },
-      { destination: 'b.json', refused: 1 },
-    ]);
-    expect(world.target('b.json', 'two')).toBeNull();
-  });
-
   it('accepts no row that nobody has judged', async () => {
     const world = await collectAcrossReleases();
     const done = world.apply();
