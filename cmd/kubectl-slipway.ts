@@ -2,10 +2,12 @@
 import process from 'node:process';
 import { runCtl } from '../src/cli/ctl/ctl.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
+import { exitWhenWritten } from './compose/exit-when-written.ts';
 
 // `kubectl slipway ...` runs the program of this name that it finds in PATH.
-const code = await runCtl(process.argv.slice(2), processCtlIo(interruptSignal()), {
+const signal = interruptSignal();
+const code = await runCtl(process.argv.slice(2), processCtlIo(signal), {
   name: 'kubectl slipway',
   plugin: true,
 });
-process.exit(code);
+await exitWhenWritten(code, signal);

@@ -6,6 +6,7 @@ import { runKeygen } from '../src/cli/keygen/keygen.ts';
 import { runVerify } from '../src/cli/verify/verify.ts';
 import { systemClock } from '../src/platform/process/clock.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
+import { exitWhenWritten } from './compose/exit-when-written.ts';
 
 const USAGE = `Usage: slipway COMMAND [OPTIONS]
 
@@ -64,4 +65,4 @@ async function main(): Promise<number> {
   }
 }
 
-process.exit(await main());
+await exitWhenWritten(await main(), signal);

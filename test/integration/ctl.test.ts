@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
 import { REPORTS } from '../../src/contract/reports/reports.ts';
 import { startFakeCluster } from '../support/fake-cluster.ts';
@@ -60,6 +62,29 @@ async function run(
 function portOf(system: TestSystem): number {
   return Number(new URL(system.serverUrl).port);
 }
+
+describe('the output of slipway ctl', () => {
+  it('is whole in a pipe, also when it is larger than the pipe', async () => {
+    const body = JSON.stringify({ report: 'task.list', filler: 'x'.repeat(4 * 1024 * 1024) });
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => {
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const tokenFile = await writeTokenFile(ADMIN_TOKEN);
+    const { code, out } = await run('slipway', [
+      'ctl',
+      ...['--url', `http://127.0.0.1:${port}`, '--token-file', tokenFile],
+      ...['report', 'task.list', '--output', 'json'],
+    ]);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toEqual(JSON.parse(body));
+  });
+});
 
 describe('slipway ctl in front of a real service', () => {
   it('syncs a release, follows its log and shows the served release', async () => {

@@ -39,6 +39,8 @@ export async function createTestGlossary(
     readonly configuration?: object;
     /** Whether the Glossary has a real thread. Default: its functions run in this one. */
     readonly isThreaded?: boolean;
+    /** Runs between a function of the thread and its answer. */
+    readonly afterCall?: (name: string) => Promise<void>;
   } = {},
 ): Promise<TestGlossary> {
   const world = createTestEngine();
@@ -47,9 +49,16 @@ export async function createTestGlossary(
   const exchangeRoot = join(directory, 'exchange');
   let ids = 0;
   const path = mainGlossaryPath(directory);
+  const inProcess = inProcessThread(createCalls({ path }));
+  const call = async (...[name, argument]: Parameters<typeof inProcess.call>): Promise<unknown> => {
+    const answer = await inProcess.call(name, argument);
+    await options.afterCall?.(name);
+    return answer;
+  };
+  const thread = { ...inProcess, call: call as typeof inProcess.call };
   const glossary = createGlossary({
     ...world,
-    ...(options.isThreaded === true ? {} : { thread: inProcessThread(createCalls({ path })) }),
+    ...(options.isThreaded === true ? {} : { thread }),
     dataDirectory: directory,
     configuration: () => configuration,
     languages: () => TEST_PAIR,

@@ -13,8 +13,10 @@ import {
   textTime,
 } from '../../platform/terminal/text-table.ts';
 
-/** Longest value in the details of a task, characters. */
-const DETAIL_VALUE_MAX = 60;
+/** Longest value in the details of a task, characters: digests and ids of snapshots are shorter. */
+const DETAIL_VALUE_MAX = 100;
+/** Longest result that stands on one line, characters. */
+const RESULT_LINE_MAX = 200;
 
 /** A report as its schema gives it. */
 type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
@@ -160,13 +162,12 @@ export function renderTask(task: TaskView, now: number): string {
         : `${textTime(task.cancel_requested_at, now)} ${task.cancel_reason ?? ''}`,
     ],
     ['failure', task.failure_code === null ? null : `${task.failure_code}: ${task.failure_reason ?? ''}`],
-    ['result', task.result === null ? null : JSON.stringify(task.result, bigintAsText)],
     ['schedule', task.schedule_id],
     ['reviewer', task.reviewer],
     ['reason', task.reason],
     ['request', task.correlation_id],
   ];
-  return textFields([
+  const fields = textFields([
     ['task', task.task_id],
     ['kind', task.kind],
     ['status', task.status],
@@ -177,18 +178,28 @@ export function renderTask(task: TaskView, now: number): string {
     ['finished', textTime(task.finished_at, now)],
     ...optional.filter((field): field is [string, string] => field[1] !== null),
   ]);
+  return fields + renderResult(task.result);
+}
+
+/** A result: a long one is indented, so that a reader finds its members. */
+function renderResult(result: object | null | undefined): string {
+  if (result === null || result === undefined) return '';
+  const line = JSON.stringify(result, bigintAsText);
+  if (line.length <= RESULT_LINE_MAX) return textFields([['result', line]]);
+  const lines = JSON.stringify(result, bigintAsText, 2).split('\n');
+  return `result:\n${lines.map((each) => `  ${printable(each)}\n`).join('')}`;
 }
 
 /** Renders the answer to an accepted action. */
 export function renderAccepted(accepted: Accepted): string {
   const { action, task_id, status, deduplicated, ignored_fields, result } = accepted;
-  return textFields([
+  const fields = textFields([
     ['action', action],
     ['task', deduplicated ? `${task_id} (already queued)` : task_id],
     ['status', status],
     ...(ignored_fields.length === 0 ? [] : [['ignored fields', ignored_fields.join(', ')] as const]),
-    ...(result === undefined ? [] : [['result', JSON.stringify(result, bigintAsText)] as const]),
   ]);
+  return fields + renderResult(result);
 }
 
 /** Renders schedules, one a line. */
@@ -258,8 +269,12 @@ function outcomeOf(task: TaskView): string {
 function pairsOf(object: object): string {
   return Object.entries(object)
     .filter(([, value]) => ['string', 'number', 'bigint', 'boolean'].includes(typeof value))
-    .map(([name, value]) => `${name}=${String(value).slice(0, DETAIL_VALUE_MAX)}`)
+    .map(([name, value]) => `${name}=${shortened(String(value))}`)
     .join(' ');
+}
+
+function shortened(text: string): string {
+  return text.length <= DETAIL_VALUE_MAX ? text : `${text.slice(0, DETAIL_VALUE_MAX)}…`;
 }
 
 function bigintAsText(_key: string, value: unknown): unknown {

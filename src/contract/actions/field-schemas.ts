@@ -13,13 +13,18 @@ export function word<const T extends readonly [string, ...string[]]>(
   return z.enum(values, { error: mustBeOneOf(values) });
 }
 
-/** An integer of 64 bits within the bounds, as a number; beyond 2^53 - 1 it is rounded. */
+/**
+ * An integer of 64 bits within the bounds, as a number. One beyond ±(2^53 - 1) becomes that, so that the same schema takes the
+ * result again.
+ */
 export function wholeNumber(bounds: Int64Bounds): z.ZodType<number> {
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = bounds;
   return int64()
     .refine((value) => value >= min, { error: `must be at least ${min}` })
     .refine((value) => value <= max, { error: `must not exceed ${max}` })
-    .transform(Number);
+    .transform((value) =>
+      Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number(value), Number.MAX_SAFE_INTEGER)),
+    );
 }
 
 /** A switch. */

@@ -78,14 +78,25 @@ export function createWorkFile<T extends { close(): void }>(options: WorkFileOpt
 
 function openMarked<T>({ path, content, open }: WorkFileOptions<T>): T {
   const marker = `${path}${MARKER_SUFFIX}`;
-  if (!existsSync(path) && existsSync(marker)) {
+  if (isLost(path) && existsSync(marker)) {
+    const state = existsSync(path) ? 'empty' : 'missing';
     throw new DatabaseError(
-      `${content} ${path} was there before and is missing now; to begin with an empty one, delete ${marker}`,
+      `${content} ${path} was there before and is ${state} now; put the file of a backup in its place, or delete ${marker} to begin with an empty one`,
     );
   }
   const value = open(path);
   if (!existsSync(marker)) writeFileSync(marker, '', { mode: 0o600 });
   return value;
+}
+
+/** Whether the file is missing, or has no content after a copy that failed. SQLite writes a header before its log has anything. */
+function isLost(path: string): boolean {
+  const size = sizeOf(path);
+  return size === undefined || (size === 0 && (sizeOf(`${path}-wal`) ?? 0) === 0);
+}
+
+function sizeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.size;
 }
 
 /** Changes when another file is at the path. */

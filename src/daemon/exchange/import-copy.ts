@@ -77,7 +77,8 @@ async function copyPieces(
       throw new ExchangeFileError('limit_exceeded', `the file has more than ${maxBytes} bytes`, null);
     }
     digest.update(piece);
-    await copy.write(piece);
+    // A plain write may write a part of it.
+    await copy.writeFile(piece);
   }
   return { bytes, sha256: digest.digest('hex') };
 }

@@ -124,12 +124,13 @@ export function createGlossary(options: GlossaryOptions): Glossary {
       try {
         const request = { pair, rules: rules(), file: await files.find(glossaryPath) };
         const diagnoses = [];
-        let usedGeneration = generation ?? 0;
+        let usedGeneration = Infinity;
         for (let start = 0; start === 0 || start < units.length; start += UNITS_OF_CALL) {
           const part = { ...request, units: units.slice(start, start + UNITS_OF_CALL) };
           const answer = await thread.call('diagnose', part, { signal });
           diagnoses.push(...answer.diagnoses);
-          usedGeneration = answer.generation;
+          // The Glossary can change between two parts: the caller hears of the oldest one, so that it can ask again.
+          usedGeneration = Math.min(usedGeneration, answer.generation);
         }
         return { generation: usedGeneration, diagnoses };
       } catch (error) {

@@ -30,6 +30,7 @@ import type {
 } from './store/memory-reads.ts';
 import type { ReadableStore } from './store/memory-store.ts';
 import type { KnownRecord, ProposalOutcome, ProposedRecord } from './store/memory-writer.ts';
+import { createTextIndexing } from './text-indexing.ts';
 
 /** A file, relative to the root; `null` for the main one. */
 interface InFile {
@@ -85,9 +86,16 @@ export interface MemoryCalls {
   close(argument: null): void;
 }
 
+/** Records that one step indexes: it takes some tens of milliseconds. */
+const INDEXED_TOGETHER = 500;
+
 /** Creates the functions of the thread. */
 export function createCalls(paths: MemoryPaths): MemoryCalls {
   const files = createMemoryFiles(paths);
+  const indexSome = (): number => files.write(null, (store) => store.indexTexts(INDEXED_TOGETHER));
+  const indexing = createTextIndexing(() => indexSome() > 0);
+  // A process that ended may have left records that are not indexed.
+  indexing.changed();
   return {
     lookUp: ({ path, lookups, penalty }) =>
       files.read(path, (store) => store.findAll(lookups).map((matches) => answerOf(matches, penalty))),
@@ -99,9 +107,17 @@ export function createCalls(paths: MemoryPaths): MemoryCalls {
     conflicts: ({ path, limit }) => files.read(path, (store) => store.conflicts(limit)),
     record: ({ path, recordId }) => files.read(path, (store) => store.record(recordId)),
     history: (recordId) => files.read(null, (store) => store.history(recordId)),
-    propose: ({ proposals, at }) => files.write(null, (store) => store.propose(proposals, at)),
+    propose: ({ proposals, at }) => {
+      indexing.changed();
+      return files.write(null, (store) => store.propose(proposals, at));
+    },
     known: ({ proposals }) => files.write(null, (store) => store.known(proposals)),
-    importRecords: (batch) => files.write(null, (store) => store.importRecords(batch)),
+    importRecords: (batch) => {
+      const outcomes = files.write(null, (store) => store.importRecords(batch));
+      // An import indexes as fast as it writes: its batches are smaller than a step.
+      indexSome();
+      return outcomes;
+    },
     page: (query) => files.read(null, (store) => store.page(query)),
     countUse: ({ recordIds, at }) => {
       files.write(null, (store) => {
@@ -114,14 +130,17 @@ export function createCalls(paths: MemoryPaths): MemoryCalls {
     resolve: (request) => files.write(request.path, (store) => store.resolve(request)),
     maintain: (_, { isWanted }) => {
       const steps = files.write(null, (store) => store.maintain());
+      const cancelled = (): MemoryFileError => new MemoryFileError('unavailable', 'the upkeep was cancelled');
+      while (indexSome() > 0) if (!isWanted()) throw cancelled();
       let count = 0;
       while (files.write(null, () => steps.next()).done !== true) {
         count += 1;
-        if (!isWanted()) throw new MemoryFileError('unavailable', 'the upkeep was cancelled');
+        if (!isWanted()) throw cancelled();
       }
       return count;
     },
     close: () => {
+      indexing.stop();
       files.close();
     },
   };

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Logger } from '../../platform/logging/logging.ts';
 import { callOf, implementJob, type ArgumentsOf, type Job, type JobDefinition } from './job.ts';
 import type { TaskEngine } from './task-engine.ts';
 import type { TaskContext, TaskResult } from './task.ts';
@@ -6,18 +7,27 @@ import type { TaskContext, TaskResult } from './task.ts';
 /** A job that other parts ask for, as often as they like: one task of it waits or runs at a time. */
 export interface RequestedJob {
   readonly job: Job;
-  /** Makes sure that a whole pass runs after this moment. A running task does another pass. */
+  /**
+   * Makes sure that a whole pass begins after this moment: a running task does another pass, and when it fails, another task does
+   * it. A task that is cancelled takes the requests with it, and one that cannot be queued is logged; the next request runs again.
+   */
   request(): void;
+}
+
+export interface RequestedJobOptions {
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 /**
  * Creates the job. Its passes must do whatever work they find, and nothing when there is none.
  *
+ * @param options the logger hears of a task that could not be queued: who requests has done its own work by then
  * @param definition without required arguments
  * @param pass its result is that of the task; of several passes the last one's
  */
 export function createRequestedJob<Arguments extends z.ZodObject>(
-  engine: Pick<TaskEngine, 'submit' | 'onFinished'>,
+  { engine, logger }: RequestedJobOptions,
   definition: JobDefinition<Arguments>,
   pass: (context: TaskContext<ArgumentsOf<JobDefinition<Arguments>>>) => Promise<TaskResult>,
 ): RequestedJob {
@@ -25,18 +35,22 @@ export function createRequestedJob<Arguments extends z.ZodObject>(
   let isQueued = false;
   const submit = (): void => {
     isQueued = true;
+    isWanted = false;
     try {
       engine.submit({ ...callOf(definition, {} as z.input<Arguments>), dedupe: true });
     } catch (error) {
       isQueued = false;
-      throw error;
+      logger.warn(
+        { err: error, kind: definition.kind },
+        'a job waits for the next request: it cannot be queued',
+      );
     }
   };
   engine.onFinished(({ kind, status }) => {
     if (kind !== definition.kind) return;
     isQueued = false;
-    // A request between the last pass and the end of the task found the task alive and queued no other one.
-    if (isWanted && status === 'succeeded') submit();
+    // A request after the last pass began found the task alive and queued no other one.
+    if (isWanted && status !== 'cancelled') submit();
   });
   return {
     job: implementJob(definition, async (context) => {
@@ -48,8 +62,8 @@ export function createRequestedJob<Arguments extends z.ZodObject>(
       }
     }),
     request: () => {
-      isWanted = true;
       if (!isQueued) submit();
+      isWanted = true;
     },
   };
 }

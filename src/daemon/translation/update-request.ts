@@ -1,5 +1,6 @@
 import type { BodyOf } from '../../contract/actions/body-of.ts';
 import { ServiceError, type FieldError } from '../../contract/problems/service-error.ts';
+import { LONGEST_LEASE_SECONDS } from '../../domain/translation/lease-length.ts';
 import { parseArguments, parseOverride, parseResults } from './work/named-units.ts';
 import type { TaskUpdate } from './work/task-update.ts';
 
@@ -45,7 +46,8 @@ export function parseTaskUpdate(body: Body, tokenId: string | null, now: number)
     judgedFor: null,
     override,
     workerId: body.worker_id ?? null,
-    leaseSeconds: body.lease_seconds === undefined ? null : Number(body.lease_seconds),
+    leaseSeconds:
+      body.lease_seconds === undefined ? null : Math.min(Number(body.lease_seconds), LONGEST_LEASE_SECONDS),
     reviewer: body.reviewer ?? null,
     reason: body.reason ?? null,
     force: body.force ?? false,

@@ -92,19 +92,22 @@ function createExactLookup(database: ReadableDatabase): Finder {
 }
 
 function createVariantLookup(database: ReadableDatabase): Finder {
-  const select = (column: string) =>
+  const select = (condition: string) =>
     database.prepare(
       `SELECT ${MATCH_COLUMNS} FROM record r
-       WHERE ${column} = ? AND state IN ('trusted', 'candidate') LIMIT ${MOST_VARIANTS}`,
+       WHERE ${condition} AND state IN ('trusted', 'candidate') LIMIT ${MOST_VARIANTS}`,
     );
-  const byWidth = select('width_key');
-  const byNumbers = select('numbers_key');
-  return ({ normalized }, lookup) => {
+  // A source whose width differs from none has one key for both.
+  const byWidth = [select('width_key = ? AND width_key <> source_key'), select('source_key = ?')];
+  const byNumbers = select('numbers_key = ?');
+  return ({ normalized, sourceKey }, lookup) => {
     const { widthKey, numbersKey } = variantKeysOf(lookup, normalized);
     const folded = foldWidth(normalized);
     const other = (record: MatchRecord): boolean => record.source_text !== normalized;
     const width = byWidth
-      .all(widthKey)
+      // Records with the same source are left out below.
+      .filter((_, index) => index === 0 || widthKey !== sourceKey)
+      .flatMap((statement) => statement.all(widthKey))
       .map(matchRecordOf)
       .filter((record) => other(record) && foldWidth(record.source_text) === folded)
       .map((record) => widthMatch(record));
@@ -128,7 +131,6 @@ function createSimilarLookup(database: ReadableDatabase): Finder {
     const { length } = comparedCodePoints(normalized);
     if (length > LONGEST_FUZZY) return [];
     const trigrams = choose(searchedTrigrams(normalized));
-    if (trigrams.length === 0) return [];
     const { least, most } = similarLengths(length);
     const match = fuzzyMatcher(normalized, contextKey);
     const matches: MemoryMatch[] = [];

@@ -94,5 +94,24 @@ CREATE VIRTUAL TABLE target_search USING fts5
   (text, content='', detail='none', columnsize=0, tokenize='trigram case_sensitive 1');
 `;
 
+/**
+ * `indexed_texts` has the last record that the text indexes know: new records are indexed together, some seconds later. An index
+ * of a random key costs one page for each new record, so candidates are in as few as possible: a record is found by its source,
+ * state and context, only trusted ones by their identity, and by `width_key` only where it is another one than `source_key`.
+ */
+const LATER_TEXT_INDEX = `
+CREATE TABLE indexed_texts (last_id INTEGER NOT NULL) STRICT;
+INSERT INTO indexed_texts SELECT coalesce(max(id), 0) FROM record;
+DROP INDEX record_identity;
+DROP INDEX record_source;
+DROP INDEX record_width;
+CREATE INDEX record_width ON record (width_key) WHERE width_key <> source_key;
+CREATE INDEX record_identity ON record (identity) WHERE state = 'trusted';
+CREATE INDEX record_source ON record (source_key, state, context_key);
+`;
+
 /** The steps of the schema. */
-export const MEMORY_MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'memory', sql: TABLES }];
+export const MEMORY_MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'memory', sql: TABLES },
+  { version: 2, name: 'later text index', sql: LATER_TEXT_INDEX },
+];

@@ -8,6 +8,7 @@ import { createMemoryImport, type ImportRecords } from './memory-import.ts';
 import { createMemoryLookup, type FindMatches, type MemoryLookup } from './memory-lookup.ts';
 import { createMemoryReads, type MemoryReads } from './memory-reads.ts';
 import { createMemoryWriter, type MemoryWriter } from './memory-writer.ts';
+import { createTextIndexWriter, type IndexTexts } from './text-index.ts';
 
 /** The reads of an open file. */
 export interface ReadableStore extends MemoryReads {
@@ -20,6 +21,7 @@ export interface ReadableStore extends MemoryReads {
 /** The reads and writes of the main file. */
 export interface WritableStore extends ReadableStore, MemoryWriter, MemoryChanges {
   readonly importRecords: ImportRecords;
+  readonly indexTexts: IndexTexts;
   readonly maintain: ReturnType<typeof createMaintenance>;
 }
 
@@ -52,6 +54,7 @@ export function createWritableStore(database: Database): WritableStore {
     ...writer,
     ...changes,
     importRecords: createMemoryImport(database, writer, changes),
+    indexTexts: createTextIndexWriter(database),
     maintain: createMaintenance(database),
   };
 }

@@ -4,8 +4,8 @@ import { normalText } from '../../../domain/text/normal-text.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createPairIds } from './pair-ids.ts';
 import { createTally } from './tally.ts';
-import { createTextIndexWriter, prefixOf } from './text-index.ts';
-import { identityBytes, sourceKeysOf, targetKeyOf, variantKeysOf } from './text-keys.ts';
+import { prefixOf } from './text-index.ts';
+import { identityBytes, sourceKeysOf, targetKeyOf, variantKeysOf, type SourceKeys } from './text-keys.ts';
 
 /** A translation that may become a record. */
 export interface ProposedRecord extends LanguagePair {
@@ -34,6 +34,8 @@ export interface KnownRecord {
 export interface MemoryWriter {
   /**
    * Adds translations as candidates, in one transaction. One that exists with the same identity and target is not added again.
+   * The transaction need not survive the machine: candidates are copies of targets that are stored elsewhere, and the commit
+   * that makes one trusted waits for the disk. The text indexes know the new records later.
    *
    * @param at Unix seconds
    * @param countsUse whether the proposal of a known record is a use of it
@@ -53,19 +55,23 @@ const LONGEST_CONTEXT = 65_536;
 
 /** Creates the writer of a file. */
 export function createMemoryWriter(database: Database): MemoryWriter {
-  const index = createTextIndexWriter(database);
   const insert = createInsert(database);
   const pairIdOf = createPairIds(database);
   const tally = createTally(database);
   const same = database.prepare(
-    'SELECT record_id, state, target_text FROM record WHERE identity = ? AND target_key = ?',
+    `SELECT record_id, state, target_text FROM record
+     WHERE source_key = ? AND state IN ('candidate', 'trusted', 'superseded', 'rejected') AND context_key = ?
+       AND identity = ? AND target_key = ?`,
   );
   const use = database.prepare(
     'UPDATE record SET use_count = use_count + 1, last_used_at = ? WHERE record_id = ?',
   );
 
-  const knownOf = (identity: Uint8Array, targetKey: number, target: string): KnownRecord | null => {
-    const rows = same.all(identity, targetKey);
+  const knownOf = (
+    { sourceKey, contextKey }: SourceKeys,
+    { identity, targetKey, target }: ReturnType<typeof ownKeysOf>,
+  ): KnownRecord | null => {
+    const rows = same.all(sourceKey, contextKey, identity, targetKey);
     const row = rows.find((each) => normalText(each['target_text'] as string) === target);
     if (row === undefined) return null;
     return { record_id: row['record_id'] as string, state: row['state'] as MemoryState };
@@ -73,77 +79,80 @@ export function createMemoryWriter(database: Database): MemoryWriter {
   const proposeOne = (proposal: ProposedRecord, at: number, countsUse: boolean): ProposalOutcome => {
     const reason = whyRefused(proposal);
     if (reason !== null) return { outcome: 'refused', reason };
-    const { record_id, target_text, context } = proposal;
-    const keys = sourceKeysOf(proposal, proposal.source_text, context);
-    const identity = identityBytes(proposal, keys);
-    const targetKey = targetKeyOf(target_text);
-    const target = normalText(target_text);
-    const known = knownOf(identity, targetKey, target);
+    const keys = sourceKeysOf(proposal, proposal.source_text, proposal.context);
+    const own = ownKeysOf(proposal, keys);
+    const known = knownOf(keys, own);
     if (known !== null) {
       if (countsUse) use.run(at, known.record_id);
       return { outcome: 'known', ...known };
     }
     const pairId = pairIdOf(proposal);
-    const id = insert({ ...proposal, ...keys, identity, targetKey, pairId, at });
-    index.add(id, keys.normalized, target);
+    insert(proposal, keys, own, pairId, at);
     tally.add(pairId, 'candidate', 1);
-    return { outcome: 'added', record_id, state: 'candidate' };
+    return { outcome: 'added', record_id: proposal.record_id, state: 'candidate' };
   };
 
   return {
     propose: (proposals, at, countsUse = true) =>
-      database.transaction(() => {
-        const outcomes = proposals.map((proposal) => proposeOne(proposal, at, countsUse));
-        index.countTrigrams();
-        return outcomes;
+      database.transaction(() => proposals.map((proposal) => proposeOne(proposal, at, countsUse)), {
+        durable: false,
       }),
     known: (proposals) =>
       proposals.map((proposal) => {
         if (whyRefused(proposal) !== null) return null;
-        const { source_text, target_text, context } = proposal;
-        const keys = sourceKeysOf(proposal, source_text, context);
-        return knownOf(identityBytes(proposal, keys), targetKeyOf(target_text), normalText(target_text));
+        const keys = sourceKeysOf(proposal, proposal.source_text, proposal.context);
+        return knownOf(keys, ownKeysOf(proposal, keys));
       }),
     countUse: (recordIds, at) => {
-      database.transaction(() => {
-        for (const id of recordIds) use.run(at, id);
-      });
+      database.transaction(
+        () => {
+          for (const id of recordIds) use.run(at, id);
+        },
+        { durable: false },
+      );
     },
   };
 }
 
-interface InsertedRecord extends ProposedRecord, ReturnType<typeof sourceKeysOf> {
-  readonly identity: Uint8Array;
-  readonly targetKey: number;
-  readonly pairId: number;
-  readonly at: number;
+/** The identity of a proposal, its normalized target, and the key of that. */
+function ownKeysOf(proposal: ProposedRecord, keys: SourceKeys) {
+  const target = normalText(proposal.target_text);
+  return { identity: identityBytes(proposal, keys), target, targetKey: targetKeyOf(target) };
 }
 
-function createInsert(database: Database): (record: InsertedRecord) => number {
+function createInsert(
+  database: Database,
+): (
+  record: ProposedRecord,
+  keys: SourceKeys,
+  own: ReturnType<typeof ownKeysOf>,
+  pairId: number,
+  at: number,
+) => void {
   const columns = `record_id pair_id state length source_key width_key numbers_key target_key identity context_key source_text
     target_text source_prefix target_prefix context origin provider provider_run_id task_id unit_id release_id created_at`;
   const names = columns.split(/\s+/);
   const statement = database.prepare(
     `INSERT INTO record (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
   );
-  return (record) => {
-    const { normalized, provenance, target_text } = record;
+  return (record, { normalized, sourceKey, contextKey }, own, pairId, at) => {
+    const { provenance } = record;
     const { widthKey, numbersKey } = variantKeysOf(record, normalized);
-    const { lastInsertRowid } = statement.run(
+    statement.run(
       record.record_id,
-      record.pairId,
+      pairId,
       'candidate',
       comparedCodePoints(normalized).length,
-      record.sourceKey,
+      sourceKey,
       widthKey,
       numbersKey,
-      record.targetKey,
-      record.identity,
-      record.contextKey,
+      own.targetKey,
+      own.identity,
+      contextKey,
       normalized,
-      target_text,
+      record.target_text,
       prefixOf(normalized),
-      prefixOf(normalText(target_text)),
+      prefixOf(own.target),
       JSON.stringify(record.context),
       provenance.origin,
       provenance.provider,
@@ -151,9 +160,8 @@ function createInsert(database: Database): (record: InsertedRecord) => number {
       provenance.task_id,
       provenance.unit_id,
       provenance.release_id,
-      record.at,
+      at,
     );
-    return Number(lastInsertRowid);
   };
 }
 

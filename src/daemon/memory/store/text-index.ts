@@ -1,5 +1,6 @@
 import { codePointsOf, foldForSearch } from '../../../domain/memory/normalize-text.ts';
 import { TRIGRAM_LENGTH, rarestTrigrams, trigramsOf } from '../../../domain/memory/trigrams.ts';
+import { normalText } from '../../../domain/text/normal-text.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import type { ReadableDatabase } from './memory-database.ts';
 
@@ -10,35 +11,54 @@ const MOST_CANDIDATES = 20_000;
 /** Most trigrams of a searched text that a concordance looks for; the candidates are compared in full. */
 const CONCORDANCE_TRIGRAMS = 32;
 
-/** Writes the index of texts. Calls belong into the transaction that inserts the records. */
-export interface TextIndexWriter {
-  /** Indexes the normalized texts of a new record. */
-  add(id: number, sourceText: string, targetText: string): void;
-  /** Adds the counts of trigrams since the last call. */
-  countTrigrams(): void;
-}
+/** Most records, the newest of those that are not yet indexed, that a search reads without the index. */
+const MOST_UNINDEXED = 2000;
 
-/** Creates the writer of a file. */
-export function createTextIndexWriter(database: Database): TextIndexWriter {
+/**
+ * Indexes the texts of records that are not yet indexed, the oldest first, in one transaction. It need not survive the machine:
+ * the next step indexes the same records again.
+ *
+ * @param most how many records at most
+ * @returns how many it indexed
+ */
+export type IndexTexts = (most: number) => number;
+
+/** Creates the writer of the text indexes of a file. */
+export function createTextIndexWriter(database: Database): IndexTexts {
+  const unindexed = database.prepare(
+    `SELECT id, source_text, target_text FROM record WHERE id > (SELECT last_id FROM indexed_texts) ORDER BY id LIMIT ?`,
+  );
+  const advance = database.prepare('UPDATE indexed_texts SET last_id = ?');
   const addSource = database.prepare('INSERT INTO source_search (rowid, text) VALUES (?, ?)');
   const addTarget = database.prepare('INSERT INTO target_search (rowid, text) VALUES (?, ?)');
   const count = database.prepare(
     `INSERT INTO trigram (trigram, records) VALUES (?, ?)
      ON CONFLICT (trigram) DO UPDATE SET records = records + excluded.records`,
   );
-  const added = new Map<string, number>();
-  return {
-    add: (id, sourceText, targetText) => {
-      const folded = foldForSearch(sourceText);
+  const indexAll = (rows: ReturnType<typeof unindexed.all>): void => {
+    const added = new Map<string, number>();
+    for (const row of rows) {
+      const id = row['id'] as number;
+      const folded = foldForSearch(row['source_text'] as string);
       addSource.run(id, folded);
-      addTarget.run(id, foldForSearch(targetText));
+      addTarget.run(id, foldForSearch(normalText(row['target_text'] as string)));
       for (const trigram of trigramsOf(folded)) added.set(trigram, (added.get(trigram) ?? 0) + 1);
-    },
-    countTrigrams: () => {
-      for (const [trigram, records] of added) count.run(trigram, records);
-      added.clear();
-    },
+    }
+    // In the order of the table: neighbours are in one page.
+    for (const trigram of [...added.keys()].sort()) count.run(trigram, added.get(trigram) ?? 0);
   };
+  return (most) =>
+    database.transaction(
+      () => {
+        const rows = unindexed.all(most);
+        const last = rows.at(-1);
+        if (last === undefined) return 0;
+        indexAll(rows);
+        advance.run(last['id'] as number);
+        return rows.length;
+      },
+      { durable: false },
+    );
 }
 
 /** The first code points of a folded text: short texts are searched by them. */
@@ -61,9 +81,9 @@ export function createTrigramChoice(
   };
 }
 
-/** The expression that finds texts with any of some trigrams. */
+/** The expression that finds texts with any of some trigrams, and no text without trigrams. */
 export function anyOf(trigrams: readonly string[]): string {
-  return trigrams.map(quoted).join(' OR ');
+  return trigrams.length === 0 ? quoted('') : trigrams.map(quoted).join(' OR ');
 }
 
 /** The expression that finds texts which may contain a folded text of at least three code points. */
@@ -71,9 +91,11 @@ export function allOf(folded: string): string {
   return trigramsOf(folded).slice(0, CONCORDANCE_TRIGRAMS).map(quoted).join(' AND ');
 }
 
-/** The query for the candidates of an expression, as ids. */
+/** The query for the candidates of an expression, as ids. The newest records that are not yet indexed are candidates of every one. */
 export function candidates(table: 'source_search' | 'target_search'): string {
-  return `SELECT rowid FROM ${table} WHERE ${table} MATCH ? LIMIT ${MOST_CANDIDATES}`;
+  return `SELECT rowid FROM (SELECT rowid FROM ${table} WHERE ${table} MATCH ? LIMIT ${MOST_CANDIDATES})
+    UNION ALL SELECT id FROM
+      (SELECT id FROM record WHERE id > (SELECT last_id FROM indexed_texts) ORDER BY id DESC LIMIT ${MOST_UNINDEXED})`;
 }
 
 function quoted(trigram: string): string {

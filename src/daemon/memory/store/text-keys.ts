@@ -50,9 +50,9 @@ export function variantKeysOf(pair: LanguagePair, normalized: string): VariantKe
   };
 }
 
-/** The key of a target text. */
-export function targetKeyOf(targetText: string): number {
-  return shortKey(normalText(targetText));
+/** The key of a normalized target text. */
+export function targetKeyOf(normalized: string): number {
+  return shortKey(normalized);
 }
 
 function keyOf({ source_language, target_language }: LanguagePair, text: string): number {

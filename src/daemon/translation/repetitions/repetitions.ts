@@ -51,7 +51,7 @@ export function createRepetitions({ engine, thread, judging, logger }: Repetitio
     followed = { digest, built };
     return await propagateTargets({ thread, judging }, context);
   };
-  const requested = createRequestedJob(engine, PROPAGATE_JOB, pass);
+  const requested = createRequestedJob({ engine, logger }, PROPAGATE_JOB, pass);
   const look = async (): Promise<void> => {
     try {
       if (await thread.call('wantsRepetitions', null)) requested.request();

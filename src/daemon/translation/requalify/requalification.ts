@@ -28,8 +28,27 @@ export interface RequalificationOptions {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-/** Calls that change what some targets must be judged by: their places, and whether their container was proofread. */
-const MOVING: ReadonlySet<string> = new Set(['finishBuild', 'applyReview', 'applyFileReview']);
+/**
+ * Calls that change what some targets must be judged by: their places, and whether their container was proofread. Or they store
+ * judgements that were collected long before.
+ */
+const MOVING: ReadonlySet<keyof TranslationCalls> = new Set([
+  'finishBuild',
+  'applyReview',
+  'applyFileReview',
+  'applyCheck',
+]);
+
+type Argument<Name extends keyof TranslationCalls> = Parameters<TranslationCalls[Name]>[0];
+
+/** Calls that store targets, with the generation of the Glossary that those were judged by; `null` without targets. */
+const STORED_BY: {
+  readonly [Name in keyof TranslationCalls]?: (argument: Argument<Name>) => number | null;
+} = {
+  applyUpdate: ({ glossaryGeneration }) => glossaryGeneration,
+  storeResults: ({ provenance }) => provenance.glossaryGeneration,
+  storeRepetitions: ({ glossaryGeneration }) => glossaryGeneration,
+};
 
 /** Creates the work of judging again. */
 export function createRequalification({
@@ -40,7 +59,7 @@ export function createRequalification({
   logger,
 }: RequalificationOptions): Requalification {
   const requested = createRequestedJob(
-    engine,
+    { engine, logger },
     REQUALIFY_JOB,
     async (context) => await requalifyTargets({ thread, judging }, context),
   );
@@ -50,7 +69,7 @@ export function createRequalification({
   const look = async (): Promise<void> => {
     try {
       const { key } = await judging.judgedBy();
-      if ((await thread.call('tasksToRequalify', key)) > 0) requested.request();
+      if (await thread.call('mustRequalify', key)) requested.request();
     } catch (error) {
       logger.warn({ err: error }, 'stored targets are not judged again yet');
     }
@@ -61,7 +80,7 @@ export function createRequalification({
       call: (name, argument, callOptions) => {
         const answer = thread.call(name, argument, callOptions);
         const settled = (): void => {
-          const generation = generationOf(argument);
+          const generation = STORED_BY[name]?.(argument) ?? null;
           // The Glossary changed after these targets were judged, and perhaps the job has passed their task already.
           if (generation !== null && generation !== glossary.generation()) requested.request();
           else if (MOVING.has(name)) void look();
@@ -72,13 +91,4 @@ export function createRequalification({
     },
     catchUp: look,
   };
-}
-
-/** The generation of the Glossary that the targets in an argument were judged by; `null` for an argument without targets. */
-function generationOf(argument: unknown): number | null {
-  if (typeof argument !== 'object' || argument === null) return null;
-  if ('provenance' in argument) return generationOf(argument.provenance);
-  return 'glossaryGeneration' in argument && typeof argument.glossaryGeneration === 'number'
-    ? argument.glossaryGeneration
-    : null;
 }

@@ -38,7 +38,7 @@ export async function requalifyTargets(
       done.judged += page.items.length;
       done.blocked += stored.blocked;
       done.freed += stored.freed;
-      if (page.upTo === null) done.tasks += 1;
+      if (stored.isTaskDone) done.tasks += 1;
       progress(done.tasks, Math.max(total, done.tasks), 'entries', 'judging targets');
     }
   } catch (error) {

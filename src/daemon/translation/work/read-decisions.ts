@@ -2,6 +2,7 @@ import type { Database } from '../../database/sqlite-database.ts';
 import type { UnitTranslation } from '../../parse/index/unit-translations.ts';
 import { targetDigest } from './accepted-findings.ts';
 import type { Row, StoredTarget } from './target-rows.ts';
+import { CLAIM_END } from './withheld-units.ts';
 
 /** The decisions of people about one unit and its target. */
 export interface UnitDecisions {
@@ -23,7 +24,7 @@ export function createUnitDecisions(
     'SELECT reviewer, reason, at FROM hold WHERE unit_id = ? AND target_language = ?',
   );
   const claim = database.prepare(
-    'SELECT owner, expires_at FROM claim WHERE unit_id = ? AND target_language = ? AND expires_at > ?',
+    `SELECT owner, ${CLAIM_END} FROM claim WHERE unit_id = ? AND target_language = ? AND claim.expires_at > ?`,
   );
   const override = database.prepare(`SELECT reviewer, reason, provenance, confirmed_at FROM glossary_override
     WHERE qa_identity = ? ORDER BY entry DESC LIMIT 1`);

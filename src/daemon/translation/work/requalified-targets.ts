@@ -1,10 +1,9 @@
-import { requalify } from '../../../domain/translation/requalify.ts';
 import type { Database } from '../../database/sqlite-database.ts';
-import { createAcceptedFindings } from './accepted-findings.ts';
 import { createBuildMark, type BuildMark } from './build-mark.ts';
+import { createNewJudgements } from './new-judgement.ts';
 import { createTaskReasons } from './requalified-reason.ts';
 import type { TaskCounts } from './task-counts.ts';
-import { NO_PROVENANCE, targetOf, type Finding, type Row } from './target-rows.ts';
+import type { Finding } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 import type { BuiltFor } from './task-update.ts';
 
@@ -51,6 +50,8 @@ export interface RequalifiedBatch extends Pick<
 
 /** How many targets a batch changed. */
 export interface RequalifiedCounts {
+  /** Whether the whole task is judged now. */
+  readonly isTaskDone: boolean;
   readonly blocked: number;
   readonly freed: number;
 }
@@ -59,10 +60,15 @@ export interface RequalifiedCounts {
 export interface RequalifiedTargets {
   /** How many tasks have targets that were judged by something else. */
   waiting(key: string): number;
-  /** The next targets: of the first such task from a place on. `null` when there is none. */
+  /** Whether there is such a task. */
+  isWaiting(key: string): boolean;
+  /**
+   * The next targets: of the first such task from a place on. `null` when there is none. The task is marked with what judges it:
+   * when a target of an older Glossary is stored from then on, the task begins again.
+   */
   page(by: JudgedBy, fromTask: number): RequalifyPage | null;
   /**
-   * Stores new judgements: a state that changes, and the findings of what stays blocked. A target that changed since its page is
+   * Stores new judgements: a state that changes, and the findings of what keeps its state. A target that changed since its page is
    * left out, because it was judged then.
    *
    * @returns `null` when other tasks replaced those of the page, and nothing was written
@@ -97,25 +103,34 @@ export function createRequalifiedTargets(options: RequalifiedTargetsOptions): Re
     AND draft + translated + proofread + blocked > 0
     AND judged_by IS NOT iif(accepted.at IS NULL, :key, :key || ' proofread')`;
   const count = database.prepare(`SELECT count(*) AS count ${others}`);
+  const some = database.prepare(`SELECT 1 ${others} LIMIT 1`);
   const next = database.prepare(
     `SELECT task.*, accepted.at IS NOT NULL AS was_proofread ${others} AND task_seq >= :from ORDER BY task_seq LIMIT 1`,
+  );
+  const claim = database.prepare(
+    'UPDATE task SET judging_by = ?, judging_from = -1, judged_generation = ? WHERE task_seq = ?',
   );
   const readUnits = createUnitReader(database, targetLanguage);
   return {
     waiting: (key) => Number(count.get({ language: targetLanguage, key })?.['count'] ?? 0),
-    page: ({ key }, from) => {
-      const task = next.get({ language: targetLanguage, key, from });
-      if (task === undefined) return null;
-      const wasProofread = task['was_proofread'] === 1;
-      const continues = task['judging_by'] === keyOf(key, wasProofread);
-      return {
-        builtFor: mark.current(),
-        taskSeq: Number(task['task_seq']),
-        indexPosition: Number(task['index_position']),
-        wasProofread,
-        ...readUnits(Number(task['task_seq']), continues ? Number(task['judging_from']) : -1),
-      };
-    },
+    isWaiting: (key) => some.get({ language: targetLanguage, key }) !== undefined,
+    page: ({ key, generation }, from) =>
+      database.transaction(() => {
+        const task = next.get({ language: targetLanguage, key, from });
+        if (task === undefined) return null;
+        const taskSeq = Number(task['task_seq']);
+        const wasProofread = task['was_proofread'] === 1;
+        const taskKey = keyOf(key, wasProofread);
+        const continues = task['judging_by'] === taskKey;
+        if (!continues) claim.run(taskKey, generation, taskSeq);
+        return {
+          builtFor: mark.current(),
+          taskSeq,
+          indexPosition: Number(task['index_position']),
+          wasProofread,
+          ...readUnits(taskSeq, continues ? Number(task['judging_from']) : -1),
+        };
+      }),
     store: createBatchStore(options, mark),
   };
 }
@@ -148,63 +163,41 @@ function createUnitReader(
   };
 }
 
-function createBatchStore(
-  { database, targetLanguage, targets, counts }: RequalifiedTargetsOptions,
-  mark: BuildMark,
-): RequalifiedTargets['store'] {
-  const accepted = createAcceptedFindings(database, targetLanguage);
+function createBatchStore(options: RequalifiedTargetsOptions, mark: BuildMark): RequalifiedTargets['store'] {
+  const { database, targetLanguage, targets, counts } = options;
+  const storeJudgement = createNewJudgements(options);
   const taskOf = database.prepare('SELECT task_id, release_id FROM task WHERE task_seq = ?');
-  const find = database.prepare('SELECT * FROM target WHERE unit_id = ? AND target_language = ?');
-  const refresh = database.prepare(
-    'UPDATE target SET findings = ?, qa_identity = ? WHERE unit_id = ? AND target_language = ?',
+  // A target of an older Glossary removes the mark of its task, which begins again then.
+  const advance = database.prepare(
+    'UPDATE task SET judging_from = :upTo WHERE task_seq = :taskSeq AND judging_by = :key',
   );
-  const advance = database.prepare(`UPDATE task SET judging_by = ?, judging_from = ?,
-    judged_generation = max(coalesce(judged_generation, 0), ?) WHERE task_seq = ?`);
-  const finish = database.prepare(`UPDATE task SET judged_by = ?, judging_by = NULL, judging_from = -1,
-    judged_generation = ? WHERE task_seq = ?`);
+  const finish = database.prepare(`UPDATE task SET judged_by = :key, judging_by = NULL, judging_from = -1
+    WHERE task_seq = :taskSeq AND judging_by = :key`);
   const reasons = createTaskReasons(database, targetLanguage);
-  const write = (
-    { unitId, revision, findings, qaIdentity }: RequalifiedBatch['items'][number],
-    task: Row,
-    generation: number,
-    now: number,
-  ): 'blocked' | 'freed' | null => {
-    const row = find.get(unitId, targetLanguage);
-    const target = row === undefined ? null : targetOf(row);
-    if (target?.revision !== revision) return null;
-    const blocking = accepted.blocking({ ...target, findings, qaIdentity });
-    const change = requalify(target, blocking.length > 0);
-    if (change === null) {
-      if (target.state === 'blocked')
-        refresh.run(JSON.stringify(findings), qaIdentity, unitId, targetLanguage);
-      return null;
-    }
-    const checks = [...new Set(blocking.map(({ check }) => check))].join(', ');
-    targets.put(
-      { ...target, ...change, findings, qaIdentity, updatedAt: now },
-      {
-        ...NO_PROVENANCE,
-        reason: change.state === 'blocked' ? `requalified: ${checks}` : 'requalified: nothing blocks it now',
-        glossaryGeneration: generation,
-        taskId: String(task['task_id']),
-        releaseId: String(task['release_id']),
-      },
-    );
-    return change.state === 'blocked' ? 'blocked' : 'freed';
-  };
   return ({ builtFor, taskSeq, wasProofread, upTo, by, items }, now) =>
     database.transaction(() => {
       const task = taskOf.get(taskSeq);
       if (task === undefined || !mark.isCurrent(builtFor)) return null;
-      const changes = items.map((item) => write(item, task, by.generation, now));
+      const place = { taskId: String(task['task_id']), releaseId: String(task['release_id']) };
+      const changes = items.map(({ unitId, revision, ...judgement }) => {
+        const target = targets.get(unitId);
+        if (target?.revision !== revision) return null;
+        return storeJudgement(
+          target,
+          { ...judgement, ...place, cause: 'requalified', glossaryGeneration: by.generation },
+          now,
+        );
+      });
       const key = keyOf(by.key, wasProofread);
-      if (upTo === null) {
-        finish.run(key, by.generation, taskSeq);
+      const isTaskDone = upTo === null && finish.run({ key, taskSeq }).changes > 0;
+      if (upTo !== null) advance.run({ key, upTo, taskSeq });
+      if (isTaskDone) {
         reasons.write(taskSeq);
         counts.touch(taskSeq);
-      } else advance.run(key, upTo, by.generation, taskSeq);
+      }
       counts.refresh(now);
       return {
+        isTaskDone,
         blocked: changes.filter((change) => change === 'blocked').length,
         freed: changes.filter((change) => change === 'freed').length,
       };

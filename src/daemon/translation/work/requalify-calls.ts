@@ -5,6 +5,8 @@ import type { TranslationWork } from './translation-work.ts';
 export interface RequalifyCalls {
   /** How many tasks have targets that were judged by other rules or another Glossary. */
   tasksToRequalify(key: string): number;
+  /** Whether there is such a task. */
+  mustRequalify(key: string): boolean;
   requalifyPage(from: { readonly by: JudgedBy; readonly fromTask: number }): RequalifyPage | null;
   /** @returns `null` when other tasks replaced those of the page */
   storeRequalified(batch: RequalifiedBatch): RequalifiedCounts | null;
@@ -17,6 +19,7 @@ export function createRequalifyCalls(
 ): RequalifyCalls {
   return {
     tasksToRequalify: (key) => use(({ requalified }) => requalified.waiting(key)),
+    mustRequalify: (key) => use(({ requalified }) => requalified.isWaiting(key)),
     requalifyPage: ({ by, fromTask }) => use(({ requalified }) => requalified.page(by, fromTask)),
     storeRequalified: (batch) => use(({ requalified }) => requalified.store(batch, now())),
   };

@@ -115,7 +115,8 @@ function createPages(
   const taskOf = database.prepare(
     'SELECT task.*, generation FROM task JOIN build USING (build_id) WHERE task_seq = ?',
   );
-  return (reviewId, after) => {
+  /** @returns a page without rows when the tasks of another release have replaced the task meanwhile */
+  const read = (reviewId: string, after: ReviewPlace | null): ReviewPage | null => {
     const found = first.get(reviewId, after?.taskSeq ?? -1, after?.number ?? -1);
     if (found === undefined) return null;
     const taskSeq = Number(found['task_seq']);
@@ -133,8 +134,6 @@ function createPages(
       characters += sourceText.length + text.length;
       if (characters >= PAGE_CHARACTERS) break;
     }
-    // The tasks of another release have replaced this one meanwhile.
-    if (items.length === 0) return null;
     return {
       taskSeq,
       taskId: String(task['task_id']),
@@ -145,6 +144,13 @@ function createPages(
       wasProofread: containers.has(container.destination, container.archiveEntry),
       rows: items,
     };
+  };
+  return (reviewId, after) => {
+    let page = read(reviewId, after);
+    while (page?.rows.length === 0) {
+      page = read(reviewId, { taskSeq: page.taskSeq, number: Number.MAX_SAFE_INTEGER });
+    }
+    return page;
   };
 }
 

@@ -1,12 +1,10 @@
 import { findInconsistentTargets } from '../../../domain/text/checks/find-inconsistent-targets.ts';
-import { requalify } from '../../../domain/translation/requalify.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
+import { createFindingsWriter, createNewJudgements, INCONSISTENT_TARGET } from './new-judgement.ts';
+import { createTaskReasons } from './requalified-reason.ts';
 import type { BegunReview } from './review.ts';
 import type { ReviewTools } from './review-tools.ts';
-import { NO_PROVENANCE, targetOf, type Finding, type StoredTarget } from './target-rows.ts';
-
-/** The name of the finding of one source with several targets. */
-export const INCONSISTENT_TARGET = 'inconsistent_target';
+import { targetOf, type StoredTarget } from './target-rows.ts';
 
 /** The changes of a check of the targets of a task. */
 export interface CheckDone {
@@ -46,19 +44,13 @@ const PART_TARGETS = 2000;
 
 /** Creates the checks of one target language. */
 export function createTaskCheck(tools: ReviewTools): TaskCheck {
-  const { database, targetLanguage, targets, counts, rows, accepted, createId } = tools;
+  const { database, targetLanguage, targets, counts, rows, createId } = tools;
   const translated = database.prepare(`SELECT task_seq, task_id FROM task
     WHERE is_visible = 1 AND status = 'translated' AND target_language = ? AND task_seq > ?
     ORDER BY task_seq LIMIT ?`);
-  const setFindings = database.prepare(
-    'UPDATE target SET findings = ?, qa_identity = ? WHERE unit_id = ? AND target_language = ?',
-  );
-  const store = (target: StoredTarget, findings: readonly Finding[], qaIdentity: string | null): boolean => {
-    const text = JSON.stringify(findings);
-    if (text === JSON.stringify(target.findings) && qaIdentity === target.qaIdentity) return false;
-    setFindings.run(text, qaIdentity, target.unitId, targetLanguage);
-    return true;
-  };
+  const taskOf = database.prepare('SELECT task_id, release_id FROM task WHERE task_seq = ?');
+  const reasons = createTaskReasons(database, targetLanguage);
+  const storeJudgement = createNewJudgements(tools);
   return {
     translatedTasks: ({ after, limit }) =>
       translated
@@ -72,41 +64,35 @@ export function createTaskCheck(tools: ReviewTools): TaskCheck {
     apply: (reviewId, now) =>
       database.transaction(() => {
         const done = { units: 0, changed: 0, blocked: 0 };
-        for (const row of rows.each(reviewId)) {
-          const target = targets.get(row.unitId);
-          if (target === null || target.revision !== row.revision || target.state === 'stale') continue;
-          done.units += 1;
-          const others = target.findings.filter(({ check }) => check === INCONSISTENT_TARGET);
-          const findings = [...row.findings, ...others];
-          const blocking = accepted.blocking({ ...row, findings });
-          const change = requalify(target, blocking.length > 0);
-          if (change === null) {
-            if (store(target, findings, row.qaIdentity)) done.changed += 1;
-            continue;
+        for (const taskSeq of rows.tasks(reviewId)) {
+          const task = taskOf.get(taskSeq);
+          if (task === undefined) continue;
+          const place = { taskId: String(task['task_id']), releaseId: String(task['release_id']) };
+          for (const { unitId, revision, ...judgement } of rows.each(reviewId, taskSeq)) {
+            const target = targets.get(unitId);
+            if (target === null || target.revision !== revision || target.state === 'stale') continue;
+            const { findings, qaIdentity, glossaryGeneration } = judgement;
+            const change = storeJudgement(
+              target,
+              { findings, qaIdentity, glossaryGeneration, ...place, cause: 'checked again' },
+              now,
+            );
+            done.units += 1;
+            if (change !== null) done.changed += 1;
+            if (change === 'blocked') done.blocked += 1;
           }
-          const { glossaryGeneration, qaIdentity } = row;
-          const checks = [...new Set(blocking.map(({ check }) => check))].join(', ');
-          const reason =
-            change.state === 'blocked' ? `checked again: ${checks}` : 'checked again: nothing blocks it now';
-          targets.put(
-            { ...target, ...change, findings, qaIdentity, updatedAt: now },
-            { ...NO_PROVENANCE, reason, glossaryGeneration },
-          );
-          done.changed += 1;
-          if (change.state === 'blocked') done.blocked += 1;
+          reasons.write(taskSeq);
         }
         counts.refresh(now);
         return done;
       }),
-    compare: createComparison(tools, store),
+    compare: createComparison(tools),
   };
 }
 
 /** Creates the comparison of the targets of equal sources. */
-function createComparison(
-  { database, targetLanguage }: ReviewTools,
-  store: (target: StoredTarget, findings: readonly Finding[], qaIdentity: string | null) => boolean,
-): TaskCheck['compare'] {
+function createComparison({ database, targetLanguage }: ReviewTools): TaskCheck['compare'] {
+  const writeFindings = createFindingsWriter(database, targetLanguage);
   const part = database.prepare(`SELECT * FROM target WHERE target_language = ? AND source_digest > ?
     AND state <> 'stale' AND EXISTS (SELECT 1 FROM task_unit JOIN task USING (task_seq)
       WHERE task_unit.unit_id = target.unit_id AND is_visible = 1 AND stored_status IS NOT 'superseded')
@@ -140,7 +126,7 @@ function createComparison(
         const finding = found.get(unitIdText(target.unitId));
         const others = target.findings.filter(({ check }) => check !== INCONSISTENT_TARGET);
         const own = finding === undefined ? [] : [{ ...finding, origin: 'target' as const }];
-        store(target, [...others, ...own], target.qaIdentity);
+        writeFindings(target, [...others, ...own], target.qaIdentity);
       }
       return { next, units: targets.length, inconsistent: found.size };
     });

@@ -10,6 +10,7 @@ import type { TargetStore } from './target-store.ts';
 import { refuse, type TaskUpdate, type UpdateRefusal, type UpdateResult } from './task-update.ts';
 import { authorKindOf } from './update-author.ts';
 import type { PlacedUnits } from './update-units.ts';
+import { CLAIM_END } from './withheld-units.ts';
 
 export interface UpdateRulesOptions {
   readonly database: Database;
@@ -103,7 +104,7 @@ export function createClaimRule(
   targetLanguage: string,
 ): (unitId: Uint8Array, owner: string | null, now: number) => UpdateRefusal | null {
   const claim = database.prepare(
-    'SELECT owner, expires_at FROM claim WHERE unit_id = ? AND target_language = ? AND expires_at > ?',
+    `SELECT owner, ${CLAIM_END} FROM claim WHERE unit_id = ? AND target_language = ? AND claim.expires_at > ?`,
   );
   return (unitId, owner, now) => {
     const claimed = claim.get(unitId, targetLanguage, now);

@@ -1,5 +1,14 @@
 import type { Database } from '../../database/sqlite-database.ts';
 
+/** Latest time that a date can have, in Unix seconds. */
+const LATEST_DATE = 8_640_000_000_000;
+
+/**
+ * The SQL expression of the end of a claim, in Unix seconds. A claim that an earlier version stored without a bound may end later
+ * than a number can say, and reading it would fail.
+ */
+export const CLAIM_END = `min(expires_at, ${LATEST_DATE}) AS expires_at`;
+
 /**
  * The SQL condition that a person holds a unit or works on it, so that no worker and no job writes its target. The statement has
  * the parameters `:language` and `:now`, in Unix seconds.

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../contract/problems/service-error.ts';
+import { LONGEST_LEASE_SECONDS } from '../../../domain/translation/lease-length.ts';
 import { findBelowRoot } from '../../../platform/files/below-root.ts';
 import { providerNamed, type ProviderConfiguration } from '../providers/provider-config.ts';
 import type { WorkerConfiguration } from './worker-config.ts';
@@ -36,8 +37,8 @@ export interface SettingsWorld {
   readonly isKnownTask: (taskId: string) => Promise<boolean>;
 }
 
-/** Bounds of the values of a caller; larger values count as these. A lease of a dead worker ends within a day. */
-const MOST = { attempts: 1000, seconds: 86_400, tasks: 1_000_000_000 };
+/** Bounds of the values of a caller; larger values count as these. */
+const MOST = { attempts: 1000, backoffSeconds: 86_400, tasks: 1_000_000_000 };
 
 /**
  * Works out how a run works, and checks everything that it names.
@@ -60,8 +61,8 @@ export async function resolveSettings(
     fixturePath: await fixtureOf(world, known, args),
     concurrency: args.concurrency,
     maxAttempts: Math.min(args.max_attempts, MOST.attempts),
-    leaseSeconds: Math.min(args.lease_seconds, MOST.seconds),
-    retryBackoffSeconds: Math.min(args.retry_backoff_seconds, MOST.seconds),
+    leaseSeconds: Math.min(args.lease_seconds, LONGEST_LEASE_SECONDS),
+    retryBackoffSeconds: Math.min(args.retry_backoff_seconds, MOST.backoffSeconds),
     maxTasks: Math.min(args.max_tasks, MOST.tasks),
     owner: args.worker_id ?? taskId ?? '',
     taskId: args.task_id ?? null,

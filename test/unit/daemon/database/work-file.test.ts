@@ -83,4 +83,16 @@ describe('a file of human work', () => {
     expect(use).toThrow('was there before and is missing now');
     expect(state).toMatchObject({ opened: 2, closed: 2 });
   });
+
+  it('is not taken for a new one when nothing of it is left', async () => {
+    const { path, use, file, state } = await controlled();
+    expect(use()).toBe('used');
+    file.close();
+    await writeFile(path, '');
+    expect(use).toThrow(`was there before and is empty now; put the file of a backup in its place`);
+    // A database whose content is still in the log only is whole.
+    await writeFile(`${path}-wal`, 'log');
+    state.now = 5000;
+    expect(use()).toBe('used');
+  });
 });

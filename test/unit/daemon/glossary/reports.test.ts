@@ -138,6 +138,22 @@ describe('the port for other parts', () => {
     expect([generation, ...generations]).toEqual([1, 1]);
     expect(await world.glossary.diagnose({ units: [] })).toEqual({ generation: 1, diagnoses: [] });
   });
+
+  it('names the oldest generation when the Glossary changes between the parts of many texts', async () => {
+    let isChanged = false;
+    const world: TestGlossary = await createTestGlossary({
+      afterCall: async (name) => {
+        if (name !== 'diagnose' || isChanged) return;
+        isChanged = true;
+        await world.add(APPROVED);
+      },
+    });
+    const units = Array.from({ length: 201 }, () => unit);
+    const { generation, diagnoses } = await world.glossary.diagnose({ units });
+    expect([diagnoses[0], diagnoses[200]].map((found) => found?.constraints.length)).toEqual([0, 1]);
+    expect(generation).toBe(0);
+    expect(world.glossary.generation()).toBe(1);
+  });
 });
 
 describe('another Glossary', () => {

@@ -5,6 +5,7 @@ import type { JobDefinition } from '../../../../src/daemon/tasks/job.ts';
 import { createRequestedJob } from '../../../../src/daemon/tasks/requested-job.ts';
 import type { TaskContext, Task } from '../../../../src/daemon/tasks/task.ts';
 import type { TaskEngine } from '../../../../src/daemon/tasks/task-engine.ts';
+import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { createTestEngine } from '../../../support/task-engine.ts';
 import { until } from '../../../support/until.ts';
 
@@ -23,7 +24,7 @@ const DEFINITION = {
 function open() {
   const { engine } = createTestEngine();
   const passes: PromiseWithResolvers<void>[] = [];
-  const requested = createRequestedJob(engine, DEFINITION, async () => {
+  const requested = createRequestedJob({ engine, logger: createSilentLogger() }, DEFINITION, async () => {
     const pass = Promise.withResolvers<void>();
     passes.push(pass);
     await pass.promise;
@@ -61,7 +62,9 @@ describe('a job that other parts ask for', () => {
         finish = listener;
       },
     };
-    const requested = createRequestedJob(engine, DEFINITION, () => Promise.resolve({}));
+    const requested = createRequestedJob({ engine, logger: createSilentLogger() }, DEFINITION, () =>
+      Promise.resolve({}),
+    );
     requested.request();
     await requested.job.run({ args: {} } as TaskContext);
     // The engine answers with the task that has not ended yet.
@@ -74,19 +77,54 @@ describe('a job that other parts ask for', () => {
     expect(submitted).toBe(3);
   });
 
-  it('does not run again by itself after a failure, and does with the next request', async () => {
+  it('runs once more after a failure for a request that came meanwhile, and not by itself', async () => {
     const { engine, passes, requested, tasks } = open();
     requested.request();
     engine.start();
     await until(() => passes.length === 1);
     requested.request();
     passes[0]?.reject(new Error('broken'));
+    await until(() => passes.length === 2);
+    passes[1]?.reject(new Error('broken'));
     await until(() => tasks().every(({ status }) => status === 'failed'));
     await setImmediate();
-    expect(passes).toHaveLength(1);
+    expect(tasks()).toHaveLength(2);
     requested.request();
-    await until(() => passes.length === 2);
-    passes[1]?.resolve();
+    await until(() => passes.length === 3);
+    passes[2]?.resolve();
     await until(() => tasks().some(({ status }) => status === 'succeeded'));
+  });
+
+  it('ends with a task that is cancelled before it runs, until the next request', async () => {
+    const { engine, passes, requested, tasks } = open();
+    requested.request();
+    engine.cancel(tasks()[0]?.task_id ?? '', null);
+    expect(tasks().map(({ status }) => status)).toEqual(['cancelled']);
+    requested.request();
+    engine.start();
+    await until(() => passes.length === 1);
+    passes[0]?.resolve();
+    await until(() => tasks().some(({ status }) => status === 'succeeded'));
+  });
+
+  it('does not fail who requests it when it cannot be queued, and is queued by the next request', () => {
+    let isFull = true;
+    let submitted = 0;
+    const warnings: unknown[] = [];
+    const engine: Pick<TaskEngine, 'submit' | 'onFinished'> = {
+      submit: () => {
+        if (isFull) throw new Error('disk full');
+        submitted += 1;
+        return { task: {} as Task, deduplicated: false };
+      },
+      onFinished: () => undefined,
+    };
+    const logger = { warn: (...entry: unknown[]) => warnings.push(entry) };
+    const requested = createRequestedJob({ engine, logger }, DEFINITION, () => Promise.resolve({}));
+    requested.request();
+    expect(warnings).toMatchObject([[{ err: { message: 'disk full' }, kind: 'tidy' }, expect.any(String)]]);
+    isFull = false;
+    requested.request();
+    expect(submitted).toBe(1);
   });
 });

@@ -183,6 +183,51 @@ describe('judging stored targets again', () => {
     expect(world.target('b.json', 'four')).toMatchObject({ state: 'blocked' });
   });
 
+  it.each(['one', 'two'])(
+    'judges a target of an older Glossary that is stored while page %s of its task is judged',
+    async (page) => {
+      const world = await open();
+      const keys = Array.from({ length: 201 }, (_, at) => `k${at}`);
+      world.build('r2', {
+        'a.json': Object.fromEntries([...keys, 'late'].map((key) => [key, `text ${key}`])),
+      });
+      for (const key of keys) world.type('a.json', key, `good ${key}`);
+      world.forbid('old');
+      const generation = world.words.generation - 1;
+      let stores = 0;
+      const thread: typeof world.thread = {
+        ...world.thread,
+        call: (name, ...rest) => {
+          if (name === 'storeRequalified') stores += 1;
+          if (name === 'storeRequalified' && stores === (page === 'one' ? 1 : 2)) {
+            world.type('a.json', 'late', 'old', { glossaryGeneration: generation });
+          }
+          return world.thread.call(name, ...rest);
+        },
+      };
+      expect(await world.requalify(thread)).toMatchObject({ tasks: 1, blocked: 1 });
+      expect(world.target('a.json', 'late')).toMatchObject({ state: 'blocked' });
+      expect(await world.requalify()).toMatchObject({ tasks: 0 });
+    },
+  );
+
+  it('keeps the finding of the comparison of targets', async () => {
+    const world = await open();
+    world.type('b.json', 'four', 'old');
+    const compared = { ...blockingFinding('inconsistent_target'), severity: 'warning' };
+    world.run(`UPDATE target SET findings = '${JSON.stringify([compared])}'`);
+    world.forbid('old');
+    await world.requalify();
+    const checks = () =>
+      (JSON.parse(world.target('b.json', 'four')?.findings ?? '') as { check: string }[]).map(
+        ({ check }) => check,
+      );
+    expect(checks()).toEqual(['forbidden_translation', 'inconsistent_target']);
+    world.forbid();
+    await world.requalify();
+    expect(checks()).toEqual(['inconsistent_target']);
+  });
+
   it('judges a container again when it was proofread', async () => {
     const world = await open();
     for (const [file, key] of UNITS) world.type(file, key, key);

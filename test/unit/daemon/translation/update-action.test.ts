@@ -550,6 +550,14 @@ describe('several people at work', () => {
     expect(world.task().unit_counts).toMatchObject({ draft: 2 });
   });
 
+  it.each([2 ** 53 - 1, 2n ** 63n - 1n])('a claim of %s seconds lasts a day', async (lease_seconds) => {
+    const world = await open();
+    const claim = { status: 'in_progress', worker_id: 'ann', args: [`expect=${unit(0)}:0`] };
+    await world.update({ ...claim, lease_seconds });
+    const lengths = world.rows('SELECT expires_at - updated_at AS seconds FROM claim, task');
+    expect(lengths).toEqual([{ seconds: 86_400 }]);
+  });
+
   it('a lease of a worker refuses programs and the status, but a person wins', async () => {
     const world = await open();
     const path = String(world.rows('PRAGMA database_list')[0]?.['file']);

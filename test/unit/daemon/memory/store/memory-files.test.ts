@@ -35,6 +35,29 @@ describe('the main file', () => {
     again.close();
   });
 
+  it('keeps its records and what was indexed when it is of the first schema', async () => {
+    const { files, paths } = await memoryFiles();
+    const [id = ''] = trust(files, proposal('学園へようこそ', '欢迎来到学园'));
+    files.write(null, (store) => store.indexTexts(10));
+    files.close();
+    runSql(
+      paths.main,
+      `DROP TABLE indexed_texts; DROP INDEX record_width; DROP INDEX record_identity; DROP INDEX record_source;
+       CREATE INDEX record_identity ON record (identity, state); CREATE INDEX record_source ON record (source_key, state);
+       CREATE INDEX record_width ON record (width_key); PRAGMA user_version = 1`,
+    );
+    files.write(null, (store) => {
+      expect(store.indexTexts(10)).toBe(0);
+      expect(store.find(lookup('学園へようこそ'))).toMatchObject([{ score: 100, record: { record_id: id } }]);
+      expect(store.find(lookup('学園へようこそ!'))).toMatchObject([
+        { match_type: 'fuzzy', record: { record_id: id } },
+      ]);
+      expect(store.propose([proposal('学園へようこそ', '欢迎来到学园')], 300)).toMatchObject([
+        { outcome: 'known' },
+      ]);
+    });
+  });
+
   it.each<[string, (path: string) => void, RegExp]>([
     ['damaged', (path) => truncateSync(path, 5000), /damaged|malformed|not a database/],
     ['overwritten', (path) => writeFileSync(path, 'x'.repeat(4096)), /not a database/],

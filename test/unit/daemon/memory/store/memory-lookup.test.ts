@@ -84,6 +84,7 @@ describe('the lookup', () => {
         100,
       ),
     );
+    expect(files.write(null, (store) => store.indexTexts(3000))).toBe(texts.length);
     const compared = texts.map(comparedCodePoints);
     let wanted = 0;
     let found = 0;
@@ -98,6 +99,50 @@ describe('the lookup', () => {
     }
     expect(wanted).toBeGreaterThan(150);
     expect(found / wanted).toBeGreaterThanOrEqual(0.98);
+  });
+});
+
+describe('new records', () => {
+  it('are found by similar texts and by the concordance before they are indexed, and not twice after that', async () => {
+    const { files } = await memoryFiles();
+    files.write(null, (store) => {
+      store.propose([proposal('学園へようこそ', '欢迎来到学园')], 100);
+      store.indexTexts(1);
+      store.propose(
+        [proposal('学園へようこそ!', '欢迎来到学园!'), proposal('まったく別の文章です', '无')],
+        100,
+      );
+      const search = () => [
+        store.find(lookup('学園へようこそ?')).map(({ record }) => record.target_text),
+        store.search({ ...PAIR, text: 'ようこそ', limit: 10 }).map(({ record }) => record.target_text),
+      ];
+      const found = [
+        ['欢迎来到学园', '欢迎来到学园!'],
+        ['欢迎来到学园', '欢迎来到学园!'],
+      ];
+      expect(search().map((targets) => targets.toSorted())).toEqual(found);
+      expect(store.indexTexts(1)).toBe(1);
+      expect(search().map((targets) => targets.toSorted())).toEqual(found);
+      expect(store.indexTexts(10)).toBe(1);
+      expect(store.indexTexts(10)).toBe(0);
+      expect(search().map((targets) => targets.toSorted())).toEqual(found);
+    });
+  });
+
+  it('are found by exact lookups however many are not indexed, and by similar texts when they are', async () => {
+    const { files } = await memoryFiles();
+    files.write(null, (store) => {
+      const many = Array.from({ length: 2500 }, (_, index) => proposal(`長い物語の文その${index}番`, '句'));
+      store.propose(many, 100);
+      expect(store.find(lookup('長い物語の文その7番', { depth: 'exact' }))).toMatchObject([{ score: 70 }]);
+      const isFound = () =>
+        store
+          .find(lookup('長い物語の文その7番だ', { limit: 5000 }))
+          .some(({ record }) => record.source_text === '長い物語の文その7番');
+      expect(isFound()).toBe(false);
+      while (store.indexTexts(1000) > 0);
+      expect(isFound()).toBe(true);
+    });
   });
 });
 

@@ -380,6 +380,16 @@ describe('the check of translated tasks', () => {
       inconsistent: 0,
     });
     expect(world.task()).toMatchObject({ status: 'blocked', unit_counts: { translated: 2, blocked: 1 } });
+    expect(world.task().reason).toMatch(/^requalified: .* blocks 1 units with /);
+    expect(
+      world.rows(`SELECT task_id, release_id, reason FROM target_history WHERE state = 'blocked'`),
+    ).toEqual([
+      {
+        task_id: world.task().task_id,
+        release_id: 'r1',
+        reason: expect.stringMatching(/^checked again: /) as string,
+      },
+    ]);
     expect(world.rows('SELECT * FROM proofread_container')).toEqual([]);
     expect(await world.run('proofread', {})).toMatchObject({ tasks: 0, units: 0 });
   });

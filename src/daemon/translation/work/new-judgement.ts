@@ -1,0 +1,76 @@
+import { requalify } from '../../../domain/translation/requalify.ts';
+import type { Database } from '../../database/sqlite-database.ts';
+import { createAcceptedFindings } from './accepted-findings.ts';
+import { NO_PROVENANCE, type Finding, type Provenance, type StoredTarget } from './target-rows.ts';
+import type { TargetStore } from './target-store.ts';
+
+/** The name of the finding of one source with several targets. The comparison of targets writes it, and no judge does. */
+export const INCONSISTENT_TARGET = 'inconsistent_target';
+
+/** A new judgement of a stored target. */
+export interface NewJudgement extends Pick<Provenance, 'glossaryGeneration' | 'taskId' | 'releaseId'> {
+  readonly findings: readonly Finding[];
+  /** Of the Glossary diagnosis; `null` without one. */
+  readonly qaIdentity: string | null;
+  /** Why the target was judged again, for the history. */
+  readonly cause: 'requalified' | 'checked again';
+}
+
+export interface NewJudgementsOptions {
+  readonly database: Database;
+  readonly targetLanguage: string;
+  readonly targets: Pick<TargetStore, 'put'>;
+}
+
+/** Creates the writer of findings. A target whose findings stay is not written. @returns a function that says whether it wrote */
+export function createFindingsWriter(
+  database: Database,
+  targetLanguage: string,
+): (target: StoredTarget, findings: readonly Finding[], qaIdentity: string | null) => boolean {
+  const write = database.prepare(
+    'UPDATE target SET findings = ?, qa_identity = ? WHERE unit_id = ? AND target_language = ?',
+  );
+  return (target, findings, qaIdentity) => {
+    const text = JSON.stringify(findings);
+    if (text === JSON.stringify(target.findings) && qaIdentity === target.qaIdentity) return false;
+    write.run(text, qaIdentity, target.unitId, targetLanguage);
+    return true;
+  };
+}
+
+/**
+ * Creates the one way of storing a new judgement of a stored target; call it inside a transaction. A change of the state is a new
+ * revision with an entry in the history. Other findings alone are not. The finding of the comparison of targets stays.
+ *
+ * @returns a function that says what changed: the state, the findings only, or `null` for nothing
+ */
+export function createNewJudgements({
+  database,
+  targetLanguage,
+  targets,
+}: NewJudgementsOptions): (
+  target: StoredTarget,
+  judgement: NewJudgement,
+  now: number,
+) => 'blocked' | 'freed' | 'findings' | null {
+  const accepted = createAcceptedFindings(database, targetLanguage);
+  const writeFindings = createFindingsWriter(database, targetLanguage);
+  return (target, { cause, qaIdentity, findings: judged, ...provenance }, now) => {
+    const compared = target.findings.filter(({ check }) => check === INCONSISTENT_TARGET);
+    const findings = [...judged, ...compared];
+    const blocking = accepted.blocking({ ...target, findings, qaIdentity });
+    const change = requalify(target, blocking.length > 0);
+    if (change === null) return writeFindings(target, findings, qaIdentity) ? 'findings' : null;
+    const isBlocked = change.state === 'blocked';
+    const checks = [...new Set(blocking.map(({ check }) => check))].join(', ');
+    targets.put(
+      { ...target, ...change, findings, qaIdentity, updatedAt: now },
+      {
+        ...NO_PROVENANCE,
+        ...provenance,
+        reason: `${cause}: ${isBlocked ? checks : 'nothing blocks it now'}`,
+      },
+    );
+    return isBlocked ? 'blocked' : 'freed';
+  };
+}

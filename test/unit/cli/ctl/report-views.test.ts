@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { renderTask, renderTasks } from '../../../../src/cli/ctl/report-views.ts';
+import { REPORTS } from '../../../../src/contract/reports/reports.ts';
+
+const NOW = 1_700_000_000;
+const { task } = REPORTS['task.status'].answer.schema.parse(REPORTS['task.status'].answer.example);
+
+function ended(result: Record<string, unknown>): typeof task {
+  return { ...task, status: 'succeeded', failure_code: null, failure_reason: null, result };
+}
+
+describe('the text of a task', () => {
+  it('has digests and ids whole, and shows that a longer value is cut', () => {
+    const digest = 'ab'.repeat(32);
+    const text = renderTasks(
+      [ended({ sha256: digest, snapshot_id: `blake3:${digest}`, long: 'x'.repeat(101) })],
+      NOW,
+    );
+    expect(text).toContain(`sha256=${digest} `);
+    expect(text).toContain(`snapshot_id=blake3:${digest} `);
+    expect(text).toContain(`long=${'x'.repeat(100)}…`);
+  });
+
+  it('has a short result on one line, and indents a long one without control characters', () => {
+    expect(renderTask(ended({ written: 3 }), NOW)).toContain('result: {"written":3}\n');
+    const text = renderTask(ended({ written: 3, note: `${'y'.repeat(200)}\u202e` }), NOW);
+    expect(text).toContain('result:\n  {\n    "written": 3,\n');
+    expect(text).not.toContain('\u202e');
+  });
+});
