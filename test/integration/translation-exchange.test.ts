@@ -253,6 +253,11 @@ describe('a translator with files and a running service', () => {
     expect(targetsOf(await translations())).toEqual(['早安{0}', null, null]);
     expect((await ann('import', first, '--partial')).code).toBe(1);
     expect(targetsOf(await translations())).toEqual(['早安{0}', TARGETS[1], null]);
+    // Ann corrects her own work in the same file. The unit that Ben has translated stays his.
+    await fill(first, [null, '<b>改</b>']);
+    const corrected = await ann('import', first, '--partial');
+    expect([corrected.code, corrected.out]).toEqual([1, expect.stringContaining('1 stored: ')]);
+    expect(targetsOf(await translations())).toEqual(['早安{0}', '<b>改</b>', null]);
     // Ben's file still has no target for the second unit, and the one of the first is stored already.
     const again = await ben('import', second);
     expect([again.code, again.out]).toEqual([0, expect.stringContaining('1 unchanged')]);

@@ -210,6 +210,14 @@ describe('a run of workers in a running daemon', () => {
     });
   });
 
+  it('says that it ignores a file which its provider does not read', async () => {
+    const system = started();
+    const task_id = await taskOf('scheduled.json');
+    const call = { provider: 'memory-only', fixture_path: 'all.jsonl', task_id, args: ['dry_run=true'] };
+    const { status, body } = await system.act('translation-worker-run', call);
+    expect([status, body['ignored_fields']]).toEqual([202, ['fixture_path']]);
+  });
+
   it('is refused with each of its errors, before a task is queued', async () => {
     const system = started();
     await writeFile(join(system.system.directory, 'outside.jsonl'), '');

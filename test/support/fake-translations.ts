@@ -387,7 +387,7 @@ function update(fake: FakeTranslations, action: string, body: string): AdminAnsw
     status: 'succeeded',
     deduplicated: false,
     ignored_fields: [],
-    result: { units },
+    result: { units, token_id: fake.token },
   };
   return { body: Buffer.from(''), value: answer };
 }

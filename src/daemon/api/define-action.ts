@@ -18,7 +18,7 @@ export interface ActionRequest {
 
 /** An accepted control call. */
 export interface AcceptedAction extends AcceptedTask {
-  /** Valid fields that the action does not use. */
+  /** Valid fields that the action does not use in this call. */
   readonly ignoredFields: readonly ControlField[];
 }
 
@@ -34,14 +34,16 @@ export interface DefinedAction {
   accept(body: unknown, request: ActionRequest): Promise<AcceptedAction>;
 }
 
-/** The scopes that a call needs beyond the one of its action. */
-interface ScopedAction<A extends ControlAction> {
+/** The facts about a call that follow from its body alone. */
+interface DescribedAction<A extends ControlAction> {
   /** For an action on schedules or tasks: what their jobs need. */
   readonly needs?: (body: BodyOf<A>) => readonly ControlScope[];
+  /** Fields that the action uses, but not beside the others of this call. */
+  readonly unused?: (body: BodyOf<A>) => readonly ControlField[];
 }
 
 /** An action that runs inside its request. */
-export interface InlineAction<A extends ControlAction> extends ScopedAction<A> {
+export interface InlineAction<A extends ControlAction> extends DescribedAction<A> {
   /** Throws when the action must be refused without recording a task. */
   readonly admit?: (body: BodyOf<A>) => void;
   /** Arguments of the recorded task. Default: all fields except the audit fields. */
@@ -52,7 +54,7 @@ export interface InlineAction<A extends ControlAction> extends ScopedAction<A> {
 }
 
 /** An action that queues a job. */
-export interface QueuedAction<A extends ControlAction> extends ScopedAction<A> {
+export interface QueuedAction<A extends ControlAction> extends DescribedAction<A> {
   /** Returns the job to queue. Throws ServiceError or TaskError when the action is refused. */
   readonly queue: (body: BodyOf<A>, caller: Caller) => JobCall | Promise<JobCall>;
 }
@@ -91,7 +93,7 @@ export function defineAction<A extends ControlAction>(
         'queue' in chosen
           ? engine.submit({ ...record, ...(await chosen.queue(body, caller)), dedupe: true })
           : await doInline(engine, name, chosen, { body, record, caller });
-      return { ...accepted, ignoredFields };
+      return { ...accepted, ignoredFields: [...ignoredFields, ...(chosen.unused?.(body) ?? [])] };
     },
   };
 }

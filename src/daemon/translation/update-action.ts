@@ -9,7 +9,7 @@ import type { TargetJudge } from './judge/target-judge.ts';
 import type { SourceUnit, UnitSource } from './judge/unit-source.ts';
 import { withoutTexts } from './work/named-units.ts';
 import { requireAccepted, translationServiceError } from './work/translation-failure.ts';
-import { parseTaskUpdate, waivesFindings } from './update-request.ts';
+import { parseTaskUpdate, waivesFindings, unusedFields } from './update-request.ts';
 import type { TranslationCalls } from './work/translation-worker.ts';
 import type { ExaminedUpdate, TaskUpdate, UpdateDone, UpdateResult } from './work/task-update.ts';
 
@@ -33,11 +33,12 @@ const NAMED_CHARACTERS = 300;
 export function createUpdateAction(options: UpdateActionOptions): DefinedAction {
   return defineAction(options.engine, 'translation-task-update', {
     needs: (body) => (waivesFindings(body) ? ['review'] : []),
+    unused: unusedFields,
     args: withoutTexts,
     run: async (body, caller) => {
       const update = parseTaskUpdate(body, caller.tokenId, unixSeconds(options.clock));
       try {
-        return await runUpdate(options, update);
+        return { ...(await runUpdate(options, update)), token_id: caller.tokenId };
       } catch (error) {
         throw translationServiceError(error);
       }

@@ -56,6 +56,16 @@ export function parseTaskUpdate(body: Body, tokenId: string | null, now: number)
   };
 }
 
+/** The fields of an update that have no effect: a claim needs units. */
+export function unusedFields({
+  lease_seconds,
+  translation_results = [],
+  args = [],
+}: Body): 'lease_seconds'[] {
+  const namesUnits = translation_results.length > 0 || args.some((entry) => /^(expect|hold)=/.test(entry));
+  return lease_seconds === undefined || namesUnits ? [] : ['lease_seconds'];
+}
+
 /** Whether an update waives findings, which is the decision of a reviewer. */
 export function waivesFindings({ args = [] }: Body): boolean {
   return args.some((entry) => entry.startsWith('waive='));

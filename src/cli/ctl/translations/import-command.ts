@@ -5,12 +5,9 @@ import { createProgressDisplay } from '../../output/progress-display.ts';
 import { importUnits, type ImportOptions, type ImportResult } from './import-units.ts';
 import { countOutcomes, isProblem, OUTCOMES, type Outcome, type UnitOutcome } from './outcomes.ts';
 import { patientReads } from './patient-reads.ts';
-import type { UpdateFields } from './task-updates.ts';
+import { FILE_PROVIDER, type UpdateFields } from './task-updates.ts';
 import { readUnitFile, type UnitFile } from './unit-file.ts';
 import { showUnitLines, writeUnitReport } from './unit-report.ts';
-
-/** The provider of targets that come from a file. The daemon counts their author as `import`. */
-export const FILE_PROVIDER = 'file';
 
 /** The run of a provider that importing a file is: the same bytes are the same run. */
 export function runOfFile({ sha256 }: Pick<UnitFile, 'sha256'>): string {

@@ -24,6 +24,8 @@ export interface KnownUnit {
   readonly isPropagated: boolean;
   /** The person who works on it now. */
   readonly claimedBy: string | null;
+  /** The author of its target; `null` without one. */
+  readonly author: NonNullable<ServiceUnit['translation']>['author'];
 }
 
 /** The unit of the service that a unit of a file means. */
@@ -117,6 +119,7 @@ export function knownUnit(unit: ServiceUnit): KnownUnit | null {
     targetText: translation.target_text,
     isPropagated: translation.propagated_from !== null,
     claimedBy: translation.claim?.owner ?? null,
+    author: translation.author,
   };
 }
 

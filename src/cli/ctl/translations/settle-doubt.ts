@@ -2,38 +2,75 @@ import type { AdminApi } from '../admin-api.ts';
 import { readHistory } from './find-units.ts';
 import { plannedOutcome, type DoubtfulUnit, type PlannedUnit } from './import-plan.ts';
 import type { UnitOutcome } from './outcomes.ts';
-import { isRepetition } from './send-while-free.ts';
+import { newerTarget } from './own-imports.ts';
+import { isRefusal, isRepetition } from './send-while-free.ts';
+import type { UnitHistory } from './service-pages.ts';
+import { FILE_PROVIDER, readOwnToken } from './task-updates.ts';
 
 /**
  * Decides about units whose target is newer than the file. Their history says which target the file was written with: a file that
- * still has it did not change the unit. A target that is only a repetition of another unit gives way to the one of the file.
+ * still has it did not change the unit. A target that is only a repetition of another unit gives way to the one of the file, and so
+ * does one that the same person has imported since.
  */
 export async function settleDoubt(
-  api: Pick<AdminApi, 'get'>,
+  api: Pick<AdminApi, 'get' | 'post'>,
   doubtful: readonly DoubtfulUnit[],
   progress: (text: string) => void,
 ): Promise<{ readonly outcomes: readonly UnitOutcome[]; readonly send: readonly PlannedUnit[] }> {
   const outcomes: UnitOutcome[] = [];
   const send: PlannedUnit[] = [];
+  const ownToken = await ownTokenOf(api, doubtful);
   for (const [at, planned] of doubtful.entries()) {
-    if (!(await hasChanged(api, planned))) outcomes.push(plannedOutcome(planned, 'untouched'));
-    else if (isRepetition(planned.unit)) send.push(planned);
-    else outcomes.push(plannedOutcome(planned, 'conflict', conflictDetail(planned)));
-    progress(`comparing: ${at + 1} of ${doubtful.length} histories read`);
+    const { exportedRevision } = planned;
+    const mayBeOwn = isFromFile(planned) && ownToken !== null && planned.unit.author?.token_id === ownToken;
+    const history = exportedRevision > 0 || mayBeOwn ? await readHistory(api, planned.unit.place) : null;
+    const newer =
+      mayBeOwn && history !== null
+        ? newerTarget(history, exportedRevision, ownToken, planned.text)
+        : 'of others';
+    if (!hasChanged(history, planned)) outcomes.push(plannedOutcome(planned, 'untouched'));
+    else if (isRepetition(planned.unit) || newer === 'own') send.push(planned);
+    else {
+      const detail = newer === 'of others' ? conflictDetail(planned) : REPLACED;
+      outcomes.push(plannedOutcome(planned, 'conflict', detail));
+    }
+    progress(`comparing: ${at + 1} of ${doubtful.length} units with a newer target`);
   }
   return { outcomes, send };
 }
+
+const REPLACED =
+  'you have imported this target before, and another one since; export it again, and write the one that you want';
 
 function conflictDetail({ exportedRevision, unit }: DoubtfulUnit): string {
   return `revision ${exportedRevision} in the file, ${unit.revision} now; export it again`;
 }
 
-async function hasChanged(
-  api: Pick<AdminApi, 'get'>,
-  { unit, text, exportedRevision }: DoubtfulUnit,
-): Promise<boolean> {
+/** The id of the caller's token, where targets came from files. Without an answer nothing counts as the caller's. */
+async function ownTokenOf(
+  api: Pick<AdminApi, 'post'>,
+  doubtful: readonly DoubtfulUnit[],
+): Promise<string | null> {
+  const first = doubtful.find(isFromFile);
+  if (first === undefined) return null;
+  try {
+    return await readOwnToken(api, first.unit.taskId);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return null;
+  }
+}
+
+/** Whether a target came from a file, and no reviewer has accepted it since. */
+function isFromFile({ unit }: DoubtfulUnit): boolean {
+  return unit.author?.provider === FILE_PROVIDER && unit.state !== 'proofread';
+}
+
+function hasChanged(
+  history: UnitHistory | null,
+  { unit, text, exportedRevision }: Pick<DoubtfulUnit, 'unit' | 'text' | 'exportedRevision'>,
+): boolean {
   if (exportedRevision === 0) return true;
-  const history = await readHistory(api, unit.place);
   const exported = history?.items.findLast(({ revision }) => revision <= exportedRevision);
   return exported?.target_text !== text || exported.source_text !== unit.sourceText;
 }

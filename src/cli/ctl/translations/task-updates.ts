@@ -37,6 +37,9 @@ export interface UpdatedUnit {
   readonly findings: readonly SentFinding[];
 }
 
+/** The provider of targets that come from a file. The daemon counts their author as `import`. */
+export const FILE_PROVIDER = 'file';
+
 /** Bounds of one call: `args` has at most 1,000 entries, and a body at most 1 MiB. */
 const BATCH_UNITS = 900;
 const BATCH_BYTES = 900 * 1024;
@@ -45,6 +48,7 @@ const SPARE_BYTES = 256;
 
 const RESULT = AcceptedAnswer.schema.extend({
   result: z.looseObject({
+    token_id: z.string().nullable().default(null),
     units: z.array(
       z.looseObject({
         unit_id: z.string(),
@@ -101,12 +105,31 @@ export async function sendTargets<T extends TargetToSend>(
     ],
     translation_results: targets.map(resultOf),
   };
+  const { units } = await post(api, body);
+  return new Map(units.map((unit) => [unit.unit_id, unit]));
+}
+
+/**
+ * Asks under which id the daemon knows the token of this command: that of the authors of its targets. Nothing is changed.
+ *
+ * @param taskId any current task
+ * @returns `null` when there is no token
+ * @throws CtlFailure
+ */
+export async function readOwnToken(api: Pick<AdminApi, 'post'>, taskId: string): Promise<string | null> {
+  const { token_id: id } = await post(api, {
+    task_id: taskId,
+    args: ['dry_run=true'],
+    translation_results: [],
+  });
+  return id;
+}
+
+async function post(api: Pick<AdminApi, 'post'>, body: object): Promise<z.output<typeof RESULT>['result']> {
   const { value } = await api.post('translation-task-update', JSON.stringify(body), randomUUID());
   const parsed = RESULT.safeParse(value);
-  if (!parsed.success) {
-    throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent an answer that this version cannot read');
-  }
-  return new Map(parsed.data.result.units.map((unit) => [unit.unit_id, unit]));
+  if (parsed.success) return parsed.data.result;
+  throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent an answer that this version cannot read');
 }
 
 /** Sets the status of a task to `translated`. @throws CtlFailure */

@@ -30,7 +30,7 @@ export interface ReviewWriterOptions {
 /** Creates the decisions of one target language. */
 export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
   const { database, targetLanguage, targets, accepted, authorKind } = options;
-  const checkClaim = createClaimRule(database, targetLanguage);
+  const checkClaim = createClaimRule(database, targetLanguage, 'wait, or ask them to finish');
   const liftHold = database.prepare('DELETE FROM hold WHERE unit_id = ? AND target_language = ?');
   const isReturned = createReturnedQuery(database, targetLanguage);
   return {

@@ -2,12 +2,15 @@ import type { UnitState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createRepetitionNotes } from './repetition-queue.ts';
 import type { TaskCounts, UnitMove } from './task-counts.ts';
-import { targetOf, type Provenance, type StoredTarget } from './target-rows.ts';
+import { NO_PROVENANCE, targetOf, type Provenance, type StoredTarget } from './target-rows.ts';
 
 /** A target before it has a revision. */
 export type NewTarget = Omit<StoredTarget, 'revision'>;
 
-/** The targets of units in one language. Every write is in the history, and in the counts of the tasks of the unit. */
+/**
+ * The targets of units in one language. Every target that is stored or taken back is in the history, and every change of a state in
+ * the counts of the tasks of the unit.
+ */
 export interface TargetStore {
   get(unitId: Uint8Array): StoredTarget | null;
   /** The state of a unit; `untranslated` without a target. */
@@ -21,14 +24,17 @@ export interface TargetStore {
   put(target: NewTarget, provenance: Provenance, moves?: UnitMove[]): StoredTarget;
   /** Removes the target of a unit, which is untranslated again. The history names who did it. */
   takeBack(target: Omit<NewTarget, 'state'>, provenance: Provenance): void;
-  /** Changes the state of a target, for example after its source changed. */
+  /** Changes the state of a target, for example after its source changed. The revision grows; the history has no entry of it. */
   setState(
     unitId: Uint8Array,
     state: StoredTarget['state'],
     stateBefore: StoredTarget['stateBefore'],
     now: number,
   ): void;
-  /** Forgets the target of an id that now belongs to another text. The history keeps it. */
+  /**
+   * Forgets the target of an id that now belongs to another text. The history keeps it with its last state, so that the revisions
+   * of the id continue from there.
+   */
   remove(unitId: Uint8Array): void;
 }
 
@@ -45,9 +51,7 @@ export function createTargetStore(
   counts: Pick<TaskCounts, 'move' | 'moveAll'>,
 ): TargetStore {
   const get = database.prepare('SELECT * FROM target WHERE unit_id = ? AND target_language = ?');
-  const lastRevision = database.prepare(
-    'SELECT max(revision) AS revision FROM target_history WHERE unit_id = ? AND target_language = ?',
-  );
+  const lastRevision = createLastRevision(database, targetLanguage);
   const put = database.prepare(PUT);
   const record = createHistoryWriter(database);
   const setState =
@@ -60,10 +64,8 @@ export function createTargetStore(
     const row = get.get(unitId, targetLanguage);
     return row === undefined ? null : targetOf(row);
   };
-  const revisionOf = (unitId: Uint8Array, before: StoredTarget | null): number => {
-    if (before !== null) return before.revision + 1;
-    return Number(lastRevision.get(unitId, targetLanguage)?.['revision'] ?? 0) + 1;
-  };
+  const revisionOf = (unitId: Uint8Array, before: StoredTarget | null): number =>
+    (before?.revision ?? lastRevision(unitId)) + 1;
   const stateOf = (unitId: Uint8Array): UnitState => read(unitId)?.state ?? 'untranslated';
   return {
     get: read,
@@ -109,12 +111,24 @@ export function createTargetStore(
       noteRepetition(unitId);
     },
     remove: (unitId) => {
-      const before = stateOf(unitId);
+      const before = read(unitId);
+      if (before !== null && before.revision > lastRevision(unitId)) {
+        const provenance = { ...NO_PROVENANCE, reason: 'the id belongs to another text now' };
+        record(sharedColumns(before, targetLanguage), provenance, before.updatedAt);
+      }
       remove.run(unitId, targetLanguage);
-      counts.move(unitId, before, 'untranslated');
+      counts.move(unitId, before?.state ?? 'untranslated', 'untranslated');
       noteRepetition(unitId);
     },
   };
+}
+
+/** Creates the reader of the last revision of a unit in the history; 0 without one. */
+function createLastRevision(database: Database, targetLanguage: string): (unitId: Uint8Array) => number {
+  const last = database.prepare(
+    'SELECT max(revision) AS revision FROM target_history WHERE unit_id = ? AND target_language = ?',
+  );
+  return (unitId) => Number(last.get(unitId, targetLanguage)?.['revision'] ?? 0);
 }
 
 /** Makes the tasks of a unit be judged again whose other targets were judged by a newer Glossary than this one. */

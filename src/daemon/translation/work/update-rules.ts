@@ -98,10 +98,15 @@ export function checkRevisions(
   );
 }
 
-/** Creates the rule that a unit which another person has claimed refuses a change. */
+/**
+ * Creates the rule that a unit which another person has claimed refuses a change.
+ *
+ * @param advice to the caller, for the refusal
+ */
 export function createClaimRule(
   database: Database,
   targetLanguage: string,
+  advice: string,
 ): (unitId: Uint8Array, owner: string | null, now: number) => UpdateRefusal | null {
   const claim = database.prepare(
     `SELECT owner, ${CLAIM_END} FROM claim WHERE unit_id = ? AND target_language = ? AND claim.expires_at > ?`,
@@ -109,27 +114,31 @@ export function createClaimRule(
   return (unitId, owner, now) => {
     const claimed = claim.get(unitId, targetLanguage, now);
     if (claimed === undefined || claimed['owner'] === owner) return null;
-    return held(claimed['owner'], claimed['expires_at'], `the unit ${unitIdText(unitId)}`);
+    return held(claimed['owner'], claimed['expires_at'], `the unit ${unitIdText(unitId)}`, advice);
   };
 }
 
-function held(owner: unknown, until: unknown, what: string): UpdateRefusal {
+function held(owner: unknown, until: unknown, what: string, advice = UPDATE_ADVICE): UpdateRefusal {
   return refuse(
     'lease_held',
-    `${String(owner)} holds ${what} until ${new Date(Number(until) * 1000).toISOString()}; wait, or send force`,
+    `${String(owner)} holds ${what} until ${new Date(Number(until) * 1000).toISOString()}; ${advice}`,
   );
 }
 
+/** The advice to the caller of a refused update. */
+const UPDATE_ADVICE = 'wait, or send force';
+
 /**
- * Units that another person has claimed refuse every change. A chunk of another worker refuses the results of a program: those of
+ * Units that another person has claimed refuse every change, and units on hold the results of a program. A chunk of another worker refuses the results of a program: those of
  * a person are stored, and the worker's result loses. A lease also keeps the status of the task.
  */
 function createLeaseRule({ database, targetLanguage }: UpdateRulesOptions): CheckUpdate {
-  const checkClaim = createClaimRule(database, targetLanguage);
+  const checkClaim = createClaimRule(database, targetLanguage, UPDATE_ADVICE);
   const chunk = database.prepare(`SELECT lease_owner, lease_expires_at FROM chunk
     WHERE task_seq = ? AND number = ? AND state = 'leased' AND lease_expires_at > ?`);
   const anyChunk = database.prepare(`SELECT lease_owner, lease_expires_at FROM chunk
     WHERE task_seq = ? AND state = 'leased' AND lease_expires_at > ? AND lease_owner IS NOT ? LIMIT 1`);
+  const checkHolds = createHoldRule(database, targetLanguage);
   return (task, update, units, now) => {
     const { workerId, status, results, expect, waive, hold } = update;
     const isProgram = authorKindOf(update) === 'machine';
@@ -142,10 +151,29 @@ function createLeaseRule({ database, targetLanguage }: UpdateRulesOptions): Chec
         return held(leased['lease_owner'], leased['lease_expires_at'], `the lease on ${unitIdText(unitId)}`);
       }
     }
-    if (status === null || status === 'in_progress') return null;
+    const onHold = isProgram ? checkHolds(results, units) : null;
+    if (onHold !== null || status === null || status === 'in_progress') return onHold;
     const leased = anyChunk.get(Number(task['task_seq']), now, workerId);
     return leased === undefined
       ? null
       : held(leased['lease_owner'], leased['lease_expires_at'], 'a lease on the task');
+  };
+}
+
+/** Creates the rule that a unit on hold refuses the result of a program: a person decides about it first. */
+function createHoldRule(
+  database: Database,
+  targetLanguage: string,
+): (results: TaskUpdate['results'], units: PlacedUnits) => UpdateRefusal | null {
+  const hold = database.prepare('SELECT reviewer FROM hold WHERE unit_id = ? AND target_language = ?');
+  return (results, units) => {
+    for (const { unitId: named, pointer } of results) {
+      const { unitId } = units.at(named);
+      const found = hold.get(unitId, targetLanguage);
+      if (found === undefined) continue;
+      const message = `${String(found['reviewer'] ?? 'a person')} put the unit ${unitIdText(unitId)} on hold`;
+      return refuse('lease_held', `${message}; leave it out, or send force`, [{ pointer, message }]);
+    }
+    return null;
   };
 }

@@ -10,6 +10,7 @@ import type { TaskEngine } from '../../tasks/task-engine.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import { readCharacterSheet, type CharacterSheet } from '../providers/character-sheet.ts';
 import { FixtureFileError } from '../providers/fixture-file.ts';
+import { providerNamed } from '../providers/provider-config.ts';
 import { createProviderSet, type ProviderSet } from '../providers/provider-set.ts';
 import type { TranslationProvider } from '../providers/provider.ts';
 import { createSpending } from '../providers/spending.ts';
@@ -64,6 +65,11 @@ export function createWorker(options: WorkerOptions): Worker {
     jobs: [implementJob(WORKER_RUN_JOB, run)],
     actions: [
       defineAction(engine, 'translation-worker-run', {
+        unused: ({ provider: named, fixture_path: path }) => {
+          const { provider = '', providers: known } = configuration();
+          const kind = providerNamed(known, named ?? provider)?.kind;
+          return path === undefined || kind === 'fixture' ? [] : ['fixture_path'];
+        },
         queue: async ({ args = {}, reviewer: _reviewer, reason: _reason, ...body }) => {
           const call = callOf(WORKER_RUN_JOB, { ...withoutEmpty(body), ...args });
           try {

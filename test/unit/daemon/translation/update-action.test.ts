@@ -117,8 +117,10 @@ async function open(
   });
   const tasks = (): readonly ReportedTask[] => calls.tasks({ offset: 0, limit: 10 }).items;
   const [first] = tasks();
+  const accept = async (body: object, request: ActionRequest = CALLER) =>
+    await action.accept({ task_id: first?.task_id, ...body }, request);
   const update = async (body: object, request: ActionRequest = CALLER): Promise<Record<string, unknown>> =>
-    (await action.accept({ task_id: first?.task_id, ...body }, request)).task.result ?? {};
+    (await accept(body, request)).task.result ?? {};
   const rows = (sql: string): Record<string, unknown>[] => {
     const database = new DatabaseSync(path, { readOnly: true });
     const all = database
@@ -139,6 +141,7 @@ async function open(
     engine,
     clock,
     proposed,
+    accept,
     update,
     rows,
     everything,
@@ -589,6 +592,29 @@ describe('several people at work', () => {
     await world.update({ translation_results: [result(0, 'mine')], args: [`expect=${unit(0)}:1`] });
     const late = { translation_results: [result(0, 'yours')], args: [`expect=${unit(0)}:1`] };
     await expect(world.update(late)).rejects.toMatchObject({ code: 'revision_changed' });
+  });
+
+  it('a claim that names no unit is reported as ignored', async () => {
+    const world = await open();
+    const claim = { status: 'in_progress', worker_id: 'ann', lease_seconds: 60 };
+    expect((await world.accept(claim)).ignoredFields).toEqual(['lease_seconds']);
+    const args = [`hold=${unit(0)}`];
+    expect((await world.accept({ ...claim, args })).ignoredFields).toEqual([]);
+    expect(world.rows('SELECT owner FROM claim')).toEqual([{ owner: 'ann' }]);
+  });
+
+  it('a hold refuses the results of programs, and not those of people', async () => {
+    const world = await open();
+    const program = { provider: 'x', provider_run_id: 'r', translation_results: [result(1)] };
+    await world.update({ status: 'in_progress', args: [`hold=${unit(1)}`], reviewer: 'ann' });
+    const refused = world.update(program);
+    await expect(refused).rejects.toMatchObject({ code: 'lease_held' });
+    await expect(refused).rejects.toThrow(/^ann put the unit .* on hold; leave it out, or send force$/);
+    expect(world.task().unit_counts).toEqual({ untranslated: 3 });
+    await world.update({ ...program, translation_results: [result(0)] });
+    await world.update({ translation_results: [result(1)] });
+    await world.update({ ...program, force: true, provider_run_id: 's' });
+    expect(world.task().unit_counts).toMatchObject({ draft: 2 });
   });
 
   it('a hold keeps a unit from workers', async () => {

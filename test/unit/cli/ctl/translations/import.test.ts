@@ -143,6 +143,26 @@ describe('slipway ctl translations import', () => {
     expect(service.updates[0]).toMatchObject({ worker_id: 'ben' });
   });
 
+  it('takes corrections of the same file, and keeps what others, reviewers and newer files brought', async () => {
+    const service = fakeTranslations(['u1', 'u2', 'u3', 'u4', 'u5'].map((id) => fakeUnit(id)));
+    const ids = service.units.map(({ id }) => id);
+    await importFile(service, await jsonl(...ids.map((id) => row(id))));
+    const [, other, reviewed, returned, replaced] = service.units;
+    storeFake(other!, { target: 'theirs', provider: 'file' });
+    const own = { provider: 'file', token: service.token };
+    storeFake(reviewed!, { target: 'Tu3', state: 'proofread', ...own });
+    storeFake(returned!, { target: 'Tu4', ...own });
+    storeFake(replaced!, { target: 'newer', ...own });
+    const corrected = await jsonl(...ids.map((id) => row(id, id === 'u5' ? 'Tu5' : `corrected ${id}`)));
+    const { rows, outcomes } = await importFile(service, corrected, '--partial');
+    expect(outcomes).toEqual(['stored', 'conflict', 'conflict', 'stored', 'conflict']);
+    expect(rows[4]?.detail).toContain('you have imported this target before');
+    expect(targets(service)).toEqual(['corrected u1', 'theirs', 'Tu3', 'corrected u4', 'newer']);
+    service.token = 'another';
+    const foreign = await importFile(service, await jsonl(row('u1', 'foreign')));
+    expect(foreign.outcomes).toEqual(['conflict']);
+  });
+
   it('refuses with the line: other sources, unreadable units, two targets for one unit, closed tasks, long texts', async () => {
     const long = 'x'.repeat(65_537);
     const service = fakeTranslations([

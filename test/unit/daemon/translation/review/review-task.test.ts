@@ -441,7 +441,10 @@ describe('refused reviews', () => {
     ).items[0]!;
     world.calls.applyUpdate({ ...claim, expect: [{ unitId, revision: 1, pointer: '/args/0' }] });
     const accept = { ...ACCEPT, translation_results: [result(0)] };
-    await expect(world.review(accept)).rejects.toMatchObject({ code: 'lease_held' });
+    const refused = world.review(accept);
+    await expect(refused).rejects.toMatchObject({ code: 'lease_held' });
+    // A review has no `force`.
+    await expect(refused).rejects.toThrow(/; wait, or ask them to finish/);
     await world.review({ ...ACCEPT, translation_results: [result(1)] });
     expect(await world.review({ ...accept, reviewer: 'ann' })).toMatchObject({ written: 1 });
   });
