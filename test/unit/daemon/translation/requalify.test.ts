@@ -56,7 +56,7 @@ function setState(world: TranslatedTexts, file: string, key: string, state: stri
 }
 
 const currentTask = (world: TranslatedTexts, file: string) =>
-  world.tasks().findLast(({ destination }) => destination === file);
+  world.tasks().find(({ destination }) => destination === file);
 
 describe('judging stored targets again', () => {
   it('blocks targets with their reason, and gives them their states back', async () => {
