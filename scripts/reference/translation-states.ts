@@ -40,7 +40,7 @@ const TASKS: Readonly<Record<TranslationTaskStatus, string>> = {
   failed:
     'The attempts of workers are used up and nothing succeeded, or someone said so; see `failure_reason`.',
   skipped: 'Someone decided against a translation; see `reason`. A newer index of the same release keeps it.',
-  superseded: 'A newer release, or a newer index of the same one, has replaced the task.',
+  superseded: 'A newer release, or a newer index of the same one with other units, has replaced the task.',
 };
 
 /** The meaning of each state of the workers on a task. */

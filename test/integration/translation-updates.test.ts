@@ -288,7 +288,7 @@ describe('translation-task-update of a running daemon', () => {
     const changed = [...textsOf('last').slice(0, 2), '先輩'];
     await last.publish('r2', { ...FILES, 'last.json': changed });
     const done = await update({ translation_results: [result(0), result(1)], status: 'in_progress' });
-    const [old, successor] = await last.tasks('last.json');
+    const [successor, old] = await last.tasks('last.json');
     expect(old).toMatchObject({ task_id: taskId, status: 'superseded' });
     expect(done.body['result']).toMatchObject({
       applied_to: [successor?.task_id],

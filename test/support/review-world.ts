@@ -195,7 +195,7 @@ export async function openReviewWorld(
   engine.jobs.register(...review.jobs);
   const tasks = (): readonly ReportedTask[] => calls.tasks({ offset: 0, limit: 100 }).items;
   const task = (destination = 'a.json'): ReportedTask => {
-    const item = tasks().findLast((each) => each.destination === destination);
+    const item = tasks().find((each) => each.destination === destination);
     if (item === undefined) throw new Error(`no task of ${destination}`);
     return item;
   };

@@ -124,7 +124,7 @@ export async function openTranslatedTexts(): Promise<TranslatedTexts> {
       while (calls.cleanUp(null));
     },
     type: (file, key, text, update = {}) => {
-      const task = tasks().findLast(({ destination }) => destination === file);
+      const task = tasks().find(({ destination }) => destination === file);
       const sourceText = current[file]?.[key] ?? '';
       return calls.applyUpdate({
         ...EMPTY_UPDATE,

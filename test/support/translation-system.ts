@@ -100,7 +100,7 @@ export async function startTranslationSystem(
       return items as ReportedUnit[];
     },
     task: async (destination) => {
-      const task = (await tasks(destination)).at(-1);
+      const [task] = await tasks(destination);
       if (task === undefined) throw new Error(`${destination} has no task`);
       return task;
     },

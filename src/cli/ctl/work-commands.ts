@@ -1,12 +1,15 @@
+import { TRANSLATION_STATUSES } from '../../contract/schemas/vocabulary.ts';
 import type { CtlCommand } from './ctl-context.ts';
-import { CTL_EXITS } from './ctl-exits.ts';
-import { numberOption, textOption } from './ctl-options.ts';
+import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
+import { numberOption, textOption, type CtlArguments } from './ctl-options.ts';
 import { given, show } from './show-report.ts';
 import { renderCoverage, renderHandoff, renderTranslationTasks, renderUnit } from './work-views.ts';
 
 /** Most tasks of one page. */
 const MAX_TASKS = 1000;
 const DEFAULT_TASKS = 30;
+
+const STATUS_NAMES = TRANSLATION_STATUSES.join(', ');
 
 /** The commands that show the work on translations. */
 export const WORK_COMMANDS: readonly CtlCommand[] = [
@@ -37,11 +40,11 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'translations tasks',
     synopsis: '[--status NAME] [--limit N] [--offset N]',
-    summary: 'lists translation tasks, those of earlier releases first',
+    summary: 'lists translation tasks, those that newer ones have replaced last',
     words: [0, 0],
     options: ['status', 'limit', 'offset'],
     optionTexts: [
-      ['--status NAME', 'shows only tasks with this status'],
+      ['--status NAME', `shows only tasks with this status: ${STATUS_NAMES}`],
       ['--limit N', `number of tasks; 1 to ${MAX_TASKS}, default ${DEFAULT_TASKS}`],
       ['--offset N', 'tasks to leave out before the first one; default 0'],
     ],
@@ -50,7 +53,7 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
       const limit = numberOption(args, 'limit', { min: 1, max: MAX_TASKS, fallback: DEFAULT_TASKS });
       const offset = numberOption(args, 'offset', { min: 0, max: Number.MAX_SAFE_INTEGER, fallback: 0 });
       const query = given({
-        status: textOption(args, 'status'),
+        status: statusOption(args),
         limit: String(limit),
         offset: String(offset),
       });
@@ -73,3 +76,10 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
     },
   },
 ];
+
+/** The service takes any text as a status and finds nothing, so the command refuses one that no task has. */
+function statusOption(args: CtlArguments): string | undefined {
+  const status = textOption(args, 'status');
+  if (status === undefined || TRANSLATION_STATUSES.some((each) => each === status)) return status;
+  throw new CtlFailure(CTL_EXITS.usage, `--status must be one of ${STATUS_NAMES}, not ${status}`);
+}

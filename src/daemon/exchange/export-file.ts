@@ -11,7 +11,7 @@ export interface ExportedFile {
   readonly sha256: string;
 }
 
-/** Bytes that are collected before they are written. */
+/** Characters that are collected before they are written. */
 const FLUSH_CHARACTERS = 256 * 1024;
 /** Everyone may read the file, because it is for people on a volume of theirs. */
 const MODE = 0o644;

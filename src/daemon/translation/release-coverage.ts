@@ -52,7 +52,11 @@ function blockersOf(units: UnitCounts): Blocker[] {
       message: 'units without a translation',
       count: units.untranslated,
     },
-    { code: 'not_proofread', message: 'translated units that no reviewer has accepted', count: open },
+    {
+      code: 'not_proofread',
+      message: 'drafts and translated units that no reviewer has accepted',
+      count: open,
+    },
   ];
   return all.filter(({ count }) => count > 0);
 }

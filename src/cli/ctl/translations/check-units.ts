@@ -16,7 +16,8 @@ export interface FileFinding {
 
 /**
  * Checks the targets of a file against their sources, as the daemon does, without the limits of their fields and the Glossary, which
- * only the daemon knows.
+ * only the daemon knows. Targets of sources that differ only in line ends or composed characters are compared here, too; the daemon
+ * compares the targets of sources with the same bytes.
  *
  * @returns the findings in the order of the lines
  */

@@ -96,9 +96,10 @@ function createStaging(
 
 /** The rows of one container and why some of them refuse it. */
 interface ExaminedContainer {
-  readonly task: Row;
+  /** `null` when cleanup has removed it, after the tasks of another release replaced it. */
+  readonly task: Row | null;
   readonly rows: number;
-  /** The first refused rows. */
+  /** The first refused rows, no more than there was room for. */
   readonly refused: readonly RefusedLine[];
   readonly counts: ReadonlyMap<RefusedLine['code'], number>;
   readonly isRefused: boolean;
@@ -117,9 +118,12 @@ function createFileWriter(tools: ReviewTools): FileWriter {
   const examine = createExamination(tools, writer);
   const write = createContainerWriter(tools, writer);
   return (reviewId, by, excluded, now) => {
-    const examined = tools.rows
-      .tasks(reviewId)
-      .map((seq) => examine(reviewId, seq, by, excluded.has(seq), now));
+    let room = NAMED_ROWS;
+    const examined = tools.rows.tasks(reviewId).map((seq) => {
+      const container = examine(reviewId, seq, by, room, now);
+      room -= container.refused.length;
+      return { ...container, isRefused: excluded.has(seq) || container.isRefused };
+    });
     const isClean = !by.hasRefused && examined.every(({ isRefused }) => !isRefused);
     const isApplied = by.isPartial || isClean;
     const containers: ImportedContainer[] = [];
@@ -128,19 +132,19 @@ function createFileWriter(tools: ReviewTools): FileWriter {
     const refusedCounts: Partial<Record<RefusedLine['code'], number>> = {};
     const sums = { written: 0, repeated: 0, leftOut: 0 };
     for (const { task, rows, refused, counts, isRefused } of examined) {
-      refusedLines.push(...refused.slice(0, NAMED_ROWS - refusedLines.length));
+      refusedLines.push(...refused);
       let refusedRows = 0;
       for (const [code, count] of counts) {
         refusedCounts[code] = (refusedCounts[code] ?? 0) + count;
         refusedRows += count;
       }
-      const isTaken = isApplied && !isRefused;
+      const isTaken = isApplied && !isRefused && task !== null;
       const stored = isTaken ? write(reviewId, task, by, now) : { written: 0, repeated: 0 };
       sums.written += stored.written;
       sums.repeated += stored.repeated;
       if (isTaken) acceptedTasks.push(String(task['task_id']));
       else sums.leftOut += rows - refusedRows;
-      if (containers.length >= NAMED_CONTAINERS) continue;
+      if (task === null || containers.length >= NAMED_CONTAINERS) continue;
       containers.push({
         taskId: String(task['task_id']),
         destination: String(task['destination']),
@@ -157,22 +161,22 @@ function createFileWriter(tools: ReviewTools): FileWriter {
 function createExamination(
   { database, rows }: ReviewTools,
   writer: Pick<ReviewWriter, 'refusalOf'>,
-): (reviewId: string, seq: number, by: ReviewBy, isExcluded: boolean, now: number) => ExaminedContainer {
+): (reviewId: string, seq: number, by: ReviewBy, room: number, now: number) => ExaminedContainer {
   const taskOf = database.prepare('SELECT * FROM task WHERE task_seq = ?');
-  return (reviewId, seq, by, isExcluded, now) => {
-    const task = taskOf.get(seq) ?? {};
+  return (reviewId, seq, by, room, now) => {
+    const task = taskOf.get(seq) ?? null;
     const refused: RefusedLine[] = [];
     const counts = new Map<RefusedLine['code'], number>();
-    const isClosed = CLOSED.has(task['status']);
+    const isClosed = task === null || CLOSED.has(task['status']);
     let count = 0;
     for (const row of rows.each(reviewId, seq)) {
       count += 1;
       const refusal = isClosed ? closedRefusal(row) : writer.refusalOf(row, by, 'accept', now);
       if (refusal === null) continue;
       counts.set(refusal.code, (counts.get(refusal.code) ?? 0) + 1);
-      if (refused.length < NAMED_ROWS) refused.push(refusal);
+      if (refused.length < room) refused.push(refusal);
     }
-    return { task, rows: count, refused, counts, isRefused: isExcluded || refused.length > 0 };
+    return { task, rows: count, refused, counts, isRefused: counts.size > 0 };
   };
 }
 

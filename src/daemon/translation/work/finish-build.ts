@@ -1,5 +1,7 @@
 import type { Database } from '../../database/sqlite-database.ts';
+import { createDrop } from './build-cleanup.ts';
 import { createCarrier } from './carry-targets.ts';
+import { createSameTasks } from './same-tasks.ts';
 import type { TaskCounts } from './task-counts.ts';
 import type { TargetStore } from './target-store.ts';
 
@@ -19,7 +21,10 @@ export interface FinishOptions {
   readonly counts: TaskCounts;
 }
 
-/** Applies what `carried` says, and switches reports to the new tasks. */
+/**
+ * Applies what `carried` says, and switches reports to the new tasks. Current tasks that the build only repeats stay with their
+ * ids, and the build is given up.
+ */
 export function createFinish({
   database,
   targetLanguage,
@@ -44,7 +49,8 @@ export function createFinish({
     FROM task AS old JOIN build AS old_build ON old_build.build_id = old.build_id
     WHERE task.build_id = ? AND old_build.state = 'current' AND old_build.target_language = task.target_language
     AND old.destination = task.destination AND old.archive_entry IS task.archive_entry
-    AND NOT EXISTS (SELECT 1 FROM task_unit WHERE task_unit.task_seq = task.task_seq AND tier IN ('moved', 'unique'))`);
+    AND (old.release_id = task.release_id OR NOT EXISTS
+      (SELECT 1 FROM task_unit WHERE task_unit.task_seq = task.task_seq AND tier IN ('moved', 'unique')))`);
   const endBuild = database.prepare(
     `UPDATE build SET state = 'superseded' WHERE target_language = ? AND state = 'current'`,
   );
@@ -52,7 +58,24 @@ export function createFinish({
   const showTasks = database.prepare('UPDATE task SET is_visible = 1 WHERE build_id = ?');
   const tasks = database.prepare('SELECT task_seq FROM task WHERE build_id = ?');
   const applyAll = createCarrier(database, targetLanguage, targets);
+  const sameTasks = createSameTasks(database, targetLanguage);
+  const renew = database.prepare(`UPDATE build SET finished_at = ?,
+    generation = (SELECT generation FROM build WHERE build_id = ?) WHERE build_id = ?`);
+  const drop = createDrop(database);
+  const count = (buildId: number, now: number): number => {
+    const built = tasks.all(buildId);
+    for (const row of built) counts.touch(Number(row['task_seq']));
+    counts.refresh(now);
+    return built.length;
+  };
   return (buildId, now) => {
+    const currentId = sameTasks(buildId);
+    if (currentId !== null) {
+      const carried = applyAll(buildId, now);
+      renew.run(now, buildId, currentId);
+      drop(buildId);
+      return { tasks: count(currentId, now), carried, superseded: 0 };
+    }
     keepSkipped.run(buildId);
     keepJudged.run(buildId);
     const superseded = Number(supersede.run(now, targetLanguage).changes);
@@ -61,9 +84,6 @@ export function createFinish({
     endBuild.run(targetLanguage);
     show.run(now, buildId);
     showTasks.run(buildId);
-    const built = tasks.all(buildId);
-    for (const row of built) counts.touch(Number(row['task_seq']));
-    counts.refresh(now);
-    return { tasks: built.length, carried, superseded };
+    return { tasks: count(buildId, now), carried, superseded };
   };
 }

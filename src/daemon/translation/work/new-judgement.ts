@@ -57,7 +57,7 @@ export function createNewJudgements({
   const writeFindings = createFindingsWriter(database, targetLanguage);
   return (target, { cause, qaIdentity, findings: judged, ...provenance }, now) => {
     const compared = target.findings.filter(({ check }) => check === INCONSISTENT_TARGET);
-    const findings = [...judged, ...compared];
+    const findings = [...withAccepted(target, judged), ...compared];
     const blocking = accepted.blocking({ ...target, findings, qaIdentity });
     const change = requalify(target, blocking.length > 0);
     if (change === null) return writeFindings(target, findings, qaIdentity) ? 'findings' : null;
@@ -73,4 +73,21 @@ export function createNewJudgements({
     );
     return isBlocked ? 'blocked' : 'freed';
   };
+}
+
+/**
+ * The findings of a judgement. A reviewer has accepted a proofread target with the warnings that it had, and a term that is missing
+ * becomes an error with that very review. So a finding of the Glossary that the review had keeps its severity.
+ */
+function withAccepted({ state, findings: before }: StoredTarget, judged: readonly Finding[]): Finding[] {
+  if (state !== 'proofread') return [...judged];
+  return judged.map((finding) => {
+    const known = before.find(
+      ({ origin, check, message }) =>
+        origin === 'glossary' && check === finding.check && message === finding.message,
+    );
+    return finding.origin === 'glossary' && known !== undefined
+      ? { ...finding, severity: known.severity }
+      : finding;
+  });
 }

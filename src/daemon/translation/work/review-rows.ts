@@ -14,6 +14,7 @@ export interface StagedRow extends JudgedTarget {
   readonly sourceText: string;
   /** That the unit had when the target was collected; 0 without a target. */
   readonly revision: number;
+  /** Of the Glossary that it was judged by; `null` until it is judged. */
   readonly glossaryGeneration: number | null;
 }
 

@@ -46,6 +46,10 @@ export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
       if ((before?.revision ?? 0) !== row.revision) {
         return refused('revision_changed', ' was changed by someone else meanwhile');
       }
+      // Without a judgement nobody knows what blocks the target.
+      if (decision === 'accept' && row.glossaryGeneration === null) {
+        return refused('revision_changed', ' was not judged, because a newer release has replaced its task');
+      }
       const claimed = checkClaim(row.unitId, by.reviewer, now);
       if (claimed !== null) return refused('lease_held', `: ${claimed.detail}`);
       if (decision === 'return') return null;

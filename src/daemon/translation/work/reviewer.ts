@@ -169,27 +169,28 @@ function requireFree(
   { refusalOf }: Pick<ReturnType<typeof createReviewWriter>, 'refusalOf'>,
   now: number,
 ): void {
-  const refused = new Map<RefusedLine['code'], RefusedLine[]>();
+  const refused = new Map<RefusedLine['code'], { count: number; readonly lines: RefusedLine[] }>();
   for (const row of rows.each(reviewId)) {
     const refusal = refusalOf(row, review, review.decision, now);
     if (refusal === null) continue;
-    const others = refused.get(refusal.code) ?? [];
-    others.push(refusal);
+    const others = refused.get(refusal.code) ?? { count: 0, lines: [] };
+    others.count += 1;
+    if (others.lines.length < LISTED_UNITS) others.lines.push(refusal);
     refused.set(refusal.code, others);
   }
   const code = REFUSALS.find((each) => refused.has(each));
   if (code === undefined) return;
-  const lines = refused.get(code) ?? [];
+  const { count, lines } = refused.get(code) ?? { count: 0, lines: [] };
   const pointerOf = ({ line }: RefusedLine): string =>
     review.results.length === 0 ? '/task_id' : `/translation_results/${line}`;
   throw new UpdateRefused(
     refuse(
       code,
-      `${lines.length} units ${REFUSED_FOR[code]}: ${lines
+      `${count} units ${REFUSED_FOR[code]}: ${lines
         .slice(0, NAMED_UNITS)
         .map(({ message }) => message)
         .join(', ')}`,
-      lines.slice(0, LISTED_UNITS).map((line) => ({ pointer: pointerOf(line), message: line.message })),
+      lines.map((line) => ({ pointer: pointerOf(line), message: line.message })),
     ),
   );
 }

@@ -23,7 +23,7 @@ export interface BuildProgress {
 
 /**
  * Builds the tasks of a release in batches. A build that was interrupted continues where it was. Nothing that reports show changes
- * before `finish`, which replaces the tasks of the release before in one transaction.
+ * before `finish`, which replaces the tasks of the release before in one transaction, or keeps tasks that are the same.
  */
 export interface TaskBuilder {
   /** The release whose tasks reports show; `null` before the first build. */
@@ -91,7 +91,7 @@ export function createTaskBuilder(options: TaskBuilderOptions): TaskBuilder {
         const before = byState.get(targetLanguage, 'current')?.['release_id'];
         const followsTiers =
           before !== undefined && before === page.previousReleaseId && before !== build.releaseId;
-        const growing = { ...build, followsTiers, now };
+        const growing = { ...build, followsTiers, isRebuild: before === build.releaseId, now };
         for (const unit of page.items) addUnit(growing, unit);
         const next = page.next ?? { position: -1, ordinal: 0 };
         advance.run(next.position, next.ordinal, page.items.length, buildId);

@@ -69,6 +69,7 @@ export function createTaskCheck(tools: ReviewTools): TaskCheck {
           if (task === undefined) continue;
           const place = { taskId: String(task['task_id']), releaseId: String(task['release_id']) };
           for (const { unitId, revision, ...judgement } of rows.each(reviewId, taskSeq)) {
+            if (judgement.glossaryGeneration === null) continue;
             const target = targets.get(unitId);
             if (target === null || target.revision !== revision || target.state === 'stale') continue;
             const { findings, qaIdentity, glossaryGeneration } = judgement;

@@ -25,7 +25,9 @@ const EXACT_FILTERS = [
   'format',
 ] as const;
 
-/** Reads a page of tasks in the order in which they were made, and counts all tasks that the filters select. */
+/**
+ * Reads a page of tasks in the order in which they were made, superseded ones last, and counts all tasks that the filters select.
+ */
 export function readTaskPage(database: Database, query: TaskQuery): TaskPage {
   const { offset, limit } = query;
   const { sql, values } = conditionOf(query);
@@ -38,7 +40,7 @@ export function readTaskPage(database: Database, query: TaskQuery): TaskPage {
     total += Number(row['count']);
   }
   const items = database
-    .prepare(`SELECT * FROM task WHERE ${sql} ORDER BY task_seq LIMIT ? OFFSET ?`)
+    .prepare(`SELECT * FROM task WHERE ${sql} ORDER BY status = 'superseded', task_seq LIMIT ? OFFSET ?`)
     .all(...values, limit, offset)
     .map(taskFields);
   return { total, offset, limit, counts, items };

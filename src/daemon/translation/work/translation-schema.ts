@@ -78,6 +78,7 @@ CREATE TABLE task (
   updated_at INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX task_container ON task (build_id, destination, archive_entry IS NULL, coalesce(archive_entry, ''));
+CREATE INDEX task_listed ON task (is_visible, status = 'superseded', task_seq);
 CREATE INDEX task_release ON task (release_id, is_visible);
 CREATE INDEX task_destination ON task (destination, is_visible);
 CREATE INDEX task_archive_entry ON task (archive_entry, is_visible);

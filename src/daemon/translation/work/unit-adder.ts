@@ -14,6 +14,8 @@ export interface GrowingBuild {
   readonly releaseId: string;
   /** Whether the tiers of the parse index lead from the release of the current tasks to this one. */
   readonly followsTiers: boolean;
+  /** Whether the current tasks are of the same release. */
+  readonly isRebuild: boolean;
   readonly now: number;
 }
 
@@ -32,6 +34,15 @@ interface Origin {
   readonly from: Uint8Array | null;
   /** Whether its own target stays as it is. */
   readonly isSettled: boolean;
+  /** How it follows the release before, for reports and for files with the ids of that release. */
+  readonly shown: Shown;
+}
+
+type Shown = Pick<Origin, 'tier' | 'from'>;
+
+/** A unit of the current tasks. */
+interface LiveUnit extends Shown {
+  readonly sourceDigest: Uint8Array;
 }
 
 /** Adds one unit to its task, and records that its target must change, if it must. */
@@ -57,7 +68,7 @@ export function createUnitAdder(options: UnitAdderOptions): (build: GrowingBuild
   return (build, unit) => {
     const { unitId, sourceDigest } = unit;
     const own = targets.get(unitId);
-    const { tier, from, isSettled } = originOf(build, unit, own);
+    const { tier, from, isSettled, shown } = originOf(build, unit, own);
     const taskSeq = taskOf(build, unit);
     const number = Number(lastNumber.get(taskSeq)?.['number'] ?? -1) + 1;
     addUnit.run(
@@ -67,8 +78,8 @@ export function createUnitAdder(options: UnitAdderOptions): (build: GrowingBuild
       unitId,
       sourceDigest,
       createHash('sha256').update(repetitionKey(unit)).digest().subarray(0, 16),
-      tier === 'new' ? null : tier,
-      from === null || sameBytes(from, unitId) ? null : from,
+      shown.tier === 'new' ? null : shown.tier,
+      shown.from === null || sameBytes(shown.from, unitId) ? null : shown.from,
     );
     const state = own?.state ?? 'untranslated';
     counts.get(state)?.run(taskSeq);
@@ -103,16 +114,40 @@ function createOriginReader({
   database,
   targetLanguage,
 }: UnitAdderOptions): (build: GrowingBuild, unit: IndexedUnit, own: StoredTarget | null) => Origin {
-  const live = database.prepare(`SELECT 1 FROM task_unit JOIN task USING (task_seq)
-    WHERE unit_id = ? AND target_language = ? AND is_visible = 1 LIMIT 1`);
-  return ({ followsTiers }, { unitId, sourceDigest, carriedBy }, own) => {
-    const fits = own !== null && sameBytes(own.sourceDigest, sourceDigest);
-    const isKnown = own !== null || live.get(unitId, targetLanguage) !== undefined;
+  const liveOf = createLiveReader(database, targetLanguage);
+  return ({ followsTiers, isRebuild }, { unitId, sourceDigest, carriedBy }, own) => {
+    const live = liveOf(unitId);
+    const stored = own ?? live;
+    const fits = stored !== null && sameBytes(stored.sourceDigest, sourceDigest);
+    const indexed: Shown = { tier: carriedBy?.tier ?? 'new', from: carriedBy?.unitId ?? null };
     // Without the tiers between exactly these two releases, only an equal id can say what a unit follows.
-    const tier = followsTiers ? (carriedBy?.tier ?? 'new') : ownTier(isKnown, fits);
-    const from = followsTiers ? (carriedBy?.unitId ?? null) : unitId;
+    const followed = followsTiers ? indexed : { tier: ownTier(stored !== null, fits), from: unitId };
+    const { tier } = followed;
     const keepsOwn = tier === 'same' && (own === null || (fits && own.state !== 'stale'));
-    return { tier, from, isSettled: keepsOwn || (tier === 'new' && !isKnown) };
+    const isSettled = keepsOwn || (tier === 'new' && stored === null);
+    if (!isRebuild) return { ...followed, isSettled, shown: followed };
+    const isUnchanged = live !== null && sameBytes(live.sourceDigest, sourceDigest);
+    return { ...followed, isSettled, shown: isUnchanged ? live : indexed };
+  };
+}
+
+/** Finds the unit of the current tasks that has an id. */
+function createLiveReader(
+  database: Database,
+  targetLanguage: string,
+): (unitId: Uint8Array) => LiveUnit | null {
+  // The order of a CROSS JOIN holds: SQLite would look into every task otherwise.
+  const find =
+    database.prepare(`SELECT source_digest, tier, carried_from FROM task_unit CROSS JOIN task USING (task_seq)
+    WHERE unit_id = ? AND target_language = ? AND is_visible = 1 AND stored_status IS NOT 'superseded' LIMIT 1`);
+  return (unitId) => {
+    const row = find.get(unitId, targetLanguage);
+    if (row === undefined) return null;
+    return {
+      sourceDigest: row['source_digest'] as Uint8Array,
+      tier: (row['tier'] ?? 'new') as CarriedTier,
+      from: row['carried_from'] as Uint8Array | null,
+    };
   };
 }
 

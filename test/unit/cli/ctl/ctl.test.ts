@@ -325,6 +325,7 @@ describe('failures before an answer', () => {
     [[], 'a command is missing'],
     [['taks'], 'there is no command "taks"; the commands are:\n  status\n'],
     [['tasks', 'extra'], 'usage: tasks'],
+    [['translations', 'tasks', '--status', 'nonsense'], '--status must be one of pending, in_progress, '],
     [['tasks', '--follow'], 'tasks has no option --follow'],
     [['tasks', '--limit', '0'], '--limit 0: must be a whole number'],
     [['tasks', '-o', 'yaml'], 'must be table or json'],

@@ -39,7 +39,11 @@ describe('the coverage of the official release', () => {
           message: 'units whose source has changed since they were translated',
         },
         { code: 'untranslated', count: 6, message: 'units without a translation' },
-        { code: 'not_proofread', count: 9, message: 'translated units that no reviewer has accepted' },
+        {
+          code: 'not_proofread',
+          count: 9,
+          message: 'drafts and translated units that no reviewer has accepted',
+        },
       ],
     });
   });

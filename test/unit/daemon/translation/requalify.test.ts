@@ -56,7 +56,7 @@ function setState(world: TranslatedTexts, file: string, key: string, state: stri
 }
 
 const currentTask = (world: TranslatedTexts, file: string) =>
-  world.tasks().findLast(({ destination }) => destination === file);
+  world.tasks().find(({ destination }) => destination === file);
 
 describe('judging stored targets again', () => {
   it('blocks targets with their reason, and gives them their states back', async () => {
@@ -125,6 +125,21 @@ describe('judging stored targets again', () => {
     world.forbid('old');
     await world.requalify();
     expect(world.target('b.json', 'four')).toMatchObject({ state: 'draft' });
+  });
+
+  it('keeps a target that a reviewer accepted with a warning which is an error since that review', async () => {
+    const world = await open();
+    const warning = { ...blockingFinding('forbidden_translation', 'glossary'), severity: 'warning' };
+    for (const key of ['one', 'two']) {
+      world.type('a.json', key, 'old');
+      world.run(`UPDATE target SET findings = '${JSON.stringify([warning])}'
+        WHERE unit_id = x'${unitIdOf('a.json', key).toString('hex')}'`);
+    }
+    setState(world, 'a.json', 'one', 'proofread');
+    world.forbid('old');
+    expect(await world.requalify()).toMatchObject({ judged: 2, blocked: 1 });
+    expect(world.states().slice(0, 2)).toEqual(['proofread', 'blocked']);
+    expect(JSON.parse(String(world.target('a.json', 'one')?.findings))).toEqual([warning]);
   });
 
   it('gives a waived target the state that it had', async () => {

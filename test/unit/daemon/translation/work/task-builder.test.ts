@@ -258,3 +258,88 @@ describe('carrying targets to the next release', () => {
     expect(work.leases.heartbeat(lease?.token ?? '', 60, 23)).toBe(false);
   });
 });
+
+/** How the units of the current tasks follow the release before, with the task and whether a file may name an older id. */
+function followed(work: TestWork): unknown[] {
+  return rowsOf(
+    work.database,
+    `SELECT task_id, tier, carried_from IS NOT NULL AS has_older_id FROM task_unit JOIN task USING (task_seq)
+     WHERE is_visible = 1 AND stored_status IS NOT 'superseded' ORDER BY task_seq, task_unit.number`,
+  ).map((row) => [row['task_id'], row['tier'], row['has_older_id']]);
+}
+
+/** How units follow the release before, as the parse index says it. */
+const indexed = (work: TestWork): unknown[] =>
+  work.index
+    .textUnits({ offset: 0, limit: 1000 })
+    .items.map(({ carried_by: carriedBy }) => carriedBy?.tier ?? null);
+
+describe('building tasks of a release that was parsed again', () => {
+  const first = [file(['a', 'one'], ['b', 'two'], ['e', 'five'])];
+  const second = [file(['a', 'one'], ['b', 'TWO'], ['c', 'new'], ['f', 'five'])];
+
+  function afterUpdate(): TestWork {
+    const work = openTestWork();
+    indexRelease(work.index, 'r1', first);
+    buildTasks(work, 10);
+    indexRelease(work.index, 'r2', second);
+    buildTasks(work, 20);
+    return work;
+  }
+
+  it('keeps the tasks with their ids, their leases and their tiers when nothing changed', () => {
+    const work = afterUpdate();
+    const before = followed(work);
+    expect(new Set(before.map((unit) => (unit as unknown[])[1]))).toEqual(
+      new Set(['same', 'changed', null, 'unique']),
+    );
+    const request = { owner: 'w', leaseSeconds: 60, maxAttempts: 3, taskId: null, after: null };
+    const lease = work.leases.claim(request, 21);
+    const { generation } = work.builder.current() ?? {};
+    indexRelease(work.index, 'r2', second);
+    expect(buildTasks(work, 30)).toEqual({ tasks: 1, carried: {}, superseded: 0 });
+    expect(followed(work)).toEqual(before);
+    expect(work.builder.current()).toEqual({ releaseId: 'r2', generation: work.index.status().generation });
+    expect(work.builder.current()?.generation).not.toBe(generation);
+    expect(work.leases.heartbeat(lease?.token ?? '', 60, 31)).toBe(true);
+    expect(rowsOf(work.database, 'SELECT release_id, status FROM task ORDER BY task_seq')).toMatchObject([
+      { release_id: 'r1', status: 'superseded' },
+      { release_id: 'r2' },
+    ]);
+    const { kept, real } = counted(work);
+    expect(kept).toEqual(real);
+  });
+
+  it('keeps the tiers of the release change in new tasks, of units without a target too', () => {
+    const work = afterUpdate();
+    const [[taskId] = []] = followed(work) as unknown[][];
+    const more: ModelFile = { destination: 'b.json', leaves: [{ units: [['x', 'of other rules']] }] };
+    indexRelease(work.index, 'r2', [...second, more]);
+    expect(buildTasks(work, 30)).toMatchObject({ tasks: 2, superseded: 1 });
+    const tiers = followed(work) as unknown[][];
+    expect(tiers.map(([, tier]) => tier)).toEqual(indexed(work));
+    expect(tiers.map(([, tier]) => tier)).toEqual(['same', 'changed', null, 'unique', null]);
+    expect(tiers.map(([, , hasOlderId]) => hasOlderId)).toEqual([0, 0, 0, 1, 0]);
+    expect(tiers[0]?.[0]).not.toBe(taskId);
+  });
+
+  it('shows units of a release after one that was left out as the same when their texts are', () => {
+    const work = openTestWork();
+    indexRelease(work.index, 'r1', first);
+    buildTasks(work, 10);
+    indexRelease(work.index, 'r2', first);
+    indexRelease(work.index, 'r3', second);
+    buildTasks(work, 30);
+    expect((followed(work) as unknown[][]).map(([, tier]) => tier)).toEqual(['same', 'changed', null, null]);
+  });
+
+  it.each([
+    ['another place', [file(['b', 'TWO'], ['a', 'one'], ['c', 'new'], ['f', 'five'])]],
+    ['another text', [file(['a', 'one'], ['b', 'two again'], ['c', 'new'], ['f', 'five'])]],
+    ['a unit less', [file(['a', 'one'], ['b', 'TWO'], ['c', 'new'])]],
+  ])('replaces the tasks for %s', (_, files) => {
+    const work = afterUpdate();
+    indexRelease(work.index, 'r2', files);
+    expect(buildTasks(work, 30)).toMatchObject({ tasks: 1, superseded: 1 });
+  });
+});

@@ -43,7 +43,7 @@ const places = (work: TestWork, query: Partial<TaskQuery>): string[] =>
   page(work, query).items.map((task) => `${task.release_id}/${task.destination}/${task.archive_entry ?? ''}`);
 
 describe('translation.tasks', () => {
-  it('lists tasks in their order, as the contract says', () => {
+  it('lists tasks in their order, superseded ones last, as the contract says', () => {
     const work = open();
     const body = page(work, {});
     expect(TranslationTasksReport.body.parse(body)).toEqual(body);
@@ -55,6 +55,7 @@ describe('translation.tasks', () => {
       'r2/c.zip/y',
       'r2/d.json/',
     ]);
+    expect(places(work, {}).slice(5)).toEqual(['r1/a.json/', 'r1/b.zip/x']);
     expect(body.items[0]?.unit_counts).toEqual({ untranslated: 1 });
     expect(countTasks(work.database)).toEqual(body.counts);
   });
