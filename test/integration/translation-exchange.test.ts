@@ -265,13 +265,13 @@ describe('a translator with files and a running service', () => {
   });
 
   it('tells a translator why a task was returned, and takes the correction of the same file', async () => {
-    const { ann, pathOf, destination, taskId, translations, act } = await open('returned');
+    const { ann, pathOf, destination, taskId, translations, ...system } = await open('returned');
     const [path, noted] = [pathOf('work.xlf'), pathOf('noted.jsonl')];
     await ann('export', path, '--task', taskId);
     await fillXliff(path, TARGETS);
     expect(await ann('import', path, '--status', 'translated')).toMatchObject({ code: 0 });
     const reason = 'the tone is too formal';
-    const { status } = await act('translation-proofread', {
+    const { status } = await system.act('translation-proofread', {
       task_id: taskId,
       status: 'pending',
       reviewer: 'Rin',
