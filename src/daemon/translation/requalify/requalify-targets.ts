@@ -32,13 +32,14 @@ export async function requalifyTargets(
     const total = await thread.call('tasksToRequalify', by.key, { signal });
     const read = async (fromTask: number): Promise<RequalifyPage | null> =>
       await thread.call('requalifyPage', { by, fromTask }, { signal });
-    for (let page = await read(0); page !== null; page = await read(page.taskSeq)) {
+    for (let page = await read(0), next = 0; page !== null; page = await read(next)) {
       const stored = await judgePage(dependencies, by, page, signal);
       if (stored === null) return { ...done, postponed: POSTPONED };
       done.judged += page.items.length;
       done.blocked += stored.blocked;
       done.freed += stored.freed;
       if (stored.isTaskDone) done.tasks += 1;
+      next = stored.isTaskReopened ? page.taskSeq + 1 : page.taskSeq;
       progress(done.tasks, Math.max(total, done.tasks), 'entries', 'judging targets');
     }
   } catch (error) {

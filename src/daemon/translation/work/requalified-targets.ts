@@ -52,6 +52,8 @@ export interface RequalifiedBatch extends Pick<
 export interface RequalifiedCounts {
   /** Whether the whole task is judged now. */
   readonly isTaskDone: boolean;
+  /** Whether a target of an older Glossary was stored in the task meanwhile: another run begins the task again. */
+  readonly isTaskReopened: boolean;
   readonly blocked: number;
   readonly freed: number;
 }
@@ -167,7 +169,8 @@ function createBatchStore(options: RequalifiedTargetsOptions, mark: BuildMark): 
   const { database, targetLanguage, targets, counts } = options;
   const storeJudgement = createNewJudgements(options);
   const taskOf = database.prepare('SELECT task_id, release_id FROM task WHERE task_seq = ?');
-  // A target of an older Glossary removes the mark of its task, which begins again then.
+  // A target of an older Glossary removes the mark of its task. Another run begins the task again: this one would not end while
+  // such targets are stored.
   const advance = database.prepare(
     'UPDATE task SET judging_from = :upTo WHERE task_seq = :taskSeq AND judging_by = :key',
   );
@@ -189,8 +192,10 @@ function createBatchStore(options: RequalifiedTargetsOptions, mark: BuildMark): 
         );
       });
       const key = keyOf(by.key, wasProofread);
-      const isTaskDone = upTo === null && finish.run({ key, taskSeq }).changes > 0;
-      if (upTo !== null) advance.run({ key, upTo, taskSeq });
+      const { changes: marked } =
+        upTo === null ? finish.run({ key, taskSeq }) : advance.run({ key, upTo, taskSeq });
+      const isTaskReopened = Number(marked) === 0;
+      const isTaskDone = upTo === null && !isTaskReopened;
       if (isTaskDone) {
         reasons.write(taskSeq);
         counts.touch(taskSeq);
@@ -198,6 +203,7 @@ function createBatchStore(options: RequalifiedTargetsOptions, mark: BuildMark): 
       counts.refresh(now);
       return {
         isTaskDone,
+        isTaskReopened,
         blocked: changes.filter((change) => change === 'blocked').length,
         freed: changes.filter((change) => change === 'freed').length,
       };

@@ -220,11 +220,30 @@ describe('judging stored targets again', () => {
           return world.thread.call(name, ...rest);
         },
       };
-      expect(await world.requalify(thread)).toMatchObject({ tasks: 1, blocked: 1 });
+      expect(await world.requalify(thread)).toMatchObject({ tasks: 0, blocked: 0 });
+      expect(await world.requalify()).toMatchObject({ tasks: 1, blocked: 1 });
       expect(world.target('a.json', 'late')).toMatchObject({ state: 'blocked' });
       expect(await world.requalify()).toMatchObject({ tasks: 0 });
     },
   );
+
+  it('ends while targets of an older Glossary are stored again and again', async () => {
+    const world = await open();
+    for (const [file, key] of UNITS) world.type(file, key, 'good');
+    world.forbid('old');
+    const thread: typeof world.thread = {
+      ...world.thread,
+      call: (name, ...rest) => {
+        if (name === 'storeRequalified') {
+          world.type('a.json', 'three', `text ${world.rows('SELECT 1 FROM target_history').length}`, {
+            glossaryGeneration: 1,
+          });
+        }
+        return world.thread.call(name, ...rest);
+      },
+    };
+    expect(await world.requalify(thread)).toMatchObject({ tasks: 1 });
+  });
 
   it('keeps the finding of the comparison of targets', async () => {
     const world = await open();
