@@ -19,6 +19,7 @@ const TOPICS = [
   'csv',
   'api',
   'conflict',
+  'returned',
   'blocked',
   'undo',
   'next',
@@ -137,7 +138,7 @@ describe('a translator with files and a running service', () => {
     const exported = await ann('export', path, '--task', taskId);
     expect([exported.code, exported.out]).toEqual([
       0,
-      expect.stringContaining('3 in 1 tasks (3 untranslated)'),
+      expect.stringContaining('3 in 1 task (3 untranslated)'),
     ]);
     if (hasXliffSchemas) await validateXliff('xliff-1.2', path);
     await fillXliff(path, [TARGETS[0]!, '再见', TARGETS[2]!]);
@@ -150,7 +151,7 @@ describe('a translator with files and a running service', () => {
     expect(await ann('check', path, '--server')).toMatchObject({ code: 0 });
     const imported = await ann('import', path, '--status', 'translated');
     expect([imported.code, imported.err]).toEqual([0, '']);
-    expect(imported.out).toContain('1 tasks are translated');
+    expect(imported.out).toContain('1 task is translated');
     expect(await system.task(destination)).toMatchObject({
       status: 'translated',
       unit_counts: { translated: 3 },
@@ -261,6 +262,30 @@ describe('a translator with files and a running service', () => {
     // Ben's file still has no target for the second unit, and the one of the first is stored already.
     const again = await ben('import', second);
     expect([again.code, again.out]).toEqual([0, expect.stringContaining('1 unchanged')]);
+  });
+
+  it('tells a translator why a task was returned, and takes the correction of the same file', async () => {
+    const { ann, pathOf, destination, taskId, translations, ...system } = await open('returned');
+    const [path, noted] = [pathOf('work.xlf'), pathOf('noted.jsonl')];
+    await ann('export', path, '--task', taskId);
+    await fillXliff(path, TARGETS);
+    expect(await ann('import', path, '--status', 'translated')).toMatchObject({ code: 0 });
+    const reason = 'the tone is too formal';
+    const { status } = await system.act('translation-proofread', {
+      task_id: taskId,
+      status: 'pending',
+      reviewer: 'Rin',
+      reason,
+    });
+    expect(status).toBe(202);
+    await ann('export', noted, '--task', taskId);
+    expect(await readFile(noted, 'utf8')).toContain(`"note":"Task: ${reason}"`);
+    const shown = await ann('unit', destination, '/0/Text');
+    expect(shown.out).toContain(`Rin: ${reason}`);
+    await fillXliff(path, ['早{0}', TARGETS[1]!, TARGETS[2]!]);
+    const corrected = await ann('import', path, '--status', 'translated');
+    expect([corrected.code, corrected.out]).toEqual([0, expect.stringContaining('1 task is translated')]);
+    expect(targetsOf(await translations())).toEqual(['早{0}', TARGETS[1], TARGETS[2]]);
   });
 
   it('stores blocked targets as such, refuses them as translated, and names limits and lines', async () => {

@@ -25,6 +25,8 @@ export interface FakeUnit {
   readonly isTranslatable: boolean;
   readonly speaker: string | null;
   author: { token_id: string; provider: string | null; provider_run_id: string | null } | null;
+  /** The check that blocks its target; empty for none. */
+  blockedBy: string;
   readonly history: {
     revision: number;
     target: string;
@@ -61,6 +63,8 @@ export interface FakeTranslations {
   /** Units of a page. */
   pageUnits: number;
   taskStatus: string;
+  /** Of all tasks. */
+  taskReason: string | null;
   token: string;
   now: number;
   /** Pages for which the daemon is too busy to read translations. */
@@ -100,6 +104,7 @@ export function fakeUnit(id: string, values: Partial<FakeUnit> = {}): FakeUnit {
     isTranslatable: true,
     speaker: null,
     author: null,
+    blockedBy: '',
     history: [],
     ...values,
   };
@@ -153,6 +158,7 @@ export function fakeTranslations(units: FakeUnit[]): FakeTranslations {
     generation: 1,
     pageUnits: 1000,
     taskStatus: 'in_progress',
+    taskReason: null,
     token: 'translator',
     now: 100,
     busyPages: 0,
@@ -295,6 +301,13 @@ function unitItem({ releaseId }: FakeTranslations, unit: FakeUnit): object {
       revision: shownRevision(unit),
       target_text: unit.target,
       author: unit.author === null ? null : author,
+      findings: findingsOf(unit.blockedBy).map((finding) => ({
+        ...finding,
+        origin: 'target',
+        waivable: false,
+        source_span: null,
+        target_span: null,
+      })),
       propagated_from: unit.propagatedFrom,
       claim: unit.claimedBy === null ? null : { owner: unit.claimedBy, expires_at: 999 },
       updated_at: unit.history.at(-1)?.at ?? null,
@@ -330,7 +343,7 @@ function historyItem({
   };
 }
 
-function taskItem({ units, taskStatus, releaseId }: FakeTranslations, destination: string) {
+function taskItem({ units, taskStatus, taskReason, releaseId }: FakeTranslations, destination: string) {
   const [example] = REPORTS['translation.tasks'].answer.example['items'] as object[];
   const counts: Record<string, number> = {};
   for (const unit of units) {
@@ -343,6 +356,7 @@ function taskItem({ units, taskStatus, releaseId }: FakeTranslations, destinatio
     destination,
     archive_entry: null,
     status: taskStatus,
+    reason: taskReason,
     unit_counts: counts,
   };
 }
@@ -376,8 +390,9 @@ function update(fake: FakeTranslations, action: string, body: string): AdminAnsw
         token: fake.token,
         at: fake.now,
       });
+      unit.blockedBy = why;
     }
-    const findings = why === '' ? [] : [{ check: why, severity: 'error', message: `it is ${why}` }];
+    const findings = findingsOf(why);
     return { unit_id: unit.id, revision: unit.revision, state, findings };
   });
   const answer = {
@@ -390,6 +405,11 @@ function update(fake: FakeTranslations, action: string, body: string): AdminAnsw
     result: { units, token_id: fake.token },
   };
   return { body: Buffer.from(''), value: answer };
+}
+
+/** The findings on a target that something blocks. */
+function findingsOf(why: string) {
+  return why === '' ? [] : [{ check: why, severity: 'error', message: `it is ${why}` }];
 }
 
 /** A refusal as the service gives it. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { REPORTS } from '../../contract/reports/reports.ts';
+import { countText } from './count-text.ts';
 import { textExcerpt, textFields, textTable, textTime } from '../../platform/terminal/text-table.ts';
 
 type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
@@ -52,7 +53,7 @@ export function renderHandoff(
       'last export',
       last === null
         ? 'none'
-        : `${last.file}, ${last.units} units of ${last.release_id}, ${textTime(last.created_at, now)}`,
+        : `${last.file}, ${countText(last.units, 'unit')} of ${last.release_id}, ${textTime(last.created_at, now)}`,
     ],
   ]);
   return [summary, ...releases.flatMap(readyTable), ...releases.flatMap(blockedTable)].join('\n');
@@ -106,7 +107,7 @@ export function renderTranslationTasks(
   return `${textTable(
     ['TASK', 'RELEASE', 'STATUS', 'WORKER', 'UNITS', 'UPDATED', 'PLACE', 'WHY'],
     rows,
-  )}${total} tasks: ${countsText(counts)}${rest}\n`;
+  )}${countText(total, 'task')}: ${countsText(counts)}${rest}\n`;
 }
 
 function whyOf({ reason, failure_reason: failure, lease_owner: owner }: TranslationTask): string {
@@ -169,7 +170,7 @@ function historyTable({ items, is_cut: isCut }: NonNullable<TextUnits['history']
     textTime(entry.at, now),
     entry.state,
     authorText(entry.author),
-    entry.reviewer ?? '-',
+    [entry.reviewer, entry.reason].filter((fact) => fact !== null && fact !== '').join(': ') || '-',
     textExcerpt(entry.target_text, MAX_TEXT),
   ]);
   const table = textTable(['REVISION', 'STORED', 'STATE', 'AUTHOR', 'REVIEWER', 'TARGET'], rows);

@@ -11,10 +11,7 @@ class ValueError extends Error {}
  */
 export function readUnit(values: Readonly<Record<string, unknown>>, line: number): ReadResult {
   const unitId = typeof values['unit_id'] === 'string' ? values['unit_id'] : null;
-  const problem = (
-    reason: 'identity_missing' | 'state_unknown' | 'value_invalid',
-    message: string,
-  ): ReadResult => ({
+  const problem = (reason: 'state_unknown' | 'value_invalid', message: string): ReadResult => ({
     kind: 'problem',
     line,
     unit_id: unitId,
@@ -25,9 +22,6 @@ export function readUnit(values: Readonly<Record<string, unknown>>, line: number
     const unit = unitOf(values);
     if (unit.state === undefined) {
       return problem('state_unknown', `the state is not one of ${UNIT_STATES.join(', ')}`);
-    }
-    if (unit.unit_id === null && unit.locator === null) {
-      return problem('identity_missing', 'the unit has neither an id nor a place');
     }
     return { kind: 'unit', line, unit: { ...unit, state: unit.state } };
   } catch (error) {

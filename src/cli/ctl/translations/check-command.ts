@@ -3,6 +3,7 @@ import type { UnitLanguages } from '../../../exchange/units/unit-record.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
+import { countText } from '../count-text.ts';
 import { checkUnits, type FileFinding } from './check-units.ts';
 import { importWithProgress } from './import-command.ts';
 import { readableUnits } from './import-plan.ts';
@@ -28,7 +29,9 @@ export async function runCheck(context: CtlContext): Promise<CtlExit> {
   if (context.json) stdout.write(`${JSON.stringify({ ...summary, findings })}\n`);
   else {
     showUnitLines(context, path, findings.map(lineOf));
-    stdout.write(`${summary.units} units, ${errors} errors, ${summary.warnings} warnings\n`);
+    stdout.write(
+      `${countText(summary.units, 'unit')}, ${countText(errors, 'error')}, ${countText(summary.warnings, 'warning')}\n`,
+    );
   }
   const isGood = errors === 0 && (args.values.strict !== true || findings.length === 0);
   return isGood ? CTL_EXITS.ok : CTL_EXITS.failed;
@@ -51,7 +54,7 @@ function mergeFindings(local: readonly FileFinding[], outcomes: readonly UnitOut
   const nameOf = (line: number, id: string | null): string => `${line} ${id}`;
   const judged = new Set(
     outcomes
-      .filter(({ outcome }) => outcome.startsWith('ready'))
+      .filter(({ outcome }) => outcome.startsWith('ready') || outcome === 'unchanged_blocked')
       .map(({ line, file_unit_id: id }) => nameOf(line, id)),
   );
   const kept = local.filter(

@@ -4,6 +4,7 @@ import { createProgressDisplay } from '../../output/progress-display.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
+import { countText } from '../count-text.ts';
 import { exportUnits, type ExportResult } from './export-units.ts';
 import { createGlossaryHints, type GlossaryHints } from './glossary-hints.ts';
 import { patientReads } from './patient-reads.ts';
@@ -72,7 +73,7 @@ function renderExport(
   return textFields([
     ['file', path],
     ['release', release_id],
-    ['units', `${units} in ${tasks} tasks${units === 0 ? '' : ` (${counts(by_state)})`}`],
+    ['units', `${units} in ${countText(tasks, 'task')}${units === 0 ? '' : ` (${counts(by_state)})`}`],
     ...(Object.keys(left_out).length === 0 ? [] : [['left out', counts(left_out)] as const]),
     ...refused.map((message): readonly [string, string] => ['refused', message]),
   ]);

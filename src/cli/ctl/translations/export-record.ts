@@ -27,10 +27,15 @@ export function exportSkip(unit: ServiceUnit, { taskId, states }: ExportChoice):
  * The record of a unit for a file.
  *
  * @param hints what the Glossary says about its source, one a line
+ * @param taskReason why its task has its status, such as the reason of a reviewer who has returned it
  */
-export function exportRecord(unit: ServiceUnit, hints: readonly string[]): UnitRecord {
+export function exportRecord(
+  unit: ServiceUnit,
+  hints: readonly string[],
+  taskReason: string | null,
+): UnitRecord {
   const { translation } = unit;
-  const notes = [...findingNotes(unit), ...hints];
+  const notes = [...(taskReason === null ? [] : [`Task: ${taskReason}`]), ...findingNotes(unit), ...hints];
   return {
     unit_id: unit.unit_id,
     locator: placeOf(unit),

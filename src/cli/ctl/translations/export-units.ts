@@ -10,7 +10,7 @@ import type { AdminApi } from '../admin-api.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { exportRecord, exportSkip, type ExportChoice } from './export-record.ts';
 import type { GlossaryHints } from './glossary-hints.ts';
-import { unitPages, withOneIndex, type UnitPage } from './service-pages.ts';
+import { eachTask, unitPages, withOneIndex, type UnitPage } from './service-pages.ts';
 
 export interface ExportOptions extends ExportChoice {
   readonly path: string;
@@ -73,8 +73,9 @@ async function writePart(
   const first = await pages.next();
   if (first.done === true) throw new Error('the report gave no page');
   const { index, languages } = first.value;
+  const reasons = await readTaskReasons(api, index.releaseId);
   const count = new ExportCount();
-  const records = eachRecord(first.value, pages, options, count);
+  const records = eachRecord(first.value, pages, { ...options, reasons }, count);
   const bytes = writeUnits(options.format, languages, records, ({ unit_id, state }, error) => {
     count.refuse(unit_id, state, error.message);
   });
@@ -82,10 +83,22 @@ async function writePart(
   return { release_id: index.releaseId, ...count.result() };
 }
 
+/** Reads the reasons of the tasks that have one, by their ids. */
+async function readTaskReasons(
+  api: Pick<AdminApi, 'get'>,
+  releaseId: string,
+): Promise<ReadonlyMap<string, string>> {
+  const reasons = new Map<string, string>();
+  for await (const { task_id: id, reason } of eachTask(api, { release_id: releaseId, has_reason: 'true' })) {
+    if (reason !== null) reasons.set(id, reason);
+  }
+  return reasons;
+}
+
 async function* eachRecord(
   first: UnitPage,
   others: AsyncIterable<UnitPage>,
-  options: ExportOptions,
+  options: ExportOptions & { readonly reasons: ReadonlyMap<string, string> },
   count: ExportCount,
 ): AsyncGenerator<UnitRecord> {
   let seen = 0;
@@ -96,8 +109,9 @@ async function* eachRecord(
         count.leaveOut(skip);
         continue;
       }
-      const record = exportRecord(unit, await options.hints(unit));
-      count.add(record.state, unit.translation?.task_id ?? '');
+      const taskId = unit.translation?.task_id ?? '';
+      const record = exportRecord(unit, await options.hints(unit), options.reasons.get(taskId) ?? null);
+      count.add(record.state, taskId);
       yield record;
     }
     seen += page.units.length;

@@ -1,6 +1,7 @@
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { textOption } from '../ctl-options.ts';
+import { countText } from '../count-text.ts';
 import { createProgressDisplay } from '../../output/progress-display.ts';
 import { importUnits, type ImportOptions, type ImportResult } from './import-units.ts';
 import { countOutcomes, isProblem, OUTCOMES, type Outcome, type UnitOutcome } from './outcomes.ts';
@@ -85,14 +86,18 @@ function showImport(
   { outcomes, calls, finished, unfinished }: ImportResult,
 ): void {
   const { stdout } = context;
-  showUnitLines(context, file.path, outcomes.filter(isTold).map(lineOf));
-  stdout.write(`${outcomes.length} units in ${file.path}\n`);
+  const isHandIn = status === 'translated';
+  showUnitLines(context, file.path, outcomes.filter((each) => isTold(each, isHandIn)).map(lineOf));
+  stdout.write(`${countText(outcomes.length, 'unit')} in ${file.path}\n`);
   for (const [name, units] of Object.entries(countOutcomes(outcomes))) {
     stdout.write(`  ${units} ${name}: ${OUTCOMES[name as Outcome].text}\n`);
   }
   for (const reason of unfinished.slice(0, 10)) stdout.write(`not complete: ${reason}\n`);
-  if (unfinished.length > 10) stdout.write(`... and ${unfinished.length - 10} more tasks\n`);
-  if (finished.length > 0) stdout.write(`${finished.length} tasks are translated\n`);
+  if (unfinished.length > 10) stdout.write(`... and ${unfinished.length - 10} more\n`);
+  if (finished.length > 0)
+    stdout.write(
+      `${countText(finished.length, 'task')} ${finished.length === 1 ? 'is' : 'are'} translated\n`,
+    );
   if (isTrial) stdout.write('nothing was stored: --dry-run\n');
   else if (calls.planned === 0 && !isPartial && outcomes.some(isProblem)) {
     stdout.write(
@@ -101,7 +106,9 @@ function showImport(
   } else if (calls.planned === 0 && !isPartial && unfinished.length > 0) {
     stdout.write('nothing was stored: complete the tasks, or leave --status translated out\n');
   } else if (calls.made > 0) {
-    stdout.write(`${calls.made} of ${calls.planned} calls stored targets; run ${runOfFile(file)}\n`);
+    stdout.write(
+      `${calls.made} of ${countText(calls.planned, 'call')} stored targets; run ${runOfFile(file)}\n`,
+    );
     if (status === 'in_progress') {
       stdout.write(
         'the targets are drafts; import the file with --status translated when its tasks are complete\n',
@@ -110,9 +117,14 @@ function showImport(
   }
 }
 
-/** Whether a person wants to read about a unit. */
-function isTold({ outcome }: UnitOutcome): boolean {
-  return isProblem({ outcome }) || outcome === 'stored_blocked' || outcome === 'ready_blocked';
+/** The outcomes of units that block their task. */
+const BLOCKED: ReadonlySet<Outcome> = new Set(['stored_blocked', 'ready_blocked', 'unchanged_blocked']);
+
+/** Whether a person wants to read about a unit: one that is missing only where the task is to be handed in. */
+function isTold({ outcome, detail }: UnitOutcome, isHandIn: boolean): boolean {
+  return (
+    isProblem({ outcome }) || BLOCKED.has(outcome) || (isHandIn && outcome === 'no_target' && detail !== '')
+  );
 }
 
 function lineOf({ line, file_unit_id: id, outcome, detail }: UnitOutcome): { line: number; text: string } {
@@ -121,6 +133,6 @@ function lineOf({ line, file_unit_id: id, outcome, detail }: UnitOutcome): { lin
 }
 
 function midwayFailure({ calls }: ImportResult, failure: CtlFailure): CtlFailure {
-  const message = `${failure.message}\n${calls.made} of ${calls.planned} calls were made, each for the targets of one task; their targets are stored. Correct the cause and import the same file again: it continues with the rest`;
+  const message = `${failure.message}\n${calls.made} of ${countText(calls.planned, 'call')} ${calls.planned === 1 ? 'was' : 'were'} made, each for the targets of one task; their targets are stored. Correct the cause and import the same file again: it continues with the rest`;
   return new CtlFailure(failure.exit, message, { cause: failure });
 }

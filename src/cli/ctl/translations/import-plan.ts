@@ -1,6 +1,7 @@
 import type { ReadResult } from '../../../exchange/units/unit-record.ts';
 import type { FileUnit, FoundUnit, KnownUnit, MatchResult } from './match-units.ts';
-import type { Outcome, SentFinding, UnitOutcome } from './outcomes.ts';
+import { findingsText, type Outcome, type SentFinding, type UnitOutcome } from './outcomes.ts';
+import { OPEN } from './unfinished-tasks.ts';
 
 /** A target to send. */
 export interface PlannedUnit {
@@ -110,8 +111,10 @@ function decide({ line, unit }: FileUnit, match: MatchResult, { first, workerId 
       : { outcome: 'unknown_unit', detail: '' };
   }
   const text = unit.target_text ?? '';
-  if (text === '') return { outcome: 'no_target', detail: '' };
   const known = match.unit;
+  if (text === '') {
+    return { outcome: 'no_target', detail: OPEN.has(known.state) ? `the unit is ${known.state}` : '' };
+  }
   if (known.isCut) return TOO_LONG;
   if (known.sourceText !== unit.source_text) return { outcome: 'source_changed', detail: 'export it again' };
   const before = first.get(known.unitId);
@@ -134,7 +137,11 @@ function compare(planned: PlannedUnit, exportedRevision: number | null): Decisio
   const { unit, text } = planned;
   if (!text.isWellFormed()) return { outcome: 'unreadable', detail: 'half of a surrogate pair' };
   if (Math.max(text.length, unit.sourceText.length) > MAX_TEXT) return TOO_LONG;
-  if (unit.targetText === text) return { outcome: 'unchanged', detail: '' };
+  if (unit.targetText === text) {
+    return unit.state === 'blocked'
+      ? { outcome: 'unchanged_blocked', detail: findingsText(unit.findings) }
+      : { outcome: 'unchanged', detail: '' };
+  }
   if (exportedRevision === null) {
     return unit.state === 'proofread'
       ? { outcome: 'conflict', detail: 'it is proofread, and the file has no revision; export it again' }
@@ -145,6 +152,7 @@ function compare(planned: PlannedUnit, exportedRevision: number | null): Decisio
 
 function outcomeOf({ line, unit }: FileUnit, match: MatchResult, { outcome, detail }: NotSent): UnitOutcome {
   const found = match.by === null ? null : match.unit;
+  const findings = outcome === 'unchanged_blocked' ? (found?.findings ?? []) : [];
   return {
     line,
     file_unit_id: unit.unit_id,
@@ -153,6 +161,6 @@ function outcomeOf({ line, unit }: FileUnit, match: MatchResult, { outcome, deta
     detail,
     matched_by: match.by,
     task_id: found?.taskId ?? null,
-    findings: [],
+    findings,
   };
 }

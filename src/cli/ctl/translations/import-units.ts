@@ -1,8 +1,9 @@
 import type { AdminApi } from '../admin-api.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
+import { countText } from '../count-text.ts';
 import { findUnits, readTasks } from './find-units.ts';
 import { plannedOutcome, planImport, readableUnits, type PlannedUnit } from './import-plan.ts';
-import { isProblem, type UnitOutcome } from './outcomes.ts';
+import { findingsText, isProblem, type UnitOutcome } from './outcomes.ts';
 import type { ServiceTask } from './service-pages.ts';
 import { settleDoubt } from './settle-doubt.ts';
 import { isRefusal, sendWhileFree, type PlacedTarget } from './send-while-free.ts';
@@ -155,7 +156,7 @@ class ImportRun {
       for (const { planned } of changed) this.#settle(planned, 'conflict', [], 'while the import ran');
       this.#calls.made += 1;
       if (changed.length === 0) return null;
-      const message = `someone has changed ${changed.length} units while the import ran; their targets are kept`;
+      const message = `someone has changed ${countText(changed.length, 'unit')} while the import ran; their targets are kept`;
       return new CtlFailure(CTL_EXITS.failed, message);
     } catch (error) {
       if (!(error instanceof CtlFailure)) throw error;
@@ -199,7 +200,7 @@ class ImportRun {
     planned: PlannedUnit,
     outcome: UnitOutcome['outcome'],
     findings: UnitOutcome['findings'],
-    detail = findings.map(({ check, message }) => `${check}: ${message}`).join('; '),
+    detail = findingsText(findings),
   ): void {
     this.#settled.add(planned);
     this.outcomes.push(plannedOutcome(planned, outcome, detail, findings));

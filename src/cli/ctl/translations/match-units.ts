@@ -1,5 +1,6 @@
 import type { ReadUnit, UnitLocator } from '../../../exchange/units/unit-record.ts';
 import type { UnitState } from '../../../domain/translation/unit-state.ts';
+import type { SentFinding } from './outcomes.ts';
 import { placeOf, type ServiceUnit } from './service-pages.ts';
 
 /** A unit of a file. */
@@ -26,6 +27,8 @@ export interface KnownUnit {
   readonly claimedBy: string | null;
   /** The author of its target; `null` without one. */
   readonly author: NonNullable<ServiceUnit['translation']>['author'];
+  /** Those on its target that no reviewer has accepted. */
+  readonly findings: readonly SentFinding[];
 }
 
 /** The unit of the service that a unit of a file means. */
@@ -120,7 +123,18 @@ export function knownUnit(unit: ServiceUnit): KnownUnit | null {
     isPropagated: translation.propagated_from !== null,
     claimedBy: translation.claim?.owner ?? null,
     author: translation.author,
+    findings: openFindings(translation),
   };
+}
+
+function openFindings({
+  findings,
+  waivers,
+}: NonNullable<ServiceUnit['translation']>): readonly SentFinding[] {
+  const waived = new Set(waivers.map(({ check }) => check));
+  return findings
+    .filter(({ check }) => !waived.has(check))
+    .map(({ check, severity, message }) => ({ check, severity, message }));
 }
 
 function isSure({ id, place }: Candidates): boolean {

@@ -3,6 +3,10 @@ export const OUTCOMES = {
   stored: { isProblem: false, text: 'its target is stored' },
   stored_blocked: { isProblem: false, text: 'its target is stored; its findings block it' },
   unchanged: { isProblem: false, text: 'the service has this target already' },
+  unchanged_blocked: {
+    isProblem: false,
+    text: 'the service has this target already; its findings block it',
+  },
   untouched: {
     isProblem: false,
     text: 'someone has changed it since the export, and the file has not: kept',
@@ -50,6 +54,11 @@ export interface SentFinding {
   readonly check: string;
   readonly severity: string;
   readonly message: string;
+}
+
+/** Findings in one line. */
+export function findingsText(findings: readonly SentFinding[]): string {
+  return findings.map(({ check, message }) => `${check}: ${message}`).join('; ');
 }
 
 /** Whether an outcome is a problem of the unit. */

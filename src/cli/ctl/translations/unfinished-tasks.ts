@@ -1,8 +1,9 @@
+import { countText } from '../count-text.ts';
 import type { PlannedUnit } from './import-plan.ts';
 import type { ServiceTask } from './service-pages.ts';
 
 /** States of units that keep a task from being `translated`. */
-const OPEN: ReadonlySet<string> = new Set(['untranslated', 'stale', 'blocked']);
+export const OPEN: ReadonlySet<string> = new Set(['untranslated', 'stale', 'blocked']);
 
 /**
  * Says which tasks cannot become `translated` with the targets of a file: units without a usable target would stay.
@@ -20,7 +21,8 @@ export function unfinishedTasks(
     const open = [...OPEN].reduce((sum, state) => sum + (counts[state] ?? 0), 0);
     const filled = (sentTo.get(id) ?? []).filter(({ unit }) => OPEN.has(unit.state)).length;
     const missing = open - filled;
-    if (missing > 0) reasons.set(id, `${id} (${destination}): ${missing} units without a usable target`);
+    if (missing > 0)
+      reasons.set(id, `${id} (${destination}): ${countText(missing, 'unit')} without a usable target`);
   }
   return reasons;
 }

@@ -46,7 +46,7 @@ function* inconsistentIn(group: readonly TranslatedUnit[]): Generator<Inconsiste
   const [usual, count] = [...counts].reduce((best, next) => (next[1] > best[1] ? next : best));
   for (const { unit_id, target } of group) {
     if (normalText(target) === usual) continue;
-    const message = `the target ${shown(usual)} stands for the same source ${count} times`;
+    const message = `the target ${shown(usual)} stands for the same source ${count === 1 ? 'once' : `${count} times`}`;
     yield { unit_id, finding: finding('inconsistent_target', message) };
   }
 }

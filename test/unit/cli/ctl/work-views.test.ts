@@ -121,8 +121,8 @@ describe('a text unit for people', () => {
       is_cut: false,
       state: 'draft',
       author: AUTHOR,
-      reviewer: null,
-      reason: null,
+      reviewer: 'Mika',
+      reason: 'too formal',
       model: null,
       prompt_digest: null,
       glossary_generation: null,
@@ -158,7 +158,7 @@ describe('a text unit for people', () => {
     expect(text).toMatch(/warning kana_residue: +the target has kana \(waived\)\n/);
     expect(text).toMatch(/error empty_target: +the target has kana\n/);
     expect(text).not.toMatch(/^target:/m);
-    expect(text).toMatch(/^1 +\S+ \S+ \(1m ago\) +draft +person mika +- +早{59}…$/m);
+    expect(text).toMatch(/^1 +\S+ \S+ \(1m ago\) +draft +person mika +Mika: too formal +早{59}…$/m);
     expect(text.endsWith('older entries are not shown\n')).toBe(true);
   });
 

@@ -282,7 +282,7 @@ describe('a table', () => {
     const file =
       'id,source,target,state,context,destination,field_path\n,a,b,,,,\n1,a,b,done,,,\n2,a,b,,[],,\n3,a,b,Draft,"{""speaker"":1}",,\n,a,b,,,d,f\n';
     expect(problemsOf('csv', file)).toEqual([
-      [2, null, 'identity_missing'],
+      'unit',
       [3, '1', 'state_unknown'],
       [4, '2', 'value_invalid'],
       [5, '3', 'value_invalid'],
@@ -376,7 +376,7 @@ describe('JSON lines', () => {
     ];
     expect(problemsOf('jsonl', lines.join('\n'))).toEqual([
       [1, '1', 'value_invalid'],
-      [2, null, 'identity_missing'],
+      'unit',
       [3, null, 'value_invalid'],
       [4, '1', 'state_unknown'],
       [5, '1', 'value_invalid'],

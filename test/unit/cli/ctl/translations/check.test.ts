@@ -28,19 +28,19 @@ describe('slipway ctl translations check', () => {
       ['u2', 'はい', '是', ''],
       ['u3', 'はい', '好的', ''],
       ['u4', 'いいえ', '', ''],
-      ['', 'x', 'y', ''],
+      ['u5', 'x', 'y', 'odd'],
     );
     const report = join(await temporaryDirectory(), 'report.jsonl');
     const { code, out } = await service.run('translations', 'check', path, '--report', report);
     expect(code).toBe(CTL_EXITS.failed);
     expect(out).toContain(`${path}:2: error: placeholder_mismatch: `);
     expect(out).toContain(`${path}:4: warning: inconsistent_target: `);
-    expect(out).toContain('5 units, 2 errors, 1 warnings');
+    expect(out).toContain('5 units, 2 errors, 1 warning\n');
     const rows = (await readFile(report, 'utf8')).trim().split('\n');
     expect(rows.map((row) => JSON.parse(row) as object)).toMatchObject([
       { line: 2, unit_id: 'u1', check: 'placeholder_mismatch', severity: 'error' },
       { line: 4, unit_id: 'u3', check: 'inconsistent_target', severity: 'warning' },
-      { line: 6, unit_id: null, check: 'unreadable', severity: 'error' },
+      { line: 6, unit_id: 'u5', check: 'unreadable', severity: 'error' },
     ]);
     expect(service.reads).toEqual([]);
   });

@@ -54,6 +54,14 @@ describe('slipway ctl translations export', () => {
     },
   );
 
+  it('tells the translator why a reviewer has returned the task', async () => {
+    const service = fakeTranslations([fakeUnit('u1')]);
+    service.taskReason = 'the tone is too formal';
+    const path = await pathOf('work.jsonl');
+    await service.run('translations', 'export', path);
+    expect(await unitsOf(path, 'jsonl')).toMatchObject([{ note: 'Task: the tone is too formal' }]);
+  });
+
   it('asks the Glossary about units that may have terms, and about all units of a large Glossary', async () => {
     const service = fakeTranslations([
       fakeUnit('u1', { source: 'ゲーム' }),
@@ -135,7 +143,7 @@ describe('slipway ctl translations export', () => {
     expect(kept).toMatchObject({ code: CTL_EXITS.usage, err: expect.stringContaining('--force') as string });
     service.pageUnits = 1;
     service.onRead = () =>
-      service.reads.length > 3 ? refuse('daemon_unreachable', CTL_EXITS.unavailable) : null;
+      service.reads.length > 6 ? refuse('daemon_unreachable', CTL_EXITS.unavailable) : null;
     const failed = await service.run('translations', 'export', path, '--force', '--no-hints');
     expect(failed.code).toBe(CTL_EXITS.ok);
     const broken = await service.run('translations', 'export', path, '--force', '--no-hints');
@@ -180,7 +188,7 @@ describe('slipway ctl translations export', () => {
     const path = await pathOf('work.csv');
     const { code, out } = await service.run('translations', 'export', path, '--no-hints');
     expect(code).toBe(CTL_EXITS.failed);
-    expect(out).toContain('1 in 1 tasks (1 untranslated)');
+    expect(out).toContain('1 in 1 task (1 untranslated)');
     expect(out).toMatch(/refused: +u1: unit u1: CSV cannot carry NUL/);
     expect((await unitsOf(path, 'csv')).map(({ unit_id: id }) => id)).toEqual(['u2']);
   });

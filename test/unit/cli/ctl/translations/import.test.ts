@@ -93,6 +93,22 @@ describe('slipway ctl translations import', () => {
     expect(targets(service)).toEqual(['by place', 'by source', null, null]);
   });
 
+  it('finds the units of a table that has only sources and targets', async () => {
+    const service = fakeTranslations([
+      fakeUnit('u1'),
+      fakeUnit('twin-1', { source: 'twice' }),
+      fakeUnit('twin-2', { source: 'twice' }),
+    ]);
+    const path = join(await temporaryDirectory(), 'work.csv');
+    await writeFile(path, 'source_text,target_text\r\n源u1,Tu1\r\ntwice,x\r\n');
+    const { rows } = await importFile(service, path, '--partial');
+    expect(rows.map(({ outcome, matched_by: by }) => [outcome, by])).toEqual([
+      ['stored', 'source'],
+      ['ambiguous', null],
+    ]);
+    expect(targets(service)).toEqual(['Tu1', null, null]);
+  });
+
   it('reads only the destinations of the file when all units are there, and else the whole release', async () => {
     const units = [fakeUnit('u1'), fakeUnit('u2', { destination: 'b.json' })];
     const near = fakeTranslations(units);
@@ -218,19 +234,32 @@ describe('slipway ctl translations import', () => {
     expect(service.updates).toEqual([]);
     const partial = await importFile(service, path, '--status', 'translated', '--partial');
     expect([partial.code, partial.outcomes]).toEqual([CTL_EXITS.failed, ['stored', 'blocked']]);
-    expect(partial.out).toContain('not complete: tt_a.json (a.json): 1 units without a usable target');
+    expect(partial.out).toContain('not complete: tt_a.json (a.json): 1 unit without a usable target');
     expect(service.updates.map(({ status }) => status)).toEqual(['in_progress']);
     const draft = await importFile(service, path);
     expect([draft.code, draft.outcomes]).toEqual([CTL_EXITS.ok, ['unchanged', 'stored_blocked']]);
     expect(draft.out).toContain(`${path}:2: stored_blocked: u2:`);
+    const again = await importFile(service, path);
+    expect([again.code, again.outcomes]).toEqual([CTL_EXITS.ok, ['unchanged', 'unchanged_blocked']]);
+    expect(again.out).toContain(`${path}:2: unchanged_blocked: u2:`);
+    expect(again.out).toContain('placeholder_mismatch: it is placeholder_mismatch');
+    const handedIn = await importFile(service, path, '--status', 'translated');
+    expect(handedIn.code).toBe(CTL_EXITS.failed);
+    expect(handedIn.out).toContain(`${path}:2: unchanged_blocked: u2:`);
   });
 
   it('hands complete tasks to the review with --status translated, and says which are not complete', async () => {
     const service = fakeTranslations([fakeUnit('u1'), fakeUnit('u2')]);
     const short = await importFile(service, await jsonl(row('u1')), '--status', 'translated');
     expect(short).toMatchObject({ code: CTL_EXITS.failed, outcomes: ['not_sent'] });
-    expect(short.out).toContain('1 units without a usable target');
+    expect(short.out).toContain('1 unit without a usable target');
     expect(short.out).toContain('nothing was stored: complete the tasks');
+    const empty = await jsonl(row('u1'), row('u2', ''));
+    const named = await importFile(service, empty, '--status', 'translated');
+    expect(named.out).toContain(
+      `${empty}:2: no_target: u2: the file has no target: the unit is untranslated`,
+    );
+    expect((await importFile(service, empty, '--dry-run')).out).not.toContain(':2: no_target');
     const whole = await importFile(service, await jsonl(row('u1'), row('u2')), '--status', 'translated');
     expect(whole.code).toBe(CTL_EXITS.ok);
     expect(
@@ -239,7 +268,7 @@ describe('slipway ctl translations import', () => {
       ['in_progress', 2],
       ['translated', undefined],
     ]);
-    expect(whole.out).toContain('1 tasks are translated');
+    expect(whole.out).toContain('1 task is translated');
   });
 
   it('stores nothing with --dry-run, and says what would be stored', async () => {
@@ -290,7 +319,7 @@ describe('slipway ctl translations import', () => {
     };
     const { code, outcomes, err } = await importFile(service, path);
     expect([code, outcomes]).toEqual([CTL_EXITS.failed, ['stored', 'stored', 'unchanged', 'conflict']]);
-    expect(err).toContain('someone has changed 1 units while the import ran');
+    expect(err).toContain('someone has changed 1 unit while the import ran');
     expect(targets(service)).toEqual(['Tu0', 'Tu1', 'spread', 'theirs']);
   });
 

@@ -23,7 +23,7 @@ describe('targets of one source', () => {
     ]);
     expect(Array.from(found, ({ unit_id, finding }) => [unit_id, finding.check, finding.message])).toEqual([
       ['2', 'inconsistent_target', 'the target "是" stands for the same source 2 times'],
-      ['8', 'inconsistent_target', 'the target "甲" stands for the same source 1 times'],
+      ['8', 'inconsistent_target', 'the target "甲" stands for the same source once'],
     ]);
   });
 });
