@@ -69,6 +69,27 @@ describe('translation tasks of a running system', () => {
     );
   });
 
+  it('keep their ids when the same release is parsed again', async () => {
+    const { system, get, tasksOf } = await world();
+    const built = async (after: unknown): Promise<unknown> => {
+      const { body } = await get('parse/text-units');
+      const isBuilt = (body['translations'] as { tasks_built?: boolean } | undefined)?.tasks_built === true;
+      return isBuilt && body['generation'] !== after ? body['generation'] : null;
+    };
+    const generation = await until(async () => await built(null));
+    const before = await tasksOf('r1');
+    const again = { id: 'again', group: 'parse', action: 'parse', delay_seconds: 3600 };
+    await system.control('schedule-add', again);
+    await system.control('schedule-run', { id: 'again' });
+    await until(async () => await built(generation));
+    expect(await tasksOf('r1')).toEqual(before);
+    const { body } = await get('parse/text-units');
+    expect(body['items']).toMatchObject([
+      { carried_by: null, translation: { carried_by: null } },
+      { carried_by: null, translation: { carried_by: null } },
+    ]);
+  });
+
   it('are unavailable with a damaged database, which is left as it is, while the rest works', async () => {
     const { system, get, tasksOf } = await world();
     await until(async () => (await tasksOf('r1')).length === 1);
