@@ -78,8 +78,14 @@ describe('the output of slipway ctl', () => {
     const tokenFile = await writeTokenFile(ADMIN_TOKEN);
     const { code, out } = await run('slipway', [
       'ctl',
-      ...['--url', `http://127.0.0.1:${port}`, '--token-file', tokenFile],
-      ...['report', 'task.list', '--output', 'json'],
+      '--url',
+      `http://127.0.0.1:${port}`,
+      '--token-file',
+      tokenFile,
+      'report',
+      'task.list',
+      '--output',
+      'json',
     ]);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toEqual(JSON.parse(body));

@@ -103,12 +103,12 @@ describe('the reports about translations of a running system', () => {
     });
 
     const [blocked] = before.items;
-    await store(running, before.items.slice(0, 3), (unit) => (unit === blocked ? '' : `译${unit.ordinal}`));
+    await store(running, before.items.slice(0, 3), (unit) => (unit === blocked ? ' ' : `译${unit.ordinal}`));
     const page = await report('parse.text_units', { destination: 'a.json' });
     expect(page.translations).toMatchObject({ available: true, tasks_built: true });
     expect(page.history).toBeNull();
     expect(page.items.map(({ translation }) => [translation?.state, translation?.target_text])).toEqual([
-      ['blocked', ''],
+      ['blocked', ' '],
       ['draft', '译1'],
       ['draft', '译2'],
     ]);

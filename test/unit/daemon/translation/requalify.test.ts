@@ -227,7 +227,7 @@ describe('judging stored targets again', () => {
     },
   );
 
-  it('ends while targets of an older Glossary are stored again and again', async () => {
+  it('ends while targets of an older Glossary keep being stored', async () => {
     const world = await open();
     for (const [file, key] of UNITS) world.type(file, key, 'good');
     world.forbid('old');

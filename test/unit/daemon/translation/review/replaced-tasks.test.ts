@@ -25,7 +25,7 @@ it('judges all rows of a file, also when the first ones belong to tasks of the r
   world.build('r2', { 'a.json': { one: 'いち' }, 'b.json': { two: 'に' } });
   expect(stage('b.json', 'two', 'に', 2)).toEqual(['staged']);
   const judge = judgeOf(() => [blockingFinding('bad')]);
-  await judgeReview({ thread: world.thread, judge, units: world.units } as never, reviewId);
+  await judgeReview({ thread: world.thread, judge, units: world.units }, reviewId);
   const by = {
     reviewer: 'rin',
     reason: null,
