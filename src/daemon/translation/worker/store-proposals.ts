@@ -23,7 +23,7 @@ export async function storeProposals(
   proposals: readonly JudgedProposal[],
 ): Promise<number> {
   if (proposals.length === 0) return 0;
-  const { thread, provider, tally } = world;
+  const { thread, provider, settings, tally } = world;
   const { isHeld, outcomes } = await thread.call('storeResults', {
     token: lease.token,
     results: proposals.map((proposal) => resultOf(proposal, provider.name)),
@@ -35,6 +35,7 @@ export async function storeProposals(
       taskId: lease.taskId,
       releaseId: lease.releaseId,
     },
+    isOtherGlossary: settings.glossaryPath !== undefined,
   });
   if (!isHeld) throw new LeaseLostError();
   for (const [index, proposal] of proposals.entries()) {
