@@ -7,7 +7,7 @@ import { NO_PROVENANCE, targetOf, type Provenance, type StoredTarget } from './t
 /** A target before it has a revision. */
 export type NewTarget = Omit<StoredTarget, 'revision'>;
 
-/** What a caller that stores many targets knows and collects. */
+/** The state before and the collected moves of a caller that stores many targets. */
 export interface TargetBatch {
   /** The target of the unit as the caller has read it in this transaction. */
   readonly before: StoredTarget | null;
