@@ -1,5 +1,5 @@
 import { countText } from '../count-text.ts';
-import type { PlannedUnit } from './import-plan.ts';
+import type { KnownUnit } from './match-units.ts';
 import type { ServiceTask } from './service-pages.ts';
 
 /** States of units that keep a task from being `translated`. */
@@ -13,7 +13,7 @@ export const OPEN: ReadonlySet<string> = new Set(['untranslated', 'stale', 'bloc
  */
 export function unfinishedTasks(
   tasks: readonly ServiceTask[],
-  send: readonly PlannedUnit[],
+  send: readonly { readonly unit: Pick<KnownUnit, 'taskId' | 'state'> }[],
 ): Map<string, string> {
   const sentTo = Map.groupBy(send, ({ unit }) => unit.taskId);
   const reasons = new Map<string, string>();

@@ -6,7 +6,6 @@ import { createRequestedJob } from '../../tasks/requested-job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { Judging } from '../judge/judging.ts';
 import { REQUALIFY_JOB } from '../translation-jobs.ts';
-import { WORKER_RUN_JOB } from '../worker/worker-job.ts';
 import type { TranslationCalls } from '../work/translation-worker.ts';
 import { requalifyTargets } from './requalify-targets.ts';
 
@@ -51,16 +50,6 @@ const STORED_BY: {
   storeRepetitions: ({ glossaryGeneration }) => glossaryGeneration,
 };
 
-/** Whether the targets in an argument were judged by another Glossary than the main one. */
-function isOfOtherGlossary(argument: unknown): boolean {
-  return (
-    typeof argument === 'object' &&
-    argument !== null &&
-    'isOtherGlossary' in argument &&
-    argument.isOtherGlossary === true
-  );
-}
-
 /** Creates the work of judging again. */
 export function createRequalification({
   engine,
@@ -77,12 +66,6 @@ export function createRequalification({
   glossary.onChanged(() => {
     requested.request();
   });
-  let hasOtherJudgements = false;
-  engine.onFinished(({ kind }) => {
-    if (kind !== WORKER_RUN_JOB.kind || !hasOtherJudgements) return;
-    hasOtherJudgements = false;
-    requested.request();
-  });
   const look = async (): Promise<void> => {
     try {
       const { key } = await judging.judgedBy();
@@ -97,11 +80,6 @@ export function createRequalification({
       call: (name, argument, callOptions) => {
         const answer = thread.call(name, argument, callOptions);
         const settled = (): void => {
-          if (isOfOtherGlossary(argument)) {
-            // Judged again once, when the run has ended. The generation is that of another file, and says nothing here.
-            hasOtherJudgements = true;
-            return;
-          }
           const generation = STORED_BY[name]?.(argument) ?? null;
           // The Glossary changed after these targets were judged, and perhaps the job has passed their task already.
           if (generation !== null && generation !== glossary.generation()) requested.request();

@@ -55,8 +55,6 @@ export interface TranslationCalls extends RepetitionCalls, RequalifyCalls, Revie
     readonly token: string;
     readonly results: readonly WorkerResult[];
     readonly provenance: Provenance;
-    /** Whether they were judged by another Glossary than the main one. */
-    readonly isOtherGlossary: boolean;
   }): StoredResults;
   /** @returns false when the lease was lost */
   endLease(end: { readonly token: string; readonly outcome: ChunkEnd }): boolean;

@@ -23,7 +23,9 @@ export async function storeProposals(
   proposals: readonly JudgedProposal[],
 ): Promise<number> {
   if (proposals.length === 0) return 0;
-  const { thread, provider, settings, tally } = world;
+  const { thread, provider, tally, settings } = world;
+  // The generation of another Glossary says nothing about the main one, by which stored targets are judged again.
+  const isMainGlossary = settings.glossaryPath === undefined;
   const { isHeld, outcomes } = await thread.call('storeResults', {
     token: lease.token,
     results: proposals.map((proposal) => resultOf(proposal, provider.name)),
@@ -31,11 +33,10 @@ export async function storeProposals(
       ...NO_PROVENANCE,
       model: provider.model,
       promptDigest: provider.promptDigest,
-      glossaryGeneration: proposals[0]?.glossaryGeneration ?? null,
+      glossaryGeneration: isMainGlossary ? (proposals[0]?.glossaryGeneration ?? null) : null,
       taskId: lease.taskId,
       releaseId: lease.releaseId,
     },
-    isOtherGlossary: settings.glossaryPath !== undefined,
   });
   if (!isHeld) throw new LeaseLostError();
   for (const [index, proposal] of proposals.entries()) {

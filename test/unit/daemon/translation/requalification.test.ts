@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Judging } from '../../../../src/daemon/translation/judge/judging.ts';
-import { callOf, implementJob } from '../../../../src/daemon/tasks/job.ts';
 import { createRequalification } from '../../../../src/daemon/translation/requalify/requalification.ts';
 import { NO_PROVENANCE } from '../../../../src/daemon/translation/work/target-rows.ts';
-import { WORKER_RUN_JOB } from '../../../../src/daemon/translation/worker/worker-job.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { createTestEngine } from '../../../support/task-engine.ts';
 import { judgeOf, openTranslatedTexts } from '../../../support/translated-texts.ts';
@@ -26,7 +24,7 @@ async function open() {
     logger: createSilentLogger(),
   });
   engine.jobs.register(requalification.job);
-  return { ...world, engine, requalification, queued: () => engine.list(10).map(({ kind }) => kind) };
+  return { ...world, requalification, queued: () => engine.list(10).map(({ kind }) => kind) };
 }
 
 describe('a stored target', () => {
@@ -37,38 +35,11 @@ describe('a stored target', () => {
   ])('of generation %s of the Glossary queues %j beside generation 2', async (glossaryGeneration, kinds) => {
     const { requalification, queued } = await open();
     const provenance = { ...NO_PROVENANCE, glossaryGeneration };
-    const batch = { token: 't', results: [], provenance, isOtherGlossary: false };
-    await requalification.thread.call('storeResults', batch);
+    await requalification.thread.call('storeResults', { token: 't', results: [], provenance });
     const nothing = { builtFor: { releaseId: 'r1', generation: 1 }, done: [], items: [] };
     expect(queued()).toEqual(kinds);
     await requalification.thread.call('storeRepetitions', { ...nothing, glossaryGeneration });
     expect(queued()).toEqual(kinds);
-  });
-});
-
-describe('a run with another Glossary', () => {
-  it.each([
-    [true, ['requalify', 'worker-run']],
-    [false, ['worker-run']],
-  ])('(%s) queues %j when it has ended', async (isOtherGlossary, kinds) => {
-    const { engine, requalification, queued } = await open();
-    const provenance = { ...NO_PROVENANCE, glossaryGeneration: isOtherGlossary ? 5000 : 2 };
-    const store = { token: 't', results: [], provenance, isOtherGlossary };
-    const during: string[][] = [];
-    engine.jobs.register(
-      implementJob(WORKER_RUN_JOB, async () => {
-        await requalification.thread.call('storeResults', store);
-        await requalification.thread.call('storeResults', store);
-        during.push(queued());
-        return {};
-      }),
-    );
-    engine.start();
-    const { task } = engine.submit({ ...callOf(WORKER_RUN_JOB, {}), dedupe: false });
-    await until(() => engine.get(task.task_id)?.status === 'succeeded');
-    await until(() => queued().length >= kinds.length);
-    expect(during).toEqual([['worker-run']]);
-    expect(queued().sort()).toEqual(kinds);
   });
 });
 

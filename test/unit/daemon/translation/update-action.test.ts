@@ -626,8 +626,9 @@ describe('several people at work', () => {
     expect(world.calls.claimChunk(request)).toBeNull();
     const token = lease?.token ?? '';
     expect(world.calls.heartbeat({ token, leaseSeconds: 60 })).toBe(true);
-    const lost = { token: 'other', results: [], provenance: NO_PROVENANCE, isOtherGlossary: false };
-    expect(world.calls.storeResults(lost).isHeld).toBe(false);
+    expect(world.calls.storeResults({ token: 'other', results: [], provenance: NO_PROVENANCE }).isHeld).toBe(
+      false,
+    );
     expect(world.calls.endLease({ token, outcome: { kind: 'failed', reason: 'refused' } })).toBe(true);
     expect(world.calls.endLease({ token, outcome: { kind: 'done' } })).toBe(false);
     expect(world.calls.reopenChunks(world.taskId)).toBe(1);

@@ -51,6 +51,14 @@ describe('a run of workers', () => {
     ]);
   });
 
+  it('does not record the generation of a Glossary that is not the main one', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(1) });
+    await world.run({ settings: { glossaryPath: 'other.db' } });
+    expect(rowsOf(world.work.database, 'SELECT glossary_generation FROM target_history')).toEqual([
+      { glossary_generation: null },
+    ]);
+  });
+
   it('takes a known translation without a call, unless it is blocked for this text', async () => {
     const known = { 'text 0': 'known', 'text 1': 'BAD' };
     const world = openWorkerWorld({ 'a.json': texts(3) }, known);
