@@ -376,14 +376,13 @@ function createResultWriter({
       if (row === undefined || !sameBytes(row['source_digest'] as Uint8Array, target.sourceDigest))
         return 'skipped';
       if (isWithheld(unitId, now)) return 'skipped';
-      const before = targets.get(unitId);
-      if ((before?.revision ?? 0) !== revision) return 'skipped';
+      if ((targets.get(unitId)?.revision ?? 0) !== revision) return 'skipped';
       const state = accepted.blocking(target).length > 0 ? 'blocked' : 'draft';
       const isMachine = target.authorKind === 'machine';
       targets.put(
         { ...target, state, stateBefore: null, updatedAt: now },
         isMachine ? provenance : { ...provenance, model: null, promptDigest: null },
-        { before, moves },
+        moves,
       );
       return state;
     });

@@ -7,14 +7,6 @@ import { NO_PROVENANCE, targetOf, type Provenance, type StoredTarget } from './t
 /** A target before it has a revision. */
 export type NewTarget = Omit<StoredTarget, 'revision'>;
 
-/** The state before and the collected moves of a caller that stores many targets. */
-export interface TargetBatch {
-  /** The target of the unit as the caller has read it in this transaction. */
-  readonly before: StoredTarget | null;
-  /** Collects the change of the state; the caller hands it to the counts. */
-  readonly moves: UnitMove[];
-}
-
 /**
  * The targets of units in one language. Every target that is stored or taken back is in the history, and every change of a state in
  * the counts of the tasks of the unit.
@@ -26,10 +18,10 @@ export interface TargetStore {
   /**
    * Stores a target.
    *
-   * @param batch of a caller that stores many; absent: the target before is read, and the change of the state is counted here
+   * @param moves collects the change of the state; the caller hands it to the counts. Absent: counted here.
    * @returns it with its revision
    */
-  put(target: NewTarget, provenance: Provenance, batch?: TargetBatch): StoredTarget;
+  put(target: NewTarget, provenance: Provenance, moves?: UnitMove[]): StoredTarget;
   /** Removes the target of a unit, which is untranslated again. The history names who did it. */
   takeBack(target: Omit<NewTarget, 'state'>, provenance: Provenance): void;
   /** Changes the state of a target, for example after its source changed. The revision grows; the history has no entry of it. */
@@ -78,8 +70,8 @@ export function createTargetStore(
   return {
     get: read,
     stateOf,
-    put: (target, provenance, batch) => {
-      const before = batch === undefined ? read(target.unitId) : batch.before;
+    put: (target, provenance, moves) => {
+      const before = read(target.unitId);
       const stored = { ...target, revision: revisionOf(target.unitId, before) };
       const shared = sharedColumns(stored, targetLanguage);
       put.run({
@@ -95,8 +87,8 @@ export function createTargetStore(
         from: before?.state ?? 'untranslated',
         to: stored.state,
       } as const;
-      if (batch === undefined) counts.moveAll([move]);
-      else batch.moves.push(move);
+      if (moves === undefined) counts.moveAll([move]);
+      else moves.push(move);
       if (stored.propagatedFrom === null) noteRepetition(target.unitId);
       judgeLater(target.unitId, provenance.glossaryGeneration);
       return stored;
