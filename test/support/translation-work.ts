@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { openWorkDatabase } from '../../src/daemon/translation/work/work-database.ts';
-import type { Lease, WorkerResult } from '../../src/daemon/translation/work/chunk-leases.ts';
+import type { Lease } from '../../src/daemon/translation/work/free-chunks.ts';
+import type { WorkerResult } from '../../src/daemon/translation/work/lease-results.ts';
 import type { BuildResult } from '../../src/daemon/translation/work/finish-build.ts';
 import {
   createTranslationWork,

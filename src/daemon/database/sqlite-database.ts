@@ -34,6 +34,8 @@ export interface TransactionOptions {
    * machine. Inside a section this has no effect.
    */
   readonly durable?: boolean;
+  /** Default: false. True: the changes are only tried, and taken back when the section has returned. */
+  readonly isTrial?: boolean;
 }
 
 export interface SqliteDatabaseOptions {
@@ -138,7 +140,10 @@ function pragma(raw: DatabaseSync, text: string): unknown {
 
 function createTransaction(raw: DatabaseSync): Database['transaction'] {
   let depth = 0;
-  const run = <T>(section: () => T): T => {
+  const undo = (point: string | null): void => {
+    raw.exec(point === null ? 'ROLLBACK' : `ROLLBACK TO ${point}; RELEASE ${point}`);
+  };
+  const run = <T>(section: () => T, isTrial: boolean): T => {
     const point = depth === 0 ? null : `nested_${depth}`;
     raw.exec(point === null ? 'BEGIN IMMEDIATE' : `SAVEPOINT ${point}`);
     depth += 1;
@@ -146,21 +151,22 @@ function createTransaction(raw: DatabaseSync): Database['transaction'] {
       const result = section();
       if (result instanceof Promise)
         throw new TypeError('a transaction must not wait: its section is asynchronous');
-      raw.exec(point === null ? 'COMMIT' : `RELEASE ${point}`);
+      if (isTrial) undo(point);
+      else raw.exec(point === null ? 'COMMIT' : `RELEASE ${point}`);
       return result;
     } catch (error) {
       // SQLite itself rolls back on some errors (disk full), and then there is nothing left to roll back.
-      if (raw.isTransaction) raw.exec(point === null ? 'ROLLBACK' : `ROLLBACK TO ${point}; RELEASE ${point}`);
+      if (raw.isTransaction) undo(point);
       throw error;
     } finally {
       depth -= 1;
     }
   };
-  return (section, { durable = true } = {}) => {
-    if (durable || depth > 0) return run(section);
+  return (section, { durable = true, isTrial = false } = {}) => {
+    if (durable || depth > 0) return run(section, isTrial);
     raw.exec('PRAGMA synchronous = NORMAL');
     try {
-      return run(section);
+      return run(section, isTrial);
     } finally {
       raw.exec('PRAGMA synchronous = FULL');
     }

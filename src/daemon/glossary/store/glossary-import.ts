@@ -66,22 +66,11 @@ export function createGlossaryImport(
       return { outcome: 'conflict', message: error.message };
     }
   };
-  return (batch) => {
-    let outcomes: TermImportOutcome[] = [];
-    try {
-      database.transaction(() => {
-        outcomes = batch.terms.map((term) => importOne(term, batch));
-        if (batch.isDryRun) throw new TakenBack();
-      });
-    } catch (error) {
-      if (!(error instanceof TakenBack)) throw error;
-    }
-    return outcomes;
-  };
+  return (batch) =>
+    database.transaction(() => batch.terms.map((term) => importOne(term, batch)), {
+      isTrial: batch.isDryRun,
+    });
 }
-
-/** Rolls a dry run back. */
-class TakenBack extends Error {}
 
 /** The source of a known term stays: the file is not where it comes from. */
 function withoutSource(fields: TermFields): Omit<TermFields, 'source'> {

@@ -48,19 +48,5 @@ export function createMemoryImport(
       }
       return { outcome: proposed.outcome === 'added' ? 'added' : 'unchanged', message: null };
     });
-  return (batch) => {
-    let outcomes: ImportOutcome[] = [];
-    try {
-      database.transaction(() => {
-        outcomes = importAll(batch);
-        if (batch.isDryRun) throw new TakenBack();
-      });
-    } catch (error) {
-      if (!(error instanceof TakenBack)) throw error;
-    }
-    return outcomes;
-  };
+  return (batch) => database.transaction(() => importAll(batch), { isTrial: batch.isDryRun });
 }
-
-/** Rolls a dry run back. */
-class TakenBack extends Error {}

@@ -1,61 +1,10 @@
 import type { StatementSync } from 'node:sqlite';
 import type { Database } from '../../database/sqlite-database.ts';
-import { createAcceptedFindings } from './accepted-findings.ts';
-import { createLeasedUnits, type LeasedUnit } from './leased-units.ts';
-import { CHUNK_UNITS, type TaskCounts, type UnitMove } from './task-counts.ts';
-import { sameBytes, type Provenance, type Row } from './target-rows.ts';
-import type { NewTarget, TargetStore } from './target-store.ts';
-import { createWithheldQuery } from './withheld-units.ts';
-
-/** Asks for a chunk of work. */
-export interface ClaimRequest {
-  readonly owner: string;
-  readonly leaseSeconds: number;
-  readonly maxAttempts: number;
-  /** Only this task; `null` for every task. */
-  readonly taskId: string | null;
-  /** The chunk after which the search begins, so that one run takes each chunk once; `null` for the beginning. */
-  readonly after: ChunkPlace | null;
-  /** The last task whose chunks are wanted, by its place in the order of work; absent for any. */
-  readonly untilTask?: number | null;
-  /** Only this chunk; absent for any. */
-  readonly place?: ChunkPlace | null;
-}
-
-/** The place of a chunk in the order of work. */
-export interface ChunkPlace {
-  readonly taskSeq: number;
-  readonly number: number;
-}
-
-/** A chunk with the units that need a target. */
-export interface OpenChunk extends ChunkPlace {
-  readonly taskId: string;
-  readonly releaseId: string;
-  /** Of the parse index. */
-  readonly generation: number;
-  /** Position of the file in the parse index. */
-  readonly indexPosition: number;
-  readonly destination: string;
-  readonly archiveEntry: string | null;
-  /** Whether a proofread has accepted units of the container. */
-  readonly wasProofread: boolean;
-  readonly units: readonly LeasedUnit[];
-}
-
-/** A chunk that a worker may work on until the lease expires. */
-export interface Lease extends OpenChunk {
-  readonly token: string;
-  readonly attempt: number;
-  readonly expiresAt: number;
-}
-
-/** A target of a worker. */
-export interface WorkerResult {
-  readonly target: Omit<NewTarget, 'updatedAt' | 'stateBefore' | 'state'>;
-  /** As in the lease. */
-  readonly revision: number;
-}
+import { createFreeChunks, type ClaimRequest, type Lease, type OpenChunk } from './free-chunks.ts';
+import { createResultWriter, type StoredOutcome, type WorkerResult } from './lease-results.ts';
+import type { TaskCounts } from './task-counts.ts';
+import type { Provenance, Row } from './target-rows.ts';
+import type { TargetStore } from './target-store.ts';
 
 /** How the work on a chunk ended. */
 export type ChunkEnd =
@@ -74,9 +23,6 @@ export interface StoredResults {
   /** The outcome of each result, in their order. Skipped ones lost against a person or a newer target. */
   readonly outcomes: readonly StoredOutcome[];
 }
-
-/** The outcome of storing one result. */
-export type StoredOutcome = 'draft' | 'blocked' | 'skipped';
 
 /** Leases on chunks. Every call that writes has the token of the lease, and a token that is not current writes nothing. */
 export interface ChunkLeases {
@@ -117,7 +63,7 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
   const { database, counts } = options;
   const sweep = createSweep(options);
   const tokens = createTokens(options.createToken);
-  const { claim, peek } = createClaim({ ...options, createToken: tokens.next });
+  const free = createFreeChunks({ ...options, createToken: tokens.next });
   const takeBack = createTakeBack(options, tokens.first);
   const live = database.prepare(`SELECT chunk.* FROM chunk JOIN task USING (task_seq)
     WHERE lease_token = ? AND state = 'leased' AND chunk.lease_expires_at > ? AND stored_status IS NOT 'superseded'`);
@@ -134,11 +80,11 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
     claim: (request, now) =>
       database.transaction(() => {
         sweep(now);
-        const lease = claim(request, now);
+        const lease = free.claim(request, now);
         counts.refresh(now);
         return lease;
       }, WITHOUT_SYNC),
-    peek,
+    peek: (request, now) => free.peek(request, now),
     takeBack,
     heartbeat: (token, leaseSeconds, now) =>
       database.transaction(() => {
@@ -268,129 +214,5 @@ function createSweep({ database, counts }: ChunkLeaseOptions): (now: number) => 
       counts.touch(taskSeq);
     }
     return rows.length;
-  };
-}
-
-function createClaim(options: ChunkLeaseOptions): Pick<ChunkLeases, 'claim' | 'peek'> {
-  const { database, targetLanguage, counts, createToken } = options;
-  const free = `FROM chunk JOIN task USING (task_seq) WHERE open_units > 0 AND is_visible = 1
-    AND target_language = :language AND (stored_status IS NULL OR stored_status IN ('pending', 'in_progress'))
-    AND chunk.attempt < :max_attempts AND (chunk.task_seq, chunk.number) > (:after_task, :after_number)
-    AND coalesce(task_id = :task_id, 1) AND coalesce(chunk.task_seq <= :until_task, 1)
-    AND coalesce(chunk.task_seq = :task_seq AND chunk.number = :number, 1)`;
-  const order = 'ORDER BY chunk.task_seq, chunk.number LIMIT 1';
-  const find = database.prepare(`SELECT * FROM (
-    SELECT * FROM (SELECT chunk.task_seq, chunk.number ${free} AND chunk.state = 'idle' ${order})
-    UNION ALL SELECT * FROM (SELECT chunk.task_seq, chunk.number ${free} AND chunk.state = 'cancelled' ${order})
-    UNION ALL SELECT * FROM (SELECT chunk.task_seq, chunk.number ${free} AND chunk.state = 'retry_wait'
-      AND chunk.next_attempt_at <= :now ${order})
-  ) ORDER BY task_seq, number LIMIT 1`);
-  const lease =
-    database.prepare(`UPDATE chunk SET state = 'leased', lease_owner = ?, lease_token = ?, lease_expires_at = ?,
-    attempt = attempt + 1 WHERE task_seq = ? AND number = ? RETURNING attempt`);
-  const limit = database.prepare('UPDATE task SET max_attempts = ? WHERE task_seq = ?');
-  const taskOf = database.prepare(
-    'SELECT task.*, generation FROM task JOIN build USING (build_id) WHERE task_seq = ?',
-  );
-  const proofread = database.prepare(`SELECT 1 FROM proofread_container
-    WHERE target_language = ? AND destination = ? AND coalesce(archive_entry, '') = ?`);
-  const unitsOf = createLeasedUnits(options);
-  const search = ({ maxAttempts, taskId, after, untilTask, place }: ClaimRequest, now: number) => {
-    const found = find.get({
-      language: targetLanguage,
-      max_attempts: maxAttempts,
-      after_task: after?.taskSeq ?? -1,
-      after_number: after?.number ?? -1,
-      task_id: taskId,
-      until_task: untilTask ?? null,
-      task_seq: place?.taskSeq ?? null,
-      number: place?.number ?? null,
-      now,
-    });
-    if (found === undefined) return null;
-    return { taskSeq: Number(found['task_seq']), number: Number(found['number']) };
-  };
-  const chunkAt = ({ taskSeq, number }: ChunkPlace, now: number): OpenChunk => {
-    const task = taskOf.get(taskSeq) ?? {};
-    return {
-      taskSeq,
-      number,
-      taskId: String(task['task_id']),
-      releaseId: String(task['release_id']),
-      generation: Number(task['generation']),
-      indexPosition: Number(task['index_position']),
-      destination: String(task['destination']),
-      archiveEntry: task['archive_entry'] as string | null,
-      wasProofread:
-        proofread.get(
-          targetLanguage,
-          task['destination'] ?? null,
-          (task['archive_entry'] as string | null) ?? '',
-        ) !== undefined,
-      units: unitsOf(taskSeq, number, now),
-    };
-  };
-  return {
-    peek: (request, now) => {
-      const place = search(request, now);
-      return place === null ? null : chunkAt(place, now);
-    },
-    claim: (request, now) => {
-      const place = search(request, now);
-      if (place === null) return null;
-      const { owner, leaseSeconds, maxAttempts } = request;
-      const token = createToken();
-      const expiresAt = now + leaseSeconds;
-      const row = lease.get(owner, token, expiresAt, place.taskSeq, place.number);
-      limit.run(maxAttempts, place.taskSeq);
-      counts.touch(place.taskSeq);
-      return { ...chunkAt(place, now), token, expiresAt, attempt: Number(row?.['attempt']) };
-    },
-  };
-}
-
-/** Writes the results of a lease. A result loses against every change since the lease began. */
-function createResultWriter({
-  database,
-  targetLanguage,
-  targets,
-  counts,
-}: ChunkLeaseOptions): (
-  chunk: Row,
-  results: readonly WorkerResult[],
-  provenance: Provenance,
-  now: number,
-) => readonly StoredOutcome[] {
-  const unit = database.prepare(`SELECT source_digest FROM task_unit
-    WHERE task_seq = ? AND unit_id = ? AND number BETWEEN ? AND ?`);
-  const isWithheld = createWithheldQuery(database, targetLanguage);
-  const credit = database.prepare('UPDATE task SET provider = ?, provider_run_id = ? WHERE task_seq = ?');
-  const accepted = createAcceptedFindings(database, targetLanguage);
-  return (chunk, results, provenance, now) => {
-    const taskSeq = Number(chunk['task_seq']);
-    const first = Number(chunk['number']) * CHUNK_UNITS;
-    const moves: UnitMove[] = [];
-    const outcomes = results.map(({ target, revision }): StoredOutcome => {
-      const { unitId } = target;
-      const row = unit.get(taskSeq, unitId, first, first + CHUNK_UNITS - 1);
-      if (row === undefined || !sameBytes(row['source_digest'] as Uint8Array, target.sourceDigest))
-        return 'skipped';
-      if (isWithheld(unitId, now)) return 'skipped';
-      if ((targets.get(unitId)?.revision ?? 0) !== revision) return 'skipped';
-      const state = accepted.blocking(target).length > 0 ? 'blocked' : 'draft';
-      const isMachine = target.authorKind === 'machine';
-      targets.put(
-        { ...target, state, stateBefore: null, updatedAt: now },
-        isMachine ? provenance : { ...provenance, model: null, promptDigest: null },
-        moves,
-      );
-      return state;
-    });
-    counts.moveAll(moves);
-    const last = results.findLast(
-      ({ target }, at) => outcomes[at] !== 'skipped' && target.authorKind === 'machine',
-    );
-    if (last !== undefined) credit.run(last.target.provider, last.target.providerRunId, taskSeq);
-    return outcomes;
   };
 }

@@ -1,3 +1,4 @@
+import { isFixed } from '../../../domain/translation/task-status.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type {
   FileReviewBy,
@@ -21,8 +22,6 @@ type FileReview = Pick<TaskReviewer, 'beginFile' | 'stage' | 'exclude' | 'applyF
 const NAMED_ROWS = 1000;
 /** Containers that an outcome names. */
 const NAMED_CONTAINERS = 1000;
-/** Statuses of tasks that take no results. */
-const CLOSED: ReadonlySet<unknown> = new Set(['published', 'failed', 'skipped', 'superseded']);
 
 /** Creates the reviews of files in one target language. */
 export function createFileReview(tools: ReviewTools): FileReview {
@@ -74,7 +73,8 @@ function createStaging(
             return why;
           };
           if (!sameBytes(place.sourceDigest, sourceDigest)) return refuse('source_mismatch');
-          if (CLOSED.has(statusOf.get(place.taskSeq)?.['status'])) return refuse('task_closed');
+          if (isFixed((statusOf.get(place.taskSeq)?.['status'] ?? null) as string | null))
+            return refuse('task_closed');
           const known = revision ?? targets.get(place.unitId)?.revision ?? 0;
           const row = { place, line, requestedId: unitId, sourceText, sourceDigest, text, revision: known };
           return rows.add(reviewId, row) ? 'staged' : refuse('duplicate_unit');
@@ -167,7 +167,7 @@ function createExamination(
     const task = taskOf.get(seq) ?? null;
     const refused: RefusedLine[] = [];
     const counts = new Map<RefusedLine['code'], number>();
-    const isClosed = task === null || CLOSED.has(task['status']);
+    const isClosed = task === null || isFixed(task['status'] as string);
     let count = 0;
     for (const row of rows.each(reviewId, seq)) {
       count += 1;

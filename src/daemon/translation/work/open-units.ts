@@ -1,4 +1,5 @@
 import type { Database } from '../../database/sqlite-database.ts';
+import { TASK_IS_OPEN } from './open-tasks.ts';
 
 /** The work that is left for a run. */
 export interface OpenUnits {
@@ -23,7 +24,7 @@ export function countOpenUnits(
   const row = database
     .prepare(
       `SELECT coalesce(sum(open), 0) AS units FROM (SELECT untranslated + stale AS open FROM task
-       WHERE is_visible = 1 AND (stored_status IS NULL OR stored_status IN ('pending', 'in_progress'))
+       WHERE is_visible = 1 AND ${TASK_IS_OPEN}
        AND untranslated + stale > 0 AND coalesce(task_id = ?, 1) ORDER BY task_seq LIMIT ?)`,
     )
     .get(taskId, maxTasks);

@@ -3,6 +3,7 @@ import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import { createAcceptedFindings, type AcceptedFindings } from './accepted-findings.ts';
 import type { HandoffExports } from './handoff-exports.ts';
+import { TASK_IS_OPEN } from './open-tasks.ts';
 import { targetOf, type Row } from './target-rows.ts';
 
 type HandoffBody = ReportBodyOf<'translation.handoff'>;
@@ -70,7 +71,7 @@ function createReadyReader(
   database: Database,
 ): (buildId: number) => Pick<HandoffRelease, 'ready' | 'ready_total'> {
   const isReady = `build_id = ? AND untranslated + stale > 0 AND worker_status <> 'leased'
-    AND (stored_status IS NULL OR stored_status IN ('pending', 'in_progress'))`;
+    AND ${TASK_IS_OPEN}`;
   const total = database.prepare(
     `SELECT count(*) AS tasks, coalesce(sum(untranslated + stale), 0) AS units FROM task WHERE ${isReady}`,
   );

@@ -4,6 +4,7 @@ import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
 import { createBuildMark, type BuildMark } from './build-mark.ts';
+import { TASK_IS_OPEN } from './open-tasks.ts';
 import { createProofreadContainers } from './proofread-containers.ts';
 import { createRepetitionQueue, type RepetitionQueue } from './repetition-queue.ts';
 import type { TaskCounts } from './task-counts.ts';
@@ -108,7 +109,7 @@ export interface RepeatedTargetsOptions {
 /** Most units of a page, and groups that it looks at. */
 const PAGE = { units: 200, groups: 200 };
 /** The SQL condition that repetitions may go into a task. */
-const IS_OPEN = `(stored_status IS NULL OR stored_status IN ('pending', 'in_progress', 'failed'))`;
+const TAKES_REPETITIONS = `(${TASK_IS_OPEN} OR stored_status = 'failed')`;
 /** UTF-16 code units of targets after which a page ends. */
 const PAGE_CHARACTERS = 256 * 1024;
 
@@ -197,7 +198,7 @@ function createMemberReader({
     LEFT JOIN target ON target.unit_id = task_unit.unit_id AND target.target_language = build.target_language
     WHERE repetition = :repetition AND build.target_language = :language AND build.state = 'current' AND repeats = 1
     AND (task_seq, number) > (:task_seq, :number)
-    AND ${IS_OPEN}
+    AND ${TAKES_REPETITIONS}
     AND (target.unit_id IS NULL OR target.state = 'stale' OR target.propagated_from IS NOT NULL)
     AND NOT ${isWithheld('task_unit.unit_id')}
     ORDER BY task_seq, number LIMIT ${PAGE.units}`);
@@ -268,7 +269,9 @@ function createBatchStore(
 ): RepeatedTargets['store'] {
   const accepted = createAcceptedFindings(database, targetLanguage);
   const withheld = createWithheldQuery(database, targetLanguage);
-  const openTask = database.prepare(`SELECT 1 FROM task WHERE task_id = ? AND repeats = 1 AND ${IS_OPEN}`);
+  const openTask = database.prepare(
+    `SELECT 1 FROM task WHERE task_id = ? AND repeats = 1 AND ${TAKES_REPETITIONS}`,
+  );
   const write = (
     item: JudgedRepetition,
     generation: number | null,

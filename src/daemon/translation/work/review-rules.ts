@@ -1,4 +1,4 @@
-import type { TranslationTaskStatus } from '../../../domain/translation/task-status.ts';
+import { isFixed, type TranslationTaskStatus } from '../../../domain/translation/task-status.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { TaskReview } from './review.ts';
@@ -21,14 +21,6 @@ export interface ReviewRulesOptions {
   readonly targets: Pick<TargetStore, 'get'>;
 }
 
-/** Statuses of tasks whose units can be accepted or returned one by one. */
-const OPEN: ReadonlySet<TranslationTaskStatus> = new Set([
-  'pending',
-  'in_progress',
-  'blocked',
-  'translated',
-  'proofread',
-]);
 /** Statuses in which a whole task can be accepted. */
 const COMPLETE: ReadonlySet<TranslationTaskStatus> = new Set(['blocked', 'translated', 'proofread']);
 
@@ -67,7 +59,7 @@ function checkStatus(task: Row, { decision, results }: TaskReview): UpdateRefusa
   const isWhole = results.length === 0;
   if (status === 'superseded' && !isWhole) return null;
   const name = decision === 'accept' ? 'accepted' : 'returned';
-  if (!OPEN.has(status)) {
+  if (isFixed(status)) {
     return refuse('invalid_transition', `the task is ${status}, and its units cannot be ${name}`);
   }
   if (decision === 'return' || !isWhole) return null;

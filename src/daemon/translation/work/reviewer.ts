@@ -12,7 +12,6 @@ import type { Row } from './target-rows.ts';
 import { createTaskCheck, type TaskCheck } from './task-check.ts';
 import { taskFields } from './task-page.ts';
 import { refuse } from './task-update.ts';
-import { TrialDone } from './trial-done.ts';
 import type { PlacedUnits } from './update-units.ts';
 
 /** Units that the list of a refusal has. */
@@ -61,16 +60,18 @@ function createTaskReviewer(tools: ReviewTools): TaskReviewer {
     },
     apply: (reviewId, review, now) => {
       try {
-        return database.transaction(() => {
-          const examined = examine(review);
-          if (examined.isRefused) return examined;
-          const done = apply(reviewId, review, examined.task, examined.units, now);
-          if (review.isTrial) throw new TrialDone(done);
-          return done;
-        });
+        const done = database.transaction(
+          () => {
+            const examined = examine(review);
+            if (examined.isRefused) return examined;
+            return apply(reviewId, review, examined.task, examined.units, now);
+          },
+          { isTrial: review.isTrial },
+        );
+        if (review.isTrial) tools.counts.discard();
+        return done;
       } catch (error) {
         tools.counts.discard();
-        if (error instanceof TrialDone) return error.done as ReviewDone;
         if (error instanceof UpdateRefused) return error.refusal;
         throw error;
       }

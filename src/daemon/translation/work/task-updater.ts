@@ -14,7 +14,6 @@ import {
 } from './task-update.ts';
 import type { Row } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
-import { TrialDone } from './trial-done.ts';
 import { createUpdateDecisions } from './update-decisions.ts';
 import { UpdateRefused } from './update-refused.ts';
 import { createUpdateRules } from './update-rules.ts';
@@ -71,17 +70,19 @@ export function createTaskUpdater(options: TaskUpdaterOptions): TaskUpdater {
     },
     apply: (update, now) => {
       try {
-        return database.transaction(() => {
-          const found = find(update, now);
-          if ('isRefused' in found) return found;
-          if (!examine.isCurrent(update.judgedFor)) return TASKS_REPLACED;
-          const done = write(found.task, update, found.units, now);
-          if (update.isTrial) throw new TrialDone(done);
-          return done;
-        });
+        const done = database.transaction(
+          () => {
+            const found = find(update, now);
+            if ('isRefused' in found) return found;
+            if (!examine.isCurrent(update.judgedFor)) return TASKS_REPLACED;
+            return write(found.task, update, found.units, now);
+          },
+          { isTrial: update.isTrial },
+        );
+        if (update.isTrial) options.counts.discard();
+        return done;
       } catch (error) {
         options.counts.discard();
-        if (error instanceof TrialDone) return error.done as UpdateDone;
         if (error instanceof UpdateRefused) return error.refusal;
         throw error;
       }

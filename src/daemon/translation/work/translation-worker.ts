@@ -5,14 +5,9 @@ import type { UnitsAfter } from '../../parse/index/units-after.ts';
 import type { FoundTranslations, TranslationsRequest } from '../../parse/index/unit-translations.ts';
 import type { ExportedTarget, ExportQuery } from './export-targets.ts';
 import { createReviewCalls, type ReviewCalls } from './review-calls.ts';
-import type {
-  ChunkEnd,
-  ClaimRequest,
-  Lease,
-  OpenChunk,
-  StoredResults,
-  WorkerResult,
-} from './chunk-leases.ts';
+import type { ClaimRequest, Lease, OpenChunk } from './free-chunks.ts';
+import type { ChunkEnd, StoredResults } from './chunk-leases.ts';
+import type { WorkerResult } from './lease-results.ts';
 import type { BuildResult } from './finish-build.ts';
 import type { HandoffExport } from './handoff-exports.ts';
 import { createRepetitionCalls, type RepetitionCalls } from './repetition-calls.ts';

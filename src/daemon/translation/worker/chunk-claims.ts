@@ -1,6 +1,6 @@
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Thread } from '../../../platform/threads/thread.ts';
-import type { ChunkPlace, Lease } from '../work/chunk-leases.ts';
+import type { ChunkPlace, Lease } from '../work/free-chunks.ts';
 import type { TranslationCalls } from '../work/translation-worker.ts';
 import { createChunkOrder } from './chunk-order.ts';
 import type { RunSettings } from './run-settings.ts';

@@ -1,4 +1,4 @@
-import type { ChunkPlace, ClaimRequest } from '../work/chunk-leases.ts';
+import type { ChunkPlace, ClaimRequest } from '../work/free-chunks.ts';
 import type { RunSettings } from './run-settings.ts';
 
 /** Goes through the chunks of a run once, in the order of work, and begins no more tasks than the run may. */

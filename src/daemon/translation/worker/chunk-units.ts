@@ -1,5 +1,5 @@
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
-import type { OpenChunk } from '../work/chunk-leases.ts';
+import type { OpenChunk } from '../work/free-chunks.ts';
 import type { LeasedUnit } from '../work/leased-units.ts';
 import type { SourceUnit, UnitSource } from '../judge/unit-source.ts';
 

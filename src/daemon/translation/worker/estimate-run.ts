@@ -1,7 +1,7 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
 import { addUsage, NO_USAGE, type Usage } from '../providers/spending.ts';
-import type { OpenChunk } from '../work/chunk-leases.ts';
+import type { OpenChunk } from '../work/free-chunks.ts';
 import { createChunkOrder } from './chunk-order.ts';
 import { groupRepetitions, readChunk, type ChunkUnit } from './chunk-units.ts';
 import { findKnown } from './reuse-known.ts';

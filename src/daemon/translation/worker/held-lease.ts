@@ -1,6 +1,6 @@
 import type { Clock } from '../../../platform/process/clock.ts';
 import type { Thread } from '../../../platform/threads/thread.ts';
-import type { Lease } from '../work/chunk-leases.ts';
+import type { Lease } from '../work/free-chunks.ts';
 import type { TranslationCalls } from '../work/translation-worker.ts';
 
 /** A lease was lost: another worker may have the chunk, and nothing more is written. */

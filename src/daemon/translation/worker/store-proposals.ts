@@ -1,4 +1,5 @@
-import type { Lease, WorkerResult } from '../work/chunk-leases.ts';
+import type { Lease } from '../work/free-chunks.ts';
+import type { WorkerResult } from '../work/lease-results.ts';
 import { NO_PROVENANCE } from '../work/target-rows.ts';
 import type { JudgedProposal } from './judge-proposals.ts';
 import { LeaseLostError } from './held-lease.ts';

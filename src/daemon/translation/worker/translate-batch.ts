@@ -1,4 +1,4 @@
-import type { Lease } from '../work/chunk-leases.ts';
+import type { Lease } from '../work/free-chunks.ts';
 import type { FailedUnit, TranslationOutcome, UnitToTranslate } from '../providers/provider.ts';
 import type { ChunkUnit, Repetition } from './chunk-units.ts';
 import {

@@ -1,7 +1,7 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import { PROVIDER_FAILURES } from '../providers/provider-failure.ts';
-import type { Lease } from '../work/chunk-leases.ts';
+import type { Lease } from '../work/free-chunks.ts';
 import { decideEnd, type ChunkFailure, type DecidedEnd } from './chunk-end.ts';
 import { groupRepetitions, readChunk } from './chunk-units.ts';
 import { findKnown } from './reuse-known.ts';

@@ -1,5 +1,5 @@
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
-import type { Lease } from '../work/chunk-leases.ts';
+import type { Lease } from '../work/free-chunks.ts';
 import { createChunkClaims, type ChunkClaims } from './chunk-claims.ts';
 import type { DecidedEnd, StopReason } from './chunk-end.ts';
 import { holdLease, LeaseLostError } from './held-lease.ts';

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ChunkEnd, Lease } from '../../../../../src/daemon/translation/work/chunk-leases.ts';
+import type { Lease } from '../../../../../src/daemon/translation/work/free-chunks.ts';
+import type { ChunkEnd } from '../../../../../src/daemon/translation/work/chunk-leases.ts';
 import { NO_PROVENANCE } from '../../../../../src/daemon/translation/work/target-rows.ts';
 import { createTranslationWork } from '../../../../../src/daemon/translation/work/translation-work.ts';
 import { indexRelease } from '../../../../support/index-release.ts';
