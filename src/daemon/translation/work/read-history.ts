@@ -20,11 +20,11 @@ export function createHistoryReader(
   database: Database,
   targetLanguage: string,
 ): (unitId: Uint8Array) => UnitHistory {
-  const { entriesOf } = createTargetHistory(database, targetLanguage);
+  const history = createTargetHistory(database, targetLanguage);
   return (unitId) => {
     const items: HistoryEntry[] = [];
     let bytes = 0;
-    for (const row of entriesOf(unitId)) {
+    for (const row of history.entriesOf(unitId)) {
       const entry = entryOf(row);
       bytes += Buffer.byteLength(stringifyJsonExact(entry));
       if (items.length === MAX_ENTRIES || (items.length > 0 && bytes > MAX_BYTES)) {

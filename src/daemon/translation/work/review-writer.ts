@@ -109,10 +109,10 @@ function createReturnedQuery(
   database: Database,
   targetLanguage: string,
 ): (target: StoredTarget, by: ReviewBy) => boolean {
-  const { entriesOf } = createTargetHistory(database, targetLanguage);
+  const history = createTargetHistory(database, targetLanguage);
   return ({ unitId, state, revision }, { reviewer, reason, tokenId }) => {
     if (state === 'proofread' || state === 'translated') return false;
-    const { value: entry } = entriesOf(unitId).next();
+    const { value: entry } = history.entriesOf(unitId).next();
     if (entry === undefined || entry['revision'] !== revision) return false;
     return (
       entry['reviewer'] === reviewer && entry['reason'] === reason && entry['reviewer_token_id'] === tokenId

@@ -1,3 +1,4 @@
+import type { SQLInputValue } from 'node:sqlite';
 import type { UnitState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import type { Provenance, Row, StoredTarget } from './target-rows.ts';
@@ -93,7 +94,10 @@ function createEntryWriter(database: Database, targetLanguage: string): TargetHi
 }
 
 /** The columns of a target that its history has, too. */
-export function sharedColumns(target: RecordedTarget, targetLanguage: string) {
+export function sharedColumns(
+  target: RecordedTarget,
+  targetLanguage: string,
+): Readonly<Record<string, SQLInputValue>> {
   return {
     unit_id: target.unitId,
     target_language: targetLanguage,
