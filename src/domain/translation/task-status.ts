@@ -45,6 +45,11 @@ export function taskStatus({ stored, units, isLeased }: TaskFacts): TranslationT
   return usable === total ? 'translated' : 'in_progress';
 }
 
+/** Whether a task takes no targets. A published one does: its text can be corrected for the next localized release. */
+export function isClosed(status: string | null): boolean {
+  return isFixed(status) && status !== 'published';
+}
+
 /** The statuses that a caller may set, by the status of the task. */
 const SETTABLE: Readonly<Record<TranslationTaskStatus, readonly string[]>> = {
   pending: ['pending', 'in_progress', 'translated', 'failed', 'skipped'],
@@ -52,7 +57,7 @@ const SETTABLE: Readonly<Record<TranslationTaskStatus, readonly string[]>> = {
   blocked: ['pending', 'in_progress', 'translated', 'failed', 'skipped'],
   translated: ['pending', 'in_progress', 'translated', 'failed', 'skipped'],
   proofread: ['pending', 'in_progress', 'translated'],
-  published: [],
+  published: ['pending', 'in_progress', 'translated'],
   failed: ['pending', 'failed'],
   skipped: ['pending', 'skipped'],
   superseded: [],

@@ -45,10 +45,11 @@ describe('the status of a task', () => {
     );
   });
 
-  it('cannot be changed in a task that is superseded or published', () => {
-    for (const from of ['superseded', 'published'] as const) expect(nextStatuses(from)).toEqual([]);
+  it('cannot be changed in a task that is superseded', () => {
+    expect(nextStatuses('superseded')).toEqual([]);
     expect(canSetStatus('skipped', 'translated')).toBe(false);
     expect(canSetStatus('failed', 'pending')).toBe(true);
+    expect(canSetStatus('published', 'in_progress')).toBe(true);
     const all = TRANSLATION_STATUSES.flatMap((from) => nextStatuses(from));
     expect(
       all.filter((status) => ['blocked', 'proofread', 'published', 'superseded'].includes(status)),
