@@ -52,7 +52,7 @@ function bundleChanges(changes: readonly FileChange[]): BundleChange[] {
       {
         fileName: fileNameOf(path),
         before: { size: before.size, crc32: bundle.before.crc32 },
-        after: { size: after.size, ...bundle.after },
+        after: after === before ? null : { size: after.size, ...bundle.after },
       },
     ];
   });

@@ -2,7 +2,10 @@ import type { BundleDigests } from '../unity/bundle-digests.ts';
 import { PatchError } from '../patch/patch-error.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, type FileFigures } from './file-figures.ts';
 
-/** A file of a release, or of an archive in it, that was patched. */
+/**
+ * A file of a release, or of an archive in it, that was patched. A file that only has the name of a patched one, so that a
+ * catalog can mean either, has the same object as `before` and as `after`.
+ */
 export interface FileChange {
   /** The destination; a file inside of an archive follows the archive behind `!/`. */
   readonly path: string;
