@@ -37,6 +37,7 @@ export const BUNDLE_PLUGINS: readonly CatalogPlugin[] = [
 function plugin(name: string, file: RegExp, rewrite: Rewrite): CatalogPlugin {
   return {
     name,
+    namesOnly: true,
     recognizes: (path) => file.test(path),
     rewrite: async (_path, bytes, changes) => {
       const { bytes: patched, listed } = rewrite(bytes, bundleChanges(changes));

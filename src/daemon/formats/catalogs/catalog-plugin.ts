@@ -26,6 +26,8 @@ export interface RewrittenCatalog {
 export interface CatalogPlugin {
   /** Kebab-case, for reports. */
   readonly name: string;
+  /** Whether it names files without their folders, so that a name can mean one of several files. */
+  readonly namesOnly?: true;
   /** Whether a file is such a catalog. */
   recognizes(path: string): boolean;
   /**
