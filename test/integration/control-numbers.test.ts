@@ -182,7 +182,7 @@ async function endOf({ world }: Place, taskId: string): Promise<unknown> {
   return status;
 }
 
-/** Sends a number to the server. @returns what became of it, in one line */
+/** Sends a number to the server. @returns its outcome, in one line */
 async function send(action: string, { body }: NumberCase, value: bigint): Promise<string> {
   const place = started();
   const { status, body: answer } = await place.world.postText(action, stringifyJsonExact(body(value, place)));
