@@ -26,7 +26,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 const ROOMS: readonly string[] = `
   domain domain/release domain/http domain/verdict domain/text domain/translation domain/glossary domain/memory
   contract/json contract/problems contract/schemas contract/actions contract/reports contract/operations contract/formats contract/crd
-  platform platform/memory platform/files platform/config platform/logging platform/threads platform/process platform/hashing platform/http platform/kubernetes platform/metrics platform/terminal
+  platform platform/memory platform/files platform/config platform/logging platform/threads platform/process platform/isolation platform/hashing platform/http platform/kubernetes platform/metrics platform/terminal
   snapshot/volume snapshot/objects snapshot/manifest snapshot
   attestation
   exchange exchange/xml exchange/csv exchange/jsonl exchange/units exchange/tmx exchange/memory exchange/glossary

@@ -56,9 +56,8 @@ describe('slipway parse', () => {
   it('prints the key path of a text as a list for programs', async () => {
     const path = join(await temporaryDirectory(), 'a.json');
     await writeFile(path, JSON.stringify([{ Id: 7, Text: 'あ' }]));
-    const { out } = await parse([path, '-o', 'json']);
-    const [unit] = out.split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(unit).toMatchObject({ field_path: '/0/Text', key_path: ['', '', '/Id=7/Text'] });
+    const { out } = await parse([path, '--json']);
+    expect(JSON.parse(out.split('\n')[0] ?? '')).toMatchObject({ field_path: '/0/Text', key_path: ['', '', '/Id=7/Text'] });
   });
 
   it('reports an empty folder', async () => {
