@@ -57,7 +57,10 @@ describe('slipway parse', () => {
     const path = join(await temporaryDirectory(), 'a.json');
     await writeFile(path, JSON.stringify([{ Id: 7, Text: 'あ' }]));
     const { out } = await parse([path, '--json']);
-    expect(JSON.parse(out.split('\n')[0] ?? '')).toMatchObject({ field_path: '/0/Text', key_path: ['', '', '/Id=7/Text'] });
+    expect(JSON.parse(out.split('\n')[0] ?? '')).toMatchObject({
+      field_path: '/0/Text',
+      key_path: ['', '', '/Id=7/Text'],
+    });
   });
 
   it('reports an empty folder', async () => {
