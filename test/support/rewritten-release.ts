@@ -18,7 +18,8 @@ import { temporaryDirectory } from './temporary-directory.ts';
 /** Contents by destination. */
 export type Contents = Readonly<Record<string, string | Uint8Array>>;
 
-const NO_RULES: LoadedRules = {
+/** The rules of a parser without rules. */
+export const NO_RULES: LoadedRules = {
   configuration: { rules: [], sourceScript: 'japanese', stableNames: [] },
   secrets: new Map(),
   files: new Map(),
@@ -28,7 +29,7 @@ const NO_RULES: LoadedRules = {
 export async function storeRelease(
   official: Contents,
   patched: Contents,
-): Promise<{ readonly files: readonly ReleaseFile[]; readonly workDirectory: string }> {
+): Promise<{ readonly files: readonly ReleaseFile[]; readonly outputDirectory: string }> {
   const root = await temporaryDirectory();
   const folders = ['official', 'patched', 'work'].map((name) => join(root, name));
   for (const folder of folders) mkdirSync(folder);
@@ -42,7 +43,7 @@ export async function storeRelease(
     official: store(folders[0], index, content),
     patched: patched[destination] === undefined ? null : store(folders[1], index, patched[destination]),
   }));
-  return { files, workDirectory: folders[2] ?? root };
+  return { files, outputDirectory: folders[2] ?? root };
 }
 
 /** Rewrites the catalogs of a release; returns the files that differ from the official ones. */
@@ -60,20 +61,26 @@ export async function rewriteRelease(
     readonly plugins?: readonly CatalogPlugin[];
   } = {},
 ): Promise<Map<string, Buffer>> {
-  const { files, workDirectory } = await storeRelease(official, patched);
+  const { files, outputDirectory } = await storeRelease(official, patched);
   const configuration = catalogsConfigurationSchema.parse(catalogs);
-  const changed = await rewriteCatalogs({
+  const rewritten = await rewriteCatalogs({
     files,
     plugins: [...catalogPlugins(configuration), ...plugins],
     isIgnored: ignoreTest(configuration),
     passwords: compileRules(rules),
-    workDirectory,
+    outputDirectory,
   });
-  return new Map(
-    changed.map(({ destination, path, size }) => {
-      const bytes = readFileSync(path);
+  const bytesOf = new Map(
+    rewritten.map(({ destination, name, size }) => {
+      const bytes = readFileSync(join(outputDirectory, name));
       if (bytes.length !== size) throw new Error(`${destination} has ${bytes.length} bytes and not ${size}`);
-      return [destination, bytes];
+      return [destination, bytes] as const;
+    }),
+  );
+  return new Map(
+    files.flatMap(({ destination, patched: path }) => {
+      const bytes = bytesOf.get(destination) ?? (path === null ? null : readFileSync(path));
+      return bytes === null ? [] : [[destination, bytes] as const];
     }),
   );
 }

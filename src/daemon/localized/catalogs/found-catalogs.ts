@@ -30,7 +30,7 @@ export class FoundCatalogs {
   }
 
   /**
-   * Searches every file that can be a catalog.
+   * Searches every official file that can be a catalog: those state the figures of official files.
    *
    * @param changed paths of files that were not searched for yet
    * @throws FormatError `file_unreadable`, Error of the system
@@ -50,7 +50,7 @@ export class FoundCatalogs {
       if (names.has(name)) this.#sameNames.get(name)?.push(place);
     };
     for (const file of files) {
-      const parts = catalogParts(file.patched ?? file.official, file.destination, passwords, {
+      const parts = catalogParts(file.official, file.destination, passwords, {
         ...filter,
         onFile,
       });

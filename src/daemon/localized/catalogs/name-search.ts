@@ -4,14 +4,13 @@ export interface NameSearch {
   find(bytes: Buffer): ReadonlySet<string>;
 }
 
-/** Names that end alike are searched together, by this number of bytes at their end. */
-const COMMON_BYTES = 6;
+/** A form is found by its last bytes, as one number. */
+const END_BYTES = 4;
+/** Bits of the table that tells which ends are worth a look. */
+const TABLE_BITS = 20;
 
 /** The forms with one end: the names by their bytes, by length. */
-interface NameGroup {
-  readonly end: Buffer;
-  readonly byLength: Map<number, Map<string, string>>;
-}
+type FormsOfEnd = Map<number, Map<string, string>>;
 
 /**
  * The forms in which a name stands in a file: UTF-8, UTF-16 in both orders of bytes, with escapes of JSON and of addresses.
@@ -32,40 +31,57 @@ export function nameForms(name: string): readonly Buffer[] {
 }
 
 /**
- * Prepares the search of names. Names mostly end alike (`.bundle`), so the bytes are searched for the few ends, and what
- * stands in front of a found end is looked up.
+ * Prepares the search of names. The bytes are read once, whatever the number of names.
  *
  * @param names well-formed and not empty
  */
 export function createNameSearch(names: Iterable<string>): NameSearch {
-  const groups = new Map<string, NameGroup>();
+  const byEnd = new Map<number, FormsOfEnd>();
+  const short: { readonly name: string; readonly form: Buffer }[] = [];
+  const table = new Uint8Array(2 ** TABLE_BITS);
   for (const name of names) {
     for (const form of nameForms(name)) {
-      const end = form.subarray(-COMMON_BYTES);
-      const key = end.toString('latin1');
-      const group = groups.get(key) ?? { end, byLength: new Map() };
-      groups.set(key, group);
-      const forms = group.byLength.get(form.length) ?? new Map<string, string>();
-      group.byLength.set(form.length, forms.set(form.toString('latin1'), name));
+      if (form.length < END_BYTES) {
+        short.push({ name, form });
+        continue;
+      }
+      const end = form.readInt32LE(form.length - END_BYTES);
+      table[slotOf(end)] = 1;
+      const byLength = byEnd.get(end) ?? new Map<number, Map<string, string>>();
+      byEnd.set(end, byLength);
+      const forms = byLength.get(form.length) ?? new Map<string, string>();
+      byLength.set(form.length, forms.set(form.toString('latin1'), name));
     }
   }
   return {
     find: (bytes) => {
       const found = new Set<string>();
-      for (const group of groups.values()) findGroup(bytes, group, found);
+      for (const { name, form } of short) if (bytes.includes(form)) found.add(name);
+      let end = 0;
+      for (let at = 0; at < bytes.length; at += 1) {
+        end = (end >>> 8) | ((bytes[at] ?? 0) << 24);
+        if (table[slotOf(end)] === 1) noteNames(bytes, at + 1, byEnd.get(end), found);
+      }
       return found;
     },
   };
 }
 
-function findGroup(bytes: Buffer, { end, byLength }: NameGroup, found: Set<string>): void {
-  for (let at = bytes.indexOf(end); at !== -1; at = bytes.indexOf(end, at + 1)) {
-    const behind = at + end.length;
-    for (const [length, forms] of byLength) {
-      if (length > behind) continue;
-      const name = forms.get(bytes.toString('latin1', behind - length, behind));
-      if (name !== undefined) found.add(name);
-    }
+function slotOf(end: number): number {
+  return Math.imul(end, 0x9e37_79b1) >>> (32 - TABLE_BITS);
+}
+
+/** Notes the names that end at a position. */
+function noteNames(
+  bytes: Buffer,
+  behind: number,
+  byLength: FormsOfEnd | undefined,
+  found: Set<string>,
+): void {
+  for (const [length, forms] of byLength ?? []) {
+    if (length > behind) continue;
+    const name = forms.get(bytes.toString('latin1', behind - length, behind));
+    if (name !== undefined) found.add(name);
   }
 }
 

@@ -1,4 +1,4 @@
-import { createWriteStream, rmSync, statSync } from 'node:fs';
+import { createWriteStream, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -21,14 +21,15 @@ export interface RewriteJob {
   /** Whether a file is known not to be a catalog. */
   readonly isIgnored: (path: string) => boolean;
   readonly passwords: Passwords;
-  /** An existing folder for the new files. */
-  readonly workDirectory: string;
+  /** An existing and empty folder for the new files. */
+  readonly outputDirectory: string;
 }
 
-/** A file of the release that is not the official one. */
-export interface NewFile {
+/** A file of the release that was rewritten. */
+export interface RewrittenFile {
   readonly destination: string;
-  readonly path: string;
+  /** Its name in the folder for the new files. */
+  readonly name: string;
   /** Bytes. */
   readonly size: number;
 }
@@ -42,10 +43,10 @@ const MOST_REWRITTEN_BYTES = 256 * 1024 * 1024;
  * Rewrites the catalogs of the changed files, those in archives too. A rewritten catalog is a changed file, and so is the archive
  * around it, which other catalogs and sidecars can list; so this is repeated until nothing changes.
  *
- * @returns the patched and the rewritten files, in the order of the release
+ * @returns the rewritten files; a patched archive with a catalog is among them
  * @throws PatchError `catalog_not_rewritten`, `file_too_large`; FormatError when a patched archive cannot be read
  */
-export async function rewriteCatalogs(job: RewriteJob): Promise<readonly NewFile[]> {
+export async function rewriteCatalogs(job: RewriteJob): Promise<readonly RewrittenFile[]> {
   const changes = patchedFiles(job);
   const found = new FoundCatalogs();
   const contents = new Map<string, NewContent>();
@@ -65,10 +66,10 @@ export async function rewriteCatalogs(job: RewriteJob): Promise<readonly NewFile
     const touched = await rewriteFound(job, changes, found, { contents, unchanged });
     if (touched.length === 0) break;
     if (round > MOST_ROUNDS / 2) for (const { place } of touched) late.add(place.path);
-    if (round === MOST_ROUNDS) throw circle([...late]);
+    if (round === MOST_ROUNDS) throw circle([...late].toSorted());
     await writeTouched(job, changes, contents, { touched, output });
   }
-  return newFiles(job, changes);
+  return output.files();
 }
 
 /** The new bytes of a catalog. */
@@ -144,35 +145,34 @@ async function writeTouched(
   }
 }
 
+/** The folder for the new files. */
 interface Output {
-  /** Writes a file, and removes the one that was written for this destination before. */
+  /**
+   * Writes a file, and removes the one that was written for this destination before.
+   *
+   * @returns its path
+   */
   write(destination: string, pieces: Iterable<OutputPiece>): Promise<string>;
+  files(): readonly RewrittenFile[];
 }
 
-function createOutput({ workDirectory }: RewriteJob): Output {
-  const written = new Map<string, string>();
+function createOutput({ outputDirectory }: RewriteJob): Output {
+  const written = new Map<string, RewrittenFile>();
   let count = 0;
+  const pathOf = (name: string): string => join(outputDirectory, name);
   return {
     write: async (destination, pieces) => {
       count += 1;
-      const path = join(workDirectory, `catalog-${count}`);
-      await pipeline(Readable.from(pieceChunks(pieces)), createWriteStream(path, { flags: 'wx' }));
+      const name = String(count);
+      const stream = createWriteStream(pathOf(name), { flags: 'wx' });
+      await pipeline(Readable.from(pieceChunks(pieces)), stream);
       const old = written.get(destination);
-      if (old !== undefined) rmSync(old);
-      written.set(destination, path);
-      return path;
+      if (old !== undefined) rmSync(pathOf(old.name));
+      written.set(destination, { destination, name, size: stream.bytesWritten });
+      return pathOf(name);
     },
+    files: () => [...written.values()],
   };
-}
-
-function newFiles({ files }: RewriteJob, changes: ChangeSet): readonly NewFile[] {
-  const result: NewFile[] = [];
-  for (const { destination } of files) {
-    const forms = changes.files.get(destination);
-    if (forms === undefined) continue;
-    result.push({ destination, path: forms.current, size: statSync(forms.current).size });
-  }
-  return result;
 }
 
 function circle(paths: readonly string[]): PatchError {
