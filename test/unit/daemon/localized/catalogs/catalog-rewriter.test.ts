@@ -78,7 +78,7 @@ describe('the rewriter of catalogs', () => {
     expect(list!.path.startsWith(workDirectory)).toBe(true);
     expect(texts).toEqual(changed[0]);
     expect(await rewriter.rewrite([], release, workDirectory, NEVER)).toEqual([]);
-    // A second time in the same folder is no obstacle.
+    // It works a second time in the same folder.
     expect(await rewriter.rewrite(changed, release, workDirectory, NEVER)).toHaveLength(2);
     expect(readdirSync(workDirectory).filter((name) => name.endsWith('.list'))).toEqual([]);
   });
