@@ -191,7 +191,7 @@ function createContainerWriter(
   writer: Pick<ReviewWriter, 'accept'>,
 ): (reviewId: string, task: Row, by: ReviewBy, now: number) => { written: number; repeated: number } {
   const reopen = database.prepare(
-    `UPDATE task SET stored_status = NULL WHERE task_seq = ? AND stored_status IN ('pending', 'in_progress')`,
+    `UPDATE task SET stored_status = NULL WHERE task_seq = ? AND stored_status IN ('pending', 'in_progress', 'failed')`,
   );
   return (reviewId, task, by, now) => {
     const seq = Number(task['task_seq']);

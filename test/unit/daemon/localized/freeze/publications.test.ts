@@ -5,8 +5,9 @@ import { reviewUnit } from '../../../../support/review-world.ts';
 const SIGNAL = new AbortController().signal;
 
 /** Freezes and records a release that became current, as the job does. */
-async function publish({ freeze, freezer, world }: FreezeWorld, id: string, base = 'r1'): Promise<void> {
-  const frozen = await freeze({ minState: 'translated' }, { baseReleaseId: base });
+async function publish(open: FreezeWorld, id: string, base = 'r1'): Promise<void> {
+  const { freezer, world } = open;
+  const frozen = await open.freeze({ minState: 'translated' }, { baseReleaseId: base });
   await freezer.record(frozen, id, SIGNAL);
   await world.publishing.markPublished(id);
 }
