@@ -78,7 +78,7 @@ export async function emitTexts(origin: TextOrigin, collected: Collected): Promi
 }
 
 /**
- * The format of the file inside of a field: as a rule names it, or as the value looks. `null` when it is no file.
+ * The format of the file inside of a field: as a rule names it, or as the value looks. `null` when the value is only a value.
  *
  * @param wanted by the rule
  */
