@@ -2,9 +2,9 @@ import process from 'node:process';
 import { startBusyWatch } from './busy-watch.ts';
 import { MAX_UNSTORED, type IsolatedAnswer, type IsolatedRequest } from './isolated-messages.ts';
 
-/** The work of an isolated process. */
+/** The program of an isolated process. */
 export interface IsolatedProgram<Setup, Prepared, Job, Piece, Result> {
-  /** Prepares the data that all jobs share. */
+  /** Prepares what all jobs share. */
   prepare(setup: Setup): Prepared;
   /** Does one job. An error ends the process, and its owner reports it for this job. */
   work(prepared: Prepared, job: Job, context: JobContext<Piece>): Result | Promise<Result>;
