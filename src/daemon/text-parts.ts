@@ -87,6 +87,7 @@ export function createTextParts(
     judging,
     glossary,
     memory: memory.translationMemory,
+    onSuperseded: memory.onSuperseded,
     languages: () => current().translation,
     exchangeRoot: () => exchangeRootOf(current().exchange, configuration.data.dir),
     configuration: () => current().translation,

@@ -7,6 +7,7 @@ import { createRepeatingContainers, type RepeatingContainers } from './repeating
 import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
 import { createHandoffReader, type Handoff } from './read-handoff.ts';
 import { createRequalifiedTargets, type RequalifiedTargets } from './requalified-targets.ts';
+import { createSupersededWordings } from './superseded-wording.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
@@ -25,6 +26,7 @@ export interface TranslationWork {
   readonly repetitions: RepeatedTargets;
   readonly containers: RepeatingContainers;
   readonly requalified: RequalifiedTargets;
+  readonly markSuperseded: ReturnType<typeof createSupersededWordings>;
   readonly exports: HandoffExports;
   readonly readTranslations: TranslationReader;
   readonly readHandoff: () => Handoff;
@@ -57,6 +59,7 @@ export function createTranslationWork({
     repetitions: createRepeatedTargets(shared),
     containers: createRepeatingContainers(database, targetLanguage),
     requalified: createRequalifiedTargets(shared),
+    markSuperseded: createSupersededWordings(shared),
     exports,
     readTranslations: createTranslationReader(shared),
     readHandoff: createHandoffReader({ ...shared, exports }),
