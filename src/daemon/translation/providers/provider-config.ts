@@ -158,11 +158,11 @@ export const providerConfigurationSchema = z
 const NAME_PROBLEM = 'the name must be lower case letters, digits, "_" and "-", at most 64';
 
 /** Names that mark work without a provider in histories. */
-const RESERVED_NAMES = [FILE_PROVIDER, UNDO_PROVIDER];
+const RESERVED_NAMES: ReadonlySet<string> = new Set([FILE_PROVIDER, UNDO_PROVIDER]);
 
 /** Why a provider must not have a name; `null` when it may. */
 function reservedName(name: string, kind: string): string | null {
-  if (RESERVED_NAMES.includes(name)) {
+  if (RESERVED_NAMES.has(name)) {
     return `the name "${name}" marks the work of people in histories; choose another name for the provider`;
   }
   const builtIn = BUILT_IN_KINDS.find((each) => each === name);

@@ -11,7 +11,7 @@ export const INCONSISTENT_TARGET = 'inconsistent_target';
 export const SUPERSEDED_WORDING = 'superseded_wording';
 
 /** Findings that a new judgement keeps while the target stays. */
-const KEPT_FINDINGS: readonly string[] = [INCONSISTENT_TARGET, SUPERSEDED_WORDING];
+const KEPT_FINDINGS: ReadonlySet<string> = new Set([INCONSISTENT_TARGET, SUPERSEDED_WORDING]);
 
 /** A new judgement of a stored target. */
 export interface NewJudgement extends Pick<Provenance, 'glossaryGeneration' | 'taskId' | 'releaseId'> {
@@ -62,7 +62,7 @@ export function createNewJudgements({
   const accepted = createAcceptedFindings(database, targetLanguage);
   const writeFindings = createFindingsWriter(database, targetLanguage);
   return (target, { cause, qaIdentity, findings: judged, ...provenance }, now) => {
-    const kept = target.findings.filter(({ check }) => KEPT_FINDINGS.includes(check));
+    const kept = target.findings.filter(({ check }) => KEPT_FINDINGS.has(check));
     const findings = [...withAccepted(target, judged), ...kept];
     const blocking = accepted.blocking({ ...target, findings, qaIdentity });
     const change = requalify(target, blocking.length > 0);
