@@ -13,7 +13,7 @@ export interface MemoryActionDependencies {
   readonly thread: Pick<MemoryThread, 'call'>;
   readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
   readonly clock: Clock;
-  /** Is told of records of the main file that were replaced. */
+  /** Hears of records of the main file that were replaced. */
   readonly noteSuperseded: (recordIds: readonly string[]) => void;
 }
 
