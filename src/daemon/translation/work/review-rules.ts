@@ -1,4 +1,4 @@
-import { isFixed, type TranslationTaskStatus } from '../../../domain/translation/task-status.ts';
+import { isClosed, type TranslationTaskStatus } from '../../../domain/translation/task-status.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { TaskReview } from './review.ts';
@@ -22,7 +22,12 @@ export interface ReviewRulesOptions {
 }
 
 /** Statuses in which a whole task can be accepted. */
-const COMPLETE: ReadonlySet<TranslationTaskStatus> = new Set(['blocked', 'translated', 'proofread']);
+const COMPLETE: ReadonlySet<TranslationTaskStatus> = new Set([
+  'blocked',
+  'translated',
+  'proofread',
+  'published',
+]);
 
 /** Creates the examination of reviews, the findings and the authors of targets aside. */
 export function createReviewRules({
@@ -59,7 +64,7 @@ function checkStatus(task: Row, { decision, results }: TaskReview): UpdateRefusa
   const isWhole = results.length === 0;
   if (status === 'superseded' && !isWhole) return null;
   const name = decision === 'accept' ? 'accepted' : 'returned';
-  if (isFixed(status)) {
+  if (isClosed(status)) {
     return refuse('invalid_transition', `the task is ${status}, and its units cannot be ${name}`);
   }
   if (decision === 'return' || !isWhole) return null;

@@ -15,6 +15,8 @@ type RecordedTarget = Omit<
 interface Newest {
   /** `untranslated` without a target. */
   readonly state: UnitState;
+  /** Of the target; `null` without one. */
+  readonly text: string | null;
   /** Of the target, or of the one that was removed; 0 for a unit that never had one. */
   readonly revision: number;
   /** The newest entry of the history; `null` without one. */
@@ -37,17 +39,22 @@ export interface TargetHistory {
 /** Creates the history of one target language; call it inside a transaction. */
 export function createTargetHistory(database: Database, targetLanguage: string): TargetHistory {
   const ofTarget = database.prepare(
-    'SELECT state, revision, entry FROM target WHERE unit_id = ? AND target_language = ?',
+    'SELECT state, target_text, revision, entry FROM target WHERE unit_id = ? AND target_language = ?',
   );
-  const ofRemoved = database.prepare(`SELECT 'untranslated' AS state, revision, entry FROM removed_target
+  const ofRemoved =
+    database.prepare(`SELECT 'untranslated' AS state, NULL AS target_text, revision, entry FROM removed_target
     JOIN target_history USING (entry) WHERE removed_target.unit_id = ? AND removed_target.target_language = ?`);
   const at = database.prepare('SELECT * FROM target_history WHERE entry = ?');
   const keep = database.prepare('INSERT OR REPLACE INTO removed_target VALUES (?, ?, ?)');
   const newestOf = (unitId: Uint8Array): Newest => {
     const row = ofTarget.get(unitId, targetLanguage) ?? ofRemoved.get(unitId, targetLanguage);
-    if (row === undefined) return { state: 'untranslated', revision: 0, entry: null };
-    const { state, revision, entry } = row;
-    return { state: state as UnitState, revision: Number(revision), entry: Number(entry) };
+    if (row === undefined) return { state: 'untranslated', text: null, revision: 0, entry: null };
+    return {
+      state: row['state'] as UnitState,
+      text: row['target_text'] as string | null,
+      revision: Number(row['revision']),
+      entry: Number(row['entry']),
+    };
   };
   return {
     newestOf,

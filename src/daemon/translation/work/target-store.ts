@@ -1,4 +1,4 @@
-import type { UnitState } from '../../../domain/translation/unit-state.ts';
+import { isUsable, type UnitState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createRepetitionNotes } from './repetition-queue.ts';
 import type { TaskCounts, UnitMove } from './task-counts.ts';
@@ -65,13 +65,14 @@ export function createTargetStore(
     WHERE unit_id = ? AND target_language = ?`);
   const noteRepetition = createRepetitionNotes(database, targetLanguage);
   const judgeLater = createLaterJudgement(database);
-  const remove = database.prepare('DELETE FROM target WHERE unit_id = ? AND target_language = ?');
+  const unpublish = createUnpublishing(database, targetLanguage);
+  const remove = createRemoval(database, targetLanguage, unpublish);
   const read = (unitId: Uint8Array): StoredTarget | null => {
     const row = get.get(unitId, targetLanguage);
     return row === undefined ? null : targetOf(row);
   };
   const removeAfter = (unitId: Uint8Array, entry: number | null): void => {
-    remove.run(unitId, targetLanguage);
+    remove(unitId);
     history.keepAfterRemoval(unitId, entry);
   };
   return {
@@ -89,6 +90,7 @@ export function createTargetStore(
         updated_at: stored.updatedAt,
         entry,
       });
+      if (before.text !== stored.text || !isUsable(stored.state)) unpublish(target.unitId);
       const move = { unitId: target.unitId, from: before.state, to: stored.state } as const;
       if (moves === undefined) counts.moveAll([move]);
       else moves.push(move);
@@ -105,6 +107,7 @@ export function createTargetStore(
     setState: (unitId, state, stateBefore, now) => {
       const before = history.newestOf(unitId);
       setState.run(state, stateBefore, now, unitId, targetLanguage);
+      if (!isUsable(state)) unpublish(unitId);
       counts.move(unitId, before.state, state);
       noteRepetition(unitId);
     },
@@ -131,5 +134,26 @@ function createLaterJudgement(
     WHERE judged_generation > ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);
   return (unitId, glossaryGeneration) => {
     if (glossaryGeneration !== null) reset.run(glossaryGeneration, unitId);
+  };
+}
+
+/** Makes the tasks of a unit no longer published: their text is not that of the localized release any more. */
+function createUnpublishing(database: Database, targetLanguage: string): (unitId: Uint8Array) => void {
+  const reset = database.prepare(`UPDATE task SET stored_status = NULL WHERE stored_status = 'published'
+    AND target_language = ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);
+  return (unitId) => {
+    reset.run(targetLanguage, unitId);
+  };
+}
+
+function createRemoval(
+  database: Database,
+  targetLanguage: string,
+  unpublish: (unitId: Uint8Array) => void,
+): (unitId: Uint8Array) => void {
+  const remove = database.prepare('DELETE FROM target WHERE unit_id = ? AND target_language = ?');
+  return (unitId) => {
+    remove.run(unitId, targetLanguage);
+    unpublish(unitId);
   };
 }
