@@ -48,6 +48,12 @@ export interface FrozenRelease {
   readonly destinations: readonly DestinationCoverage[];
   /** The first blocked units. */
   readonly blocked: readonly BlockedUnit[];
+  /**
+   * Units that the previous localized release has, whose source is the same and that this one has not, because their translation
+   * does not suffice any more. Units that people have put on hold or skipped do not count. `null` when the texts of the previous
+   * release are not known.
+   */
+  readonly lostUnits: number | null;
   /** SHA-256 of the file that the targets come from; `null` for stored targets. */
   readonly translationFileSha256: string | null;
 }
