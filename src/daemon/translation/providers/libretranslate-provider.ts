@@ -2,7 +2,7 @@ import { parseJsonAnswer } from '../../../platform/http/http-client.ts';
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { MaskedText } from '../../../domain/translation/placeholder-mask.ts';
 import { restoredRow } from './answer-rows.ts';
-import { askUntilSettled, type AnswerRows } from './ask-until-settled.ts';
+import { translateUntilSettled, type AnswerRows } from './ask-until-settled.ts';
 import { maskUnits } from './mask-units.ts';
 import { ProviderTrouble } from './provider-failure.ts';
 import {
@@ -88,6 +88,7 @@ export function createLibreTranslateProvider(
     model: null,
     promptDigest: null,
     stepSize: size,
+    evaluator: null,
     hasPrices: prices.charactersPerMillion > 0,
     estimate: ({ units }) =>
       [...splitIntoBatches(units, size)]
@@ -99,7 +100,7 @@ export function createLibreTranslateProvider(
         usage = addUsage(usage, used);
       };
       const batches = splitIntoBatches(request.units, size);
-      const settled = await askUntilSettled(batches, async (units) => await ask(request, units, count));
+      const settled = await translateUntilSettled(batches, async (units) => await ask(request, units, count));
       return { ...settled, usage };
     },
   };

@@ -40,7 +40,7 @@ export function createFindingsWriter(
 
 /**
  * Creates the one way of storing a new judgement of a stored target; call it inside a transaction. A change of the state is a new
- * revision with an entry in the history. Other findings alone are not. The finding of the comparison of targets stays.
+ * revision with an entry in the history. Other findings alone are not.
  *
  * @returns a function that says what changed: the state, the findings only, or `null` for nothing
  */
@@ -56,8 +56,7 @@ export function createNewJudgements({
   const accepted = createAcceptedFindings(database, targetLanguage);
   const writeFindings = createFindingsWriter(database, targetLanguage);
   return (target, { cause, qaIdentity, findings: judged, ...provenance }, now) => {
-    const compared = target.findings.filter(({ check }) => check === INCONSISTENT_TARGET);
-    const findings = [...withAccepted(target, judged), ...compared];
+    const findings = [...withAccepted(target, judged), ...keptFindings(target)];
     const blocking = accepted.blocking({ ...target, findings, qaIdentity });
     const change = requalify(target, blocking.length > 0);
     if (change === null) return writeFindings(target, findings, qaIdentity) ? 'findings' : null;
@@ -73,6 +72,11 @@ export function createNewJudgements({
     );
     return isBlocked ? 'blocked' : 'freed';
   };
+}
+
+/** The findings that no judge writes: they stay as long as the target has its text. */
+export function keptFindings({ findings }: Pick<StoredTarget, 'findings'>): Finding[] {
+  return findings.filter(({ check, origin }) => check === INCONSISTENT_TARGET || origin === 'evaluation');
 }
 
 /**
