@@ -1,6 +1,6 @@
 /** A message to an isolated process. */
 export type IsolatedRequest<Setup, Job> =
-  /** What all jobs share; it comes before the first one. */
+  /** The setup of all jobs; it comes before the first one. */
   | { readonly kind: 'setup'; readonly setup: Setup }
   | { readonly kind: 'job'; readonly job: Job; readonly scratchDirectory: string }
   /** One piece is stored. */

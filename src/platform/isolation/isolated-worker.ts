@@ -26,7 +26,7 @@ export interface IsolatedWorker<Job, Piece, Result> {
 }
 
 export interface IsolatedWorkerOptions<Setup> extends ProcessOptions, JobLimits {
-  /** What all jobs share. */
+  /** The setup of all jobs. */
   readonly setup: Setup;
 }
 

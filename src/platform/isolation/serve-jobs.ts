@@ -2,7 +2,7 @@ import process from 'node:process';
 import { startBusyWatch } from './busy-watch.ts';
 import { MAX_UNSTORED, type IsolatedAnswer, type IsolatedRequest } from './isolated-messages.ts';
 
-/** What an isolated process does. */
+/** The program of an isolated process. */
 export interface IsolatedProgram<Setup, Prepared, Job, Piece, Result> {
   /** Prepares what all jobs share. */
   prepare(setup: Setup): Prepared;

@@ -90,18 +90,17 @@ export function createLibreTranslateProvider(
     stepSize: size,
     evaluator: null,
     hasPrices: prices.charactersPerMillion > 0,
-    estimate: ({ units }) =>
-      [...splitIntoBatches(units, size)]
-        .map((batch) => priced(estimateOf(batch), prices))
-        .reduce(addUsage, NO_USAGE),
+    estimate: ({ units }) => {
+      const usages = [...splitIntoBatches(units, size)].map((batch) => priced(estimateOf(batch), prices));
+      return usages.reduce(addUsage, NO_USAGE);
+    },
     translateBatch: async (request) => {
       let usage = NO_USAGE;
       const count = (used: Usage): void => {
         usage = addUsage(usage, used);
       };
       const batches = splitIntoBatches(request.units, size);
-      const settled = await translateUntilSettled(batches, async (units) => await ask(request, units, count));
-      return { ...settled, usage };
+      return { ...(await translateUntilSettled(batches, (units) => ask(request, units, count))), usage };
     },
   };
 }
