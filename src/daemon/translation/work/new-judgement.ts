@@ -7,6 +7,12 @@ import type { TargetStore } from './target-store.ts';
 /** The name of the finding of one source with several targets. The comparison of targets writes it, and no judge does. */
 export const INCONSISTENT_TARGET = 'inconsistent_target';
 
+/** The name of the finding of a target whose record in the Translation Memory was replaced. No judge writes it. */
+export const SUPERSEDED_WORDING = 'superseded_wording';
+
+/** Findings of checks that a new judgement keeps while the target stays. */
+const KEPT_FINDINGS: ReadonlySet<string> = new Set([INCONSISTENT_TARGET, SUPERSEDED_WORDING]);
+
 /** A new judgement of a stored target. */
 export interface NewJudgement extends Pick<Provenance, 'glossaryGeneration' | 'taskId' | 'releaseId'> {
   readonly findings: readonly Finding[];
@@ -40,7 +46,7 @@ export function createFindingsWriter(
 
 /**
  * Creates the one way of storing a new judgement of a stored target; call it inside a transaction. A change of the state is a new
- * revision with an entry in the history. Other findings alone are not.
+ * revision with an entry in the history. Other findings alone are not. The findings that no judge writes stay.
  *
  * @returns a function that says what changed: the state, the findings only, or `null` for nothing
  */
@@ -74,9 +80,14 @@ export function createNewJudgements({
   };
 }
 
-/** The findings that no judge writes: they stay as long as the target has its text. */
+/** The findings that no judge writes. */
 export function keptFindings({ findings }: Pick<StoredTarget, 'findings'>): Finding[] {
-  return findings.filter(({ check, origin }) => check === INCONSISTENT_TARGET || origin === 'evaluation');
+  return findings.filter(({ check, origin }) => KEPT_FINDINGS.has(check) || origin === 'evaluation');
+}
+
+/** The findings of an evaluation: they stay as long as the target has its text, whoever stores it again. */
+export function evaluationFindings({ findings }: Pick<StoredTarget, 'findings'>): Finding[] {
+  return findings.filter(({ origin }) => origin === 'evaluation');
 }
 
 /**

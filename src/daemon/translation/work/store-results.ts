@@ -1,5 +1,5 @@
 import type { AcceptedFindings } from './accepted-findings.ts';
-import { keptFindings } from './new-judgement.ts';
+import { evaluationFindings } from './new-judgement.ts';
 import { NO_PROVENANCE, sameBytes, type Row } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 import { refuse, type TaskUpdate } from './task-update.ts';
@@ -48,7 +48,7 @@ export function createResultStore(
         tokenId,
         provider,
         providerRunId,
-        findings: [...result.findings, ...(hasSameText ? keptFindings(before) : [])],
+        findings: [...result.findings, ...(hasSameText ? evaluationFindings(before) : [])],
         qaIdentity: result.qaIdentity,
         propagatedFrom: null,
         updatedAt: now,
