@@ -9,6 +9,7 @@ import { changedEntries, filePlace, placesAround, writeEntries } from './archive
 import { ChangeSet, usePart } from './change-set.ts';
 import { FoundCatalogs, type SearchState } from './found-catalogs.ts';
 import { isArchive, type Passwords } from './part-reader.ts';
+import { bufferOf } from './buffer-of.ts';
 import { openFile, type PartPlace, type ReleaseFile } from './release-files.ts';
 import { rewriteCatalog } from './rewrite-catalog.ts';
 import { createUnchangedFiles, type UnchangedFiles } from './unchanged-files.ts';
@@ -130,7 +131,7 @@ async function rewriteFound(
     const base = usePart(file.patched ?? file.official, place, job.passwords, (source) =>
       source.read(0, source.size),
     );
-    const bytes = Buffer.from(await rewriteCatalog(place.path, base, names, context));
+    const bytes = bufferOf(await rewriteCatalog(place.path, base, names, context));
     if (bytes.equals(contents.get(place.path)?.bytes ?? base)) continue;
     contents.set(place.path, { place, bytes });
     touched.push({ place, file });
