@@ -7,6 +7,7 @@ import { createThread, type Thread } from '../../platform/threads/thread.ts';
 import type { DefinedAction } from '../api/define-action.ts';
 import type { DefinedReport } from '../api/define-report.ts';
 import type { GlossaryPort } from '../glossary/glossary.ts';
+import type { Memory } from '../memory/memory.ts';
 import type { TranslationMemory } from '../memory/translation-memory.ts';
 import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
@@ -22,6 +23,7 @@ import { runTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
+import { createPublishing, type Publishing } from './publishing/publishing.ts';
 import { createReview, type ReviewOptions } from './review/review.ts';
 import type { ReviewConfiguration } from './review/review-config.ts';
 import { createUpdateAction } from './update-action.ts';
@@ -49,7 +51,8 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
   readonly judging: Judging;
   /** The folder of exchanged files. */
   readonly exchangeRoot: () => string;
-  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'> & ReviewOptions['memory'];
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse' | 'record'> & ReviewOptions['memory'];
+  readonly onSuperseded: Memory['onSuperseded'];
   readonly glossary: Pick<GlossaryPort, 'diagnose' | 'generation' | 'onChanged'>;
   /** The configured pair of languages. */
   readonly languages: () => LanguagePair;
@@ -73,6 +76,8 @@ export interface Translation {
   catchUp(): Promise<void>;
   /** Reads the translations of the units of a page. */
   readonly readTranslations: ReadTranslations;
+  /** The work as localized releases use it. */
+  readonly publishing: Publishing;
   /** Ends the thread. */
   close(): Promise<void>;
 }
@@ -152,6 +157,7 @@ export function createTranslation(options: TranslationOptions): Translation {
       }
     },
     readTranslations: createReadTranslations(thread, () => configuration().sourceLanguage),
+    publishing: createPublishing({ ...shared, unitsAfter }),
     close: async () => {
       await owner.call('close', null).catch(() => undefined);
       await owner.close();

@@ -2,11 +2,14 @@ import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
 import { createExportReader } from './export-targets.ts';
+import { createPublications, type Publications } from './publications.ts';
+import { createPublishableReader, type PublishableReader } from './publishable-targets.ts';
 import { createReviews, type Reviews } from './reviewer.ts';
 import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
 import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
 import { createHandoffReader, type Handoff } from './read-handoff.ts';
 import { createRequalifiedTargets, type RequalifiedTargets } from './requalified-targets.ts';
+import { createSupersededWordings } from './superseded-wording.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
@@ -25,7 +28,10 @@ export interface TranslationWork {
   readonly repetitions: RepeatedTargets;
   readonly containers: RepeatingContainers;
   readonly requalified: RequalifiedTargets;
+  readonly markSuperseded: ReturnType<typeof createSupersededWordings>;
   readonly exports: HandoffExports;
+  readonly publishable: PublishableReader;
+  readonly publications: Publications;
   readonly readTranslations: TranslationReader;
   readonly readHandoff: () => Handoff;
   readonly readStatus: (now: number) => WorkStatus;
@@ -57,7 +63,10 @@ export function createTranslationWork({
     repetitions: createRepeatedTargets(shared),
     containers: createRepeatingContainers(database, targetLanguage),
     requalified: createRequalifiedTargets(shared),
+    markSuperseded: createSupersededWordings(shared),
     exports,
+    publishable: createPublishableReader(database, targetLanguage, targets),
+    publications: createPublications(shared),
     readTranslations: createTranslationReader(shared),
     readHandoff: createHandoffReader({ ...shared, exports }),
     readStatus: createWorkStatus(database, targetLanguage),
