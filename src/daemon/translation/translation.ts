@@ -7,6 +7,7 @@ import { createThread, type Thread } from '../../platform/threads/thread.ts';
 import type { DefinedAction } from '../api/define-action.ts';
 import type { DefinedReport } from '../api/define-report.ts';
 import type { GlossaryPort } from '../glossary/glossary.ts';
+import type { Memory } from '../memory/memory.ts';
 import type { TranslationMemory } from '../memory/translation-memory.ts';
 import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
@@ -26,6 +27,7 @@ import { createPublishing, type Publishing } from './publishing/publishing.ts';
 import { createReview, type ReviewOptions } from './review/review.ts';
 import type { ReviewConfiguration } from './review/review-config.ts';
 import { createUpdateAction } from './update-action.ts';
+import { createProviderAccess } from './worker/provider-access.ts';
 import { createWorker } from './worker/worker.ts';
 import type { WorkerConfiguration } from './worker/worker-config.ts';
 import type { TranslationCalls, TranslationThreadData } from './work/translation-worker.ts';
@@ -50,7 +52,8 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
   readonly judging: Judging;
   /** The folder of exchanged files. */
   readonly exchangeRoot: () => string;
-  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'> & ReviewOptions['memory'];
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse' | 'record'> & ReviewOptions['memory'];
+  readonly onSuperseded: Memory['onSuperseded'];
   readonly glossary: Pick<GlossaryPort, 'diagnose' | 'generation' | 'onChanged'>;
   /** The configured pair of languages. */
   readonly languages: () => LanguagePair;
@@ -93,7 +96,8 @@ export function createTranslation(options: TranslationOptions): Translation {
   const repetitions = createRepetitions({ ...options, thread: requalification.thread });
   const { thread } = repetitions;
   const { unitsAfter } = parse;
-  const shared = { ...options, ...options.judging, thread };
+  const providers = createProviderAccess(options);
+  const shared = { ...options, ...options.judging, thread, providers };
   const review = createReview({ ...shared, unitsAfter, configuration: () => configuration().review });
   let latest: WorkStatus | null = null;
   let building = false;
