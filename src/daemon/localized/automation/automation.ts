@@ -25,7 +25,7 @@ export interface AutomationOptions {
   readonly releases: Pick<ReleaseRepository, 'current' | 'pointer'>;
   /** The rollback after which automatic publishing is stopped, or `null`. */
   readonly rollbacks: { stoppedBy(): FollowFacts['stoppedBy'] };
-  /** What index and tasks are built for. */
+  /** The releases that index and tasks are built for, and the states of the units. */
   readonly texts: () => Pick<FollowFacts, 'built' | 'index' | 'units'>;
   /** Publishes from the stored translations. */
   readonly publish: (context: TaskContext, automatic: AutomaticPublish) => Promise<TaskResult>;
@@ -45,8 +45,8 @@ export interface Automation {
 }
 
 /**
- * Creates the automation. What is to be done follows from the releases and their texts alone, so nothing is lost when the daemon
- * stops between a new official release and its localized one.
+ * Creates the automation. Releases and texts alone decide whether a release is due, so nothing is lost when the daemon stops
+ * between a new official release and its localized one.
  */
 export function createAutomation(options: AutomationOptions): Automation {
   const { engine, triggers } = options;
@@ -112,12 +112,12 @@ export function automationFinding(
   { last, nextRunAt, failingSince }: Pick<KindHistory, 'last' | 'nextRunAt' | 'failingSince'>,
 ): DoctorFinding {
   if (state === 'stopped') return { status: 'degraded', message, ...(since === null ? {} : { since }) };
-  if (state !== 'due' || nextRunAt !== null || failingSince === null || last?.failure_reason == null) {
+  if (state !== 'due' || nextRunAt !== null || failingSince === null || last === null) {
     return { status: 'ok', message };
   }
   return {
     status: 'degraded',
-    message: `the localized release does not follow the official one: ${last.failure_code ?? 'failed'}: ${last.failure_reason}`,
+    message: `the localized release does not follow the official one: ${last.failure_code ?? 'failed'}: ${last.failure_reason ?? ''}`,
     since: failingSince,
   };
 }

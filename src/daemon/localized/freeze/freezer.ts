@@ -58,7 +58,7 @@ const PAGE = { units: 500, characters: 256 * 1024 };
 const RECORDED = { edits: 500, characters: 256 * 1024 };
 /** Runs that begin again because index or tasks changed meanwhile. */
 const MAX_RUNS = 3;
-/** Outcomes that are no loss: the text is there, or people have decided that it is not. */
+/** Outcomes that lose nothing: the text is there, or people have taken it out. */
 const NO_LOSS: ReadonlySet<PublishOutcome> = new Set(['published', 'held', 'skipped']);
 /** Blocked units that are listed. */
 const LISTED_UNITS = 100;
@@ -209,7 +209,7 @@ async function collect(
   return { generation: generation ?? 0, counts, excludedUnits, destinations, blocked, lostUnits };
 }
 
-/** @returns the units that the previous release has and this one loses, but for those that people have taken out */
+/** @returns the units that the previous release has and this one loses, without those that people have taken out */
 async function addPage(
   { files, targets }: TargetPage,
   { minState }: PublishPolicy,

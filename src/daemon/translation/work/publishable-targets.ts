@@ -13,7 +13,7 @@ export interface PublishableQuery {
   readonly generation: number;
   /** The targets that this review has collected from a file; `null`: the stored ones. */
   readonly reviewId: string | null;
-  /** A recorded localized release, whose texts are to be told; `null`: none. */
+  /** A recorded localized release; each answer says whether that has a text for the unit. `null`: none. */
   readonly previous: string | null;
   readonly units: readonly {
     readonly unitId: Uint8Array;
@@ -105,7 +105,7 @@ function storedTarget(
   if (target.state === 'stale' || !sameBytes(target.sourceDigest, sourceDigest)) {
     return { ...WITHOUT, state: 'stale' };
   }
-  // What blocked it may have been accepted meanwhile by a decision about another unit.
+  // A decision about another unit may have accepted the findings that blocked it.
   return judgedTarget(
     target,
     isUsable(target.state) ? target.state : freedState(target.stateBefore, 'draft'),
@@ -113,7 +113,7 @@ function storedTarget(
   );
 }
 
-/** The target of a file. Who publishes the file has accepted its texts. */
+/** The target of a file. The person who publishes a file has accepted its texts. */
 function stagedTarget(row: Row | undefined, accepted: Pick<AcceptedFindings, 'blocking'>): TargetFields {
   if (row === undefined) return WITHOUT;
   const target = stagedRowOf(row);

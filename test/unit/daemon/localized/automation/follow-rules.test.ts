@@ -48,7 +48,7 @@ describe('a localized release', () => {
     expect(followState({ ...DUE, ...facts }).state).toBe(state);
   });
 
-  it('says since when it is stopped, and how it goes on', () => {
+  it('says since when it is stopped, and how to resume it', () => {
     expect(followState({ ...DUE, stoppedBy: { from_release_id: 'l1', at: 5 } })).toEqual({
       state: 'stopped',
       message:

@@ -154,7 +154,7 @@ describe('a rollback', () => {
 describe('the texts of the release before', () => {
   const sources = { 'a.json': ['おはよう', 'さようなら', 'はい'], 'b.json': ['いいえ', 'またね'] };
 
-  it('are lost when the same source has no sufficient target any more, and only then', async () => {
+  it('are lost only when the target of the same source no longer suffices', async () => {
     const open = await openTranslated();
     await publish(open, 'l1');
     const lost = async (
