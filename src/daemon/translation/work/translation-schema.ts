@@ -10,7 +10,7 @@ import type { Migration } from '../../database/migrate.ts';
  * `review_row` is the working table of reviews: the targets that one of them accepts or returns, with their findings.
  *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
- * the language, not to a task or a release. Each entry of the history names the one before it of its unit, and `target.entry`, or
+ * the language, not to a task or a release. Each entry of the history names the previous one of its unit, and `target.entry`, or
  * `removed_target.entry` for a unit without a target, the newest one. An index of the history would cost one page for each new
  * target, because ids are digests; for the same reason the targets of equal sources are found by `task_unit.repetition`. `handoff_export` lists the files that were written for translators.
  * `proofread_container` names the containers of which a proofread accepted units.
