@@ -58,6 +58,7 @@ async function buildOnce(
     build = await thread.call('addUnits', { buildId: build.buildId, page }, { signal });
     progress(build.units, total, 'entries', 'building tasks');
   }
+  while (!isDone && (await thread.call('countTasks', build.buildId, { signal })));
   const result = isDone ? null : await thread.call('finishBuild', build.buildId, { signal });
   while (await thread.call('cleanUp', null, { signal }));
   return { release_id: releaseId, generation, units: build.units, ...(result ?? { unchanged: true }) };
