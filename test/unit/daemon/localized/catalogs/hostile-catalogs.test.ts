@@ -6,7 +6,8 @@ import { PatchError } from '../../../../../src/daemon/formats/patch/patch-error.
 import { READ_LIMITS } from '../../../../../src/daemon/formats/value-visitor.ts';
 import { openZip } from '../../../../../src/daemon/formats/zip/open-zip.ts';
 import { parseConfigurationSchema } from '../../../../../src/daemon/parse/rules/parse-config.ts';
-import { binaryCatalog, bundlesOfJson, jsonCatalog } from '../../../../support/addressables-catalogs.ts';
+import { jsonCatalog } from '../../../../../src/cli/dev/demo/catalogs/addressables-json.ts';
+import { binaryCatalog, bundlesOfJson } from '../../../../support/addressables-catalogs.ts';
 import { encryptZipEntry } from '../../../../support/encrypt-zip-entry.ts';
 import { mediaCatalog, tableCatalog } from '../../../../support/game-catalogs.ts';
 import { campaignSize } from '../../../../support/long.ts';
