@@ -1,5 +1,5 @@
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
 import type { CatalogStore } from '../../releases/catalog/catalog-store.ts';
 import type { Publisher } from '../../releases/publish/publish.ts';
@@ -8,6 +8,7 @@ import type { ReleaseDraft } from '../../releases/records/release-draft.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { documentOfRow, isKept, type ReleaseRow } from '../../releases/records/release-row.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
+import type { RollbackRecords } from '../rollback/rollback-records.ts';
 import { requireBase, requireSameBase, type BaseRow } from './base-release.ts';
 import type { LocalizedFailpoint } from './localized-failpoints.ts';
 import { chooseLocalizedName } from './localized-name.ts';
@@ -22,6 +23,7 @@ export interface ContentDependencies {
   readonly catalogs: CatalogStore;
   readonly objects: ObjectRegistry;
   readonly publisher: Publisher;
+  readonly rollbacks: Pick<RollbackRecords, 'reinstate'>;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
 }
@@ -72,6 +74,7 @@ export async function publishContent(
     const release = await publisher.register(draft, context);
     requireSameBase(requireBase(releases), base.release_id);
     const attestationVersion = await publisher.makeCurrent(release, context);
+    deps.rollbacks.reinstate(release.release_id, unixSeconds(deps.clock));
     hit('localized.release.current');
     context.log('info', 'the localized release is current', {
       release_id: release.release_id,

@@ -3,6 +3,8 @@ import type { ReleaseId } from '../../../domain/release/release-id.ts';
 import { releaseTaskError } from '../../releases/jobs/task-errors.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
+import type { RollbackRecords } from '../rollback/rollback-records.ts';
+import { finishRollbacks, type RollbackTexts } from '../rollback/rollback-texts.ts';
 import { requireBase, requireSameBase, type BaseRow } from './base-release.ts';
 import type { LocalizedFailpoint } from './localized-failpoints.ts';
 import { requireKnown } from './localized-revision.ts';
@@ -15,6 +17,8 @@ import { checkPatches, stagePatches, type StageDependencies } from './stage-patc
 const FILES_MAX = 500;
 
 export interface PublishDependencies extends ContentDependencies, StageDependencies {
+  readonly rollbacks: RollbackRecords;
+  readonly texts: RollbackTexts;
   /** The folder of files that were patched outside of Slipway. */
   readonly patchRoot: () => string;
 }
@@ -26,6 +30,7 @@ export interface PublishDependencies extends ContentDependencies, StageDependenc
 export function createPublishTask(deps: PublishDependencies): Job {
   return implementJob(LOCALIZED_PUBLISH_JOB, async (context) => {
     try {
+      await finishRollbacks(deps.rollbacks, deps.texts);
       return await publishPatches(deps, context);
     } catch (error) {
       throw publishTaskError(error);

@@ -12,6 +12,8 @@ export type Files = Readonly<Record<string, string>>;
 /** A world of releases with the localized channel. */
 export interface LocalizedWorld extends World {
   readonly patchRoot: string;
+  /** Calls of the work on translations, in their order. */
+  readonly textCalls: unknown[];
   /** Writes files and their patch manifest into the folder of patches; returns the manifest. */
   writePatches(files: Files, baseId?: string): Promise<PatchManifestJson>;
   writeManifest(manifest: unknown): Promise<void>;
@@ -38,6 +40,7 @@ export async function createLocalizedWorld(
   change: Parameters<typeof createWorld>[0] = {},
 ): Promise<LocalizedWorld> {
   const patchRoot = await temporaryDirectory();
+  const textCalls: unknown[] = [];
   const world = await createWorld({
     ...change,
     part: (parts) =>
@@ -46,6 +49,15 @@ export async function createLocalizedWorld(
         ...parts.releases,
         releases: parts.releases.repository,
         patchRoot: () => patchRoot,
+        texts: {
+          hold: async (taken) => {
+            textCalls.push({ hold: taken });
+            return 2;
+          },
+          markPublished: async (releaseId) => {
+            textCalls.push({ published: releaseId });
+          },
+        },
       }),
   });
   world.upstream.files = new Map(Object.entries(OFFICIAL));
@@ -69,6 +81,7 @@ export async function createLocalizedWorld(
   };
   return Object.assign(world, {
     patchRoot,
+    textCalls,
     writeManifest,
     writePatches,
     stagedFolders: async () => await readdir(join(world.root, 'tmp')),
