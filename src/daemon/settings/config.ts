@@ -9,6 +9,7 @@ import { backupConfigurationSchema } from '../backup/backup-config.ts';
 import { exchangeConfigurationSchema } from './exchange-config.ts';
 import { memoryConfigurationSchema } from '../memory/memory-config.ts';
 import { glossaryConfigurationSchema } from '../glossary/glossary-config.ts';
+import { localizedConfigurationSchema } from '../localized/localized-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
 import { reviewConfigurationSchema } from '../translation/review/review-config.ts';
 import { workerConfiguration, workerConfigurationProblem } from '../translation/worker/worker-config.ts';
@@ -259,6 +260,9 @@ export const daemonConfigurationSchema = z
     glossary: glossaryConfigurationSchema
       .prefault({})
       .describe('The Glossary: terms and their translations.'),
+    localized: localizedConfigurationSchema
+      .prefault({})
+      .describe('Localized releases: what goes into them, and when they are published.'),
     hashing: z
       .strictObject({
         threads: z.int().min(1).max(64).default(2).describe('Threads that hash.'),
@@ -277,7 +281,10 @@ export const daemonConfigurationSchema = z
       .describe('Whether a supervisor restarts the daemon when it exits; allows the restart action.'),
   })
   .superRefine(
-    ({ snapshot, data, backup, exchange, verify, attestation: { maxVerifyAgeSeconds } }, context) => {
+    (
+      { snapshot, data, backup, exchange, localized, verify, attestation: { maxVerifyAgeSeconds } },
+      context,
+    ) => {
       if (isInside(snapshot.root, data.dir)) {
         context.addIssue({
           code: 'custom',
@@ -297,6 +304,14 @@ export const daemonConfigurationSchema = z
         context.addIssue({
           code: 'custom',
           path: ['exchange', 'root'],
+          message:
+            'must not lie in snapshot.root: files of people do not belong on the volume that the server reads',
+        });
+      }
+      if (localized.patchRoot !== undefined && isInside(snapshot.root, localized.patchRoot)) {
+        context.addIssue({
+          code: 'custom',
+          path: ['localized', 'patchRoot'],
           message:
             'must not lie in snapshot.root: files of people do not belong on the volume that the server reads',
         });

@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { PUBLISHABLE_STATES } from '../../domain/translation/publish-outcome.ts';
+
+const glob = z.string().min(1).max(4096);
+
+/** The settings of localized releases. */
+export const localizedConfigurationSchema = z.strictObject({
+  minState: z
+    .enum(PUBLISHABLE_STATES)
+    .default('proofread')
+    .describe(
+      'Lowest state of a translation that a localized release has: proofread, translated or draft. Other units keep the official text.',
+    ),
+  include: z
+    .array(glob)
+    .min(1, 'must have at least one glob; "**" includes all files')
+    .max(1000)
+    .default(['**'])
+    .describe('Globs of the files whose text is localized.'),
+  exclude: z
+    .array(glob)
+    .max(1000)
+    .default([])
+    .describe('Globs of files whose text stays official, although `include` names them.'),
+  minCoverage: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe(
+      'Least part of the units that a localized release must localize, from 0 to 1; skipped tasks and files beyond the globs do not count. Below it nothing is published without `force`.',
+    ),
+  auto: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether a localized release is published by itself after a new official release. It never lowers the coverage, and stops after a rollback until it is resumed.',
+    ),
+  patchRoot: z
+    .string()
+    .min(1)
+    .max(4096)
+    .optional()
+    .describe(
+      'Folder of the files that a `patch_manifest` names, not on the volume of snapshot.root. Default: patches in data.dir.',
+    ),
+});
+
+/** The parsed settings of localized releases. */
+export type LocalizedConfiguration = z.output<typeof localizedConfigurationSchema>;
+
+/** The folder of the files that patch manifests name. */
+export function patchRootOf({ patchRoot }: LocalizedConfiguration, dataDirectory: string): string {
+  return patchRoot ?? join(dataDirectory, 'patches');
+}
