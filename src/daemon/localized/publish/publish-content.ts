@@ -7,7 +7,7 @@ import type { ObjectRegistry } from '../../releases/records/object-registry.ts';
 import type { ReleaseDraft } from '../../releases/records/release-draft.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { documentOfRow, isKept, type ReleaseRow } from '../../releases/records/release-row.ts';
-import { TaskError, type TaskContext } from '../../tasks/task.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { RollbackRecords } from '../rollback/rollback-records.ts';
 import { requireBase, requireSameBase, type BaseRow } from './base-release.ts';
 import type { LocalizedFailpoint } from './localized-failpoints.ts';
@@ -34,6 +34,8 @@ export interface LocalizedContent {
   readonly replaced: Replacements;
   /** The name that the caller wants, or `null`. */
   readonly wantedId: ReleaseId | null;
+  /** Called with the name when the release is complete, before it becomes current. */
+  readonly beforeCurrent?: (releaseId: ReleaseId) => Promise<void>;
 }
 
 /** A localized release that is current now. */
@@ -53,7 +55,7 @@ export interface PublishedContent {
  */
 export async function publishContent(
   deps: ContentDependencies,
-  { base, replaced, wantedId }: LocalizedContent,
+  { base, replaced, wantedId, beforeCurrent }: LocalizedContent,
   context: TaskContext,
 ): Promise<PublishedContent> {
   const { releases, publisher, failpoints } = deps;
@@ -72,6 +74,7 @@ export async function publishContent(
       return { release: current, unchanged: true, attestationVersion: null };
     }
     const release = await publisher.register(draft, context);
+    await beforeCurrent?.(release.release_id);
     requireSameBase(requireBase(releases), base.release_id);
     const attestationVersion = await publisher.makeCurrent(release, context);
     deps.rollbacks.reinstate(release.release_id, unixSeconds(deps.clock));
@@ -85,6 +88,18 @@ export async function publishContent(
   } finally {
     for (const unused of deps.catalogs.unreferenced()) await deps.catalogs.drop(unused);
   }
+}
+
+/** A published release as results of tasks show it. */
+export function publishedFields({ release, unchanged, attestationVersion }: PublishedContent): TaskResult {
+  return {
+    unchanged,
+    localized_release_id: release.release_id,
+    snapshot_id: release.snapshot_id,
+    entry_count: release.entry_count,
+    total_bytes: release.total_bytes,
+    attestation_version: attestationVersion,
+  };
 }
 
 function draftOf(
