@@ -1,8 +1,16 @@
-import { join } from 'node:path';
 import { z } from 'zod';
+import { globProblem } from '../../platform/config/glob-filter.ts';
 import { PUBLISHABLE_STATES } from '../../domain/translation/publish-outcome.ts';
+import { catalogsConfigurationSchema } from './catalogs/catalogs-config.ts';
 
-const glob = z.string().min(1).max(4096);
+const glob = z
+  .string()
+  .min(1)
+  .max(1024)
+  .superRefine((text, context) => {
+    const problem = globProblem(text);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  });
 
 /** The settings of localized releases. */
 export const localizedConfigurationSchema = z.strictObject({
@@ -14,10 +22,9 @@ export const localizedConfigurationSchema = z.strictObject({
     ),
   include: z
     .array(glob)
-    .min(1, 'must have at least one glob; "**" includes all files')
     .max(1000)
-    .default(['**'])
-    .describe('Globs of the files whose text is localized.'),
+    .default([])
+    .describe('Globs of the files whose text is localized. Empty: every file.'),
   exclude: z
     .array(glob)
     .max(1000)
@@ -37,20 +44,10 @@ export const localizedConfigurationSchema = z.strictObject({
     .describe(
       'Whether a localized release is published by itself after a new official release. It never lowers the coverage, and stops after a rollback until it is resumed.',
     ),
-  patchRoot: z
-    .string()
-    .min(1)
-    .max(4096)
-    .optional()
-    .describe(
-      'Folder of the files that a `patch_manifest` names, not on the volume of snapshot.root. Default: patches in data.dir.',
-    ),
+  catalogs: catalogsConfigurationSchema
+    .prefault({})
+    .describe('Catalogs of releases: files that state the sizes and checksums of others.'),
 });
 
 /** The parsed settings of localized releases. */
 export type LocalizedConfiguration = z.output<typeof localizedConfigurationSchema>;
-
-/** The folder of the files that patch manifests name. */
-export function patchRootOf({ patchRoot }: LocalizedConfiguration, dataDirectory: string): string {
-  return patchRoot ?? join(dataDirectory, 'patches');
-}

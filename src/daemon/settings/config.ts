@@ -281,10 +281,7 @@ export const daemonConfigurationSchema = z
       .describe('Whether a supervisor restarts the daemon when it exits; allows the restart action.'),
   })
   .superRefine(
-    (
-      { snapshot, data, backup, exchange, localized, verify, attestation: { maxVerifyAgeSeconds } },
-      context,
-    ) => {
+    ({ snapshot, data, backup, exchange, verify, attestation: { maxVerifyAgeSeconds } }, context) => {
       if (isInside(snapshot.root, data.dir)) {
         context.addIssue({
           code: 'custom',
@@ -304,14 +301,6 @@ export const daemonConfigurationSchema = z
         context.addIssue({
           code: 'custom',
           path: ['exchange', 'root'],
-          message:
-            'must not lie in snapshot.root: files of people do not belong on the volume that the server reads',
-        });
-      }
-      if (localized.patchRoot !== undefined && isInside(snapshot.root, localized.patchRoot)) {
-        context.addIssue({
-          code: 'custom',
-          path: ['localized', 'patchRoot'],
           message:
             'must not lie in snapshot.root: files of people do not belong on the volume that the server reads',
         });

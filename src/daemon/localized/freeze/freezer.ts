@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { publishOutcome } from '../../../domain/translation/publish-outcome.ts';
-import { createDestinationGlob } from '../../parse/index/destination-glob.ts';
+import { createGlobFilter } from '../../../platform/config/glob-filter.ts';
 import { unitIdBytes, unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { IndexedUnit, UnitPlace, UnitsAfter } from '../../parse/index/units-after.ts';
 import type { Parse } from '../../parse/parse.ts';
@@ -149,15 +149,12 @@ function createPages(
 }
 
 /** Creates the test whether a file is localized. The last answer is kept: units of one file come together. */
-function createSelection({ include, exclude }: PublishPolicy): (destination: string) => boolean {
-  const included = include.map(createDestinationGlob);
-  const excluded = exclude.map(createDestinationGlob);
+function createSelection(policy: PublishPolicy): (destination: string) => boolean {
+  const test = createGlobFilter(policy);
   let last = { destination: '', isSelected: false };
   return (destination) => {
-    if (last.destination !== destination) {
-      const matches = (test: (path: string) => boolean): boolean => test(destination);
-      last = { destination, isSelected: included.some(matches) && !excluded.some(matches) };
-    }
+    if (test === null) return true;
+    if (last.destination !== destination) last = { destination, isSelected: test(destination) };
     return last.isSelected;
   };
 }

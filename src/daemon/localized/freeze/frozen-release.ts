@@ -1,3 +1,4 @@
+import type { GlobLists } from '../../../platform/config/glob-filter.ts';
 import {
   coverageOf,
   noOutcomes,
@@ -9,12 +10,9 @@ import { TaskError, type TaskResult } from '../../tasks/task.ts';
 import type { FrozenContainer } from './frozen-container.ts';
 
 /** What goes into a localized release. */
-export interface PublishPolicy {
+export interface PublishPolicy extends GlobLists {
   /** The lowest state of a target. */
   readonly minState: UsableState;
-  /** Globs of destinations. */
-  readonly include: readonly string[];
-  readonly exclude: readonly string[];
   /** Least coverage, from 0 to 1. */
   readonly minCoverage: number;
 }

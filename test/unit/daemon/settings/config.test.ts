@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RETAINED_MAX_RELEASES } from '../../../../src/contract/formats/attestation-format.ts';
 import { CHANNELS } from '../../../../src/domain/release/channel.ts';
-import { patchRootOf } from '../../../../src/daemon/localized/localized-config.ts';
 import { exchangeRootOf } from '../../../../src/daemon/settings/exchange-config.ts';
 import { scheduleIntervals } from '../../../../src/daemon/daemon-parts.ts';
 import { daemonConfigurationSchema, verifyIntervalSeconds } from '../../../../src/daemon/settings/config.ts';
@@ -52,19 +51,16 @@ describe('the configuration of the daemon', () => {
   ])('keeps databases and files of people in %s: %s', (dir, allowed) => {
     expect(problems({ data: { dir } })).toEqual(allowed ? [] : ['data.dir']);
     expect(problems({ exchange: { root: dir } })).toEqual(allowed ? [] : ['exchange.root']);
-    expect(problems({ localized: { patchRoot: dir } })).toEqual(allowed ? [] : ['localized.patchRoot']);
   });
 
-  it('reads patched files from a folder of its data, unless another one is set', () => {
+  it('publishes what reviewers have accepted, of every file, and not by itself', () => {
     const { localized } = daemonConfigurationSchema.parse(MINIMUM);
-    expect(localized).toMatchObject({ minState: 'proofread', include: ['**'], minCoverage: 0, auto: false });
-    expect(patchRootOf(localized, '/var/lib/slipway')).toBe('/var/lib/slipway/patches');
-    expect(patchRootOf({ ...localized, patchRoot: '/mnt/patches' }, '/var/lib/slipway')).toBe('/mnt/patches');
+    expect(localized).toMatchObject({ minState: 'proofread', include: [], minCoverage: 0, auto: false });
   });
 
   it.each([
     [{ minState: 'blocked' }, 'localized.minState'],
-    [{ include: [] }, 'localized.include'],
+    [{ include: ['/a'] }, 'localized.include.0'],
     [{ minCoverage: 1.1 }, 'localized.minCoverage'],
   ])('refuses localized %j', (localized, path) => {
     expect(problems({ localized })).toEqual([path]);
