@@ -6,6 +6,9 @@ import type { ArgumentsOf, JobDefinition } from '../../tasks/job.ts';
 /** Arguments of which a publish has exactly one: where its texts or files come from. */
 const INPUTS = ['from_worker', 'translation_file', 'patch_manifest'] as const;
 
+/** Arguments that select texts; a patch manifest names files. */
+export const TEXT_ARGUMENTS = ['min_state', 'include'] as const;
+
 export const LOCALIZED_PUBLISH_JOB = {
   kind: 'localized-publish',
   summary: 'Builds a localized release on the current official one, verifies it and makes it current.',
@@ -23,8 +26,13 @@ export const LOCALIZED_PUBLISH_JOB = {
       dry_run: flag.default(false),
     })
     .superRefine((fields, context) => {
-      if (INPUTS.filter((field) => fields[field] !== undefined).length === 1) return;
-      context.addIssue({ code: 'custom', message: `needs exactly one of ${INPUTS.join(', ')}` });
+      if (INPUTS.filter((field) => fields[field] !== undefined).length !== 1) {
+        context.addIssue({ code: 'custom', message: `needs exactly one of ${INPUTS.join(', ')}` });
+      }
+      for (const field of TEXT_ARGUMENTS) {
+        if (fields.patch_manifest === undefined || fields[field] === undefined) continue;
+        context.addIssue({ code: 'custom', path: [field], message: 'is not used with patch_manifest' });
+      }
     }),
   resumable: true,
   maxAttempts: 3,

@@ -9,7 +9,7 @@ import type { LocalizedFailpoint } from './localized-failpoints.ts';
 import { requireKnown } from './localized-revision.ts';
 import { readPatchManifest, type PatchedFile } from './patch-manifest.ts';
 import { LOCALIZED_PUBLISH_JOB, type PublishArguments } from './publish-job.ts';
-import { publishTexts, type TextDependencies } from './publish-texts.ts';
+import { markTasks, publishTexts, type TextDependencies } from './publish-texts.ts';
 import { publishContent, publishedFields } from './publish-content.ts';
 import { checkPatches, stagePatches } from './stage-patches.ts';
 
@@ -45,13 +45,10 @@ export function createPublishTask(deps: PublishDependencies): Job {
 
 async function publishPatches(
   deps: PublishDependencies,
+  path: string,
   context: TaskContext<PublishArguments>,
 ): Promise<TaskResult> {
-  const {
-    patch_manifest: path = '',
-    dry_run: isDryRun,
-    localized_release_id: wantedId = null,
-  } = context.args;
+  const { dry_run: isDryRun, localized_release_id: wantedId = null } = context.args;
   const root = deps.patchRoot();
   const { baseReleaseId, entries } = await readPatchManifest(root, path);
   const base = requireBase(deps.releases);
@@ -68,10 +65,10 @@ async function publishPatches(
   const replaced = await stagePatches(deps, root, entries, context);
   const reached: LocalizedFailpoint = 'localized.objects.committed';
   deps.failpoints.hit(reached);
-  return {
-    ...publishedFields(await publishContent(deps, { base, replaced, wantedId }, context)),
-    ...resultOf(base, entries),
-  };
+  const published = await publishContent(deps, { base, replaced, wantedId }, context);
+  // Nobody knows the texts of these files, so no task counts as published.
+  await markTasks(deps, null, context);
+  return { ...publishedFields(published), ...resultOf(base, entries) };
 }
 
 function resultOf(base: BaseRow, entries: readonly PatchedFile[]): TaskResult {

@@ -24,6 +24,9 @@ import type { Replacements } from './stage-patches.ts';
 /** Most files that the result of a publish names. */
 const FILES_MAX = 500;
 
+/** The folder in data.dir for the files of a running publish. */
+export const WORK_FOLDER = 'localized';
+
 /** The programs that build the files of a release, with the rules that apply now. */
 export interface Builders {
   readonly patcher: ContainerPatcher;
@@ -59,7 +62,7 @@ export async function publishTexts(
   const base = requireBase(deps.releases);
   const policy = policyOf(deps.policy(), args);
   // The lane runs one publish at a time, so all that is there is of earlier ones.
-  const workDirectory = join(deps.dataDirectory, 'localized');
+  const workDirectory = join(deps.dataDirectory, WORK_FOLDER);
   await rm(workDirectory, { recursive: true, force: true });
   await mkdir(workDirectory, { recursive: true, mode: 0o700 });
   try {
@@ -136,18 +139,21 @@ async function buildFiles(
   }
 }
 
-/** The release is current already, so a failure here is only logged: the next publish marks the tasks. */
-async function markTasks(
-  { texts }: TextDependencies,
-  releaseId: string,
-  context: TaskContext,
+/**
+ * Marks the tasks of a release as published. The release is current already, so a failure is only logged: the next publish marks
+ * them.
+ *
+ * @param releaseId `null` for a release whose texts are not known
+ */
+export async function markTasks(
+  { texts }: Pick<TextDependencies, 'texts'>,
+  releaseId: string | null,
+  context: Pick<TaskContext, 'log'>,
 ): Promise<void> {
   try {
     await texts.markPublished(releaseId);
   } catch (error) {
-    context.log('warn', `the tasks of the release are not marked as published: ${messageOf(error)}`, {
-      release_id: releaseId,
-    });
+    context.log('warn', `the tasks of the release are not marked as published: ${messageOf(error)}`, {});
   }
 }
 
