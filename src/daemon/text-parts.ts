@@ -87,6 +87,9 @@ export function createTextParts(
     judging,
     glossary,
     memory: memory.translationMemory,
+    onSuperseded: (listener) => {
+      memory.onSuperseded(listener);
+    },
     languages: () => current().translation,
     exchangeRoot: () => exchangeRootOf(current().exchange, configuration.data.dir),
     configuration: () => current().translation,

@@ -7,6 +7,7 @@ import { createThread, type Thread } from '../../platform/threads/thread.ts';
 import type { DefinedAction } from '../api/define-action.ts';
 import type { DefinedReport } from '../api/define-report.ts';
 import type { GlossaryPort } from '../glossary/glossary.ts';
+import type { Memory } from '../memory/memory.ts';
 import type { TranslationMemory } from '../memory/translation-memory.ts';
 import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
@@ -50,7 +51,8 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
   readonly judging: Judging;
   /** The folder of exchanged files. */
   readonly exchangeRoot: () => string;
-  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'> & ReviewOptions['memory'];
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse' | 'record'> & ReviewOptions['memory'];
+  readonly onSuperseded: Memory['onSuperseded'];
   readonly glossary: Pick<GlossaryPort, 'diagnose' | 'generation' | 'onChanged'>;
   /** The configured pair of languages. */
   readonly languages: () => LanguagePair;

@@ -9,6 +9,7 @@ import { createRepeatingContainers, type RepeatingContainers } from './repeating
 import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
 import { createHandoffReader, type Handoff } from './read-handoff.ts';
 import { createRequalifiedTargets, type RequalifiedTargets } from './requalified-targets.ts';
+import { createSupersededWordings } from './superseded-wording.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
@@ -27,6 +28,7 @@ export interface TranslationWork {
   readonly repetitions: RepeatedTargets;
   readonly containers: RepeatingContainers;
   readonly requalified: RequalifiedTargets;
+  readonly markSuperseded: ReturnType<typeof createSupersededWordings>;
   readonly exports: HandoffExports;
   readonly publishable: PublishableReader;
   readonly publications: Publications;
@@ -61,6 +63,7 @@ export function createTranslationWork({
     repetitions: createRepeatedTargets(shared),
     containers: createRepeatingContainers(database, targetLanguage),
     requalified: createRequalifiedTargets(shared),
+    markSuperseded: createSupersededWordings(shared),
     exports,
     publishable: createPublishableReader(database, targetLanguage, targets),
     publications: createPublications(shared),
