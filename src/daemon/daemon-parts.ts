@@ -70,13 +70,12 @@ export function createDaemonParts(base: DaemonBase): DaemonParts {
     crashLoop: () => crashLoopOf(options.supervision, options.clock),
   });
   const texts = createTextParts(base, {
-      engine,
-      createId,
-      pool,
-      releases: releases.repository,
-      plannedBackupAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
-    },
-  );
+    engine,
+    createId,
+    pool,
+    releases: releases.repository,
+    plannedBackupAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
+  });
   const localized = createLocalizedParts(base, { engine, pool, releases, texts });
   engine.jobs.register(...releases.jobs, ...texts.jobs, ...localized.jobs);
   const { attestor } = releases;

@@ -17,7 +17,7 @@ export interface LocalizedOptions
 export interface Localized {
   readonly jobs: readonly Job[];
   readonly actions: readonly DefinedAction[];
-  /** What was taken back, and whether automatic publishing is stopped. */
+  /** The rollbacks, and whether one of them has stopped automatic publishing. */
   readonly rollbacks: RollbackRecords;
 }
 

@@ -19,7 +19,7 @@ export interface BuildDependencies extends StageDependencies {
   readonly concurrency: number;
 }
 
-/** What was checked in the containers that were built. */
+/** Counts of the checks of the containers that were built. */
 export interface CheckedCounts {
   readonly edited_units: number;
   readonly other_units: number;
@@ -71,7 +71,12 @@ export async function buildContainers(
     }
     context.progress(objects.size, containers.length, 'entries', 'patch');
   });
-  return { objects, built, checked };
+  // In the order of the containers, not of their ends.
+  const ordered = containers.flatMap((container): [FrozenContainer, KnownObject][] => {
+    const object = objects.get(container);
+    return object === undefined ? [] : [[container, object]];
+  });
+  return { objects: new Map(ordered), built, checked };
 }
 
 async function patchOne(
