@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { BaseEntry } from '../../../../src/daemon/localized/catalogs/catalog-rewriter.ts';
 import type { Freezer } from '../../../../src/daemon/localized/freeze/freezer.ts';
 import type { FrozenContainer } from '../../../../src/daemon/localized/freeze/frozen-container.ts';
 import type { PatchOutcome } from '../../../../src/daemon/localized/patch/container-patcher.ts';
@@ -126,7 +127,8 @@ export function textBuilders(texts: ScriptedTexts): Builders {
         const { catalog } = texts;
         if (catalog === null || changed.length === 0) return changed;
         const sizes = new Map(changed.map(({ destination, size }) => [destination, size]));
-        const entries = [...release.entries()];
+        const entries: BaseEntry[] = [];
+        for await (const entry of release.entries()) entries.push(entry);
         const listed = entries.filter(({ destination }) => destination !== catalog);
         const lines = listed.map(
           ({ destination, size }) => `${destination} ${sizes.get(destination) ?? size}\n`,
