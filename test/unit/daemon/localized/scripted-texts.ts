@@ -90,6 +90,7 @@ export function scriptedFreezer(texts: ScriptedTexts, calls: unknown[]): Freezer
         destinations: [],
         blocked: [],
         translationFileSha256: null,
+        lostUnits: 0,
       };
     },
     record: async (_frozen, releaseId) => {
