@@ -12,6 +12,7 @@ import { unitIdText } from '../../src/daemon/parse/index/unit-id-text.ts';
 import type { UnitsAfterPort } from '../../src/daemon/translation/judge/unit-source.ts';
 import { createUnitSource } from '../../src/daemon/translation/judge/unit-source.ts';
 import type { JudgeOptions, TargetJudge } from '../../src/daemon/translation/judge/target-judge.ts';
+import { createPublishing, type Publishing } from '../../src/daemon/translation/publishing/publishing.ts';
 import { createReview, type ReviewOptions } from '../../src/daemon/translation/review/review.ts';
 import {
   NO_PROVENANCE,
@@ -99,6 +100,8 @@ export interface ReviewWorld {
   /** How the judge was asked. */
   readonly judged: readonly JudgeOptions[];
   readonly unitsAfter: UnitsAfterPort;
+  /** The work as localized releases use it. */
+  readonly publishing: Publishing;
   /** The folder of exchanged files. */
   readonly exchange: string;
   /** Indexes a release and builds its tasks. */
@@ -193,6 +196,17 @@ export async function openReviewWorld(
     logger: createSilentLogger(),
   });
   engine.jobs.register(...review.jobs);
+  const judge = overrides.judge ?? markerJudge(judged);
+  const units = createUnitSource(unitsAfter);
+  const publishing = createPublishing({
+    thread: inProcessThread<TranslationCalls>(calls),
+    judge,
+    units,
+    unitsAfter,
+    judging: { judge, units, judgedBy: () => Promise.resolve({ key: 'rules', generation: 7 }) },
+    exchangeRoot: () => exchange,
+    dataDirectory: directory,
+  });
   const tasks = (): readonly ReportedTask[] => calls.tasks({ offset: 0, limit: 100 }).items;
   const task = (destination = 'a.json'): ReportedTask => {
     const item = tasks().find((each) => each.destination === destination);
@@ -268,6 +282,7 @@ export async function openReviewWorld(
     build,
     indexOnly,
     unitsAfter,
+    publishing,
     tasks,
     task,
     rows,

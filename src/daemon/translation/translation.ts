@@ -23,6 +23,7 @@ import { runTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
+import { createPublishing, type Publishing } from './publishing/publishing.ts';
 import { createReview, type ReviewOptions } from './review/review.ts';
 import type { ReviewConfiguration } from './review/review-config.ts';
 import { createUpdateAction } from './update-action.ts';
@@ -75,6 +76,8 @@ export interface Translation {
   catchUp(): Promise<void>;
   /** Reads the translations of the units of a page. */
   readonly readTranslations: ReadTranslations;
+  /** The work as localized releases use it. */
+  readonly publishing: Publishing;
   /** Ends the thread. */
   close(): Promise<void>;
 }
@@ -154,6 +157,7 @@ export function createTranslation(options: TranslationOptions): Translation {
       }
     },
     readTranslations: createReadTranslations(thread, () => configuration().sourceLanguage),
+    publishing: createPublishing({ ...shared, unitsAfter }),
     close: async () => {
       await owner.call('close', null).catch(() => undefined);
       await owner.close();

@@ -2,6 +2,8 @@ import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
 import { createExportReader } from './export-targets.ts';
+import { createPublications, type Publications } from './publications.ts';
+import { createPublishableReader, type PublishableReader } from './publishable-targets.ts';
 import { createReviews, type Reviews } from './reviewer.ts';
 import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
 import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
@@ -28,6 +30,8 @@ export interface TranslationWork {
   readonly requalified: RequalifiedTargets;
   readonly markSuperseded: ReturnType<typeof createSupersededWordings>;
   readonly exports: HandoffExports;
+  readonly publishable: PublishableReader;
+  readonly publications: Publications;
   readonly readTranslations: TranslationReader;
   readonly readHandoff: () => Handoff;
   readonly readStatus: (now: number) => WorkStatus;
@@ -61,6 +65,8 @@ export function createTranslationWork({
     requalified: createRequalifiedTargets(shared),
     markSuperseded: createSupersededWordings(shared),
     exports,
+    publishable: createPublishableReader(database, targetLanguage, targets),
+    publications: createPublications(shared),
     readTranslations: createTranslationReader(shared),
     readHandoff: createHandoffReader({ ...shared, exports }),
     readStatus: createWorkStatus(database, targetLanguage),

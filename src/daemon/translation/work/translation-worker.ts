@@ -10,6 +10,7 @@ import type { ChunkEnd, StoredResults } from './chunk-leases.ts';
 import type { WorkerResult } from './lease-results.ts';
 import type { BuildResult } from './finish-build.ts';
 import type { HandoffExport } from './handoff-exports.ts';
+import { createPublicationCalls, type PublicationCalls } from './publication-calls.ts';
 import { createRepetitionCalls, type RepetitionCalls } from './repetition-calls.ts';
 import { createRequalifyCalls, type RequalifyCalls } from './requalify-calls.ts';
 import type { Handoff } from './read-handoff.ts';
@@ -23,7 +24,7 @@ import { createWorkHolder } from './work-holder.ts';
 import type { WorkStatus } from './work-status.ts';
 
 /** The functions of the thread that owns translation.db. A file that cannot be used gives an error with its own code. */
-export interface TranslationCalls extends RepetitionCalls, RequalifyCalls, ReviewCalls {
+export interface TranslationCalls extends PublicationCalls, RepetitionCalls, RequalifyCalls, ReviewCalls {
   status(argument: null): WorkStatus;
   beginBuild(release: { readonly releaseId: string; readonly generation: number }): BuildProgress;
   /** Adds the units of a page to a build. */
@@ -80,6 +81,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
   );
   const now = (): number => unixSeconds(systemClock);
   return {
+    ...createPublicationCalls((call) => holder.use(call), now),
     ...createRepetitionCalls((call) => holder.use(call), now),
     ...createRequalifyCalls((call) => holder.use(call), now),
     status: () => holder.use(({ readStatus }) => readStatus(now())),
