@@ -173,7 +173,7 @@ function fieldsOf(term: ReadTerm, pair: LanguagePair, file: string, now: number)
       ...(source_note === null ? {} : { source_note }),
     },
   };
-  // A file has no longer texts and lists than a request: what is imported can be changed later.
+  // A file has no longer texts and lists than a request, so that an imported term can be changed later.
   const parsed = ControlBodySchema.safeParse(body);
   if (parsed.success) return newTermFieldsOf(body);
   throw new ServiceError('invalid_request', 'the term is not valid', {
