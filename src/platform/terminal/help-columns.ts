@@ -14,7 +14,7 @@ export function helpColumns(rows: ReadonlyArray<readonly [string, string]>): str
   const lengths = rows.map(([left]) => left.length).filter((length) => length <= WIDEST_LEFT);
   const indent = MARGIN + Math.max(0, ...lengths) + MARGIN;
   return rows
-    .map(([left, right]) => {
+    .flatMap(([left, right]) => {
       const meaning = wrapText(right, HELP_WIDTH - indent);
       const usage = wrapText(left, HELP_WIDTH - MARGIN * 3).map(
         (line, at) => ' '.repeat(at === 0 ? MARGIN : MARGIN * 3) + line,
@@ -26,7 +26,6 @@ export function helpColumns(rows: ReadonlyArray<readonly [string, string]>): str
         ? [only.padEnd(indent) + first, ...rest.map((line) => ' '.repeat(indent) + line)]
         : [...usage, ...meaning.map((line) => ' '.repeat(indent) + line)];
     })
-    .flat()
     .map((line) => `${line.trimEnd()}\n`)
     .join('');
 }

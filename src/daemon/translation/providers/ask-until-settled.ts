@@ -1,5 +1,5 @@
 import { smallerBatches } from '../../../domain/translation/batches.ts';
-import type { Result } from '../../../domain/result.ts';
+import { failure, type Result } from '../../../domain/result.ts';
 import type { FailedUnit, TranslatedUnit, UnitToTranslate } from './provider.ts';
 import { PROVIDER_FAILURES, ProviderTrouble, type ProviderFailureCode } from './provider-failure.ts';
 
@@ -73,12 +73,12 @@ export async function askUntilSettled(
     try {
       const answer = await ask(asked);
       const left = asked.filter(({ unitId }) => {
-        const row = answer.rows.get(unitId);
+        const row = storable(answer.rows.get(unitId));
         if (row?.ok !== true) return true;
         results.push({ unitId, translatedText: row.value, providerRunId: answer.providerRunId });
         return false;
       });
-      if (left.length > 0) askAgain(asked, left, (unitId) => failureOf(answer.rows.get(unitId)));
+      if (left.length > 0) askAgain(asked, left, (unitId) => failureOf(storable(answer.rows.get(unitId))));
     } catch (error) {
       if (!(error instanceof ProviderTrouble)) throw error;
       const { code, message, retryAfterMs } = error;
@@ -95,6 +95,12 @@ export async function askUntilSettled(
 }
 
 type RowsWhy = (unitId: string) => RowFailure;
+
+/** No database keeps half of a surrogate pair: it would become another character. */
+function storable(row: Result<string, RowFailure> | undefined): Result<string, RowFailure> | undefined {
+  if (row?.ok !== true || row.value.isWellFormed()) return row;
+  return failure({ code: 'answer_malformed', message: 'the translation has half of a surrogate pair' });
+}
 
 function failureOf(row: Result<string, RowFailure> | undefined): RowFailure {
   return row?.ok === false ? row.error : NO_ROW;
