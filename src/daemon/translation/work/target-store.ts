@@ -1,4 +1,4 @@
-import type { UnitState } from '../../../domain/translation/unit-state.ts';
+import { isUsable, type UnitState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createRepetitionNotes } from './repetition-queue.ts';
 import type { TaskCounts, UnitMove } from './task-counts.ts';
@@ -59,7 +59,8 @@ export function createTargetStore(
     WHERE unit_id = ? AND target_language = ?`);
   const noteRepetition = createRepetitionNotes(database, targetLanguage);
   const judgeLater = createLaterJudgement(database);
-  const remove = database.prepare('DELETE FROM target WHERE unit_id = ? AND target_language = ?');
+  const unpublish = createUnpublishing(database, targetLanguage);
+  const remove = createRemoval(database, targetLanguage, unpublish);
   const read = (unitId: Uint8Array): StoredTarget | null => {
     const row = get.get(unitId, targetLanguage);
     return row === undefined ? null : targetOf(row);
@@ -82,6 +83,7 @@ export function createTargetStore(
         updated_at: stored.updatedAt,
       });
       record(shared, provenance, stored.updatedAt);
+      if (before?.text !== stored.text || !isUsable(stored.state)) unpublish(target.unitId);
       const move = {
         unitId: target.unitId,
         from: before?.state ?? 'untranslated',
@@ -101,12 +103,13 @@ export function createTargetStore(
         provenance,
         target.updatedAt,
       );
-      remove.run(target.unitId, targetLanguage);
+      remove(target.unitId);
       counts.move(target.unitId, before?.state ?? 'untranslated', 'untranslated');
     },
     setState: (unitId, state, stateBefore, now) => {
       const before = stateOf(unitId);
       setState.run(state, stateBefore, now, unitId, targetLanguage);
+      if (!isUsable(state)) unpublish(unitId);
       counts.move(unitId, before, state);
       noteRepetition(unitId);
     },
@@ -116,7 +119,7 @@ export function createTargetStore(
         const provenance = { ...NO_PROVENANCE, reason: 'the id belongs to another text now' };
         record(sharedColumns(before, targetLanguage), provenance, before.updatedAt);
       }
-      remove.run(unitId, targetLanguage);
+      remove(unitId);
       counts.move(unitId, before?.state ?? 'untranslated', 'untranslated');
       noteRepetition(unitId);
     },
@@ -139,6 +142,27 @@ function createLaterJudgement(
     WHERE judged_generation > ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);
   return (unitId, glossaryGeneration) => {
     if (glossaryGeneration !== null) reset.run(glossaryGeneration, unitId);
+  };
+}
+
+/** Makes the tasks of a unit no longer published: the localized release has other texts. */
+function createUnpublishing(database: Database, targetLanguage: string): (unitId: Uint8Array) => void {
+  const reset = database.prepare(`UPDATE task SET stored_status = NULL WHERE stored_status = 'published'
+    AND target_language = ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);
+  return (unitId) => {
+    reset.run(targetLanguage, unitId);
+  };
+}
+
+function createRemoval(
+  database: Database,
+  targetLanguage: string,
+  unpublish: (unitId: Uint8Array) => void,
+): (unitId: Uint8Array) => void {
+  const remove = database.prepare('DELETE FROM target WHERE unit_id = ? AND target_language = ?');
+  return (unitId) => {
+    remove.run(unitId, targetLanguage);
+    unpublish(unitId);
   };
 }
 

@@ -293,5 +293,43 @@ CREATE TABLE handoff_export (
 ) STRICT;
 `;
 
+/**
+ * The texts of localized releases. `publication` is one such release, `publication_container` its patched containers, and
+ * `published_text` the units of each of them with the beginning of the digest of their text. Containers with one patch key have the
+ * same texts. `loose_patch_key` names the keys whose texts no release has, or not yet.
+ */
+const PUBLICATION_SCHEMA = `
+CREATE TABLE publication (
+  publication_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  localized_release_id TEXT NOT NULL,
+  base_release_id TEXT NOT NULL,
+  target_language TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  taken_back_at INTEGER,
+  UNIQUE (target_language, localized_release_id)
+) STRICT;
+
+CREATE TABLE publication_container (
+  publication_id INTEGER NOT NULL,
+  destination TEXT NOT NULL,
+  patch_key BLOB NOT NULL,
+  PRIMARY KEY (publication_id, destination)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX publication_container_key ON publication_container (patch_key);
+
+CREATE TABLE published_text (
+  patch_key BLOB NOT NULL,
+  unit_id BLOB NOT NULL,
+  target_digest BLOB NOT NULL,
+  PRIMARY KEY (patch_key, unit_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX published_text_unit ON published_text (unit_id);
+
+CREATE TABLE loose_patch_key (patch_key BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
+`;
+
 /** The steps of the schema of translation.db. */
-export const TRANSLATION_MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'work', sql: WORK_SCHEMA }];
+export const TRANSLATION_MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'work', sql: WORK_SCHEMA },
+  { version: 2, name: 'publications', sql: PUBLICATION_SCHEMA },
+];

@@ -1,7 +1,10 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
+import { createEvaluatedTargets } from './evaluated-targets.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
 import { createExportReader } from './export-targets.ts';
+import { createPublications, type Publications } from './publications.ts';
+import { createPublishableReader, type PublishableReader } from './publishable-targets.ts';
 import { createReviews, type Reviews } from './reviewer.ts';
 import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
 import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
@@ -21,6 +24,8 @@ export interface TranslationWork {
   readonly leases: ChunkLeases;
   readonly updater: TaskUpdater;
   readonly reviews: Reviews;
+  /** Stores evaluations. */
+  readonly storeEvaluated: ReturnType<typeof createEvaluatedTargets>;
   /** Reads targets for files. */
   readonly exportTargets: ReturnType<typeof createExportReader>;
   readonly repetitions: RepeatedTargets;
@@ -28,6 +33,8 @@ export interface TranslationWork {
   readonly requalified: RequalifiedTargets;
   readonly markSuperseded: ReturnType<typeof createSupersededWordings>;
   readonly exports: HandoffExports;
+  readonly publishable: PublishableReader;
+  readonly publications: Publications;
   readonly readTranslations: TranslationReader;
   readonly readHandoff: () => Handoff;
   readonly readStatus: (now: number) => WorkStatus;
@@ -55,12 +62,15 @@ export function createTranslationWork({
     leases: createChunkLeases({ ...shared, createToken: createId }),
     updater: createTaskUpdater(shared),
     reviews: createReviews({ ...shared, createId }),
+    storeEvaluated: createEvaluatedTargets(shared),
     exportTargets: createExportReader(database, targetLanguage, targets),
     repetitions: createRepeatedTargets(shared),
     containers: createRepeatingContainers(database, targetLanguage),
     requalified: createRequalifiedTargets(shared),
     markSuperseded: createSupersededWordings(shared),
     exports,
+    publishable: createPublishableReader(database, targetLanguage, targets),
+    publications: createPublications(shared),
     readTranslations: createTranslationReader(shared),
     readHandoff: createHandoffReader({ ...shared, exports }),
     readStatus: createWorkStatus(database, targetLanguage),
