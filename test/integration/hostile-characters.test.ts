@@ -69,17 +69,15 @@ async function importFile(action: string, file: string): Promise<string> {
 /** The state of the unit of a file, and its findings. */
 async function stored(entrance: Entrance, named: Named): Promise<string> {
   const [unit] = await started().units(fileOf(entrance, named));
-  const {
-    state,
-    findings,
-    target_text: text,
-  } = unit?.translation as {
-    state: string;
-    findings: { check: string }[];
-    target_text: string | null;
-  };
+  const { state, findings, target_text: text } = (unit?.translation ?? {}) as Partial<Stored>;
   if (text !== null) expect(text).toBe(targetOf(named));
-  return [state, ...findings.map(({ check }) => check)].join(' ');
+  return [state, ...(findings ?? []).map(({ check }) => check)].join(' ');
+}
+
+interface Stored {
+  readonly state: string;
+  readonly findings: readonly { readonly check: string }[];
+  readonly target_text: string | null;
 }
 
 const SEND: Readonly<Record<Entrance, (named: Named) => Promise<string>>> = {
@@ -108,7 +106,7 @@ const SEND: Readonly<Record<Entrance, (named: Named) => Promise<string>>> = {
     const name = `worker-${NAMES.indexOf(named)}.jsonl`;
     await world.fixture(name, [await resultOf('worker', named)]);
     const { task_id } = await world.task(fileOf('worker', named));
-    const { status } = await world.run({ provider: 'fixture', fixture_path: name, task_id });
+    const { status } = await world.run({ provider: 'fixture', fixture_path: name, task_id, max_attempts: 1 });
     return `${status} ${await stored('worker', named)}`;
   },
   memory: async (named) => {

@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
+import { z } from 'zod';
 import type { Caller } from '../../src/contract/actions/control-scopes.ts';
 import { createCalls as createMemoryCalls, type MemoryCalls } from '../../src/daemon/memory/memory-worker.ts';
 import {
@@ -28,6 +29,12 @@ import { TaskError, type Task, type TaskResult } from '../../src/daemon/tasks/ta
 import { blake3OfText } from '../../src/platform/hashing/text-blake3.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { unixSeconds } from '../../src/platform/process/clock.ts';
+import { createProviderAccess } from '../../src/daemon/translation/worker/provider-access.ts';
+import {
+  workerConfiguration,
+  type WorkerConfiguration,
+} from '../../src/daemon/translation/worker/worker-config.ts';
+import { createSecretMask } from '../../src/platform/logging/secret-mask.ts';
 import { inProcessThread } from './in-process-thread.ts';
 import { indexRelease, openTestIndex, unitIdOf, type ModelFile } from './index-release.ts';
 import { createTestEngine } from './task-engine.ts';
@@ -68,6 +75,11 @@ function markerJudge(heard: JudgeOptions[]): TargetJudge {
     },
   };
 }
+
+/** Providers of a daemon without any of its own. */
+const PROVIDERS: WorkerConfiguration = z.strictObject(workerConfiguration).parse({
+  providers: { libre: { kind: 'libretranslate', url: 'http://127.0.0.1:1', allowHosts: ['127.0.0.1'] } },
+});
 
 /** Files of a model release. */
 function filesOf(sources: Sources): ModelFile[] {
@@ -181,7 +193,15 @@ export async function openReviewWorld(
     penaltyOf: () => 0,
   });
   const settings = { fourEyes: overrides.fourEyes ?? false };
+  const providers = createProviderAccess({
+    configuration: () => PROVIDERS,
+    dataDirectory: directory,
+    clock,
+    random: () => 0,
+    secrets: createSecretMask(),
+  });
   const review = createReview({
+    providers,
     engine,
     thread: inProcessThread<TranslationCalls>(calls),
     judge: overrides.judge ?? markerJudge(judged),

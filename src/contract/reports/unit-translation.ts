@@ -39,7 +39,7 @@ export const UnitTranslationSchema = z.object({
   findings: z.array(
     z.object({
       check: z.string(),
-      origin: z.enum(['target', 'glossary']),
+      origin: z.enum(['target', 'glossary', 'evaluation']),
       severity: z.enum(['error', 'warning', 'info']),
       message: z.string(),
       waivable: z.boolean(),

@@ -27,6 +27,7 @@ import { createPublishing, type Publishing } from './publishing/publishing.ts';
 import { createReview, type ReviewOptions } from './review/review.ts';
 import type { ReviewConfiguration } from './review/review-config.ts';
 import { createUpdateAction } from './update-action.ts';
+import { createProviderAccess } from './worker/provider-access.ts';
 import { createWorker } from './worker/worker.ts';
 import type { WorkerConfiguration } from './worker/worker-config.ts';
 import type { TranslationCalls, TranslationThreadData } from './work/translation-worker.ts';
@@ -95,7 +96,8 @@ export function createTranslation(options: TranslationOptions): Translation {
   const repetitions = createRepetitions({ ...options, thread: requalification.thread });
   const { thread } = repetitions;
   const { unitsAfter } = parse;
-  const shared = { ...options, ...options.judging, thread };
+  const providers = createProviderAccess(options);
+  const shared = { ...options, ...options.judging, thread, providers };
   const review = createReview({ ...shared, unitsAfter, configuration: () => configuration().review });
   let latest: WorkStatus | null = null;
   let building = false;

@@ -10,7 +10,7 @@ export const INCONSISTENT_TARGET = 'inconsistent_target';
 /** The name of the finding of a target whose record in the Translation Memory was replaced. No judge writes it. */
 export const SUPERSEDED_WORDING = 'superseded_wording';
 
-/** Findings that a new judgement keeps while the target stays. */
+/** Findings of checks that a new judgement keeps while the target stays. */
 const KEPT_FINDINGS: ReadonlySet<string> = new Set([INCONSISTENT_TARGET, SUPERSEDED_WORDING]);
 
 /** A new judgement of a stored target. */
@@ -62,8 +62,7 @@ export function createNewJudgements({
   const accepted = createAcceptedFindings(database, targetLanguage);
   const writeFindings = createFindingsWriter(database, targetLanguage);
   return (target, { cause, qaIdentity, findings: judged, ...provenance }, now) => {
-    const kept = target.findings.filter(({ check }) => KEPT_FINDINGS.has(check));
-    const findings = [...withAccepted(target, judged), ...kept];
+    const findings = [...withAccepted(target, judged), ...keptFindings(target)];
     const blocking = accepted.blocking({ ...target, findings, qaIdentity });
     const change = requalify(target, blocking.length > 0);
     if (change === null) return writeFindings(target, findings, qaIdentity) ? 'findings' : null;
@@ -79,6 +78,16 @@ export function createNewJudgements({
     );
     return isBlocked ? 'blocked' : 'freed';
   };
+}
+
+/** The findings that no judge writes. */
+export function keptFindings({ findings }: Pick<StoredTarget, 'findings'>): Finding[] {
+  return findings.filter(({ check, origin }) => KEPT_FINDINGS.has(check) || origin === 'evaluation');
+}
+
+/** The findings of an evaluation: they stay as long as the target has its text, whoever stores it again. */
+export function evaluationFindings({ findings }: Pick<StoredTarget, 'findings'>): Finding[] {
+  return findings.filter(({ origin }) => origin === 'evaluation');
 }
 
 /**

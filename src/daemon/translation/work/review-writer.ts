@@ -4,6 +4,7 @@ import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { AcceptedFindings } from './accepted-findings.ts';
 import type { RefusedLine, ReviewBy } from './review.ts';
 import type { StagedRow } from './review-rows.ts';
+import { evaluationFindings } from './new-judgement.ts';
 import { NO_PROVENANCE, sameBytes, type Provenance, type Row, type StoredTarget } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 import { createClaimRule } from './update-rules.ts';
@@ -81,7 +82,7 @@ export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
           tokenId: author.tokenId,
           provider: origin?.provider ?? null,
           providerRunId: origin?.providerRunId ?? null,
-          findings: row.findings,
+          findings: [...row.findings, ...(origin === null ? [] : evaluationFindings(origin))],
           qaIdentity: row.qaIdentity,
           propagatedFrom: origin?.propagatedFrom ?? null,
           updatedAt: now,

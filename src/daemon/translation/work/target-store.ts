@@ -145,7 +145,7 @@ function createLaterJudgement(
   };
 }
 
-/** Makes the tasks of a unit no longer published: their text is not that of the localized release any more. */
+/** Makes the tasks of a unit no longer published: the localized release has other texts. */
 function createUnpublishing(database: Database, targetLanguage: string): (unitId: Uint8Array) => void {
   const reset = database.prepare(`UPDATE task SET stored_status = NULL WHERE stored_status = 'published'
     AND target_language = ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);

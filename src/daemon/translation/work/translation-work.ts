@@ -1,5 +1,6 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
+import { createEvaluatedTargets } from './evaluated-targets.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
 import { createExportReader } from './export-targets.ts';
 import { createPublications, type Publications } from './publications.ts';
@@ -23,6 +24,8 @@ export interface TranslationWork {
   readonly leases: ChunkLeases;
   readonly updater: TaskUpdater;
   readonly reviews: Reviews;
+  /** Stores evaluations. */
+  readonly storeEvaluated: ReturnType<typeof createEvaluatedTargets>;
   /** Reads targets for files. */
   readonly exportTargets: ReturnType<typeof createExportReader>;
   readonly repetitions: RepeatedTargets;
@@ -59,6 +62,7 @@ export function createTranslationWork({
     leases: createChunkLeases({ ...shared, createToken: createId }),
     updater: createTaskUpdater(shared),
     reviews: createReviews({ ...shared, createId }),
+    storeEvaluated: createEvaluatedTargets(shared),
     exportTargets: createExportReader(database, targetLanguage, targets),
     repetitions: createRepeatedTargets(shared),
     containers: createRepeatingContainers(database, targetLanguage),

@@ -3,6 +3,7 @@ import { systemClock, unixSeconds } from '../../../platform/process/clock.ts';
 import { createUlidFactory } from '../../../platform/process/ids.ts';
 import type { UnitsAfter } from '../../parse/index/units-after.ts';
 import type { FoundTranslations, TranslationsRequest } from '../../parse/index/unit-translations.ts';
+import type { EvaluatedTarget } from './evaluated-targets.ts';
 import type { ExportedTarget, ExportQuery } from './export-targets.ts';
 import { createReviewCalls, type ReviewCalls } from './review-calls.ts';
 import type { ClaimRequest, Lease, OpenChunk } from './free-chunks.ts';
@@ -64,6 +65,8 @@ export interface TranslationCalls extends PublicationCalls, RepetitionCalls, Req
   exportTargets(query: ExportQuery): readonly (ExportedTarget | null)[] | null;
   /** Records a file that was written for translators. */
   addExport(written: HandoffExport): void;
+  /** Stores what an evaluation found. @returns how many targets have its findings now */
+  storeEvaluated(evaluated: readonly EvaluatedTarget[]): number;
   close(argument: null): void;
 }
 
@@ -116,6 +119,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
     },
     exportTargets: (query) => holder.use(({ exportTargets }) => exportTargets(query)),
     ...createReviewCalls((call) => holder.use(({ reviews }) => call(reviews)), now),
+    storeEvaluated: (evaluated) => holder.use(({ storeEvaluated }) => storeEvaluated(evaluated)),
     close: () => {
       holder.close();
     },
