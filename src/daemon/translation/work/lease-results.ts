@@ -1,6 +1,7 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
 import { CHUNK_UNITS, type TaskCounts, type UnitMove } from './task-counts.ts';
+import type { JudgedBy } from './judged-by.ts';
 import { sameBytes, type Provenance, type Row } from './target-rows.ts';
 import type { NewTarget, TargetStore } from './target-store.ts';
 import { createWithheldQuery } from './withheld-units.ts';
@@ -10,6 +11,7 @@ export interface WorkerResult {
   readonly target: Omit<NewTarget, 'updatedAt' | 'stateBefore' | 'state'>;
   /** As in the lease. */
   readonly revision: number;
+  readonly judgedBy: JudgedBy;
 }
 
 /** The outcome of storing one result. */
@@ -48,7 +50,7 @@ export function createResultWriter({
     const taskSeq = Number(chunk['task_seq']);
     const first = Number(chunk['number']) * CHUNK_UNITS;
     const moves: UnitMove[] = [];
-    const outcomes = results.map(({ target, revision }): StoredOutcome => {
+    const outcomes = results.map(({ target, revision, judgedBy }): StoredOutcome => {
       const { unitId } = target;
       const row = unit.get(taskSeq, unitId, first, first + CHUNK_UNITS - 1);
       if (row === undefined || !sameBytes(row['source_digest'] as Uint8Array, target.sourceDigest))
@@ -59,7 +61,7 @@ export function createResultWriter({
       const isMachine = target.authorKind === 'machine';
       targets.put(
         { ...target, state, stateBefore: null, updatedAt: now },
-        isMachine ? provenance : { ...provenance, model: null, promptDigest: null },
+        { ...provenance, judgedBy, ...(isMachine ? {} : { model: null, promptDigest: null }) },
         moves,
       );
       return state;

@@ -1,5 +1,6 @@
 import { isUsable, type UnitState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
+import { createLaterJudgement } from './later-judgement.ts';
 import { createRepetitionNotes } from './repetition-queue.ts';
 import type { TaskCounts, UnitMove } from './task-counts.ts';
 import { NO_PROVENANCE, targetOf, type Provenance, type StoredTarget } from './target-rows.ts';
@@ -92,7 +93,7 @@ export function createTargetStore(
       if (moves === undefined) counts.moveAll([move]);
       else moves.push(move);
       if (stored.propagatedFrom === null) noteRepetition(target.unitId);
-      judgeLater(target.unitId, provenance.glossaryGeneration);
+      judgeLater(target.unitId, provenance.judgedBy);
       return stored;
     },
     takeBack: (target, provenance) => {
@@ -134,17 +135,6 @@ function createLastRevision(database: Database, targetLanguage: string): (unitId
   return (unitId) => Number(last.get(unitId, targetLanguage)?.['revision'] ?? 0);
 }
 
-/** Makes the tasks of a unit be judged again whose other targets were judged by a newer Glossary than this one. */
-function createLaterJudgement(
-  database: Database,
-): (unitId: Uint8Array, glossaryGeneration: number | null) => void {
-  const reset = database.prepare(`UPDATE task SET judged_by = NULL, judging_by = NULL
-    WHERE judged_generation > ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);
-  return (unitId, glossaryGeneration) => {
-    if (glossaryGeneration !== null) reset.run(glossaryGeneration, unitId);
-  };
-}
-
 /** Makes the tasks of a unit no longer published: their text is not that of the localized release any more. */
 function createUnpublishing(database: Database, targetLanguage: string): (unitId: Uint8Array) => void {
   const reset = database.prepare(`UPDATE task SET stored_status = NULL WHERE stored_status = 'published'
@@ -177,7 +167,7 @@ function createHistoryWriter(
     :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reviewer_token_id, :reason, :provider,
     :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
   return (shared, provenance, at) => {
-    const { reviewer, reason, model, promptDigest, glossaryGeneration, taskId, releaseId } = provenance;
+    const { reviewer, reason, model, promptDigest, judgedBy, taskId, releaseId } = provenance;
     log.run({
       ...shared,
       reviewer,
@@ -185,7 +175,7 @@ function createHistoryWriter(
       reason,
       model,
       prompt_digest: promptDigest,
-      glossary_generation: glossaryGeneration,
+      glossary_generation: judgedBy?.generation ?? null,
       task_id: taskId,
       release_id: releaseId,
       at,
