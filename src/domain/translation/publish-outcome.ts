@@ -7,7 +7,7 @@ export const PUBLISHABLE_STATES = [
   'draft',
 ] as const satisfies readonly UsableState[];
 
-/** What becomes of a unit in a localized release, and why its text stays official otherwise. */
+/** Outcomes of a unit in a localized release: published, or the reason why its text stays official. */
 export const PUBLISH_OUTCOMES = [
   'published',
   'blocked',
@@ -33,7 +33,7 @@ export interface PublishFacts {
   readonly isSkipped: boolean;
 }
 
-/** Decides about a unit. What people have taken out of the release comes first: nothing can block it. */
+/** Decides about a unit. A unit that people have taken out blocks nothing. */
 export function publishOutcome(
   { state, isHeld, isSkipped }: PublishFacts,
   minState: UsableState,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { publishOutcome } from '../../../domain/translation/publish-outcome.ts';
+import { publishOutcome, type PublishOutcome } from '../../../domain/translation/publish-outcome.ts';
 import { createGlobFilter } from '../../../platform/config/glob-filter.ts';
 import { unitIdBytes, unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { IndexedUnit, UnitPlace, UnitsAfter } from '../../parse/index/units-after.ts';
@@ -23,6 +23,8 @@ export interface FreezeRequest {
   /** A file below the exchange folder with the targets; `null`: the stored targets. */
   readonly translationFile: string | null;
   readonly policy: PublishPolicy;
+  /** A localized release with whose texts these are compared; `null` or absent: none. */
+  readonly previousReleaseId?: string | null;
   /** The work folder of the task; the caller removes it. */
   readonly workDirectory: string;
 }
@@ -45,7 +47,7 @@ export interface Freezer {
 
 export interface FreezerPorts {
   readonly parse: Pick<Parse, 'unitsAfter' | 'isCurrent'>;
-  readonly publishing: Pick<Publishing, 'qualify' | 'openFile' | 'targets' | 'record'>;
+  readonly publishing: Pick<Publishing, 'qualify' | 'openFile' | 'targets' | 'isRecorded' | 'record'>;
   /** Another one for every change of the program that can change the bytes of a patched file. */
   readonly patcherVersion: string;
 }
@@ -56,6 +58,8 @@ const PAGE = { units: 500, characters: 256 * 1024 };
 const RECORDED = { edits: 500, characters: 256 * 1024 };
 /** Runs that begin again because index or tasks changed meanwhile. */
 const MAX_RUNS = 3;
+/** Outcomes that lose nothing: the text is there, or people have taken it out. */
+const NO_LOSS: ReadonlySet<PublishOutcome> = new Set(['published', 'held', 'skipped']);
 /** Blocked units that are listed. */
 const LISTED_UNITS = 100;
 
@@ -96,7 +100,7 @@ async function freezeOnce(
   directory: string,
 ): Promise<FrozenRelease | null> {
   const { parse, publishing, patcherVersion } = ports;
-  const { baseReleaseId, translationFile } = request;
+  const { baseReleaseId, translationFile, previousReleaseId: previous = null } = request;
   if (!(await parse.isCurrent(baseReleaseId))) {
     throw new TaskError(
       'text_not_indexed',
@@ -111,8 +115,15 @@ async function freezeOnce(
     const pages = createPages(ports, request, file?.reviewId ?? null);
     const read = await collect(pages, request, spool, context);
     if (read === null) return null;
-    const containers = await spool.end();
-    return { baseReleaseId, containers, ...read, translationFileSha256: file?.sha256 ?? null };
+    const { lostUnits, ...texts } = read;
+    const isComparable = previous !== null && (await publishing.isRecorded(previous, context.signal));
+    return {
+      baseReleaseId,
+      containers: await spool.end(),
+      ...texts,
+      lostUnits: isComparable ? lostUnits : null,
+      translationFileSha256: file?.sha256 ?? null,
+    };
   } finally {
     await spool.close();
     await file?.close();
@@ -127,7 +138,7 @@ interface TargetPage extends UnitsAfter {
 /** @returns a function that gives `null` when index or tasks are not those of the release */
 function createPages(
   { parse, publishing }: FreezerPorts,
-  { baseReleaseId, policy }: FreezeRequest,
+  { baseReleaseId, policy, previousReleaseId: previous = null }: FreezeRequest,
   reviewId: string | null,
 ): (from: UnitPlace, signal: AbortSignal) => Promise<TargetPage | null> {
   const isSelected = createSelection(policy);
@@ -136,8 +147,13 @@ function createPages(
     const { releaseId, generation } = page;
     if (releaseId !== baseReleaseId) return null;
     const wanted = page.items.filter(({ destination }) => isSelected(destination));
-    const units = wanted.map(({ unitId, sourceDigest }) => ({ unitId, sourceDigest }));
-    const found = await publishing.targets({ releaseId, generation, reviewId, units }, signal);
+    const units = wanted.map(({ unitId, sourceDigest, carriedBy }) => ({
+      unitId,
+      sourceDigest,
+      unchangedFrom: carriedBy === null || carriedBy.tier === 'changed' ? null : carriedBy.unitId,
+    }));
+    const query = { releaseId, generation, reviewId, previous, units };
+    const found = await publishing.targets(query, signal);
     if (found === null) return null;
     const targets = new Map<IndexedUnit, PublishableTarget>();
     for (const [at, unit] of wanted.entries()) {
@@ -159,7 +175,12 @@ function createSelection(policy: PublishPolicy): (destination: string) => boolea
   };
 }
 
-type Collected = Omit<FrozenRelease, 'baseReleaseId' | 'containers' | 'translationFileSha256'>;
+interface Collected extends Pick<
+  FrozenRelease,
+  'generation' | 'counts' | 'excludedUnits' | 'destinations' | 'blocked'
+> {
+  readonly lostUnits: number;
+}
 
 async function collect(
   readPage: ReturnType<typeof createPages>,
@@ -171,6 +192,7 @@ async function collect(
   const blocked: BlockedUnit[] = [];
   let generation: number | null = null;
   let excludedUnits = 0;
+  let lostUnits = 0;
   let read = 0;
   let from: UnitPlace | null = { position: 0, ordinal: 0 };
   while (from !== null) {
@@ -178,25 +200,28 @@ async function collect(
     if (page === null || (generation ?? page.generation) !== page.generation) return null;
     generation = page.generation;
     excludedUnits += page.items.length - page.targets.size;
-    await addPage(page, policy, { spool, tally, blocked });
+    lostUnits += await addPage(page, policy, { spool, tally, blocked });
     read += page.items.length;
     progress(read, page.total, 'entries', 'freezing texts');
     from = page.next;
   }
   const { counts, destinations } = tally;
-  return { generation: generation ?? 0, counts, excludedUnits, destinations, blocked };
+  return { generation: generation ?? 0, counts, excludedUnits, destinations, blocked, lostUnits };
 }
 
+/** @returns the units that the previous release has and this one loses, without those that people have taken out */
 async function addPage(
   { files, targets }: TargetPage,
   { minState }: PublishPolicy,
   into: { readonly spool: EditSpool; readonly tally: CoverageTally; readonly blocked: BlockedUnit[] },
-): Promise<void> {
+): Promise<number> {
+  let lost = 0;
   for (const [unit, target] of targets) {
     const outcome = publishOutcome(target, minState);
     into.tally.add(unit.destination, outcome);
     if (outcome === 'blocked' && into.blocked.length < LISTED_UNITS)
       into.blocked.push(blockedUnit(unit, target));
+    if (target.wasPublished && !NO_LOSS.has(outcome)) lost += 1;
     if (outcome !== 'published' || target.text === null) continue;
     const container = files.find(({ position }) => position === unit.position);
     if (container === undefined)
@@ -210,6 +235,7 @@ async function addPage(
       target: target.text,
     });
   }
+  return lost;
 }
 
 function blockedUnit(unit: IndexedUnit, target: PublishableTarget): BlockedUnit {

@@ -9,7 +9,7 @@ import type { UsableState } from '../../../domain/translation/unit-state.ts';
 import { TaskError, type TaskResult } from '../../tasks/task.ts';
 import type { FrozenContainer } from './frozen-container.ts';
 
-/** What goes into a localized release. */
+/** The demands on the texts of a localized release. */
 export interface PublishPolicy extends GlobLists {
   /** The lowest state of a target. */
   readonly minState: UsableState;
@@ -48,6 +48,12 @@ export interface FrozenRelease {
   readonly destinations: readonly DestinationCoverage[];
   /** The first blocked units. */
   readonly blocked: readonly BlockedUnit[];
+  /**
+   * Units that the previous localized release has, whose source is the same and that this one has not, because their translation
+   * no longer suffices. Units that people have put on hold or skipped do not count. `null` when the texts of the previous
+   * release are not known.
+   */
+  readonly lostUnits: number | null;
   /** SHA-256 of the file that the targets come from; `null` for stored targets. */
   readonly translationFileSha256: string | null;
 }

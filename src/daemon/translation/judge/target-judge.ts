@@ -80,6 +80,7 @@ export function createTargetJudge({
       const { generation, diagnoses } = await glossary.diagnose(
         {
           languages: pair,
+          withoutConstraints: true,
           ...(glossaryPath === undefined ? {} : { glossaryPath }),
           units: texts.map(({ place, sourceText, targetText }) => ({
             sourceText,

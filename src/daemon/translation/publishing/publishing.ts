@@ -22,6 +22,8 @@ export interface Publishing {
   openFile(file: string, context: RunContext): Promise<TargetFile>;
   /** Reads targets; `null` when the tasks are not those of the release and the generation. */
   targets(query: PublishableQuery, signal: AbortSignal): Promise<readonly PublishableTarget[] | null>;
+  /** Whether the texts of a localized release are recorded. */
+  isRecorded(localizedReleaseId: string, signal: AbortSignal): Promise<boolean>;
   /** Records the texts of a localized release, before it becomes current. Recording it again replaces the record. */
   record(publication: NewPublication, texts: RecordedTexts, signal: AbortSignal): Promise<void>;
   /**
@@ -81,6 +83,8 @@ export function createPublishing(ports: PublishingPorts): Publishing {
       await guarded(context.signal, async () => await openTargetFile(ports, file, context)),
     targets: async (query, signal) =>
       await guarded(signal, async () => await thread.call('publishableTargets', query, { signal })),
+    isRecorded: async (id, signal) =>
+      await guarded(signal, async () => await thread.call('hasPublication', id, { signal })),
     record: async (publication, texts, signal) => {
       await guarded(signal, async () => {
         await record(thread, publication, texts, signal);

@@ -15,7 +15,7 @@ export interface TargetFilePorts extends ReviewPorts {
   readonly dataDirectory: string;
 }
 
-/** The judged targets of a file. They are no targets of the units: only a localized release gets them. */
+/** The judged targets of a file. The units do not get them: only a localized release does. */
 export interface TargetFile {
   /** Under which the thread has them. */
   readonly reviewId: string;

@@ -8,6 +8,7 @@ export interface PublicationCalls {
   publishableTargets(query: PublishableQuery): readonly PublishableTarget[] | null;
   /** Begins to record the texts of a localized release. @returns its number */
   beginPublication(publication: NewPublication): number;
+  hasPublication(localizedReleaseId: string): boolean;
   /** The keys of containers whose texts are not recorded yet. */
   unknownPatchKeys(patchKeys: readonly string[]): readonly string[];
   addPublishedTexts(batch: { readonly patchKey: string; readonly texts: readonly PublishedText[] }): void;
@@ -34,6 +35,7 @@ export function createPublicationCalls(
   return {
     publishableTargets: (query) => use(({ publishable }) => publishable(query)),
     beginPublication: (publication) => use(({ publications }) => publications.begin(publication, now())),
+    hasPublication: (id) => use(({ publications }) => publications.has(id)),
     unknownPatchKeys: (keys) => use(({ publications }) => publications.unknownKeys(keys)),
     addPublishedTexts: ({ patchKey, texts }) => {
       use(({ publications }) => {

@@ -39,6 +39,8 @@ export interface TakenBack {
 export interface Publications {
   /** Begins to record a release, or begins again. Those before the newest {@link KEPT_PUBLICATIONS} are forgotten. @returns its number */
   begin(publication: NewPublication, now: number): number;
+  /** Whether the texts of a localized release are recorded. */
+  has(localizedReleaseId: string): boolean;
   /** The keys whose texts are not recorded yet. */
   unknownKeys(patchKeys: readonly string[]): readonly string[];
   addTexts(patchKey: string, texts: readonly PublishedText[]): void;
@@ -89,8 +91,9 @@ function createRecords({
   targetLanguage,
 }: PublicationsOptions): Pick<
   Publications,
-  'begin' | 'unknownKeys' | 'addTexts' | 'addContainers' | 'cleanUp'
+  'begin' | 'has' | 'unknownKeys' | 'addTexts' | 'addContainers' | 'cleanUp'
 > {
+  const publication = createFinder(database, targetLanguage);
   const others =
     database.prepare(`SELECT publication_id FROM publication WHERE target_language = :language AND
     (localized_release_id = :id OR publication_id <= (SELECT publication_id FROM publication
@@ -122,6 +125,7 @@ function createRecords({
         }
         return Number(add.run(localizedReleaseId, baseReleaseId, targetLanguage, now).lastInsertRowid);
       }),
+    has: (localizedReleaseId) => publication(localizedReleaseId) !== null,
     unknownKeys: (keys) => keys.filter((key) => find.get(Buffer.from(key, 'hex')) === undefined),
     addTexts: (key, added) => {
       const patchKey = Buffer.from(key, 'hex');

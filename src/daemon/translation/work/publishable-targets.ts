@@ -13,7 +13,14 @@ export interface PublishableQuery {
   readonly generation: number;
   /** The targets that this review has collected from a file; `null`: the stored ones. */
   readonly reviewId: string | null;
-  readonly units: readonly { readonly unitId: Uint8Array; readonly sourceDigest: Uint8Array }[];
+  /** A recorded localized release; each answer says whether that has a text for the unit. `null`: none. */
+  readonly previous: string | null;
+  readonly units: readonly {
+    readonly unitId: Uint8Array;
+    readonly sourceDigest: Uint8Array;
+    /** The id that the unit had with the same text in the release before; `null` for a new or changed text. */
+    readonly unchangedFrom: Uint8Array | null;
+  }[];
 }
 
 /** The target of a unit for a localized release. */
@@ -27,6 +34,8 @@ export interface PublishableTarget {
   readonly isHeld: boolean;
   /** Whether its task is skipped. */
   readonly isSkipped: boolean;
+  /** Whether the previous localized release has a text for the same source. */
+  readonly wasPublished: boolean;
   /** The checks that block it. */
   readonly blockedBy: readonly string[];
   readonly qaIdentity: string | null;
@@ -50,11 +59,14 @@ export function createPublishableReader(
     'SELECT * FROM review_row WHERE review_id = ? AND task_seq = ? AND number = ?',
   );
   const accepted = createAcceptedFindings(database, targetLanguage);
-  return ({ releaseId, generation, reviewId, units }) => {
+  const published =
+    database.prepare(`SELECT 1 FROM published_text JOIN publication_container USING (patch_key)
+    JOIN publication USING (publication_id) WHERE unit_id = ? AND target_language = ? AND localized_release_id = ? LIMIT 1`);
+  return ({ releaseId, generation, reviewId, previous, units }) => {
     const found = build.get(targetLanguage, releaseId, generation);
     if (found === undefined) return null;
     const answers: PublishableTarget[] = [];
-    for (const { unitId, sourceDigest } of units) {
+    for (const { unitId, sourceDigest, unchangedFrom } of units) {
       const at = place.get({
         language: targetLanguage,
         unit_id: unitId,
@@ -69,6 +81,10 @@ export function createPublishableReader(
         taskId: String(at['task_id']),
         isHeld: at['is_held'] === 1,
         isSkipped: at['stored_status'] === 'skipped',
+        wasPublished:
+          previous !== null &&
+          unchangedFrom !== null &&
+          published.get(unchangedFrom, targetLanguage, previous) !== undefined,
         ...target,
       });
     }
@@ -89,7 +105,7 @@ function storedTarget(
   if (target.state === 'stale' || !sameBytes(target.sourceDigest, sourceDigest)) {
     return { ...WITHOUT, state: 'stale' };
   }
-  // What blocked it may have been accepted meanwhile by a decision about another unit.
+  // A decision about another unit may have accepted the findings that blocked it.
   return judgedTarget(
     target,
     isUsable(target.state) ? target.state : freedState(target.stateBefore, 'draft'),
@@ -97,7 +113,7 @@ function storedTarget(
   );
 }
 
-/** The target of a file. Who publishes the file has accepted its texts. */
+/** The target of a file. The person who publishes a file has accepted its texts. */
 function stagedTarget(row: Row | undefined, accepted: Pick<AcceptedFindings, 'blocking'>): TargetFields {
   if (row === undefined) return WITHOUT;
   const target = stagedRowOf(row);

@@ -5,6 +5,7 @@ import type { JudgedBy } from './judged-by.ts';
 import type { AcceptedFindings } from './accepted-findings.ts';
 import type { RefusedLine, ReviewBy } from './review.ts';
 import type { StagedRow } from './review-rows.ts';
+import { createTargetHistory } from './target-history.ts';
 import { evaluationFindings } from './new-judgement.ts';
 import { NO_PROVENANCE, sameBytes, type Provenance, type Row, type StoredTarget } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
@@ -110,11 +111,10 @@ function createReturnedQuery(
   database: Database,
   targetLanguage: string,
 ): (target: StoredTarget, by: ReviewBy) => boolean {
-  const last = database.prepare(`SELECT reviewer, reason, reviewer_token_id, revision FROM target_history
-    WHERE unit_id = ? AND target_language = ? ORDER BY entry DESC LIMIT 1`);
+  const history = createTargetHistory(database, targetLanguage);
   return ({ unitId, state, revision }, { reviewer, reason, tokenId }) => {
     if (state === 'proofread' || state === 'translated') return false;
-    const entry = last.get(unitId, targetLanguage);
+    const { value: entry } = history.entriesOf(unitId).next();
     if (entry === undefined || entry['revision'] !== revision) return false;
     return (
       entry['reviewer'] === reviewer && entry['reason'] === reason && entry['reviewer_token_id'] === tokenId

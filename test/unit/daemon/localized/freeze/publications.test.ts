@@ -151,6 +151,37 @@ describe('a rollback', () => {
   });
 });
 
+describe('the texts of the release before', () => {
+  const sources = { 'a.json': ['おはよう', 'さようなら', 'はい'], 'b.json': ['いいえ', 'またね'] };
+
+  it('are lost only when the target of the same source no longer suffices', async () => {
+    const open = await openTranslated();
+    await publish(open, 'l1');
+    const lost = async (
+      minState: 'draft' | 'translated' | 'proofread',
+      previousReleaseId: string | null = 'l1',
+    ) => (await open.freeze({ minState }, { baseReleaseId: 'r2', previousReleaseId })).lostUnits;
+    // One text changed, and one is new.
+    await open.world.build('r2', { ...sources, 'a.json': ['おはよう', '変わった', 'はい', '新しい'] });
+    expect(await lost('translated')).toBe(0);
+    expect(await lost('proofread')).toBe(3);
+    expect(await lost('proofread', null)).toBeNull();
+    expect(await lost('proofread', 'unknown')).toBeNull();
+  });
+
+  it('are not lost where people have taken the unit out', async () => {
+    const open = await openTranslated();
+    await publish(open, 'l1');
+    await open.world.build('r2', sources);
+    await open.world.publishing.hold({ from: 'l1', to: null, reviewer: null, reason: null });
+    const frozen = await open.freeze(
+      { minState: 'translated' },
+      { baseReleaseId: 'r2', previousReleaseId: 'l1' },
+    );
+    expect(frozen).toMatchObject({ lostUnits: 0, counts: { held: 4, published: 0 } });
+  });
+});
+
 describe('judgements before a freeze', () => {
   it('are made again where they are older than rules or Glossary', async () => {
     const open = await openTranslated();
