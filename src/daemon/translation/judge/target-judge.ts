@@ -36,7 +36,7 @@ export interface JudgeOptions {
 
 /** The judgements of some targets, in their order. */
 export interface Judgements {
-  /** What they were judged by. */
+  /** The rules and the Glossary that they were judged by. */
   readonly by: JudgedBy;
   readonly judgements: readonly Judgement[];
 }

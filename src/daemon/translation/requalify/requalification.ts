@@ -47,7 +47,7 @@ const MOVING: ReadonlySet<keyof TranslationCalls> = new Set([
   'applyCheck',
 ]);
 
-/** What the targets of a call were judged by. */
+/** The rules and the Glossary that the targets of a call were judged by. */
 function judgementsOf(call: AnsweredCall<TranslationCalls>): readonly (JudgedBy | null)[] {
   switch (call.name) {
     case 'applyUpdate':

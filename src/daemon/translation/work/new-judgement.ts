@@ -90,7 +90,7 @@ export function keptFindings({ findings }: Pick<StoredTarget, 'findings'>): Find
   return findings.filter(({ check, origin }) => KEPT_FINDINGS.has(check) || origin === 'evaluation');
 }
 
-/** The findings of an evaluation: they stay as long as the target has its text, whoever stores it again. */
+/** The findings of an evaluation: they stay as long as the target has its text. */
 export function evaluationFindings({ findings }: Pick<StoredTarget, 'findings'>): Finding[] {
   return findings.filter(({ origin }) => origin === 'evaluation');
 }
