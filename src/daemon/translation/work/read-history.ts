@@ -54,6 +54,7 @@ function entryOf(row: Row): HistoryEntry {
       provider_run_id: textOf('provider_run_id'),
     },
     reviewer: textOf('reviewer'),
+    reviewer_token_id: textOf('reviewer_token_id'),
     reason: textOf('reason'),
     model: textOf('model'),
     prompt_digest: textOf('prompt_digest'),
