@@ -48,7 +48,7 @@ function open(path: string): Database {
     path,
     migrations: [{ version: 1, name: 'index', sql: INDEX_SCHEMA }],
     applicationId: APPLICATION_ID,
-    // What a power failure loses is parsed again.
+    // A batch that a power failure loses is parsed again.
     durable: false,
   });
   // A checkpoint waits for the disk: one for 32 MiB of the log instead of one for 4 MiB.

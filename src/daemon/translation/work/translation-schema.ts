@@ -22,8 +22,8 @@ import type { Migration } from '../../database/migrate.ts';
  * `task.units_digest` is a digest of the units in their order, `has_moved` says whether one of them follows a unit of another place,
  * and `build.counted_until` how far the status of the tasks of a complete build was written.
  *
- * `task.judged_by` names the rules and the Glossary that the stored targets of a task were last judged by, `judged_generation` the
- * newest generation of the Glossary among the judgements, and `judging_by` and `judging_from` how far judging again has come.
+ * `task.judged_by` names the rules and the Glossary that all stored targets of a task were last judged by, and `judging_by` and
+ * `judging_from` how far judging again has come. A target that was judged by something else removes them.
  */
 const WORK_SCHEMA = `
 CREATE TABLE build (
@@ -61,7 +61,6 @@ CREATE TABLE task (
   has_moved INTEGER NOT NULL DEFAULT 0,
   units_digest BLOB NOT NULL DEFAULT (x''),
   judged_by TEXT,
-  judged_generation INTEGER,
   judging_by TEXT,
   judging_from INTEGER NOT NULL DEFAULT -1,
   stored_status TEXT CHECK (stored_status IN ('pending', 'in_progress', 'failed', 'skipped', 'published', 'superseded')),
@@ -291,6 +290,7 @@ CREATE TABLE review_row (
   source_digest BLOB NOT NULL,
   target_text TEXT NOT NULL,
   revision INTEGER NOT NULL,
+  judged_by TEXT,
   glossary_generation INTEGER,
   findings TEXT NOT NULL DEFAULT '[]',
   qa_identity TEXT,

@@ -72,7 +72,6 @@ const UPDATE: Omit<TaskUpdate, 'taskId'> = {
   failureReason: null,
   providerRunId: null,
   provider: null,
-  glossaryGeneration: 7,
   judgedFor: null,
   override: null,
   workerId: null,
@@ -102,6 +101,7 @@ function type(work: TestWork, update: Partial<TaskUpdate> = {}): void {
           pointer: '',
           findings: [finding('kana_residue', 'target'), finding('term_missing', 'glossary')],
           qaIdentity: 'gqa1_x',
+          judgedBy: { key: 'rules', generation: 7 },
         },
       ],
       ...update,
@@ -261,6 +261,7 @@ const NEXT_RESULT = {
   pointer: '',
   findings: [finding('kana_residue', 'target')],
   qaIdentity: null,
+  judgedBy: { key: 'rules', generation: 7 },
 };
 
 describe('the history of a unit', () => {
