@@ -1,4 +1,5 @@
 import type { LanguagePair } from '../domain/memory/memory-record.ts';
+import type { ReportBodyOf } from '../contract/reports/reports.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
 import { createBackup, humanDatabases, type Backup } from './backup/backup.ts';
 import type { DefinedAction } from './api/define-action.ts';
@@ -9,6 +10,7 @@ import { createGlossary, type Glossary } from './glossary/glossary.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
 import { createParse, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
+import { localizedStatusOf } from './releases/localized-status.ts';
 import type { Releases } from './releases/releases.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
 import { exchangeRootOf } from './settings/exchange-config.ts';
@@ -25,6 +27,8 @@ export interface TextPartsDependencies {
   readonly releases: Releases['repository'];
   /** Unix seconds of the next planned backup, or `null`. */
   readonly plannedBackupAt: () => number | null;
+  /** Whether the localized release follows by itself. */
+  readonly automation: () => ReportBodyOf<'translation.status'>['automation'];
 }
 
 /** The parts that work with the texts of releases: from their index to the databases with human work. */
@@ -45,7 +49,7 @@ export interface TextParts {
 /** Assembles the parts that work with texts; nothing runs yet. */
 export function createTextParts(
   base: Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>,
-  { engine, createId, pool, releases, plannedBackupAt }: TextPartsDependencies,
+  { engine, createId, pool, releases, plannedBackupAt, automation }: TextPartsDependencies,
 ): TextParts {
   const { configuration, options, settings, closers } = base;
   const current = (): DaemonConfiguration => settings.current().configuration;
@@ -94,6 +98,7 @@ export function createTextParts(
     exchangeRoot: () => exchangeRootOf(current().exchange, configuration.data.dir),
     configuration: () => current().translation,
     openConflicts: async (signal) => await memory.openConflicts(signal),
+    localizedStatus: () => ({ ...localizedStatusOf(releases), automation: automation() }),
     officialReleaseId: () => releases.current('official')?.release_id ?? null,
   });
   closers.add('translations', async () => await translation.close());
