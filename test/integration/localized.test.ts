@@ -41,7 +41,8 @@ async function served(releaseId: string, destination: string): Promise<string> {
 
 describe('the localized channel of a running system', () => {
   it('is published, served, rolled back, and what was taken back stays out', async () => {
-    const { system, task, tasks, units, report } = started();
+    const localization = started();
+    const { system } = localization;
     const dry = await system.run('localized-publish', { from_worker: true, args: ['dry_run=true'] });
     expect(dry.result).toMatchObject({
       dry_run: true,
@@ -64,8 +65,8 @@ describe('the localized channel of a running system', () => {
     ]);
     expect(await served('r1-l1', 'b.json')).toBe(await served('r1', 'b.json'));
     expect(await served('r1', 'a.json')).toContain('おはよう');
-    expect((await task('a.json')).status).toBe('published');
-    expect(await report('translation.status')).toMatchObject({
+    expect((await localization.task('a.json')).status).toBe('published');
+    expect(await localization.report('translation.status')).toMatchObject({
       current: { localized_release_id: 'r1-l1', base_release_id: 'r1', integrity: 'ok', stale: false },
       history: [{ localized_release_id: 'r1-l1', state: 'current' }],
     });
@@ -73,8 +74,8 @@ describe('the localized channel of a running system', () => {
     const back = await system.run('localized-rollback', { reviewer: 'Rin', reason: 'wrong tone' });
     expect(back.result).toMatchObject({ withdrawn: true, held_units: 2 });
     await until(async () => (await distribution())['http'] !== 200);
-    expect((await tasks('a.json')).map(({ status }) => status)).not.toContain('published');
-    expect((await units('a.json')).map(({ translation }) => translation?.['state'])).toEqual([
+    expect((await localization.tasks('a.json')).map(({ status }) => status)).not.toContain('published');
+    expect((await localization.units('a.json')).map(({ translation }) => translation?.['state'])).toEqual([
       'proofread',
       'proofread',
     ]);
@@ -83,7 +84,7 @@ describe('the localized channel of a running system', () => {
         .control('localized-publish', { from_worker: true })
         .then(async ({ task_id }) => await endedTask(task_id)),
     ).toMatchObject({ status: 'failed', failure_code: 'coverage_incomplete' });
-    expect(await report('translation.status')).toMatchObject({
+    expect(await localization.report('translation.status')).toMatchObject({
       current: null,
       history: [{ localized_release_id: 'r1-l1', state: 'superseded' }],
     });

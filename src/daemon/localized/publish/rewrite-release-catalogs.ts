@@ -1,7 +1,7 @@
 import type { Destination } from '../../../domain/release/destination.ts';
 import { objectPath } from '../../../snapshot/volume/layout.ts';
 import type { CatalogStore } from '../../releases/catalog/catalog-store.ts';
-import type { KnownEntry } from '../../releases/catalog/catalog-entries.ts';
+import { manifestEntries } from '../../releases/catalog/release-entries.ts';
 import type { KnownObject } from '../../releases/records/entry-row.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import {
@@ -55,14 +55,15 @@ export async function rewriteReleaseCatalogs(
 }
 
 async function rewrite(
-  { root, catalogs, rewriter }: RewriteDependencies,
+  deps: RewriteDependencies,
   base: BaseRow,
   changed: readonly ChangedFile[],
   staging: string,
   signal: AbortSignal,
 ): Promise<readonly ChangedFile[]> {
+  const { root, rewriter } = deps;
   const release: BaseRelease = {
-    entries: () => entriesOf(catalogs, base),
+    entries: () => manifestEntries(deps, base.revision_id),
     officialPath: (blake3) => objectPath(root, blake3),
   };
   try {
@@ -74,15 +75,5 @@ async function rewrite(
       details: { path },
       cause: error,
     });
-  }
-}
-
-function* entriesOf(catalogs: CatalogStore, base: BaseRow): Generator<KnownEntry> {
-  for (let after = ''; ;) {
-    const page = catalogs.knownAfter(base.revision_id, after);
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last.destination;
   }
 }

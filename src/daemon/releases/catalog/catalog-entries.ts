@@ -15,14 +15,6 @@ export interface Unresolved {
   readonly unknownSizes: number;
 }
 
-/** An entry whose object is known. */
-export interface KnownEntry {
-  readonly destination: string;
-  readonly blake3: Blake3Hex;
-  /** Bytes of the object. */
-  readonly size: number;
-}
-
 /** The entries of catalogs, written in batches and read in pages, so that no whole catalog is ever in memory. */
 export interface CatalogEntries {
   /** Adds a batch in one transaction. Throws TaskError `destination_duplicate`. */
@@ -34,8 +26,6 @@ export interface CatalogEntries {
   pages(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<readonly CatalogEntryRow[]>;
   /** As `pages`, but one entry at a time. */
   rows(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<CatalogEntryRow>;
-  /** A page of the entries behind a destination whose object is known, in manifest order; empty at the end. */
-  knownAfter(revisionId: number, after: string): readonly KnownEntry[];
   /** Sets the object of an entry; `null` clears it. */
   resolve(revisionId: number, destination: string, blake3: Blake3Hex | null): void;
   unresolved(revisionId: number): Unresolved;
@@ -101,8 +91,6 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
     rows: async function* rows(revisionId, which) {
       for await (const page of pages(revisionId, which)) yield* page;
     },
-    knownAfter: (revisionId, after) =>
-      allRows<KnownEntry>(statements.knownAfter, { revision_id: revisionId, after, limit: PAGE_ROWS }),
     resolve: (revisionId, destination, blake3) => {
       statements.resolve.run({ revision_id: revisionId, destination, blake3 });
     },
@@ -153,8 +141,6 @@ const SQL = {
     ORDER BY destination LIMIT :limit`,
   pageUnresolved: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination > :after
       AND blake3 IS NULL ORDER BY destination LIMIT :limit`,
-  knownAfter: `SELECT e.destination, e.blake3, o.size FROM catalog_entry e JOIN known_object o ON o.blake3 = e.blake3
-    WHERE e.revision_id = :revision_id AND e.destination > :after ORDER BY e.destination LIMIT :limit`,
   resolve:
     'UPDATE catalog_entry SET blake3 = :blake3 WHERE revision_id = :revision_id AND destination = :destination',
   unresolved: `SELECT count(*) AS entries, coalesce(sum(stated_size), 0) AS bytes,

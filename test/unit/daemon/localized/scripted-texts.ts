@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { BaseEntry } from '../../../../src/daemon/localized/catalogs/catalog-rewriter.ts';
 import type { Freezer } from '../../../../src/daemon/localized/freeze/freezer.ts';
 import type { FrozenContainer } from '../../../../src/daemon/localized/freeze/frozen-container.ts';
 import type { PatchOutcome } from '../../../../src/daemon/localized/patch/container-patcher.ts';
@@ -15,6 +16,8 @@ export interface ScriptedTexts {
   official: Record<string, string>;
   blockedUnits: number;
   untranslatedUnits: number;
+  /** Units that the release before has and the next one loses. */
+  lostUnits: number;
   /** How the patching of these destinations fails. */
   readonly failures: Map<string, Extract<PatchOutcome, { kind: 'failed' }>>;
   /** The containers that were patched, in their order. */
@@ -32,6 +35,7 @@ export function createScriptedTexts(): ScriptedTexts {
     official: {},
     blockedUnits: 0,
     untranslatedUnits: 0,
+    lostUnits: 0,
     failures: new Map(),
     patched: [],
     catalog: null,
@@ -88,7 +92,7 @@ export function scriptedFreezer(texts: ScriptedTexts, calls: unknown[]): Freezer
         excludedUnits: 0,
         destinations: [],
         blocked: [],
-        lostUnits: null,
+        lostUnits: texts.lostUnits,
         translationFileSha256: null,
       };
     },
@@ -127,7 +131,8 @@ export function textBuilders(texts: ScriptedTexts): Builders {
         const { catalog } = texts;
         if (catalog === null || changed.length === 0) return changed;
         const sizes = new Map(changed.map(({ destination, size }) => [destination, size]));
-        const entries = await Array.fromAsync(release.entries());
+        const entries: BaseEntry[] = [];
+        for await (const entry of release.entries()) entries.push(entry);
         const listed = entries.filter(({ destination }) => destination !== catalog);
         const lines = listed.map(
           ({ destination, size }) => `${destination} ${sizes.get(destination) ?? size}\n`,
