@@ -94,6 +94,7 @@ export function scriptedFreezer(texts: ScriptedTexts, calls: unknown[]): Freezer
         blocked: [],
         lostUnits: texts.lostUnits,
         translationFileSha256: null,
+        lostUnits: 0,
       };
     },
     record: async (_frozen, releaseId) => {
