@@ -94,7 +94,6 @@ export function scriptedFreezer(texts: ScriptedTexts, calls: unknown[]): Freezer
         blocked: [],
         lostUnits: texts.lostUnits,
         translationFileSha256: null,
-        lostUnits: 0,
       };
     },
     record: async (_frozen, releaseId) => {
