@@ -82,10 +82,20 @@ describe.each(['tmx', 'jsonl'])('records that leave as %s', (format) => {
     });
     const to = await startMemory();
     put(to, 'in/memory.file', bytes);
-    const trusted = await importFile(to, 'in/memory.file', { format, trusted: true }, REVIEW);
+    const trusted = await importFile(
+      to,
+      'in/memory.file',
+      { format, trusted: true, token_id: 'ann' },
+      REVIEW,
+    );
     expect(counts(trusted)).toMatchObject({ added: 1, confirmed: 1, unchanged: 0, refused: 0 });
     expect(await stateOf(to, 'はい')).toEqual(['candidate']);
     expect(await stateOf(to, 'いいえ')).toEqual(['trusted']);
+    const [confirmed] = await to.memory.translationMemory.lookUp([lookup('いいえ', { depth: 'exact' })]);
+    const confirmedId = confirmed?.matches[0]?.record.record_id ?? '';
+    expect(await to.memory.translationMemory.history(confirmedId)).toMatchObject([
+      { action: 'confirm', reviewer: REVIEW.reviewer, token_id: 'ann' },
+    ]);
     const [found] = await to.memory.translationMemory.lookUp([
       lookup('はい', { context: { speaker: 'アロナ' } }),
     ]);
