@@ -27,7 +27,7 @@ async function nextOfficial(world: LocalizedWorld): Promise<void> {
 }
 
 describe('a localized release', () => {
-  test('follows a new official release, and is compared with the one before', async () => {
+  test('follows a new official release, and is compared with the previous one', async () => {
     const world = await withText();
     expect((await follow(world)).result).toMatchObject({ published: true, localized_release_id: '1.0-l1' });
     expect((await follow(world)).result).toMatchObject({ published: false, state: 'followed' });
