@@ -138,6 +138,8 @@ describe('an import', () => {
       line('古い', '旧', { state: 'rejected' }),
       line('{0}', '没有'),
       '{"source_language":"ja"}',
+      line('遠い', '远', { provenance: { provider: 'x'.repeat(4097) } }),
+      line('近い', '近', { context: { speaker: 'x'.repeat(100_000) } }),
     ];
     put(world, 'a.jsonl', lines.join('\n'));
     const { result } = await importFile(world, 'a.jsonl', { trusted: true }, REVIEW);
@@ -147,7 +149,7 @@ describe('an import', () => {
         confirmed: 1,
         unchanged: 0,
         conflict: 1,
-        refused: 4,
+        refused: 6,
         left_out: 1,
         other_languages: 1,
       },
@@ -164,6 +166,8 @@ describe('an import', () => {
       [4, 'refused'],
       [7, 'refused'],
       [8, 'refused'],
+      [9, 'refused'],
+      [10, 'refused'],
     ]);
   });
 
