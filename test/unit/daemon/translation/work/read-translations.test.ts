@@ -6,7 +6,6 @@ import {
 import { unitIdText } from '../../../../../src/daemon/parse/index/unit-id-text.ts';
 import type { UnitTranslation } from '../../../../../src/daemon/parse/index/unit-translations.ts';
 import type { TaskUpdate } from '../../../../../src/daemon/translation/work/task-update.ts';
-import { createTargetStore } from '../../../../../src/daemon/translation/work/target-store.ts';
 import { NO_PROVENANCE, type Finding } from '../../../../../src/daemon/translation/work/target-rows.ts';
 import { indexRelease, sha256, unitIdOf, type ModelFile } from '../../../../support/index-release.ts';
 import { buildTasks, openTestWork, resultsOf, type TestWork } from '../../../../support/translation-work.ts';
@@ -303,11 +302,16 @@ describe('the history of a unit', () => {
   it('names the tokens of the author and of the reviewer', () => {
     const work = open(...SOURCES);
     translate(work, SOURCES);
-    const targets = createTargetStore(work.database, 'zh-Hans', { move: () => {}, moveAll: () => {} });
-    const target = targets.get(idOf(0));
-    if (target === null) throw new Error('the unit has no target');
-    const accepted = { ...target, state: 'proofread', authorKind: 'person', tokenId: 'ann' } as const;
-    targets.put(accepted, { ...NO_PROVENANCE, reviewer: 'Rin', reviewerTokenId: 'rin-2' });
+    work.database
+      .prepare(`INSERT INTO target_history (entry_before, unit_id, target_language, revision, target_text, state,
+      source_text, source_digest, author_kind, token_id, reviewer, reviewer_token_id, at)
+      SELECT entry, unit_id, target_language, 2, target_text, 'proofread', source_text, source_digest, 'person', 'ann',
+      'Rin', 'rin-2', 60 FROM target_history WHERE revision = 1`)
+      .run();
+    work.database
+      .prepare(`UPDATE target SET entry = (SELECT max(entry) FROM target_history
+      WHERE target_history.unit_id = target.unit_id)`)
+      .run();
     const { history } = read(work, { withHistory: true });
     expect(history?.items.at(-1)).toMatchObject({
       author: { token_id: 'ann' },
