@@ -1,8 +1,8 @@
 import type { FieldEdit } from '../../../formats/patch/value-edit.ts';
-import { namesOnTheWay } from '../../../parse/container/container-run.ts';
+import { fieldFileName, namesOnTheWay } from '../../../parse/container/container-run.ts';
 import type { PartLocation } from '../../../parse/container/parsed-container.ts';
 import type { FrozenEdit } from '../../freeze/frozen-container.ts';
-import { readLine, readLines, type LineRange } from './line-ranges.ts';
+import { lineRanges, readLines, type LineRange } from './line-ranges.ts';
 
 /** The edits of a file and of the files inside of it. Only their places are in memory. */
 export interface EditTree {
@@ -12,6 +12,9 @@ export interface EditTree {
   readonly children: ReadonlyMap<string, EditTree>;
   /** Reads the edits of an object, or of a file without objects. */
   edits(pathId: bigint | null): readonly FieldEdit[];
+  countOf(pathId: bigint | null): number;
+  /** Whether an edit can be inside of a file that is in a field. */
+  mayNest(pathId: bigint | null): boolean;
 }
 
 /** The edits of a container. */
@@ -22,9 +25,16 @@ export interface ContainerEdits {
   at(location: Pick<PartLocation, 'archiveEntry' | 'pathId'>): readonly FieldEdit[];
 }
 
+/** The edits of one object, or of a file without objects. */
+interface EditsOfObject {
+  readonly ranges: LineRange[];
+  count: number;
+  mayNest: boolean;
+}
+
 class EditNode implements EditTree {
   readonly children = new Map<string, EditNode>();
-  readonly #ranges = new Map<string, LineRange[]>();
+  readonly #objects = new Map<string, EditsOfObject>();
   readonly #descriptor: number;
 
   constructor(descriptor: number) {
@@ -32,29 +42,36 @@ class EditNode implements EditTree {
   }
 
   get pathIds(): readonly (bigint | null)[] {
-    return Array.from(this.#ranges.keys(), (key) => (key === '' ? null : BigInt(key)));
+    return Array.from(this.#objects.keys(), (key) => (key === '' ? null : BigInt(key)));
   }
 
   edits(pathId: bigint | null): readonly FieldEdit[] {
     const edits: FieldEdit[] = [];
-    for (const range of this.#ranges.get(String(pathId ?? '')) ?? []) {
-      for (const line of readLines(this.#descriptor, range)) {
-        const { fieldPath, source, target } = parseEdit(line);
-        edits.push({ fieldPath, source, target });
+    for (const range of this.#objects.get(String(pathId ?? ''))?.ranges ?? []) {
+      for (const { bytes } of readLines(this.#descriptor, range)) {
+        for (const { fieldPath, source, target } of parseLines(bytes))
+          edits.push({ fieldPath, source, target });
       }
     }
     return edits;
   }
 
-  /** Notes a line; neighbours become one range. */
-  add(pathId: string | null, { offset, length }: LineRange): void {
+  countOf(pathId: bigint | null): number {
+    return this.#objects.get(String(pathId ?? ''))?.count ?? 0;
+  }
+
+  mayNest(pathId: bigint | null): boolean {
+    const prefix = fieldFileName({ pathId }, '');
+    if (this.#objects.get(String(pathId ?? ''))?.mayNest === true) return true;
+    return this.children.keys().some((name) => name.startsWith(prefix));
+  }
+
+  /** The edits of an object, to which more are added. */
+  object(pathId: string | null): EditsOfObject {
     const key = pathId ?? '';
-    const ranges = this.#ranges.get(key) ?? [];
-    const last = ranges.at(-1);
-    if (last?.offset !== undefined && last.offset + last.length === offset) {
-      ranges[ranges.length - 1] = { offset: last.offset, length: last.length + length };
-    } else ranges.push({ offset, length });
-    this.#ranges.set(key, ranges);
+    const found = this.#objects.get(key) ?? { ranges: [], count: 0, mayNest: false };
+    this.#objects.set(key, found);
+    return found;
   }
 
   child(name: string): EditNode {
@@ -72,12 +89,23 @@ class EditNode implements EditTree {
 export function openEdits(descriptor: number): ContainerEdits {
   const root = new EditNode(descriptor);
   let count = 0;
-  let last: { readonly entry: string | null; readonly node: EditNode } = { entry: null, node: root };
-  for (const { text, offset, length } of readLine(descriptor)) {
-    const { archiveEntry, pathId } = parseEdit(text);
-    if (archiveEntry !== last.entry) last = { entry: archiveEntry, node: nodeOf(root, archiveEntry) };
-    last.node.add(pathId, { offset, length });
-    count += 1;
+  let lastPart: string | null = null;
+  let object: EditsOfObject = { ranges: [], count: 0, mayNest: false };
+  for (const lines of readLines(descriptor)) {
+    for (const range of lineRanges(lines)) {
+      const from = range.offset - lines.offset;
+      const line = lines.bytes.subarray(from, from + range.length);
+      const part = partText(line);
+      if (part === null || part !== lastPart) {
+        const { archiveEntry, pathId } = parseEdit(line);
+        object = nodeOf(root, archiveEntry).object(pathId);
+        lastPart = part;
+      }
+      addRange(object.ranges, range);
+      object.count += 1;
+      object.mayNest ||= isMaybeNested(line);
+      count += 1;
+    }
   }
   return {
     root,
@@ -86,8 +114,45 @@ export function openEdits(descriptor: number): ContainerEdits {
   };
 }
 
-function parseEdit(line: string): FrozenEdit {
-  return JSON.parse(line) as FrozenEdit;
+const PART_START = Buffer.from('"archiveEntry":');
+const PART_END = Buffer.from('"fieldPath":');
+const SOURCE_START = Buffer.from('"source":');
+
+/**
+ * The text of the fields that name the part, as it stands in a line. Lines of one part have the same text, so that most
+ * lines need not be parsed; quotes in values are escaped, so these are the names of fields.
+ *
+ * @returns `null` where the fields have another order
+ */
+function partText(line: Buffer): string | null {
+  const start = line.indexOf(PART_START);
+  const end = line.indexOf(PART_END);
+  return start === -1 || end < start ? null : line.toString('latin1', start, end);
+}
+
+/** Whether a path has the mark behind which it leads into a file, or is not seen. */
+function isMaybeNested(line: Buffer): boolean {
+  const start = line.indexOf(PART_END);
+  const end = line.indexOf(SOURCE_START);
+  return start === -1 || end < start || line.subarray(start, end).includes('#');
+}
+
+function addRange(ranges: LineRange[], { offset, length }: LineRange): void {
+  const last = ranges.at(-1);
+  if (last !== undefined && last.offset + last.length === offset) {
+    ranges[ranges.length - 1] = { offset: last.offset, length: last.length + length };
+  } else ranges.push({ offset, length });
+}
+
+function parseEdit(line: Buffer): FrozenEdit {
+  return JSON.parse(line.toString()) as FrozenEdit;
+}
+
+/** Parses several lines at once, which is faster. */
+function parseLines(bytes: Buffer): readonly FrozenEdit[] {
+  // No line end is inside of a JSON string.
+  const items = bytes.toString('utf8', 0, bytes.length - 1).replaceAll('\n', ',');
+  return JSON.parse(`[${items}]`) as FrozenEdit[];
 }
 
 function nodeOf(root: EditNode, entry: string | null): EditNode {
