@@ -2,7 +2,7 @@ import type { FieldEdit } from '../../../formats/patch/value-edit.ts';
 import { fieldFileName, namesOnTheWay } from '../../../parse/container/container-run.ts';
 import type { PartLocation } from '../../../parse/container/parsed-container.ts';
 import type { FrozenEdit } from '../../freeze/frozen-container.ts';
-import { lineRanges, readLines, type LineRange } from './line-ranges.ts';
+import { readLines, type LineRange } from './line-ranges.ts';
 
 /** The edits of a file and of the files inside of it. Only their places are in memory. */
 export interface EditTree {
@@ -49,8 +49,7 @@ class EditNode implements EditTree {
     const edits: FieldEdit[] = [];
     for (const range of this.#objects.get(String(pathId ?? ''))?.ranges ?? []) {
       for (const { bytes } of readLines(this.#descriptor, range)) {
-        for (const { fieldPath, source, target } of parseLines(bytes))
-          edits.push({ fieldPath, source, target });
+        for (const edit of parseLines(bytes)) edits.push(edit);
       }
     }
     return edits;
@@ -91,20 +90,22 @@ export function openEdits(descriptor: number): ContainerEdits {
   let count = 0;
   let lastPart: string | null = null;
   let object: EditsOfObject = { ranges: [], count: 0, mayNest: false };
-  for (const lines of readLines(descriptor)) {
-    for (const range of lineRanges(lines)) {
-      const from = range.offset - lines.offset;
-      const line = lines.bytes.subarray(from, from + range.length);
-      const part = partText(line);
-      if (part === null || part !== lastPart) {
-        const { archiveEntry, pathId } = parseEdit(line);
+  for (const { offset, bytes } of readLines(descriptor)) {
+    // One character for each byte: positions are those of the file.
+    const text = bytes.toString('latin1');
+    for (let from = 0; from < text.length;) {
+      const to = text.indexOf('\n', from) + 1;
+      const head = headOf(text, from, to);
+      if (head.part === null || head.part !== lastPart) {
+        const { archiveEntry, pathId } = JSON.parse(bytes.toString('utf8', from, to)) as FrozenEdit;
         object = nodeOf(root, archiveEntry).object(pathId);
-        lastPart = part;
+        lastPart = head.part;
       }
-      addRange(object.ranges, range);
+      addRange(object.ranges, { offset: offset + from, length: to - from });
       object.count += 1;
-      object.mayNest ||= isMaybeNested(line);
+      object.mayNest ||= head.mayNest;
       count += 1;
+      from = to;
     }
   }
   return {
@@ -114,27 +115,21 @@ export function openEdits(descriptor: number): ContainerEdits {
   };
 }
 
-const PART_START = Buffer.from('"archiveEntry":');
-const PART_END = Buffer.from('"fieldPath":');
-const SOURCE_START = Buffer.from('"source":');
-
-/**
- * The text of the fields that name the part, as it stands in a line. Lines of one part have the same text, so that most
- * lines need not be parsed; quotes in values are escaped, so these are the names of fields.
- *
- * @returns `null` where the fields have another order
- */
-function partText(line: Buffer): string | null {
-  const start = line.indexOf(PART_START);
-  const end = line.indexOf(PART_END);
-  return start === -1 || end < start ? null : line.toString('latin1', start, end);
+/** The facts that the beginning of a line shows, so that most lines need not be parsed. */
+interface LineHead {
+  /** The text of the fields that name the part; `null` where the fields have another order. Lines of one part share it. */
+  readonly part: string | null;
+  /** Whether the path has the mark behind which it leads into a file, or is not seen. */
+  readonly mayNest: boolean;
 }
 
-/** Whether a path has the mark behind which it leads into a file, or is not seen. */
-function isMaybeNested(line: Buffer): boolean {
-  const start = line.indexOf(PART_END);
-  const end = line.indexOf(SOURCE_START);
-  return start === -1 || end < start || line.subarray(start, end).includes('#');
+/** Quotes in values are escaped, so the names that are found here are those of fields. */
+function headOf(text: string, from: number, to: number): LineHead {
+  const part = text.indexOf('"archiveEntry":', from);
+  const path = text.indexOf('"fieldPath":', part);
+  const source = text.indexOf('"source":', path);
+  if (part === -1 || path === -1 || source === -1 || source > to) return { part: null, mayNest: true };
+  return { part: text.slice(part, path), mayNest: text.slice(path, source).includes('#') };
 }
 
 function addRange(ranges: LineRange[], { offset, length }: LineRange): void {
@@ -142,10 +137,6 @@ function addRange(ranges: LineRange[], { offset, length }: LineRange): void {
   if (last !== undefined && last.offset + last.length === offset) {
     ranges[ranges.length - 1] = { offset: last.offset, length: last.length + length };
   } else ranges.push({ offset, length });
-}
-
-function parseEdit(line: Buffer): FrozenEdit {
-  return JSON.parse(line.toString()) as FrozenEdit;
 }
 
 /** Parses several lines at once, which is faster. */

@@ -13,7 +13,7 @@ const LINE_END = 0x0a;
 /** Whole lines of a file, with their place. */
 export interface Lines {
   readonly offset: number;
-  /** They end with a line end. */
+  /** They end with a line end. The bytes are valid until the next lines are read. */
   readonly bytes: Buffer;
 }
 
@@ -27,25 +27,20 @@ export function* readLines(
   { offset, length }: LineRange = { offset: 0, length: Infinity },
 ): Generator<Lines, void, undefined> {
   const end = offset + length;
-  let rest: Buffer = Buffer.alloc(0);
+  let buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, length));
+  // The beginning of a line, of which the end is not read yet.
+  let rest = 0;
   for (let at = offset; at < end;) {
-    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - at));
-    const count = readSync(descriptor, chunk, 0, chunk.length, at);
+    // A line that is longer than the buffer.
+    if (rest === buffer.length) buffer = Buffer.concat([buffer], 2 * buffer.length);
+    const count = readSync(descriptor, buffer, rest, Math.min(buffer.length - rest, end - at), at);
     if (count === 0) break;
-    const bytes = Buffer.concat([rest, chunk.subarray(0, count)]);
-    const whole = bytes.lastIndexOf(LINE_END) + 1;
-    if (whole > 0) yield { offset: at - rest.length, bytes: bytes.subarray(0, whole) };
-    rest = bytes.subarray(whole);
+    const filled = rest + count;
+    const whole = buffer.subarray(0, filled).lastIndexOf(LINE_END) + 1;
+    if (whole > 0) yield { offset: at - rest, bytes: buffer.subarray(0, whole) };
+    buffer.copyWithin(0, whole, filled);
+    rest = filled - whole;
     at += count;
   }
-  if (rest.length > 0) throw new Error('the last line of the edits has no end');
-}
-
-/** The places of single lines, with their line ends. */
-export function* lineRanges({ offset, bytes }: Lines): Generator<LineRange, void, undefined> {
-  for (let from = 0; from < bytes.length;) {
-    const to = bytes.indexOf(LINE_END, from) + 1;
-    yield { offset: offset + from, length: to - from };
-    from = to;
-  }
+  if (rest > 0) throw new Error('the last line of the edits has no end');
 }
