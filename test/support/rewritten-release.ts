@@ -12,7 +12,7 @@ import type { ReleaseFile } from '../../src/daemon/localized/catalogs/release-fi
 import { rewriteCatalogs } from '../../src/daemon/localized/catalogs/rewrite-catalogs.ts';
 import { compileRules } from '../../src/daemon/parse/rules/compile-rules.ts';
 import type { LoadedRules } from '../../src/daemon/parse/rules/load-rules.ts';
-import type { CatalogBundle } from './addressables-catalogs.ts';
+import type { CatalogBundle } from '../../src/cli/dev/demo/catalogs/addressables-json.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** Contents by destination. */
@@ -63,11 +63,12 @@ export async function rewriteRelease(
 ): Promise<Map<string, Buffer>> {
   const { files, outputDirectory } = await storeRelease(official, patched);
   const configuration = catalogsConfigurationSchema.parse(catalogs);
-  const rewritten = await rewriteCatalogs({
+  const { files: rewritten } = await rewriteCatalogs({
     files,
     plugins: [...catalogPlugins(configuration), ...plugins],
     isIgnored: ignoreTest(configuration),
     passwords: compileRules(rules),
+    known: null,
     outputDirectory,
   });
   const bytesOf = new Map(

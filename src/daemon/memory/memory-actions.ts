@@ -1,4 +1,5 @@
 import type { BodyOf } from '../../contract/actions/body-of.ts';
+import type { Caller } from '../../contract/actions/control-scopes.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { MemoryRecord } from '../../domain/memory/memory-record.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
@@ -13,6 +14,8 @@ export interface MemoryActionDependencies {
   readonly thread: Pick<MemoryThread, 'call'>;
   readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
   readonly clock: Clock;
+  /** Hears of records of the main file that were replaced. */
+  readonly noteSuperseded: (recordIds: readonly string[]) => void;
 }
 
 /** The actions `translation-memory-confirm` and `translation-memory-resolve-conflict`. */
@@ -20,17 +23,18 @@ export function createMemoryActions(dependencies: MemoryActionDependencies): rea
   const { engine } = dependencies;
   return [
     defineAction(engine, 'translation-memory-confirm', {
-      run: async (body) => await withActionErrors(() => confirmRecord(dependencies, body)),
+      run: async (body, caller) => await withActionErrors(() => confirmRecord(dependencies, body, caller)),
     }),
     defineAction(engine, 'translation-memory-resolve-conflict', {
-      run: async (body) => await withActionErrors(() => resolveConflict(dependencies, body)),
+      run: async (body, caller) => await withActionErrors(() => resolveConflict(dependencies, body, caller)),
     }),
   ];
 }
 
 async function confirmRecord(
-  { thread, clock }: MemoryActionDependencies,
+  { thread, clock, noteSuperseded }: MemoryActionDependencies,
   body: BodyOf<'translation-memory-confirm'>,
+  { tokenId }: Caller,
 ): Promise<TaskResult> {
   const { record_id, reviewer, reason = null, translation_memory_path: path = null } = body;
   const record = await thread.call('record', { path, recordId: record_id });
@@ -39,29 +43,43 @@ async function confirmRecord(
     path,
     record_id,
     reviewer,
+    tokenId,
     reason: reason === '' ? null : reason,
     supersede_record_id: body.supersede_record_id ?? null,
     force: body.force ?? false,
     at: unixSeconds(clock),
   });
   if (!confirmed.ok) throw refusalError(confirmed.error);
+  if (path === null && body.supersede_record_id !== undefined) noteSuperseded([body.supersede_record_id]);
   return { ...confirmed.value };
 }
 
 async function resolveConflict(
-  { thread, clock }: MemoryActionDependencies,
+  { thread, clock, noteSuperseded }: MemoryActionDependencies,
   body: BodyOf<'translation-memory-resolve-conflict'>,
+  { tokenId }: Caller,
 ): Promise<TaskResult> {
-  const { winner_record_id, expected_trusted_record_ids, reviewer, reason } = body;
-  const resolved = await thread.call('resolve', {
-    path: body.translation_memory_path ?? null,
+  const {
     winner_record_id,
     expected_trusted_record_ids,
     reviewer,
     reason,
+    translation_memory_path: path = null,
+  } = body;
+  const resolved = await thread.call('resolve', {
+    path,
+    winner_record_id,
+    expected_trusted_record_ids,
+    reviewer,
+    tokenId,
+    reason,
     at: unixSeconds(clock),
   });
   if (!resolved.ok) throw refusalError(resolved.error);
+  if (path === null) {
+    // Also after a repetition: the daemon may have ended between the first one and its consequences.
+    noteSuperseded(expected_trusted_record_ids.filter((id) => id !== winner_record_id));
+  }
   return { ...resolved.value };
 }
 

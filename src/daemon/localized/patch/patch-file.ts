@@ -156,6 +156,11 @@ function attempt<Result>(step: () => Result): Result {
   }
 }
 
+/** The code of an error of the system, such as that of a temporary file on a full disk. */
+function systemErrorCode(error: unknown): string | null {
+  return error instanceof Error && 'syscall' in error ? errorCode(error) : null;
+}
+
 function failureOf(error: unknown): PatchFileResult {
   if (error instanceof OutputError) {
     return { kind: 'unwritable', errno: errorCode(error.cause) ?? 'EIO', message: error.message };
@@ -164,6 +169,8 @@ function failureOf(error: unknown): PatchFileResult {
     const { message, archiveEntry, fieldPath } = error;
     return { kind: 'failed', code: 'patch_selfcheck_failed', message, archiveEntry, fieldPath };
   }
+  const errno = systemErrorCode(error);
+  if (errno !== null) return { kind: 'unwritable', errno, message: messageOf(error) };
   if (!(error instanceof PlacedError)) throw error;
   const { code, message, archiveEntry, fieldPath } = error;
   return { kind: 'failed', code, message, archiveEntry, fieldPath };

@@ -2,6 +2,7 @@ import type { SQLOutputValue } from 'node:sqlite';
 import type { AUTHOR_KINDS } from '../../../contract/schemas/vocabulary.ts';
 import type { StateBefore } from '../../../domain/translation/carry-over.ts';
 import type { UnitState } from '../../../domain/translation/unit-state.ts';
+import type { JudgedBy } from './judged-by.ts';
 
 /** A row as node:sqlite gives it. */
 export type Row = Record<string, SQLOutputValue>;
@@ -18,8 +19,11 @@ interface Span {
 /** A finding on a target. */
 export interface Finding {
   readonly check: string;
-  /** Where it comes from. A Glossary override covers findings of the Glossary only. */
-  readonly origin: 'target' | 'glossary';
+  /**
+   * Where it comes from: the checks of this program, the Glossary, or a provider that has evaluated the target. A Glossary
+   * override covers findings of the Glossary only.
+   */
+  readonly origin: 'target' | 'glossary' | 'evaluation';
   /** An `error` blocks the unit. */
   readonly severity: 'error' | 'warning' | 'info';
   readonly message: string;
@@ -58,7 +62,8 @@ export interface Provenance {
   readonly reason: string | null;
   readonly model: string | null;
   readonly promptDigest: string | null;
-  readonly glossaryGeneration: number | null;
+  /** `null` for a target that was not judged for this. */
+  readonly judgedBy: JudgedBy | null;
   readonly taskId: string | null;
   readonly releaseId: string | null;
 }
@@ -70,7 +75,7 @@ export const NO_PROVENANCE: Provenance = {
   reason: null,
   model: null,
   promptDigest: null,
-  glossaryGeneration: null,
+  judgedBy: null,
   taskId: null,
   releaseId: null,
 };

@@ -1,5 +1,6 @@
 import type { Lease } from '../work/free-chunks.ts';
-import type { FailedUnit, TranslationOutcome, UnitToTranslate } from '../providers/provider.ts';
+import type { FailedUnit } from '../providers/provider-failure.ts';
+import type { TranslationOutcome, UnitToTranslate } from '../providers/provider.ts';
 import type { ChunkUnit, Repetition } from './chunk-units.ts';
 import {
   errorCount,
@@ -146,7 +147,7 @@ function better(
 }
 
 function copiesOf(proposal: JudgedProposal, byKey: ReadonlyMap<string, Repetition>): readonly Proposal[] {
-  const { judgement: _judgement, glossaryGeneration: _generation, ...translation } = proposal;
+  const { judgement: _judgement, judgedBy: _judgedBy, ...translation } = proposal;
   const { followers = [], leader = proposal.unit } = byKey.get(proposal.unit.key) ?? {};
   return followers.map((unit) => ({ ...translation, unit, copiedFrom: leader }));
 }

@@ -139,7 +139,7 @@ function addRange(ranges: LineRange[], { offset, length }: LineRange): void {
   } else ranges.push({ offset, length });
 }
 
-/** Parses several lines at once, which is faster. */
+/** Parses several lines in one step, which is faster. */
 function parseLines(bytes: Buffer): readonly FrozenEdit[] {
   // No line end is inside of a JSON string.
   const items = bytes.toString('utf8', 0, bytes.length - 1).replaceAll('\n', ',');
