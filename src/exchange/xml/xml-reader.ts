@@ -81,7 +81,9 @@ interface BoundedParser {
 function createParser(visitor: XmlVisitor, limits: XmlLimits, decoder: StreamDecoder): BoundedParser {
   const parser = new SaxesParser({ xmlns: true, position: true });
   let depth = 0;
-  let attributes = 0;
+  /** Attributes of the tag that is being read, and how many it has with those that stand there twice. */
+  let attributes = new Map<string, string>();
+  let attributeCount = 0;
   /** The position of the last part, in characters. */
   let last = 0;
   let fed = 0;
@@ -108,15 +110,18 @@ function createParser(visitor: XmlVisitor, limits: XmlLimits, decoder: StreamDec
   });
   parser.on('comment', pass);
   parser.on('processinginstruction', pass);
-  parser.on('attribute', () => {
+  parser.on('attribute', ({ name, value }) => {
     pass();
-    attributes += 1;
-    if (attributes <= limits.attributes) return;
+    attributes.set(name, value);
+    attributeCount += 1;
+    if (attributeCount <= limits.attributes) return;
     refuse('limit_exceeded', `an element has more than ${limits.attributes} attributes`);
   });
   parser.on('opentag', (tag) => {
     pass();
-    attributes = 0;
+    const own = attributes;
+    attributes = new Map();
+    attributeCount = 0;
     depth += 1;
     if (depth > limits.depth) {
       refuse('limit_exceeded', `elements are nested deeper than ${limits.depth} levels`);
@@ -124,7 +129,7 @@ function createParser(visitor: XmlVisitor, limits: XmlLimits, decoder: StreamDec
     visitor.open({
       name: tag.local,
       namespace: tag.uri,
-      attributes: new Map(Object.values(tag.attributes).map(({ name, value }) => [name, value])),
+      attributes: own,
       line: parser.line,
     });
   });
