@@ -38,7 +38,7 @@ const TASKS: Readonly<Record<TranslationTaskStatus, string>> = {
   proofread: 'A reviewer has accepted every unit.',
   published: 'The task is part of a published localized release.',
   failed:
-    'The attempts of workers are used up and nothing succeeded, or someone said so; see `failure_reason`.',
+    'The attempts of workers are used up and no unit has a target, or someone said so; see `failure_reason`.',
   skipped: 'Someone decided against a translation; see `reason`. A newer index of the same release keeps it.',
   superseded: 'A newer release, or a newer index of the same one with other units, has replaced the task.',
 };
@@ -94,16 +94,18 @@ A target of the tier \`new\` is not used. The Translation Memory may know the te
 
 A task is one container of one release. Its status follows from its units, unless someone set one. The first that fits counts:
 \`published\`, \`failed\`, \`skipped\` or \`superseded\` as they were set, \`blocked\`, \`in_progress\` while a worker has a lease, the
-\`pending\` or \`in_progress\` that someone asked for, and then what the units say.
+\`pending\` or \`in_progress\` that someone asked for, and then what the units say. A task of which workers gave up some units is
+\`in_progress\`, with the \`worker_status\` \`failed\`.
 
 ${table(
   ['Status', 'Meaning', '`translation-task-update` may set'],
-  TRANSLATION_STATUSES.map((status) => [`\`${status}\``, TASKS[status], codes(nextStatuses(status))]),
+  TRANSLATION_STATUSES.map((status) => [`\`${status}\``, TASKS[status], codes(nextStatuses(status, false))]),
 )}
 
 \`translated\` needs a target for every unit (\`units_missing\`) and none that is blocked (\`qa_blocked\`). \`failed\` needs
 \`failure_reason\`, \`skipped\` needs \`reason\`. Results for a superseded task go to the task that replaced it, where the source
-text is equal.
+text is equal. People continue a failed task as with an open one, and \`translation.handoff\` lists it as ready with its
+reason. A program sets \`pending\` first, and a run takes it with \`force\`.
 
 ## Workers
 

@@ -99,7 +99,7 @@ export function daemonSurface(
   },
 ): ApiSurface {
   const { options, settings } = base;
-  const { engine, releases, schedules, texts, reload } = parts;
+  const { engine, releases, schedules, texts, localized, reload } = parts;
   const daemonActions = createDaemonActions({
     engine,
     reload,
@@ -115,7 +115,13 @@ export function daemonSurface(
       defineReport('daemon.doctor', createDoctorReport(doctor, options.supervision)),
       defineReport('daemon.logs', createLogReport(options.logRing)),
     ]),
-    actions: byName([...releases.actions, ...schedules.actions, ...texts.actions, ...daemonActions]),
+    actions: byName([
+      ...releases.actions,
+      ...schedules.actions,
+      ...texts.actions,
+      ...localized.actions,
+      ...daemonActions,
+    ]),
     attestation: releases.attestation,
     damage: releases.damageIntake,
   };

@@ -12,6 +12,8 @@ import { BACKUP_JOB } from './backup/backup-job.ts';
 import { parseSubscriber } from './parse/parse.ts';
 import { problemsOfRules } from './parse/rules-state.ts';
 import { createTextParts, type TextParts } from './text-parts.ts';
+import { createLocalized, type Localized } from './localized/localized.ts';
+import { exchangeRootOf } from './settings/exchange-config.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { createSigningKeyWatch, type SigningKeyWatch } from './settings/signing-key-watch.ts';
 import { createReload } from './settings/reload.ts';
@@ -29,6 +31,7 @@ export interface DaemonParts {
   readonly releases: Releases;
   readonly schedules: Schedules;
   readonly texts: TextParts;
+  readonly localized: Localized;
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
 }
@@ -83,7 +86,16 @@ export function createDaemonParts({
       plannedBackupAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
     },
   );
-  engine.jobs.register(...releases.jobs, ...texts.jobs);
+  const localized = createLocalized({
+    ...options,
+    ...releases,
+    releases: releases.repository,
+    engine,
+    pool,
+    writer,
+    patchRoot: () => exchangeRootOf(settings.current().configuration.exchange, configuration.data.dir),
+  });
+  engine.jobs.register(...releases.jobs, ...texts.jobs, ...localized.jobs);
   const { attestor } = releases;
   const reload = createReload({
     load: options.loadSettings,
@@ -99,7 +111,7 @@ export function createDaemonParts({
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, texts, reload, keyWatch };
+  return { engine, events, releases, schedules, texts, localized, reload, keyWatch };
 }
 
 /** The intervals of the schedules that a configuration asks for. */

@@ -13,6 +13,8 @@ const TOKEN = 'served-translation-token-93';
 export interface ServedTranslation extends TranslationSystem {
   /** Posts a control action to the server. */
   post(action: string, body: object): Promise<Answer>;
+  /** Posts a control action with a body as its text, which may hold integers of 64 bits. */
+  postText(action: string, body: string): Promise<Answer>;
   /** Gets a path below `/admin/` of the server. */
   get(path: string): Promise<Answer>;
 }
@@ -33,10 +35,12 @@ export async function startServedTranslation(
     const body = (await answer.json()) as Record<string, unknown>;
     return { status: answer.status, headers: answer.headers, body };
   };
+  const postText = async (action: string, body: string): Promise<Answer> =>
+    await ask(`control/${action}`, { method: 'POST', body });
   return {
     ...world,
-    post: async (action, body) =>
-      await ask(`control/${action}`, { method: 'POST', body: JSON.stringify(body) }),
+    post: async (action, body) => await postText(action, JSON.stringify(body)),
+    postText,
     get: async (path) => await ask(path, {}),
   };
 }

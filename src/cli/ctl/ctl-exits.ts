@@ -41,6 +41,8 @@ export class CtlFailure extends Error {
   }
 }
 
+const REJECTED = 'daemon_rejected';
+
 const EXIT_OF_STATUS: Readonly<Record<number, CtlExit>> = {
   401: CTL_EXITS.denied,
   403: CTL_EXITS.denied,
@@ -50,14 +52,23 @@ const EXIT_OF_STATUS: Readonly<Record<number, CtlExit>> = {
 };
 
 /** Turns a problem answer of the service into a failure. */
-export function failureOfProblem({ status, code, detail, errors, daemon, instance }: Problem): CtlFailure {
-  const daemonCode = daemon?.code ?? null;
+export function failureOfProblem(problem: Problem): CtlFailure {
+  const { status, code, detail, errors, instance } = problem;
   const lines = [
-    `${detail} (${status} ${code}${daemonCode === null ? '' : `, daemon: ${daemonCode}`})`,
+    `${detail} (${sourceOf(problem)})`,
     ...(errors ?? []).map(({ pointer, message }) => `  ${pointer === '' ? 'body' : pointer}: ${message}`),
   ];
   if (status >= 500) lines.push(`  request id: ${instance}`);
   return new CtlFailure(exitOfProblem(status, code), lines.join('\n'));
+}
+
+/** A rejection is named by the daemon's own status: with the 502 around it, it reads like an outage. */
+function sourceOf({ status, code, daemon }: Problem): string {
+  const daemonCode = daemon?.code ?? null;
+  if (daemonCode === null) return `${status} ${code}`;
+  if (code === REJECTED && typeof daemon?.status === 'number')
+    return `daemon: ${daemon.status} ${daemonCode}`;
+  return `${status} ${code}, daemon: ${daemonCode}`;
 }
 
 /**
@@ -78,6 +89,6 @@ export function deniedFailure(
 
 function exitOfProblem(status: number, code: string): CtlExit {
   // A rejection is an answer of the daemon; any other 502 means that there was none.
-  if (status === 502) return code === 'daemon_rejected' ? CTL_EXITS.failed : CTL_EXITS.unavailable;
+  if (status === 502) return code === REJECTED ? CTL_EXITS.failed : CTL_EXITS.unavailable;
   return EXIT_OF_STATUS[status] ?? (status < 500 ? CTL_EXITS.usage : CTL_EXITS.unreachable);
 }

@@ -61,9 +61,15 @@ export function renderHandoff(
 
 function readyTable({ ready, ready_total: total }: Handoff['releases'][number]): string[] {
   if (ready.length === 0) return [];
-  const rows = ready.map((task) => [task.task_id, String(task.units), placeText(task)]);
+  const rows = ready.map((task) => [
+    task.task_id,
+    task.status,
+    String(task.units),
+    placeText(task),
+    whyOf(task),
+  ]);
   return [
-    textTable(['READY TASK', 'UNITS', 'PLACE'], rows),
+    textTable(['READY TASK', 'STATUS', 'UNITS', 'PLACE', 'WHY'], rows),
     ...more(total.tasks - ready.length, `tasks; ${total.units} units in all`),
   ];
 }
@@ -100,7 +106,7 @@ export function renderTranslationTasks(
     countsText(task.unit_counts),
     textTime(task.updated_at, now),
     placeText(task),
-    whyOf(task),
+    whyOf(task, task.lease_owner),
   ]);
   const next = offset + items.length;
   const rest = next < total ? `; --offset ${next} shows more` : '';
@@ -110,7 +116,11 @@ export function renderTranslationTasks(
   )}${countText(total, 'task')}: ${countsText(counts)}${rest}\n`;
 }
 
-function whyOf({ reason, failure_reason: failure, lease_owner: owner }: TranslationTask): string {
+/** Why a task has its status. @param owner of its lease */
+function whyOf(
+  { reason, failure_reason: failure }: Pick<TranslationTask, 'reason' | 'failure_reason'>,
+  owner: string | null = null,
+): string {
   const facts = [failure ?? '', reason ?? '', owner === null ? '' : `leased by ${owner}`];
   return facts.filter((fact) => fact !== '').join('; ') || '-';
 }

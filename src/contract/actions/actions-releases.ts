@@ -199,9 +199,13 @@ export const RELEASE_ACTIONS = {
       'reviewer',
       'reason',
       'force',
+      'args',
     ],
     choices: [{ fields: ['from_worker', 'translation_file', 'patch_manifest'], rule: 'one' }],
-    fields: { localized_release_id: releaseId },
+    fields: {
+      localized_release_id: releaseId,
+      args: keyValuePairs(z.strictObject({ dry_run: flag }).partial()),
+    },
     errors: [
       'no_official_release',
       'base_mismatch',

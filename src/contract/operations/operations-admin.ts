@@ -131,7 +131,7 @@ export const ADMIN_OPERATIONS = {
       415: problem('The body is not `application/json`.', 'unsupported_media_type'),
       501: problem('The daemon does not implement the action.', 'not_implemented'),
       502: problem(
-        'The daemon rejected the action, or could not be reached.',
+        'The daemon answered and rejected the action (`daemon_rejected`; `daemon` has its own status, such as 409, and its code), or it could not be reached (`daemon_unreachable`).',
         'daemon_rejected',
         'daemon_unreachable',
       ),

@@ -90,7 +90,8 @@ const SERVICE_PROBLEMS = {
   daemon_rejected: {
     status: 502,
     title: 'Daemon rejected the request',
-    description: 'The daemon rejected the action; `daemon` has its status and code, and the detail says why.',
+    description:
+      'The daemon answered, and rejected the action. `daemon` has its status and code: an unknown id (404), a conflict (409), an unmet precondition (422) or a part of the daemon that cannot be used (503). The detail says why; the same request fails again until that changes.',
   },
   daemon_unreachable: {
     status: 502,

@@ -150,7 +150,11 @@ export const TextUnitsReport = report(
       z.object({
         unit_id: z.string().describe('Identifies the position of the text across releases.'),
         ...LOCATION,
-        key_path: z.string().describe('The stable path of the text within its container.'),
+        key_path: z
+          .array(z.string())
+          .describe(
+            'The stable path of the text within its container: entry, object and field, empty where the container has none. A file inside of a field continues it.',
+          ),
         source_text: z.string(),
         is_cut: z
           .boolean()
@@ -187,7 +191,7 @@ export const TextUnitsReport = report(
       {
         unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojqga',
         ...LOCATION_EXAMPLE,
-        key_path: 'ScenarioScript.json/rows/[Id=1001]/TextJp',
+        key_path: ['bundles/scenario_*.bundle', '49:ScenarioScript', 'm_Script#/rows/Id=1001/TextJp'],
         source_text: 'おはよう、{name}先生',
         is_cut: false,
         source_digest: EXAMPLE.blake3,

@@ -96,6 +96,12 @@ export const TranslationHandoffReport = report(
                 destination: z.string(),
                 archive_entry: z.string().nullable(),
                 units: Count.describe('Units without a target for their text.'),
+                status: z.enum(TRANSLATION_STATUSES),
+                reason: z.string().nullable(),
+                failure_reason: z
+                  .string()
+                  .nullable()
+                  .describe('Why workers gave up a part of the task, or what someone said about it.'),
               }),
             )
             .describe('The first 100 tasks that no worker has leased.'),
@@ -130,6 +136,9 @@ export const TranslationHandoffReport = report(
             destination: EXAMPLE.destination,
             archive_entry: 'ScenarioScript.json',
             units: 20,
+            status: 'pending',
+            reason: null,
+            failure_reason: null,
           },
         ],
         blocked_total: 1,

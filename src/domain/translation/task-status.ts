@@ -22,25 +22,32 @@ export interface TaskFacts {
   readonly units: UnitCounts;
   /** Whether a worker holds a live lease on a part of the task. */
   readonly isLeased: boolean;
+  /** Whether the attempts of workers are used up, and no part of the task can be retried. */
+  readonly isGivenUp: boolean;
 }
 
 /** Whether a status stays until someone sets another one. */
-export function isFixed(status: string | null): status is FixedStatus {
+function isFixed(status: string | null): status is FixedStatus {
   return FIXED_STATUSES.some((each) => each === status);
+}
+
+/** Whether a task takes neither results nor reviews. People can continue a failed task. */
+export function isClosed(status: string | null): boolean {
+  return isFixed(status) && status !== 'failed';
 }
 
 /**
  * The status of a task. A fixed status wins, then a blocked unit, then a worker, then the open status that someone asked for.
- * Otherwise the units decide.
+ * Otherwise the units decide. A task of which workers have given up all that is left is failed while no unit has a target.
  */
-export function taskStatus({ stored, units, isLeased }: TaskFacts): TranslationTaskStatus {
+export function taskStatus({ stored, units, isLeased, isGivenUp }: TaskFacts): TranslationTaskStatus {
   if (isFixed(stored)) return stored;
   if (units.blocked > 0) return 'blocked';
   if (isLeased) return 'in_progress';
   if (stored !== null) return stored;
   const total = UNIT_STATES.reduce((sum, state) => sum + units[state], 0);
   const usable = units.draft + units.translated + units.proofread;
-  if (usable === 0) return 'pending';
+  if (usable === 0) return isGivenUp ? 'failed' : 'pending';
   if (units.proofread === total) return 'proofread';
   return usable === total ? 'translated' : 'in_progress';
 }
@@ -53,17 +60,19 @@ const SETTABLE: Readonly<Record<TranslationTaskStatus, readonly string[]>> = {
   translated: ['pending', 'in_progress', 'translated', 'failed', 'skipped'],
   proofread: ['pending', 'in_progress', 'translated'],
   published: [],
-  failed: ['pending', 'failed'],
+  failed: ['pending', 'in_progress', 'translated', 'failed', 'skipped'],
   skipped: ['pending', 'skipped'],
   superseded: [],
 };
 
-/** Whether a caller may set the status of a task. Results can be stored whenever the task may become `in_progress`. */
-export function canSetStatus(from: TranslationTaskStatus, to: string): boolean {
-  return SETTABLE[from].includes(to);
-}
+/** The statuses that a program may set after `failed`: someone opens the task again before a program continues it. */
+const SETTABLE_BY_PROGRAMS: readonly string[] = ['pending', 'failed', 'skipped'];
 
-/** The statuses that a caller may set next. */
-export function nextStatuses(from: TranslationTaskStatus): readonly string[] {
-  return SETTABLE[from];
+/**
+ * The statuses that a caller may set next. Results can be stored whenever the task may become `in_progress`.
+ *
+ * @param isProgram whether the caller is a program, not a person
+ */
+export function nextStatuses(from: TranslationTaskStatus, isProgram: boolean): readonly string[] {
+  return from === 'failed' && isProgram ? SETTABLE_BY_PROGRAMS : SETTABLE[from];
 }

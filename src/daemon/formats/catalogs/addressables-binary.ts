@@ -1,6 +1,13 @@
 import { PatchError } from '../patch/patch-error.ts';
 import { BinaryCatalog, NOTHING } from './binary-catalog.ts';
-import { type BundleChange, changedFigures, changeFinder, type PatchedCatalog } from './bundle-change.ts';
+import {
+  type BundleChange,
+  type CatalogFigures,
+  changedFigures,
+  changeFinder,
+  chooseChange,
+  type PatchedCatalog,
+} from './bundle-change.ts';
 
 const OPTIONS_CLASS = 'AssetBundleRequestOptions';
 const MOST_UINT32 = 0xffff_ffff;
@@ -22,12 +29,13 @@ const OPTIONS = { hash: 0, crc: 8, size: 12 };
  */
 export function patchAddressablesBinary(bytes: Uint8Array, changes: readonly BundleChange[]): PatchedCatalog {
   const catalog = new BinaryCatalog(Buffer.from(bytes));
-  const changeOf = changeFinder(changes);
+  const changesOf = changeFinder(changes);
   const options = new Map<number, BundleChange | undefined>();
   for (const location of locationsOf(catalog)) {
     const object = catalog.objectOf(catalog.uint32(location + LOCATION.object), OPTIONS_CLASS);
     if (object === null) continue;
-    options.set(object, changeOf(catalog.text(catalog.uint32(location + LOCATION.internalId), '/')));
+    const candidates = changesOf(catalog.text(catalog.uint32(location + LOCATION.internalId), '/'));
+    options.set(object, chooseChange(figuresAt(catalog, object), candidates));
   }
   const listed = new Set<string>();
   const hashes = new Map<number, Set<string>>();
@@ -70,11 +78,19 @@ function locationsOf(catalog: BinaryCatalog): ReadonlySet<number> {
   return found;
 }
 
+/** The figures in the options of a bundle. */
+function figuresAt(catalog: BinaryCatalog, at: number): CatalogFigures {
+  return {
+    hash: catalog.hash(catalog.uint32(at + OPTIONS.hash)),
+    crc: catalog.uint32(at + OPTIONS.crc),
+    size: catalog.uint32(at + OPTIONS.size),
+  };
+}
+
 /** Writes CRC and size; returns the hash that the options must have. */
 function writeFigures(catalog: BinaryCatalog, at: number, change: BundleChange | undefined): string {
-  const hash = catalog.hash(catalog.uint32(at + OPTIONS.hash));
-  if (change === undefined) return hash;
-  const old = { hash, crc: catalog.uint32(at + OPTIONS.crc), size: catalog.uint32(at + OPTIONS.size) };
+  const old = figuresAt(catalog, at);
+  if (change === undefined) return old.hash;
   const figures = changedFigures(old, change);
   if (figures.size > MOST_UINT32) {
     throw new PatchError(
@@ -104,7 +120,7 @@ function writeHashes(
   for (const [at, change] of options) {
     const place = catalog.uint32(at + OPTIONS.hash);
     const old = catalog.hash(place);
-    if (change === undefined || /^0+$/.test(old)) continue;
+    if (change === undefined || change.after === null || /^0+$/.test(old)) continue;
     const hash = Buffer.from(change.after.contentHash);
     if (wanted.get(place)?.size === 1) {
       catalog.writeHash(place, hash);

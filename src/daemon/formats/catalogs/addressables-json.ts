@@ -1,7 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { type Node, type ParseError, parseTree } from 'jsonc-parser';
 import { PatchError } from '../patch/patch-error.ts';
-import { type BundleChange, changedFigures, changeFinder, type PatchedCatalog } from './bundle-change.ts';
+import {
+  type BundleChange,
+  changedFigures,
+  changeFinder,
+  chooseChange,
+  type PatchedCatalog,
+} from './bundle-change.ts';
 import { type JsonObjectSpan, jsonObjectSpan } from './serialized-objects.ts';
 
 /** The fields of a catalog that lead to the options of bundles. */
@@ -39,16 +45,17 @@ export function patchAddressablesJson(bytes: Uint8Array, changes: readonly Bundl
   const fields = readFields(text);
   const entries = Buffer.from(String(fields.entries.value), 'base64');
   const objects = Buffer.from(String(fields.objects.value), 'base64');
-  const changeOf = changeFinder(changes);
+  const changesOf = changeFinder(changes);
   const listed = new Set<string>();
   const replaced = new Map<number, ReplacedObject>();
   for (const { internalId, object } of entriesOf(entries, fields)) {
-    const change = changeOf(internalId);
-    if (change === undefined || object < 0 || replaced.has(object)) continue;
+    const candidates = changesOf(internalId);
+    const [first] = candidates;
+    if (first === undefined || object < 0 || replaced.has(object)) continue;
     const span = jsonObjectSpan(objects, object);
     if (span === null) continue;
-    replaced.set(object, { span, json: changedOptions(span.json, change) });
-    listed.add(change.fileName);
+    replaced.set(object, { span, json: changedOptions(span.json, candidates) });
+    listed.add(first.fileName);
   }
   if (listed.size === 0) return { bytes, listed };
   const moved = replaceObjects(objects, replaced);
@@ -115,19 +122,19 @@ function withPrefix(id: string, prefixes: readonly string[]): string {
 }
 
 /** The options of a bundle with new figures. Their other bytes stay as they are. */
-function changedOptions(json: string, change: BundleChange): string {
+function changedOptions(json: string, candidates: readonly BundleChange[]): string {
   const members = parse(json).children ?? [];
   const find = (name: string): Node | undefined =>
     members.find((member) => member.children?.[0]?.value === name)?.children?.[1];
   const nodes = { hash: find('m_Hash'), crc: find('m_Crc'), size: find('m_BundleSize') };
-  const figures = changedFigures(
-    {
-      hash: String(nodes.hash?.value ?? ''),
-      crc: Number(nodes.crc?.value ?? 0),
-      size: Number(nodes.size?.value ?? 0),
-    },
-    change,
-  );
+  const old = {
+    hash: String(nodes.hash?.value ?? ''),
+    crc: Number(nodes.crc?.value ?? 0),
+    size: Number(nodes.size?.value ?? 0),
+  };
+  const change = chooseChange(old, candidates);
+  if (change === undefined) return json;
+  const figures = changedFigures(old, change);
   const values = [
     { node: nodes.hash, value: JSON.stringify(figures.hash) },
     { node: nodes.crc, value: String(figures.crc) },

@@ -8,13 +8,13 @@ export interface BundleFigures {
   readonly crc32: number | null;
 }
 
-/** A bundle that was patched. */
+/** A bundle that was patched, or one of the same name that was not. */
 export interface BundleChange {
   /** The name of its file, without folders. */
   readonly fileName: string;
   readonly before: BundleFigures;
-  /** The hash is 16 bytes over the new content. */
-  readonly after: BundleFigures & { readonly contentHash: Uint8Array };
+  /** The hash is 16 bytes over the new content; `null` for a bundle that only has the name of a patched one. */
+  readonly after: (BundleFigures & { readonly contentHash: Uint8Array }) | null;
 }
 
 /** The values of a bundle in a catalog. */
@@ -46,10 +46,12 @@ export function changedFigures(
   old: CatalogFigures,
   { fileName, before, after }: BundleChange,
 ): CatalogFigures {
-  if (old.size !== 0 && old.size !== before.size) {
+  if (after === null) return old;
+  // A catalog that states the new figures already stays as it is.
+  if (old.size !== 0 && old.size !== before.size && old.size !== after.size) {
     throw unknownFigure(fileName, `the size ${old.size}`, before.size);
   }
-  if (old.crc !== 0 && old.crc !== before.crc32) {
+  if (old.crc !== 0 && old.crc !== before.crc32 && old.crc !== after.crc32) {
     throw unknownFigure(fileName, `the CRC ${old.crc}`, before.crc32);
   }
   if (old.crc !== 0 && after.crc32 === null) throw unknownFigure(fileName, `the CRC ${old.crc}`, null);
@@ -60,20 +62,40 @@ export function changedFigures(
   };
 }
 
+/** Finds the bundles that a path or an address in a catalog can mean, by its last part. */
+export function changeFinder(changes: readonly BundleChange[]): (address: string) => readonly BundleChange[] {
+  const byName = Map.groupBy(changes, ({ fileName }) => fileName);
+  return (address) => byName.get(/([^/\\]*)$/.exec(address.replace(/[?#].*$/s, ''))?.[1] ?? '') ?? [];
+}
+
 /**
- * Finds the change of the bundle that a path or an address in a catalog names by its last part.
+ * Chooses the bundle that a catalog means among those of one file name: the one whose official figures the catalog states.
  *
- * @throws PatchError `catalog_not_rewritten` when two bundles have one file name, so that it is not known which one is meant
+ * @throws PatchError `catalog_not_rewritten` when it states the figures of none of them, or they do not tell two apart that
+ *   were patched differently
  */
-export function changeFinder(
-  changes: readonly BundleChange[],
-): (address: string) => BundleChange | undefined {
-  const byName = new Map(changes.map((change) => [change.fileName, change]));
-  if (byName.size < changes.length) {
-    const message = 'two patched bundles have one file name; rewrite their catalogs one by one';
-    throw new PatchError('catalog_not_rewritten', '', message);
+export function chooseChange(
+  old: CatalogFigures,
+  candidates: readonly BundleChange[],
+): BundleChange | undefined {
+  const [first, ...others] = candidates;
+  if (first === undefined || others.length === 0) return first;
+  const fitting = candidates.filter(
+    ({ before }) =>
+      (old.size === 0 || old.size === before.size) && (old.crc === 0 || old.crc === before.crc32),
+  );
+  const [chosen, ...rest] = fitting;
+  if (chosen === undefined) {
+    throw unknownFigure(first.fileName, `the size ${old.size} and the CRC ${old.crc}`, first.before.size);
   }
-  return (address) => byName.get(/([^/\\]*)$/.exec(address.replace(/[?#].*$/s, ''))?.[1] ?? '');
+  if (rest.every(({ after }) => isSameResult(after, chosen.after))) return chosen;
+  const message = `the catalog does not tell apart the bundles with the file name ${JSON.stringify(first.fileName)}`;
+  throw new PatchError('catalog_not_rewritten', '', message);
+}
+
+function isSameResult(left: BundleChange['after'], right: BundleChange['after']): boolean {
+  if (left === null || right === null) return left === right;
+  return Buffer.compare(left.contentHash, right.contentHash) === 0 && left.size === right.size;
 }
 
 function isEmptyHash(hash: string): boolean {

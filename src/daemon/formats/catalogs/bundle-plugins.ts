@@ -37,6 +37,7 @@ export const BUNDLE_PLUGINS: readonly CatalogPlugin[] = [
 function plugin(name: string, file: RegExp, rewrite: Rewrite): CatalogPlugin {
   return {
     name,
+    namesOnly: true,
     recognizes: (path) => file.test(path),
     rewrite: async (_path, bytes, changes) => {
       const { bytes: patched, listed } = rewrite(bytes, bundleChanges(changes));
@@ -52,7 +53,7 @@ function bundleChanges(changes: readonly FileChange[]): BundleChange[] {
       {
         fileName: fileNameOf(path),
         before: { size: before.size, crc32: bundle.before.crc32 },
-        after: { size: after.size, ...bundle.after },
+        after: after === before ? null : { size: after.size, ...bundle.after },
       },
     ];
   });

@@ -2,7 +2,10 @@ import type { BundleDigests } from '../unity/bundle-digests.ts';
 import { PatchError } from '../patch/patch-error.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, type FileFigures } from './file-figures.ts';
 
-/** A file of a release, or of an archive in it, that was patched. */
+/**
+ * A file of a release, or of an archive in it, that was patched. A file that only has the name of a patched one, so that a
+ * catalog can mean either, has the same object as `before` and as `after`.
+ */
 export interface FileChange {
   /** The destination; a file inside of an archive follows the archive behind `!/`. */
   readonly path: string;
@@ -23,6 +26,8 @@ export interface RewrittenCatalog {
 export interface CatalogPlugin {
   /** Kebab-case, for reports. */
   readonly name: string;
+  /** Whether it names files without their folders, so that a name can mean one of several files. */
+  readonly namesOnly?: true;
   /** Whether a file is such a catalog. */
   recognizes(path: string): boolean;
   /**
@@ -36,12 +41,13 @@ export interface CatalogPlugin {
 }
 
 /**
- * The new value of a stated size.
+ * The new value of a stated size. A catalog that states it already stays as it is.
  *
  * @throws PatchError `catalog_not_rewritten` when the catalog does not state the size of the official file
  */
 export function newSize(change: FileChange, stated: bigint): bigint {
-  if (stated === BigInt(change.before.size)) return BigInt(change.after.size);
+  const [before, after] = [BigInt(change.before.size), BigInt(change.after.size)];
+  if (stated === before || stated === after) return after;
   throw unknownValue(change, `the size ${stated}`);
 }
 
@@ -56,6 +62,7 @@ export function newNumber(change: FileChange, stated: bigint): bigint {
   const numberOf = (figures: FileFigures, name: ChecksumAlgorithm): bigint =>
     BigInt(`0x${figures.checksums[name]}`);
   const algorithm = CHECKSUM_ALGORITHMS.find((name) => numberOf(change.before, name) === stated);
+  if (CHECKSUM_ALGORITHMS.some((name) => numberOf(change.after, name) === stated)) return stated;
   if (algorithm === undefined) throw unknownValue(change, `the checksum ${stated}`);
   return numberOf(change.after, algorithm);
 }
@@ -74,6 +81,7 @@ export function newText(change: FileChange, stated: string): string {
     const value = change.after.checksums[byDigits];
     return stated === lower ? value : value.toUpperCase();
   }
+  if (Object.values(change.after.checksums).includes(lower)) return stated;
   if (!/^[1-9]\d{0,19}$/.test(stated)) throw unknownValue(change, `the checksum ${JSON.stringify(stated)}`);
   return String(newNumber(change, BigInt(stated)));
 }

@@ -15,6 +15,9 @@ export interface ContainerFile {
   readonly scratchDirectory: string;
 }
 
+/** A container for a process that has its own folder for temporary files. */
+export type ContainerJob = Omit<ContainerFile, 'scratchDirectory'>;
+
 /**
  * Parses a file. A file that cannot be read is an outcome, not an error.
  *

@@ -11,6 +11,7 @@ import { createCollector } from './collect-text.ts';
 import { locationOf, readWhole, type ContainerRun, type Part } from './container-run.ts';
 import { emitTexts } from './emit-texts.ts';
 import { DOTTED_SYNTAX } from '../../formats/collect/path-syntax.ts';
+import { joinKeyPath } from './key-path.ts';
 
 /** Bytes that are copied at a time. */
 const COPY_BYTES = 1024 * 1024;
@@ -31,7 +32,14 @@ export async function parseFlatBuffer(run: ContainerRun, part: Part, rule: Compi
     },
     codecOf: ({ stored }) => (stored === 'string' ? codec : null),
   });
-  const origin = { run, part, rule, location, keyPrefix: `${part.entryKey}\0\0`, fieldPrefix: '' };
+  const origin = {
+    run,
+    part,
+    rule,
+    location,
+    keyPrefix: joinKeyPath([part.entryKey, '', '']),
+    fieldPrefix: '',
+  };
   await emitTexts(origin, collector.finish());
 }
 
@@ -61,7 +69,14 @@ export async function parseSqlite(run: ContainerRun, part: Part, rule: CompiledR
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-  const origin = { run, part, rule, location, keyPrefix: `${part.entryKey}\0\0`, fieldPrefix: '' };
+  const origin = {
+    run,
+    part,
+    rule,
+    location,
+    keyPrefix: joinKeyPath([part.entryKey, '', '']),
+    fieldPrefix: '',
+  };
   await emitTexts(origin, collector.finish());
 }
 

@@ -3,6 +3,7 @@ import type { CompiledRule } from '../rules/compile-rules.ts';
 import { collectText, encodingOf, type TextFormat } from './collect-text.ts';
 import { locationOf, readWhole, type ContainerRun, type Part } from './container-run.ts';
 import { emitTexts } from './emit-texts.ts';
+import { joinKeyPath } from './key-path.ts';
 
 /**
  * Parses a text file.
@@ -24,5 +25,8 @@ export async function parseTextFile(
       run.report(location, error, path);
     },
   });
-  await emitTexts({ run, part, rule, location, keyPrefix: `${entryKey}\0\0`, fieldPrefix: '' }, collected);
+  await emitTexts(
+    { run, part, rule, location, keyPrefix: joinKeyPath([entryKey, '', '']), fieldPrefix: '' },
+    collected,
+  );
 }

@@ -19,6 +19,7 @@ import type { CompiledRule } from '../rules/compile-rules.ts';
 import { createCollector } from './collect-text.ts';
 import { locationOf, nestedName, type ContainerRun, type Part } from './container-run.ts';
 import { emitTexts } from './emit-texts.ts';
+import { joinKeyPath } from './key-path.ts';
 import type { PartLocation } from './parsed-container.ts';
 import { DOTTED_SYNTAX } from '../../formats/collect/path-syntax.ts';
 import type { Collected } from '../../formats/collect/text-collector.ts';
@@ -128,7 +129,7 @@ async function parseObjects(
     const location = { archiveEntry: part.entry, pathId: object.pathId, classId, format };
     const collected = collectObject(run, { file, object, rule, location });
     if (collected === null) continue;
-    const keyPrefix = `${part.entryKey}\0${keyOf(object)}\0`;
+    const keyPrefix = joinKeyPath([part.entryKey, keyOf(object), '']);
     await emitTexts({ run, part, rule, location, keyPrefix, fieldPrefix: '' }, collected);
   }
 }

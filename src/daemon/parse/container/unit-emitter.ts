@@ -1,6 +1,7 @@
 import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
 import { createDigestSet } from '../../../platform/hashing/digest-set.ts';
 import { FormatError } from '../../formats/format-error.ts';
+import { joinKeyPath } from './key-path.ts';
 import { UNIT_ID_BYTES, type ParsedUnit, type PartLocation } from './parsed-container.ts';
 import { repeatedKey } from './unique-keys.ts';
 
@@ -81,7 +82,7 @@ export function createUnitEmitter({
     if (seen.add(unitId)) return { keyPath: text.keyPath, unitId };
     report(location, repeatedKey(), text.fieldPath);
     const { archiveEntry, pathId } = location;
-    const keyPath = [archiveEntry ?? '', pathId ?? '', text.fieldPath, emitted].join('\0');
+    const keyPath = joinKeyPath([archiveEntry ?? '', pathId ?? '', text.fieldPath, emitted]);
     return { keyPath, unitId: unitIdOf(destinationKey, keyPath) };
   };
 

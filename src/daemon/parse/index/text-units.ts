@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { cutText } from '../../../domain/text/cut-text.ts';
 import type { CarriedBy, ReadCarried } from './carried-units.ts';
 import type { ContentReader, StoredLeaf, StoredUnit } from './content-reader.ts';
+import { keyPathParts } from '../container/key-path.ts';
 import type { PartLocation } from '../container/parsed-container.ts';
 import { releasePage } from './release-page.ts';
 import type { ReportedIndex } from './reported-index.ts';
@@ -109,7 +110,7 @@ export function unitFields(unit: StoredUnit): UnitFields {
   return {
     unit_id: unitIdText(unit.unitId),
     field_path: unit.fieldPath,
-    key_path: unit.keyPath,
+    key_path: keyPathParts(unit.keyPath),
     source_text: source.text,
     is_cut: source.isCut,
     source_digest: Buffer.from(unit.sourceDigest).toString('hex'),

@@ -1,4 +1,5 @@
 import { PARSE_ERROR_CODES } from '../../../contract/reports/parse-error-codes.ts';
+import { keyPathParts } from '../container/key-path.ts';
 import type { PartLocation } from '../container/parsed-container.ts';
 import { unitIdText } from '../index/unit-id-text.ts';
 import type { ParsePrinter } from './parse-printer.ts';
@@ -12,7 +13,7 @@ export const jsonPrinter: ParsePrinter = {
           unit_id: unitIdText(unit.unitId),
           ...location(destination, unit),
           field_path: unit.fieldPath,
-          key_path: unit.keyPath,
+          key_path: keyPathParts(unit.keyPath),
           source_text: unit.sourceText,
           speaker: unit.speaker,
           scene: unit.scene,

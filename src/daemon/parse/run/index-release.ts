@@ -12,7 +12,7 @@ import type { ParseWorker } from '../process/parse-worker.ts';
 import type { CompiledRules } from '../rules/compile-rules.ts';
 import { createContainerStore } from './container-store.ts';
 import { takeSteps } from './take-steps.ts';
-import { createWorkerPool, type WorkerPool } from './worker-pool.ts';
+import { createWorkerPool, type WorkerPool } from '../../../platform/isolation/worker-pool.ts';
 
 /** A file of the release. */
 export interface ReleaseFile {
@@ -189,7 +189,12 @@ async function parseAll(run: Run, positions: readonly number[], signal: AbortSig
   });
 }
 
-async function parseFile(run: Run, pool: WorkerPool, position: number, signal: AbortSignal): Promise<void> {
+async function parseFile(
+  run: Run,
+  pool: WorkerPool<ParseWorker>,
+  position: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { index, indexId, clock, progress } = run;
   const { destination, path, size } = run.files.at(position);
   const store = createContainerStore(index, indexId, position);

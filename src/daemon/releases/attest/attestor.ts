@@ -4,10 +4,11 @@ import { unixSeconds } from '../../../platform/process/clock.ts';
 import type { AttestationSource } from '../../api/attestation-source.ts';
 import type { ReleaseEvents } from '../../events/release-events.ts';
 import { TaskError } from '../../tasks/task.ts';
-import type { ReleaseSituation } from '../records/retention-rules.ts';
+import { isStale, type ReleaseSituation } from '../records/retention-rules.ts';
 import { applySwitch } from '../records/apply-switch.ts';
 import { planSwitch } from '../records/switch-rules.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
 import { createRenewal } from './renewal.ts';
 import { createSerial } from './serial.ts';
@@ -79,13 +80,7 @@ export function createAttestor(options: AttestorOptions): Attestor {
 
   const switchTo = async (channel: Channel, releaseId: string): Promise<number> => {
     const target = releases.get(channel, releaseId);
-    if (target === null || !['verified', 'current', 'superseded'].includes(target.state)) {
-      throw new TaskError(
-        'release_damaged',
-        `release ${releaseId} cannot become current: it is ${target?.state ?? 'not registered'}`,
-        { retryable: target?.state === 'damaged' },
-      );
-    }
+    requireSwitchable(releaseId, target, releases.pointer('official')?.release_id ?? null);
     const now = unixSeconds(clock);
     const plan = planSwitch(situation(), channel, releaseId, now);
     const version = await issuer.publishChange(plan.after, `switch to ${releaseId}`, () => {
@@ -135,4 +130,26 @@ export function createAttestor(options: AttestorOptions): Attestor {
       return { status: 'ok', message: 'attestations are issued and renewed' };
     },
   };
+}
+
+/**
+ * Refuses releases that must not become current.
+ *
+ * @param officialId the current official release
+ * @throws TaskError `release_damaged`, `base_mismatch`
+ */
+function requireSwitchable(releaseId: string, target: ReleaseRow | null, officialId: string | null): void {
+  if (target === null || !['verified', 'current', 'superseded'].includes(target.state)) {
+    throw new TaskError(
+      'release_damaged',
+      `release ${releaseId} cannot become current: it is ${target?.state ?? 'not registered'}`,
+      { retryable: target?.state === 'damaged' },
+    );
+  }
+  if (isStale(target, officialId)) {
+    throw new TaskError(
+      'base_mismatch',
+      `localized release ${releaseId} was made for ${target.base_release_id ?? 'no release'}, and the current official one is ${officialId ?? 'none'}`,
+    );
+  }
 }

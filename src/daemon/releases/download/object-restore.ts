@@ -65,7 +65,7 @@ export async function restoreObject(deps: RestoreDependencies, restore: Restore)
     if (digests?.blake3 === blake3) return await commit(deps, restore, stagedPath, digests);
   }
   const destinations = deps.releases.destinationsOf(release, blake3, DESTINATIONS_TRIED);
-  let problem = 'the origin of its bytes is unknown';
+  let problem = originProblem(deps, release, destinations);
   let retryable = false;
   for (const candidate of candidates(deps, release, destinations)) {
     try {
@@ -79,6 +79,20 @@ export async function restoreObject(deps: RestoreDependencies, restore: Restore)
     }
   }
   return { ok: false, destination: destinations[0] ?? SERVER_INFO_NAME, reason: problem, retryable };
+}
+
+/** Why nothing is known to fetch an object from. */
+function originProblem(
+  { catalogs }: RestoreDependencies,
+  { revision_id: revisionId }: ReleaseRow,
+  destinations: readonly string[],
+): string {
+  const isPatched =
+    revisionId !== null &&
+    destinations.some((destination) => catalogs.entry(revisionId, destination)?.source === 'localized');
+  return isPatched
+    ? 'the file was patched, and no upstream has it; run localized-publish again, which builds it again'
+    : 'the origin of its bytes is unknown';
 }
 
 async function commit(

@@ -39,7 +39,7 @@ export interface ChunkLeases {
   end(token: string, outcome: ChunkEnd, now: number): boolean;
   /** Takes back the leases that have expired. @returns how many */
   sweep(now: number): number;
-  /** Makes the failed chunks of a task, or of all tasks, free again. @returns how many */
+  /** Makes the failed chunks of a task, or of all tasks, free again, and opens the tasks that someone called failed. @returns how many chunks */
   reopen(taskId: string | null, now: number): number;
 }
 
@@ -72,9 +72,8 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
   const progress = database.prepare('UPDATE chunk SET attempt = 1 WHERE task_seq = ? AND number = ?');
   const failed = database.prepare(`SELECT task_seq, number FROM chunk JOIN task USING (task_seq)
     WHERE state = 'failed' AND is_visible = 1 AND stored_status IS NOT 'superseded' AND coalesce(task_id = ?, 1)`);
-  const reopenTask = database.prepare(
-    `UPDATE task SET stored_status = NULL, failure_reason = NULL WHERE task_seq = ? AND stored_status = 'failed'`,
-  );
+  const reopenTasks = database.prepare(`UPDATE task SET stored_status = NULL, failure_reason = NULL
+    WHERE is_visible = 1 AND stored_status = 'failed' AND coalesce(task_id = ?, 1) RETURNING task_seq`);
   const writeResults = createResultWriter(options);
   return {
     claim: (request, now) =>
@@ -127,9 +126,9 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         const rows = failed.all(taskId);
         for (const row of rows) {
           release.run('idle', 0, 0, null, ...placeOf(row));
-          reopenTask.run(Number(row['task_seq']));
           counts.touch(Number(row['task_seq']));
         }
+        for (const row of reopenTasks.all(taskId)) counts.touch(Number(row['task_seq']));
         counts.refresh(now);
         return rows.length;
       }),

@@ -1,4 +1,4 @@
-import { isFixed } from '../../../domain/translation/task-status.ts';
+import { isClosed } from '../../../domain/translation/task-status.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type {
   FileReviewBy,
@@ -73,7 +73,7 @@ function createStaging(
             return why;
           };
           if (!sameBytes(place.sourceDigest, sourceDigest)) return refuse('source_mismatch');
-          if (isFixed((statusOf.get(place.taskSeq)?.['status'] ?? null) as string | null))
+          if (isClosed((statusOf.get(place.taskSeq)?.['status'] ?? null) as string | null))
             return refuse('task_closed');
           const known = revision ?? targets.get(place.unitId)?.revision ?? 0;
           const row = { place, line, requestedId: unitId, sourceText, sourceDigest, text, revision: known };
@@ -167,11 +167,11 @@ function createExamination(
     const task = taskOf.get(seq) ?? null;
     const refused: RefusedLine[] = [];
     const counts = new Map<RefusedLine['code'], number>();
-    const isClosed = task === null || isFixed(task['status'] as string);
+    const hasEnded = task === null || isClosed(task['status'] as string);
     let count = 0;
     for (const row of rows.each(reviewId, seq)) {
       count += 1;
-      const refusal = isClosed ? closedRefusal(row) : writer.refusalOf(row, by, 'accept', now);
+      const refusal = hasEnded ? closedRefusal(row) : writer.refusalOf(row, by, 'accept', now);
       if (refusal === null) continue;
       counts.set(refusal.code, (counts.get(refusal.code) ?? 0) + 1);
       if (refused.length < room) refused.push(refusal);
@@ -191,7 +191,7 @@ function createContainerWriter(
   writer: Pick<ReviewWriter, 'accept'>,
 ): (reviewId: string, task: Row, by: ReviewBy, now: number) => { written: number; repeated: number } {
   const reopen = database.prepare(
-    `UPDATE task SET stored_status = NULL WHERE task_seq = ? AND stored_status IN ('pending', 'in_progress')`,
+    `UPDATE task SET stored_status = NULL WHERE task_seq = ? AND stored_status IN ('pending', 'in_progress', 'failed')`,
   );
   return (reviewId, task, by, now) => {
     const seq = Number(task['task_seq']);

@@ -5,7 +5,8 @@ import { TASK_IS_OPEN } from './open-tasks.ts';
 export interface OpenUnits {
   /** Whether the filter names a task that exists. */
   readonly isKnown: boolean;
-  /** Units without a usable target, in the tasks that the run may begin. Units that people hold are counted, too. */
+  /** Units without a usable target, in the tasks that the run may begin. Units that people hold are counted, too; those of
+   * chunks whose attempts are used up are not. */
   readonly units: number;
 }
 
@@ -23,7 +24,8 @@ export function countOpenUnits(
     database.prepare('SELECT 1 FROM task WHERE task_id = ? AND is_visible = 1').get(taskId);
   const row = database
     .prepare(
-      `SELECT coalesce(sum(open), 0) AS units FROM (SELECT untranslated + stale AS open FROM task
+      `SELECT coalesce(sum(open), 0) AS units FROM (SELECT coalesce((SELECT sum(open_units) FROM chunk
+       WHERE chunk.task_seq = task.task_seq AND state <> 'failed'), 0) AS open FROM task
        WHERE is_visible = 1 AND ${TASK_IS_OPEN}
        AND untranslated + stale > 0 AND coalesce(task_id = ?, 1) ORDER BY task_seq LIMIT ?)`,
     )

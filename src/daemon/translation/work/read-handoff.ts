@@ -3,7 +3,7 @@ import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import { createAcceptedFindings, type AcceptedFindings } from './accepted-findings.ts';
 import type { HandoffExports } from './handoff-exports.ts';
-import { TASK_IS_OPEN } from './open-tasks.ts';
+import { TASK_TAKES_TARGETS } from './open-tasks.ts';
 import { targetOf, type Row } from './target-rows.ts';
 
 type HandoffBody = ReportBodyOf<'translation.handoff'>;
@@ -71,12 +71,12 @@ function createReadyReader(
   database: Database,
 ): (buildId: number) => Pick<HandoffRelease, 'ready' | 'ready_total'> {
   const isReady = `build_id = ? AND untranslated + stale > 0 AND worker_status <> 'leased'
-    AND ${TASK_IS_OPEN}`;
+    AND ${TASK_TAKES_TARGETS}`;
   const total = database.prepare(
     `SELECT count(*) AS tasks, coalesce(sum(untranslated + stale), 0) AS units FROM task WHERE ${isReady}`,
   );
-  const tasks = database.prepare(`SELECT task_id, destination, archive_entry, untranslated + stale AS units
-    FROM task WHERE ${isReady} ORDER BY task_seq LIMIT ${MAX_LISTED}`);
+  const tasks = database.prepare(`SELECT task_id, destination, archive_entry, untranslated + stale AS units,
+    status, reason, failure_reason FROM task WHERE ${isReady} ORDER BY task_seq LIMIT ${MAX_LISTED}`);
   return (buildId) => {
     const sums = total.get(buildId) ?? {};
     return {
@@ -86,6 +86,9 @@ function createReadyReader(
         destination: String(row['destination']),
         archive_entry: row['archive_entry'] as string | null,
         units: Number(row['units']),
+        status: row['status'] as HandoffRelease['ready'][number]['status'],
+        reason: row['reason'] as string | null,
+        failure_reason: row['failure_reason'] as string | null,
       })),
     };
   };

@@ -4,7 +4,7 @@ import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
 import { createBuildMark, type BuildMark } from './build-mark.ts';
-import { TASK_IS_OPEN } from './open-tasks.ts';
+import { TASK_TAKES_TARGETS } from './open-tasks.ts';
 import { createProofreadContainers } from './proofread-containers.ts';
 import { createRepetitionQueue, type RepetitionQueue } from './repetition-queue.ts';
 import type { TaskCounts } from './task-counts.ts';
@@ -108,8 +108,6 @@ export interface RepeatedTargetsOptions {
 
 /** Most units of a page, and groups that it looks at. */
 const PAGE = { units: 200, groups: 200 };
-/** The SQL condition that repetitions may go into a task. */
-const TAKES_REPETITIONS = `(${TASK_IS_OPEN} OR stored_status = 'failed')`;
 /** UTF-16 code units of targets after which a page ends. */
 const PAGE_CHARACTERS = 256 * 1024;
 
@@ -198,7 +196,7 @@ function createMemberReader({
     LEFT JOIN target ON target.unit_id = task_unit.unit_id AND target.target_language = build.target_language
     WHERE repetition = :repetition AND build.target_language = :language AND build.state = 'current' AND repeats = 1
     AND (task_seq, number) > (:task_seq, :number)
-    AND ${TAKES_REPETITIONS}
+    AND ${TASK_TAKES_TARGETS}
     AND (target.unit_id IS NULL OR target.state = 'stale' OR target.propagated_from IS NOT NULL)
     AND NOT ${isWithheld('task_unit.unit_id')}
     ORDER BY task_seq, number LIMIT ${PAGE.units}`);
@@ -270,7 +268,7 @@ function createBatchStore(
   const accepted = createAcceptedFindings(database, targetLanguage);
   const withheld = createWithheldQuery(database, targetLanguage);
   const openTask = database.prepare(
-    `SELECT 1 FROM task WHERE task_id = ? AND repeats = 1 AND ${TAKES_REPETITIONS}`,
+    `SELECT 1 FROM task WHERE task_id = ? AND repeats = 1 AND ${TASK_TAKES_TARGETS}`,
   );
   const write = (
     item: JudgedRepetition,

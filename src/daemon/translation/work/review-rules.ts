@@ -1,4 +1,4 @@
-import { isFixed, type TranslationTaskStatus } from '../../../domain/translation/task-status.ts';
+import { isClosed, type TranslationTaskStatus } from '../../../domain/translation/task-status.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { TaskReview } from './review.ts';
@@ -59,7 +59,7 @@ function checkStatus(task: Row, { decision, results }: TaskReview): UpdateRefusa
   const isWhole = results.length === 0;
   if (status === 'superseded' && !isWhole) return null;
   const name = decision === 'accept' ? 'accepted' : 'returned';
-  if (isFixed(status)) {
+  if (isClosed(status)) {
     return refuse('invalid_transition', `the task is ${status}, and its units cannot be ${name}`);
   }
   if (decision === 'return' || !isWhole) return null;

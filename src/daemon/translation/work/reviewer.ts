@@ -273,7 +273,7 @@ function createStatusWriter(database: Database): (task: Row, review: TaskReview)
       set.run(isWhole ? 'pending' : 'in_progress', reason, seq);
     } else if (isWhole || Number(open.get(seq)?.['open']) === 0) {
       set.run(null, reason, seq);
-    } else if (before === 'pending') {
+    } else if (before === 'pending' || before === 'failed') {
       set.run(null, task['reason'] as string | null, seq);
     }
   };

@@ -24,7 +24,7 @@ export function createStatusStore({
     WHERE task_seq = ? AND target_language = ? AND state = 'draft' ORDER BY number`);
   const set =
     database.prepare(`UPDATE task SET stored_status = :stored, reason = iif(:keeps_reason, coalesce(:reason, reason), :reason),
-    failure_reason = :failure_reason, provider = coalesce(:provider, provider),
+    failure_reason = iif(:keeps_reason, coalesce(:failure_reason, failure_reason), :failure_reason), provider = coalesce(:provider, provider),
     provider_run_id = coalesce(:provider_run_id, provider_run_id) WHERE task_seq = :task_seq`);
   const endLeases =
     database.prepare(`UPDATE chunk SET state = 'cancelled', lease_owner = NULL, lease_token = NULL,
@@ -53,8 +53,8 @@ export function createStatusStore({
     const taskSeq = Number(task['task_seq']);
     const before = task['stored_status'] as string | null;
     if (before === 'superseded') return;
-    // Work on a task that was reopened makes it more than pending.
-    const kept = before === 'pending' && results.length > 0 ? null : before;
+    // Work on a task that was reopened, or that has failed, makes it more than that: its units decide.
+    const isMoved = results.length > 0 && (before === 'pending' || before === 'failed');
     if (status === 'translated') {
       requireComplete(taskSeq);
       for (const row of drafts.all(taskSeq, targetLanguage)) {
@@ -65,7 +65,7 @@ export function createStatusStore({
     if (status === 'pending') reopen.run(taskSeq);
     set.run({
       task_seq: taskSeq,
-      stored: status === 'translated' ? null : (status ?? kept),
+      stored: status === 'translated' ? null : (status ?? (isMoved ? null : before)),
       keeps_reason: status === null ? 1 : 0,
       reason,
       failure_reason: failureReason,

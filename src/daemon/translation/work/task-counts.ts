@@ -141,7 +141,7 @@ function createRefresh(database: Database): (taskSeq: number, now: number) => vo
     FROM chunk WHERE task_seq = ?`);
   const owner = database.prepare(`SELECT lease_owner FROM chunk WHERE task_seq = ? AND state = 'leased'
     ORDER BY lease_expires_at, number LIMIT 1`);
-  const update = database.prepare(`UPDATE task SET stored_status = :stored, status = :status,
+  const update = database.prepare(`UPDATE task SET status = :status,
     worker_status = :worker_status, attempt = :attempt, lease_owner = :owner, lease_expires_at = :expires_at,
     next_attempt_at = :next_attempt_at, failure_reason = :failure_reason, updated_at = :now WHERE task_seq = :task_seq`);
   return (taskSeq, now) => {
@@ -150,14 +150,12 @@ function createRefresh(database: Database): (taskSeq: number, now: number) => vo
     const summary = summaryOf(leases.get(taskSeq) ?? {}, owner.get(taskSeq)?.['lease_owner'] ?? null);
     const units = noUnits();
     for (const state of UNIT_STATES) units[state] = Number(row[state]);
-    const before = row['stored_status'] as StoredStatus | null;
-    const stored = before === null && hasFailed(summary) ? 'failed' : before;
+    const stored = row['stored_status'] as StoredStatus | null;
     const isEnded = stored === 'superseded';
     update.run({
       task_seq: taskSeq,
       now,
-      stored,
-      status: taskStatus({ stored, units, isLeased: summary.leased > 0 }),
+      status: taskStatus({ stored, units, isLeased: summary.leased > 0, isGivenUp: isGivenUp(summary) }),
       worker_status: isEnded ? 'idle' : workerStatus(summary, units.blocked > 0),
       attempt: summary.attempt,
       owner: summary.owner,
@@ -187,8 +185,8 @@ function summaryOf(row: Row, owner: unknown): LeaseSummary {
   };
 }
 
-/** A task has failed when nothing of it succeeded and no part of it can be retried. */
-function hasFailed({ failed, leased, waiting, idle, succeeded }: LeaseSummary): boolean {
+/** Whether nothing of a task succeeded and no part of it can be retried. */
+function isGivenUp({ failed, leased, waiting, idle, succeeded }: LeaseSummary): boolean {
   return failed > 0 && leased + waiting + idle + succeeded === 0;
 }
 

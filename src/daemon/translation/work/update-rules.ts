@@ -1,8 +1,4 @@
-import {
-  canSetStatus,
-  nextStatuses,
-  type TranslationTaskStatus,
-} from '../../../domain/translation/task-status.ts';
+import { nextStatuses, type TranslationTaskStatus } from '../../../domain/translation/task-status.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import { sameBytes, type Row } from './target-rows.ts';
@@ -36,7 +32,8 @@ export function createUpdateRules(options: UpdateRulesOptions): CheckUpdate {
     (update.force ? null : checkLeases(task, update, units, now));
 }
 
-function checkTransition(task: Row, { status, results }: TaskUpdate): UpdateRefusal | null {
+function checkTransition(task: Row, update: TaskUpdate): UpdateRefusal | null {
+  const { status, results } = update;
   const from = task['status'] as TranslationTaskStatus;
   if (from === 'superseded') {
     if (results.length > 0 && (status === null || status === 'in_progress' || status === 'translated'))
@@ -48,8 +45,8 @@ function checkTransition(task: Row, { status, results }: TaskUpdate): UpdateRefu
   }
   // Results without a status are work in progress.
   const to = status ?? (results.length > 0 ? 'in_progress' : null);
-  if (to === null || canSetStatus(from, to)) return null;
-  const next = nextStatuses(from);
+  const next = nextStatuses(from, authorKindOf(update) === 'machine');
+  if (to === null || next.includes(to)) return null;
   return refuse(
     'invalid_transition',
     `the task is ${from} and cannot become ${to}; ${next.length === 0 ? 'its status cannot be changed here' : `possible: ${next.join(', ')}`}`,

@@ -280,6 +280,15 @@ describe('actions', () => {
     expect(rest).toEqual({ code: exit, out: '' });
     expect(err.includes('--idempotency-key')).toBe(exit === 5);
   });
+
+  it('a rejection shows the status and code of the daemon, not the 502 of the service', async () => {
+    const { run, daemon } = await service();
+    const body = { code: 'term_exists', detail: 'update that one' };
+    daemon.setAnswer('/v1/control/sync', { status: 409, body });
+    const { err } = await run(['run', 'sync']);
+    expect(err).toContain('update that one (daemon: 409 term_exists)');
+    expect(err).not.toContain('502');
+  });
 });
 
 describe('failures before an answer', () => {

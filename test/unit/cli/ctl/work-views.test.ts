@@ -48,7 +48,16 @@ describe('the work for translators, for people', () => {
   it('lists ready tasks and blocked units, and says that there are more', () => {
     const [release] = example('translation.handoff').releases;
     const releases = [
-      { ...release, ready_total: { tasks: 3, units: 90 }, blocked_total: 5 },
+      {
+        ...release,
+        ready: (release?.ready ?? []).map((task) => ({
+          ...task,
+          status: 'failed',
+          failure_reason: 'lease_expired',
+        })),
+        ready_total: { tasks: 3, units: 90 },
+        blocked_total: 5,
+      },
       {
         ...release,
         release_id: 'r0',
@@ -63,7 +72,7 @@ describe('the work for translators, for people', () => {
     const text = renderHandoff(example('translation.handoff', { releases, last_export: last }), NOW);
     expect(text).toContain('release 1.66.405117: pending 3, blocked 1\n');
     expect(text).toContain('release r0:          superseded 2\n');
-    expect(text).toContain('20     TableBundles/Excel.zip!/ScenarioScript.json\n');
+    expect(text).toMatch(/ failed +20 +TableBundles\/Excel\.zip!\/ScenarioScript\.json +lease_expired\n/);
     expect(text).toContain('and 2 more tasks; 90 units in all\n');
     expect(text).toContain('and 4 more blocked units\n');
     expect(text).toMatch(/last export: +r0\.xlf, 7 units of r0, .*\(1m ago\)\n/);

@@ -2,6 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { chmod, copyFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { DefinedAction } from '../../../../src/daemon/api/define-action.ts';
+import type { Job } from '../../../../src/daemon/tasks/job.ts';
 import type { Task } from '../../../../src/daemon/tasks/task.ts';
 import { keyIdOf, type SigningKey, type TrustedKey } from '../../../../src/attestation/keys.ts';
 import { verifyEnvelope } from '../../../../src/attestation/verify.ts';
@@ -18,12 +20,14 @@ import type { AttestationStatement } from '../../../../src/domain/verdict/attest
 import { manifestDigestOf } from '../../../../src/domain/release/digest.ts';
 import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
+import type { Failpoints } from '../../../../src/platform/files/failpoints.ts';
+import type { HashPool } from '../../../../src/platform/hashing/digests.ts';
 import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';
 import { createUlidFactory } from '../../../../src/platform/process/ids.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { manifestPath, objectPath } from '../../../../src/snapshot/volume/layout.ts';
 import { loadManifest } from '../../../../src/snapshot/manifest/manifest-loader.ts';
-import { openSnapshotWriter } from '../../../../src/snapshot/snapshot-writer.ts';
+import { openSnapshotWriter, type SnapshotWriter } from '../../../../src/snapshot/snapshot-writer.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { act } from '../../../support/actions.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -43,6 +47,19 @@ export interface Script {
   plannedSyncAt: number | null;
 }
 
+/** The collaborators of parts that are built on the releases. */
+export interface WorldParts extends Pick<World, 'releases' | 'engine' | 'database' | 'clock'> {
+  readonly writer: SnapshotWriter;
+  readonly pool: HashPool;
+  readonly failpoints: Failpoints;
+}
+
+/** Creates jobs and actions of a part that is built on the releases. */
+export type PartOnReleases = (parts: WorldParts) => {
+  readonly jobs: readonly Job[];
+  readonly actions: readonly DefinedAction[];
+};
+
 /** A daemon's release rooms with a real database, a real store and an upstream in memory. */
 export interface World {
   readonly root: string;
@@ -51,6 +68,8 @@ export interface World {
   releases: Releases;
   engine: TaskEngine;
   database: Database;
+  /** The actions of the releases and of the part on them. */
+  actions: readonly DefinedAction[];
   readonly script: Script;
   /** Runs a control action and waits until its task has ended. */
   act(action: string, body?: Record<string, unknown>): Promise<Task>;
@@ -87,7 +106,10 @@ const CONFIGURATION: ReleasesConfiguration = {
 
 /** Makes a world; it is removed when the test ends. */
 export async function createWorld(
-  change: Partial<ReleasesConfiguration> & { readonly withUpstream?: boolean } = {},
+  change: Partial<ReleasesConfiguration> & {
+    readonly withUpstream?: boolean;
+    readonly part?: PartOnReleases;
+  } = {},
 ): Promise<World> {
   const directory = await temporaryDirectory();
   const root = join(directory, 'store');
@@ -107,7 +129,7 @@ export async function createWorld(
     return (state >>> 16) % 32;
   };
 
-  const open = async (): Promise<Pick<World, 'releases' | 'engine' | 'database'>> => {
+  const open = async (): Promise<Pick<World, 'releases' | 'engine' | 'database' | 'actions'>> => {
     boot += 1;
     const database = openDatabase(join(directory, 'main.sqlite'));
     const failpoints = {
@@ -143,7 +165,7 @@ export async function createWorld(
         return target[name];
       },
     });
-    const { withUpstream = true, ...configuration } = change;
+    const { withUpstream = true, part = () => ({ jobs: [], actions: [] }), ...configuration } = change;
     const releases = createReleases({
       database,
       root,
@@ -181,8 +203,9 @@ export async function createWorld(
       onRecovered: () => undefined,
     });
     // No automatic retries: the tests retry themselves.
-    engine.jobs.register(...releases.jobs.map((job) => ({ ...job, maxAttempts: 1 })));
-    return { releases, engine, database };
+    const { jobs, actions } = part({ releases, engine, database, clock, writer, pool, failpoints });
+    engine.jobs.register(...[...releases.jobs, ...jobs].map((job) => ({ ...job, maxAttempts: 1 })));
+    return { releases, engine, database, actions: [...releases.actions, ...actions] };
   };
 
   const close = async (): Promise<void> => {
@@ -204,7 +227,7 @@ export async function createWorld(
     script,
     ...(await open()),
     act: async (action, body = {}) => {
-      const { task } = await act(world.releases.actions, action, body);
+      const { task } = await act(world.actions, action, body);
       return await ended(world.engine, task.task_id);
     },
     attested: () => {

@@ -364,6 +364,40 @@ describe('refused updates', () => {
     expect(world.task()).toMatchObject({ status: 'failed', failure_reason: 'no budget' });
   });
 
+  it('people continue a failed task, and programs are refused until someone opens it', async () => {
+    const world = await open();
+    const fail = async () => await world.update({ status: 'failed', failure_reason: 'no budget' });
+    await fail();
+    const program = { provider: 'x', provider_run_id: 'r', translation_results: [result(0)] };
+    const refused = world.update(program);
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_transition' });
+    await expect(refused).rejects.toThrow(/possible: pending, failed, skipped$/);
+    await world.update({ provider_run_id: 'r' });
+    expect(world.task()).toMatchObject({ status: 'failed', failure_reason: 'no budget' });
+    await world.update({ translation_results: [result(0)], worker_id: 'ann' });
+    expect(world.task()).toMatchObject({ status: 'in_progress', failure_reason: null });
+    await fail();
+    await world.update({ status: 'in_progress', translation_results: [result(1)] });
+    await fail();
+    await world.update({ status: 'skipped', reason: 'no text' });
+    await world.update({ status: 'pending' });
+    await fail();
+    await world.update({ status: 'translated', translation_results: [result(2)], worker_id: 'ann' });
+    expect(world.task()).toMatchObject({ status: 'translated', unit_counts: { translated: 3 } });
+  });
+
+  it('people continue a task that workers gave up', async () => {
+    const world = await open();
+    const request = { owner: 'w', leaseSeconds: 60, maxAttempts: 1, taskId: null, after: null };
+    const { token = '' } = world.calls.claimChunk(request) ?? {};
+    world.calls.endLease({ token, outcome: { kind: 'failed', reason: 'refused' } });
+    expect(world.task()).toMatchObject({ status: 'failed', failure_reason: 'refused' });
+    await world.update({ status: 'in_progress', worker_id: 'ann', lease_seconds: 60 });
+    expect(world.task()).toMatchObject({ status: 'in_progress', failure_reason: 'refused' });
+    await world.update({ status: 'translated', translation_results: ALL, worker_id: 'ann' });
+    expect(world.task()).toMatchObject({ status: 'translated', failure_reason: null });
+  });
+
   it('names the qa_identity of blocked units', async () => {
     const world = await open();
     const refused = world.update({

@@ -219,6 +219,9 @@ describe('slipway ctl translations import', () => {
     service.taskStatus = 'skipped';
     const closed = await importFile(service, await jsonl(row('twice', 'a')));
     expect(closed.rows).toMatchObject([{ outcome: 'task_closed', detail: 'tt_a.json is skipped' }]);
+    service.taskStatus = 'failed';
+    const failed = await importFile(service, await jsonl(row('twice', 'a')));
+    expect(failed.rows).toMatchObject([{ outcome: 'stored' }]);
   });
 
   it('stores blocked targets as drafts, and refuses them as translated, with the findings', async () => {

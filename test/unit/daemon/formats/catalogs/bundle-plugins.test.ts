@@ -59,9 +59,39 @@ describe('the plug-ins of catalogs of bundles', () => {
     expect((await rewrite('catalog.json', catalog, [plain])).rewritten.size).toBe(0);
   });
 
-  it('refuse two bundles of one name', async () => {
-    const changes = [await changeOf('Android/texts.bundle'), await changeOf('iOS/texts.bundle')];
+  it('choose among bundles of one name by the figures that the catalog states', async () => {
+    const meant = await changeOf('Android/texts.bundle');
+    const other = await changeOf('iOS/texts.bundle');
+    const digests = { crc32: 77, contentHash: Buffer.alloc(16) };
+    const changed = {
+      ...other,
+      before: { ...other.before, size: 5 },
+      bundle: { before: digests, after: { ...digests, crc32: 78 } },
+    };
+    const unchanged = { ...changed, after: changed.before };
+    for (const [name, catalog] of [
+      ['catalog.json', Buffer.from(jsonCatalog([LISTED]))],
+      ['catalog.bin', binaryCatalog([LISTED])],
+    ] as const) {
+      const alone = await rewrite(name, catalog, [meant]);
+      expect((await rewrite(name, catalog, [changed, meant])).bytes).toEqual(alone.bytes);
+      expect((await rewrite(name, catalog, [unchanged, meant])).bytes).toEqual(alone.bytes);
+      // Both were the same official bundle, and are the same patched one.
+      const twin = { ...meant, path: 'iOS/texts.bundle' };
+      expect((await rewrite(name, catalog, [meant, twin])).bytes).toEqual(alone.bytes);
+      // The catalog means the one that was not patched.
+      const same = { ...meant, after: meant.before };
+      expect((await rewrite(name, catalog, [changed, same])).bytes).toEqual(catalog);
+    }
+  });
+
+  it('refuse bundles of one name that the catalog does not tell apart, and figures of none of them', async () => {
+    const change = await changeOf('Android/texts.bundle');
+    const contentHash = Buffer.alloc(16, 9);
+    const other = { ...change, bundle: { ...change.bundle!, after: { crc32: 3, contentHash } } };
     const catalog = Buffer.from(jsonCatalog([LISTED]));
-    await expect(rewrite('catalog.json', catalog, changes)).rejects.toThrow('one file name');
+    await expect(rewrite('catalog.json', catalog, [change, other])).rejects.toThrow('does not tell apart');
+    const unknown = Buffer.from(jsonCatalog([{ ...LISTED, size: 999 }]));
+    await expect(rewrite('catalog.json', unknown, [change, change])).rejects.toThrow('the size 999');
   });
 });

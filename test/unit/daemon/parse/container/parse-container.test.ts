@@ -7,6 +7,7 @@ import {
   type UnityObject,
 } from '../../../../../src/cli/dev/demo/unity/write-serialized-file.ts';
 import { bytesSource } from '../../../../../src/daemon/formats/byte-source.ts';
+import { keyPathParts } from '../../../../../src/daemon/parse/container/key-path.ts';
 import { parseContainer } from '../../../../../src/daemon/parse/container/parse-container.ts';
 import type {
   ContainerOutcome,
@@ -96,6 +97,8 @@ describe('parsing a container', () => {
       '- | - | /DataList/1/TextJp | json | こんにちは',
     ]);
     expect(parsed.units.map(({ speaker }) => speaker)).toEqual(['ホシノ', 'ホシノ', 'x']);
+    expect(keyPathParts(parsed.units[2]?.keyPath ?? '')).toEqual(['', '', '/DataList/Id=2/TextJp']);
+    // The id of a unit is a digest of this text, so it stays as it is.
     expect(parsed.units[2]?.keyPath).toBe('\0\0/DataList/Id=2/TextJp');
     expect(parsed.units[0]?.unitId).toHaveLength(16);
     expect(parsed.units[0]?.sourceDigest).toHaveLength(32);
@@ -182,7 +185,7 @@ describe('parsing a container', () => {
       status: 'parsed',
       issues: [{ code: 'duplicate_unit_key', fieldPath: '/0/Text' }],
     });
-    expect(units.map(({ keyPath }) => keyPath.split('\0')[2])).toEqual([
+    expect(units.map(({ keyPath }) => keyPathParts(keyPath)[2])).toEqual([
       '/0/Text',
       '/Id=6/Text',
       '/2/Text',
@@ -281,7 +284,7 @@ describe('parsing a container', () => {
         textAsset(2n, 'prose', 'Hello,World\nこんにちは\n'),
       ),
     );
-    expect(units.map(({ fieldPath, keyPath }) => [fieldPath, keyPath.split('\0')[2]])).toEqual([
+    expect(units.map(({ fieldPath, keyPath }) => [fieldPath, keyPathParts(keyPath)[2]])).toEqual([
       ['m_Script#row[0].Text', 'm_Script#row[Id=1].Text'],
       ['m_Script#row[2].Text', 'm_Script#row[Id=3].Text'],
       ['m_Script', 'm_Script'],
@@ -407,9 +410,9 @@ describe('parsing a container', () => {
 
   it('parses a container inside of a field as an entry', async () => {
     const inner = await zipOf({ 'a.json': '["あ"]' });
-    expect(shown(await parse('a.bundle', bundle(textAsset(3n, 'n', inner))))).toEqual([
-      '3/m_Script!/a.json | - | /0 | json | あ',
-    ]);
+    const parsed = await parse('a.bundle', bundle(textAsset(3n, 'n', inner)));
+    expect(shown(parsed)).toEqual(['3/m_Script!/a.json | - | /0 | json | あ']);
+    expect(keyPathParts(parsed.units[0]?.keyPath ?? '')).toEqual(['', '49:n', 'm_Script!/a.json', '', '/0']);
   });
 
   it('hands over units in bounded batches', async () => {

@@ -174,7 +174,7 @@ describe('parse.text_units', () => {
           path_id: BEYOND_DOUBLE,
           class_id: 114,
           field_path: '/f1',
-          key_path: 'f1',
+          key_path: ['f1'],
           format: 'unity.monobehaviour',
           source_text: 'text {p} of f1',
           is_cut: false,

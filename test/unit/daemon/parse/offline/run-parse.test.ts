@@ -53,6 +53,16 @@ describe('slipway parse', () => {
     expect(out).toContain(String.raw`あ\x1b[2J`);
   });
 
+  it('prints the key path of a text as a list for programs', async () => {
+    const path = join(await temporaryDirectory(), 'a.json');
+    await writeFile(path, JSON.stringify([{ Id: 7, Text: 'あ' }]));
+    const { out } = await parse([path, '--json']);
+    expect(JSON.parse(out.split('\n')[0] ?? '')).toMatchObject({
+      field_path: '/0/Text',
+      key_path: ['', '', '/Id=7/Text'],
+    });
+  });
+
   it('reports an empty folder', async () => {
     const { code, out } = await parse([await temporaryDirectory()]);
     expect(code).toBe(0);

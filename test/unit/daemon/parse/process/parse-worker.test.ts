@@ -13,7 +13,7 @@ import { until } from '../../../../support/until.ts';
 /** A process that does what the path of the container says. */
 const PROGRAM = `
 let resume = () => undefined;
-const outcome = (format) => process.send({ kind: 'outcome', outcome: { status: 'parsed', format, issues: [], skipped: {} } });
+const outcome = (format) => process.send({ kind: 'done', result: { status: 'parsed', format, issues: [], skipped: {} } });
 const batch = (text) => ({
   leaves: [{ archiveEntry: null, pathId: null, classId: null, format: 'text', units: 1 }],
   fieldPaths: ['path'], keyPaths: ['key'], sourceTexts: [text], speakers: [null], scenes: [null],
@@ -23,11 +23,11 @@ const waste = [];
 const { mkdirSync, writeFileSync } = process.getBuiltinModule('node:fs');
 process.on('message', (request) => {
   if (request.kind === 'continue') resume();
-  if (request.kind !== 'parse') return;
+  if (request.kind !== 'job') return;
   const { path } = request.job;
   if (path === 'good') outcome(String(process.pid));
   if (path === 'scratch') {
-    const { scratchDirectory } = request.job;
+    const { scratchDirectory } = request;
     mkdirSync(scratchDirectory);
     writeFileSync(scratchDirectory + '/copy', 'x');
     outcome(scratchDirectory);
@@ -37,13 +37,13 @@ process.on('message', (request) => {
   const keep = (mebibytes) => { for (let i = 0; i < mebibytes; i += 10) waste.push(Buffer.alloc(10 * 1024 * 1024, 1)); };
   if (path === 'leaves 120') { keep(120); outcome(String(process.pid)); }
   if (path === 'needs 120') {
-    process.send({ kind: 'units', units: batch('one') });
+    process.send({ kind: 'piece', piece: batch('one') });
     resume = () => {
       const isReused = waste.length > 0;
       keep(120);
       // The owner looks at the memory ten times a second.
       if (isReused) setInterval(() => undefined, 1000);
-      else { process.send({ kind: 'units', units: batch('two') }); resume = () => outcome(String(process.pid)); }
+      else { process.send({ kind: 'piece', piece: batch('two') }); resume = () => outcome(String(process.pid)); }
     };
   }
   if (path === 'flags') outcome(process.execArgv.join(' '));
@@ -52,12 +52,12 @@ process.on('message', (request) => {
   if (path === 'hang') for (;;);
   if (path === 'waste') for (;;) waste.push(Buffer.alloc(16 * 1024 * 1024, 1));
   if (path === 'units') {
-    process.send({ kind: 'units', units: batch('one') });
-    resume = () => { process.send({ kind: 'units', units: batch('two') }); resume = () => outcome('units'); };
+    process.send({ kind: 'piece', piece: batch('one') });
+    resume = () => { process.send({ kind: 'piece', piece: batch('two') }); resume = () => outcome('units'); };
   }
   if (path === 'ahead') {
-    process.send({ kind: 'units', units: batch('one') });
-    process.send({ kind: 'units', units: batch('two') });
+    process.send({ kind: 'piece', piece: batch('one') });
+    process.send({ kind: 'piece', piece: batch('two') });
     outcome('ahead');
   }
 });

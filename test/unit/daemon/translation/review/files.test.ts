@@ -190,6 +190,14 @@ describe('a file with a unit that cannot be accepted', () => {
     expect(details).toMatchObject({ counts: { four_eyes_required: 1 }, issues: [{ line: 3 }] });
   });
 
+  it('continues a failed task', async () => {
+    const world = await openReviewWorld();
+    world.closeTask(world.task().task_id, 'failed');
+    await world.write('in.csv', await fileOf('csv', [unit('a.json', 0)]));
+    expect(await importOf(world, 'in.csv')).toMatchObject({ counts: { accepted: 1 } });
+    expect(world.task()).toMatchObject({ status: 'in_progress' });
+  });
+
   it('says that a task takes no results', async () => {
     const world = await openReviewWorld();
     const { task_id: taskId } = world.task();

@@ -145,6 +145,14 @@ describe('accepting single units', () => {
     ]);
   });
 
+  it('continues a failed task, and does not accept it as a whole', async () => {
+    const world = await openReviewWorld();
+    world.closeTask(world.task().task_id, 'failed');
+    await expect(world.review(ACCEPT)).rejects.toMatchObject({ code: 'invalid_transition' });
+    await world.review({ ...ACCEPT, translation_results: [result(0)] });
+    expect(world.task()).toMatchObject({ status: 'in_progress', unit_counts: { proofread: 1 } });
+  });
+
   it('accepts a unit that had no target, in a task that is not complete', async () => {
     const world = await openReviewWorld();
     expect(await world.review({ ...ACCEPT, translation_results: [result(2)] })).toMatchObject({

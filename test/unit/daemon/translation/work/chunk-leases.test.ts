@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../../../../src/daemon/translation/work/free-chunks.ts';
 import type { ChunkEnd } from '../../../../../src/daemon/translation/work/chunk-leases.ts';
+import { countOpenUnits } from '../../../../../src/daemon/translation/work/open-units.ts';
 import { NO_PROVENANCE } from '../../../../../src/daemon/translation/work/target-rows.ts';
 import { createTranslationWork } from '../../../../../src/daemon/translation/work/translation-work.ts';
 import { indexRelease } from '../../../../support/index-release.ts';
@@ -148,6 +149,36 @@ describe('leases on chunks', () => {
       worker_status: 'failed',
       failure_reason: 'refused',
     });
+  });
+
+  it('does not fail a task because some units of its only chunk failed, and a run leaves them alone', () => {
+    const work = open(3);
+    const lease = claim(work, 1);
+    const [first] = resultsOf(
+      lease,
+      () => 'T',
+      () => 'text 0',
+    );
+    work.leases.store(lease.token, first === undefined ? [] : [first], NO_PROVENANCE, 2);
+    work.leases.end(lease.token, { kind: 'failed', reason: 'refused' }, 2);
+    expect(task(work)).toMatchObject({
+      status: 'in_progress',
+      worker_status: 'failed',
+      failure_reason: 'refused',
+    });
+    const run = { taskId: null, maxTasks: 10 };
+    expect(countOpenUnits(work.database, run).units).toBe(0);
+    expect(work.leases.reopen(null, 3)).toBe(1);
+    expect(countOpenUnits(work.database, run).units).toBe(2);
+  });
+
+  it('opens a task again that someone called failed', () => {
+    const work = open(3);
+    work.database.prepare(`UPDATE task SET stored_status = 'failed', failure_reason = 'no budget'`).run();
+    expect(work.leases.claim(REQUEST, 1)).toBeNull();
+    expect(work.leases.reopen(null, 2)).toBe(0);
+    expect(task(work)).toMatchObject({ status: 'pending', failure_reason: null });
+    expect(claim(work, 3).units).toHaveLength(3);
   });
 
   it('waits before the next attempt, and begins again after progress', () => {

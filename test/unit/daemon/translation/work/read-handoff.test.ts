@@ -52,6 +52,8 @@ const read = (work: TestWork) => {
   return handoff;
 };
 
+const READY = { archive_entry: null, status: 'pending', reason: null, failure_reason: null };
+
 describe('translation.handoff', () => {
   it('is empty before the first build', () => {
     expect(read(openTestWork())).toEqual({ releases: [], last_export: null });
@@ -69,13 +71,32 @@ describe('translation.handoff', () => {
         counts: { in_progress: 1, pending: 2, skipped: 1 },
         ready_total: { tasks: 2, units: 5 },
         ready: [
-          { task_id: 'tt_id000003', destination: 'c.json', archive_entry: null, units: 1 },
-          { task_id: 'tt_id000004', destination: 'd.json', archive_entry: null, units: 4 },
+          { task_id: 'tt_id000003', destination: 'c.json', units: 1, ...READY },
+          { task_id: 'tt_id000004', destination: 'd.json', units: 4, ...READY },
         ],
         blocked_total: 0,
         blocked: [],
       },
     ]);
+  });
+
+  it('lists tasks that workers gave up and that someone called failed, with the reason', () => {
+    const work = open(file('a.json', 3), file('b.json', 2));
+    const request = { owner: 'w', leaseSeconds: 60, maxAttempts: 1, taskId: null, after: null };
+    const { token = '' } = work.leases.claim(request, 20) ?? {};
+    work.leases.end(token, { kind: 'failed', reason: 'answer_refused' }, 20);
+    work.database
+      .prepare(
+        `UPDATE task SET stored_status = 'failed', status = 'failed', failure_reason = 'no budget' WHERE destination = 'b.json'`,
+      )
+      .run();
+    expect(read(work).releases[0]).toMatchObject({
+      ready_total: { tasks: 2, units: 5 },
+      ready: [
+        { destination: 'a.json', status: 'failed', failure_reason: 'answer_refused' },
+        { destination: 'b.json', status: 'failed', failure_reason: 'no budget' },
+      ],
+    });
   });
 
   it('lists blocked units with the checks that block them', () => {

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
-const MODULE = new URL('../../../../../src/daemon/parse/process/busy-watch.ts', import.meta.url);
+const MODULE = new URL('../../../../src/platform/isolation/busy-watch.ts', import.meta.url);
 
 /** Runs a program that has a watch with a short deadline; gives how it ended. */
 async function run(program: string): Promise<unknown[]> {
@@ -21,7 +21,7 @@ async function run(program: string): Promise<unknown[]> {
   return await once(child, 'exit');
 }
 
-describe('the watch of a process that parses', () => {
+describe('the watch of an isolated process', () => {
   it('ends a process whose owner lives but does not end it', async () => {
     expect(await run('busy.begin(); for (;;);')).toEqual([null, 'SIGKILL']);
   });

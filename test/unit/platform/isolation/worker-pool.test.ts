@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { ParseWorker } from '../../../../../src/daemon/parse/process/parse-worker.ts';
-import { createWorkerPool } from '../../../../../src/daemon/parse/run/worker-pool.ts';
 
-const worker = (): ParseWorker => ({
-  parse: async () => await Promise.reject(new Error('not in this test')),
-  close: () => undefined,
-});
+import { createWorkerPool } from '../../../../src/platform/isolation/worker-pool.ts';
+
+const worker = (): object => ({});
 
 describe('the workers of a run', () => {
   it('never work for two containers at a time', async () => {

@@ -2,8 +2,8 @@ import process from 'node:process';
 import { workerData } from 'node:worker_threads';
 import { BUSY_SINCE, monotonicMs, type WatchedProcess } from './watched-process.ts';
 
-// A thread of the process that parses. When the owner of the process is killed, or only the thread of the owner that
-// started it has crashed, a container that never ends would keep the process running: its main thread does not see that the
+// A thread of an isolated process. When the owner of the process is killed, or only the thread of the owner that
+// started it has crashed, a job that never ends would keep the process running: its main thread does not see that the
 // channel closed. This thread ends the process instead.
 
 const CHECK_MS = 1000;

@@ -1,0 +1,161 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes.ts';
+import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import { createIsolatedWorker } from '../../../platform/isolation/isolated-worker.ts';
+import type { IsolatedFailure } from '../../../platform/isolation/watch-limits.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { PatchErrorCode } from '../../formats/patch/patch-error.ts';
+import { listLine } from './release-list.ts';
+import type { RewrittenFile } from './rewrite-catalogs.ts';
+import type { RewriteResult, RewriteSetup, RewriteTask } from './rewrite-messages.ts';
+
+/** A file of the localized release whose bytes differ from the official ones. */
+export interface ChangedFile {
+  readonly destination: string;
+  readonly official: { readonly size: number; readonly blake3: Blake3Hex };
+  /** The new file. */
+  readonly path: string;
+  /** Bytes of the new file. */
+  readonly size: number;
+}
+
+/** The official release that a localized release is built on. */
+export interface BaseRelease {
+  /** Its entries, sorted by destination. */
+  entries(): Iterable<{ readonly destination: string; readonly size: number; readonly blake3: Blake3Hex }>;
+  /** Where the object with this digest lies. */
+  officialPath(blake3: Blake3Hex): string;
+}
+
+/** Rewrites the catalogs of a release for its changed files. */
+export interface CatalogRewriter {
+  /**
+   * @param changed the patched files
+   * @param workDirectory where new files are written; the caller removes it
+   * @returns all changed files, in the order of the release: the given ones, the catalogs that list them, and the sidecars
+   *   of those. A given archive with a catalog in it has another file than the given one
+   * @throws CatalogError; the reason of the signal; an error with the code of errno when a file cannot be read or written
+   */
+  rewrite(
+    changed: readonly ChangedFile[],
+    release: BaseRelease,
+    workDirectory: string,
+    signal: AbortSignal,
+  ): Promise<readonly ChangedFile[]>;
+}
+
+/** The catalogs of a release cannot be rewritten, so that it cannot be published. */
+export class CatalogError extends Error {
+  readonly code: PatchErrorCode | ParseErrorCode | IsolatedFailure['code'];
+  /** The destination to blame, with the way through archives; empty where no file is. */
+  readonly path: string;
+
+  constructor(code: CatalogError['code'], path: string, message: string) {
+    super(message);
+    this.name = 'CatalogError';
+    this.code = code;
+    this.path = path;
+  }
+}
+
+/** The surroundings of {@link createCatalogRewriter}. */
+export interface CatalogRewriterOptions extends RewriteSetup {
+  /** A folder for temporary files of processes. */
+  readonly scratchDirectory: string;
+  /** Most resident memory of the process. */
+  readonly memoryBytes: number;
+  /** Longest time for one release. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  /** The program of the process; tests can use another one. */
+  readonly program?: URL;
+}
+
+const NAMES = {
+  work: 'rewriting the catalogs of the release',
+  timeoutSetting: 'parse.timeoutSeconds',
+  memorySetting: 'parse.memoryMebibytes',
+};
+
+/** Creates a rewriter. Catalogs are bytes from outside, so each release has a process of its own for them. */
+export function createCatalogRewriter({
+  rules,
+  catalogs,
+  program = new URL('./catalog-process.ts', import.meta.url),
+  ...limits
+}: CatalogRewriterOptions): CatalogRewriter {
+  return {
+    rewrite: async (changed, release, workDirectory, signal) => {
+      if (changed.length === 0) return [];
+      const outputDirectory = await mkdtemp(join(workDirectory, 'catalogs-'));
+      const listPath = `${outputDirectory}.list`;
+      await writeList(listPath, changed, release);
+      const worker = createIsolatedWorker<RewriteSetup, RewriteTask, never, RewriteResult>({
+        ...limits,
+        program,
+        setup: { rules, catalogs },
+        names: NAMES,
+      });
+      try {
+        const outcome = await worker.run({ listPath, outputDirectory }, () => undefined, signal);
+        if (outcome.kind === 'failed') throw new CatalogError(outcome.code, '', outcome.message);
+        return mergeFiles(changed, release, { outputDirectory, files: filesOf(outcome.result) });
+      } finally {
+        worker.close();
+        await rm(listPath, { force: true });
+      }
+    },
+  };
+}
+
+async function writeList(path: string, changed: readonly ChangedFile[], release: BaseRelease): Promise<void> {
+  const patched = new Map(changed.map((file) => [file.destination, file.path]));
+  const lines = function* (): Generator<string> {
+    for (const { destination, blake3 } of release.entries()) {
+      yield listLine({
+        destination,
+        official: release.officialPath(blake3),
+        patched: patched.get(destination) ?? null,
+      });
+    }
+  };
+  await pipeline(Readable.from(lines()), createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+}
+
+/** @throws CatalogError, or an error of the system */
+function filesOf(result: RewriteResult): readonly RewrittenFile[] {
+  switch (result.kind) {
+    case 'rewritten':
+      return result.files;
+    case 'refused':
+      throw new CatalogError(result.code, result.path, result.message);
+    case 'system':
+      throw Object.assign(new Error(result.message), { code: result.errno });
+  }
+}
+
+/** All changed files. The process read bytes from outside, so it names files only in its own folder. */
+function mergeFiles(
+  changed: readonly ChangedFile[],
+  release: BaseRelease,
+  { outputDirectory, files }: { readonly outputDirectory: string; readonly files: readonly RewrittenFile[] },
+): readonly ChangedFile[] {
+  const given = new Map(changed.map((file) => [file.destination, file]));
+  const rewritten = new Map(files.map((file) => [file.destination, file]));
+  const merged: ChangedFile[] = [];
+  for (const { destination, size, blake3 } of release.entries()) {
+    const file = rewritten.get(destination);
+    const old = given.get(destination);
+    if (file !== undefined && /^\d+$/.test(file.name)) {
+      const path = join(outputDirectory, file.name);
+      merged.push({ destination, official: { size, blake3 }, path, size: file.size });
+    } else if (old !== undefined) {
+      merged.push(old);
+    }
+  }
+  return merged;
+}

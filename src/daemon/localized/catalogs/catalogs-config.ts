@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { globProblem } from '../../../platform/config/glob-filter.ts';
+import { RULE_ENCODINGS } from '../../parse/rules/parse-config.ts';
+
+const glob = z
+  .string()
+  .min(1)
+  .max(1024)
+  .superRefine((text, context) => {
+    const problem = globProblem(text);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  });
+const globs = z.array(glob).max(64);
+const fieldName = z.string().min(1).max(256);
+
+/** The schema of one list. */
+export const catalogListSchema = z.strictObject({
+  files: globs
+    .min(1)
+    .describe('Globs of destinations; a file in an archive follows it behind `!/` (`a.zip!/list.json`).'),
+  format: z.enum(['json', 'csv', 'tsv']).describe('The format of the list; a table needs a row of names.'),
+  encoding: z.enum(RULE_ENCODINGS).default('utf-8').describe('The encoding of the list.'),
+  folder: z
+    .string()
+    .max(1024)
+    .regex(/^(?:[^/].*\/)?$/, 'must be empty, or a folder with "/" at its end and not at its start')
+    .optional()
+    .describe('The folder of the listed files, empty for the root. Default: the folder of the list.'),
+  path: fieldName.describe('The member or column with the path of a file.'),
+  size: z.array(fieldName).max(8).default([]).describe('The members or columns with its size in bytes.'),
+  checksums: z
+    .array(fieldName)
+    .max(8)
+    .default([])
+    .describe('The members or columns with its checksums. Their algorithm is found by trying.'),
+});
+
+/** The schema of `localized.catalogs`. */
+export const catalogsConfigurationSchema = z.strictObject({
+  lists: z
+    .array(catalogListSchema)
+    .max(64)
+    .default([])
+    .describe('Lists of files with sizes and checksums that no built-in plug-in knows.'),
+  ignore: globs
+    .default([])
+    .describe(
+      'Globs of files that are not catalogs, although they state the name of a patched file with its size or checksum. An archive stands for all that is in it.',
+    ),
+});
+
+/** The parsed `localized.catalogs`. */
+export type CatalogsConfiguration = z.output<typeof catalogsConfigurationSchema>;

@@ -1,0 +1,143 @@
+import { bytesSource, type ByteSource } from '../../formats/byte-source.ts';
+import { FormatError } from '../../formats/format-error.ts';
+import { SNIFFED_BYTES, sniffFormat, type SniffedFormat } from '../../formats/sniff.ts';
+import { READ_LIMITS } from '../../formats/value-visitor.ts';
+import { openZip, type ZipArchive } from '../../formats/zip/open-zip.ts';
+import type { ZipEntry } from '../../formats/zip/zip-directory.ts';
+import { MAX_DEPTH, nestedName } from '../../parse/container/container-run.ts';
+import type { CompiledRules } from '../../parse/rules/compile-rules.ts';
+import { openFile, type PartPlace } from './release-files.ts';
+
+/** A file that can be a catalog. */
+export interface CatalogPart extends PartPlace {
+  /** @throws FormatError when it cannot be read */
+  readonly read: () => Buffer;
+}
+
+/** Which files can be catalogs. */
+export interface PartFilter {
+  /** Whether a plug-in knows the name. */
+  readonly isCatalogName: (path: string) => boolean;
+  readonly isIgnored: (path: string) => boolean;
+  /** Hears of every file that was seen, those that cannot be catalogs too. */
+  readonly onFile: (place: PartPlace) => void;
+}
+
+/** The passwords of entries, by the rules of the parser. */
+export type Passwords = Pick<CompiledRules, 'ruleFor'>;
+
+/** Largest catalog, in bytes. */
+export const MAX_CATALOG_BYTES = 128 * 1024 * 1024;
+
+/** The formats of catalogs, as far as the first bytes show them. */
+const CATALOG_FORMATS: ReadonlySet<SniffedFormat> = new Set(['json', 'csv', 'tsv', 'text', 'unknown']);
+/** The names of catalogs in archives. To look at the bytes of every entry would mean to decompress all of them. */
+const CATALOG_ENTRY =
+  /\.(?:json|csv|tsv|txt|xml|ya?ml|bytes|bin|dat|list|lst|hash|manifest|md5|sha\d+|crc\d*)$|(?:^|\/)[^./]+$/i;
+const ARCHIVE_ENTRY = /\.zip$/i;
+
+/**
+ * Finds the files that can be catalogs: a file of a release, and those in archives. Files that cannot be read are left out, as the game
+ * cannot read it either.
+ *
+ * @param path of the file on disk
+ * @throws Error when the file itself cannot be opened
+ */
+export function* catalogParts(
+  path: string,
+  destination: string,
+  passwords: Passwords,
+  filter: PartFilter,
+): Generator<CatalogPart> {
+  using file = openFile(path);
+  const walk = function* (
+    source: ByteSource,
+    entry: string | null,
+    entries: readonly string[],
+  ): Generator<CatalogPart> {
+    const place = { path: pathOf(destination, entry), destination, entries };
+    if (filter.isIgnored(place.path)) return;
+    const format = formatOf(source, place.path);
+    if (format !== 'zip') {
+      const isCandidate = CATALOG_FORMATS.has(format) || filter.isCatalogName(place.path);
+      if (isCandidate && source.size <= MAX_CATALOG_BYTES) {
+        yield { ...place, read: () => source.read(0, source.size) };
+      }
+      return;
+    }
+    const archive = entries.length < MAX_DEPTH ? tryToOpen(source) : null;
+    for (const found of archive?.entries ?? []) {
+      if (archive === null || found.name.endsWith('/') || found.flaw !== null) continue;
+      const inner = nestedName({ entry, entryKey: '' }, found.name, '').entry;
+      const innerPlace = {
+        path: pathOf(destination, inner),
+        destination,
+        entries: [...entries, found.name],
+      };
+      filter.onFile(innerPlace);
+      const read = (): Buffer =>
+        archive.readEntry(found, passwordOf(passwords, destination, entry, found.name) ?? undefined);
+      if (ARCHIVE_ENTRY.test(found.name)) {
+        const bytes = tryToRead(read);
+        if (bytes !== null) yield* walk(bytesSource(bytes), inner, innerPlace.entries);
+      } else if (isCandidateEntry(found, innerPlace.path, filter)) {
+        yield { ...innerPlace, read };
+      }
+    }
+  };
+  filter.onFile({ path: destination, destination, entries: [] });
+  yield* walk(file.source, null, []);
+}
+
+function isCandidateEntry(entry: ZipEntry, path: string, filter: PartFilter): boolean {
+  if (entry.uncompressedSize > MAX_CATALOG_BYTES) return false;
+  return (CATALOG_ENTRY.test(entry.name) || filter.isCatalogName(path)) && !filter.isIgnored(path);
+}
+
+function formatOf(source: ByteSource, name: string): SniffedFormat {
+  return sniffFormat(source.read(0, Math.min(SNIFFED_BYTES, source.size)), name);
+}
+
+/** Whether the bytes are a zip archive. */
+export function isArchive(source: ByteSource): boolean {
+  return formatOf(source, '') === 'zip';
+}
+
+/** The path of a file in a release. */
+export function pathOf(destination: string, entry: string | null): string {
+  return entry === null ? destination : `${destination}!/${entry}`;
+}
+
+/**
+ * The password of an entry.
+ *
+ * @param entry the way to the archive; `null` when it is the file of the release
+ * @param name of the entry in it
+ */
+export function passwordOf(
+  passwords: Passwords,
+  destination: string,
+  entry: string | null,
+  name: string,
+): Uint8Array | null {
+  const inner = nestedName({ entry, entryKey: '' }, name, '').entry;
+  return passwords.ruleFor(destination, entry).password(inner ?? name);
+}
+
+function tryToOpen(source: ByteSource): ZipArchive | null {
+  return orNull(() => openZip(source, READ_LIMITS));
+}
+
+function tryToRead(read: () => Buffer): Buffer | null {
+  return orNull(read);
+}
+
+function orNull<T>(action: () => T): T | null {
+  try {
+    return action();
+  } catch (error) {
+    // A disk that fails says nothing about the file.
+    if (error instanceof FormatError && error.code !== 'file_unreadable') return null;
+    throw error;
+  }
+}

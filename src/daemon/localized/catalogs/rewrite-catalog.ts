@@ -1,0 +1,136 @@
+import type { CatalogPlugin, FileChange } from '../../formats/catalogs/catalog-plugin.ts';
+import { FormatError } from '../../formats/format-error.ts';
+import { PatchError } from '../../formats/patch/patch-error.ts';
+import { baseName } from './base-name.ts';
+import type { ChangeSet } from './change-set.ts';
+import { isSidecar, rewriteSidecar, sidecarStem, stemsOf } from './sidecars.ts';
+import type { PartPlace } from './release-files.ts';
+import { changesFor, type SameNames } from './same-names.ts';
+import { statedFigure } from './stated-figures.ts';
+
+/** The facts that a catalog is rewritten with. */
+export interface CatalogContext {
+  readonly plugins: readonly CatalogPlugin[];
+  readonly changes: ChangeSet;
+  readonly sameNames: SameNames;
+  /** A file that did not change, with its figures as both forms. */
+  readonly unchanged: (place: PartPlace) => Promise<FileChange>;
+  /** Whether a sidecar states a checksum of a file beside it that did not change. */
+  readonly isAboutUnchanged: (path: string, bytes: Buffer) => boolean;
+}
+
+/** Bytes of a file that is read whole for its sidecar; a larger one is compared by the checksums that are computed while it is read. */
+export const MOST_CONTENT_BYTES = 64 * 1024 * 1024;
+
+const NEXT_STEP =
+  'Describe the file as a list in localized.catalogs.lists, or name it in localized.catalogs.ignore if the game does not check by it.';
+
+/**
+ * Writes the figures of all changed files that a catalog or a sidecar states.
+ *
+ * @param path of the catalog
+ * @param names of changed files that stand in it
+ * @throws PatchError `catalog_not_rewritten` when it states a figure of the official form of a changed file that nothing rewrites
+ */
+export async function rewriteCatalog(
+  path: string,
+  bytes: Buffer,
+  names: ReadonlySet<string>,
+  context: CatalogContext,
+): Promise<Uint8Array> {
+  const { changes } = context;
+  const stem = sidecarStem(path);
+  const beside: FileChange[] = [];
+  const mentioned: FileChange[] = [];
+  for (const changed of changes.paths) {
+    const isBeside = stem === null ? path === `${changed}.manifest` : stemsOf(changed).includes(stem);
+    const isMentioned = names.has(baseName(changed));
+    if (!isBeside && !isMentioned) continue;
+    const change = await changes.changeOf(changed);
+    if (isBeside) beside.push(change);
+    if (isMentioned) mentioned.push(change);
+  }
+  const { bytes: next, rewritten } = await applyPlugins(path, bytes, { mentioned, beside }, context);
+  if (stem !== null && beside.length > 0 && isSidecar(bytes)) {
+    return writeSidecar(path, bytes, beside, context);
+  }
+  checkRest(path, next, { mentioned, rewritten });
+  return next;
+}
+
+async function applyPlugins(
+  path: string,
+  official: Buffer,
+  {
+    mentioned,
+    beside,
+  }: { readonly mentioned: readonly FileChange[]; readonly beside: readonly FileChange[] },
+  { plugins, sameNames, unchanged }: CatalogContext,
+): Promise<{ readonly bytes: Uint8Array; readonly rewritten: ReadonlySet<string> }> {
+  let bytes: Uint8Array = official;
+  const rewritten = new Set<string>();
+  const all = [...new Set([...mentioned, ...beside])];
+  for (const plugin of plugins.filter((each) => each.recognizes(path))) {
+    const meant = plugin.namesOnly ? await changesFor(path, mentioned, sameNames, unchanged) : all;
+    try {
+      const result = await plugin.rewrite(path, bytes, meant);
+      ({ bytes } = result);
+      for (const each of result.rewritten) rewritten.add(each);
+    } catch (error) {
+      if (!(error instanceof PatchError || error instanceof FormatError)) throw error;
+      throw notRewritten(path, `${error.message}. ${NEXT_STEP}`);
+    }
+  }
+  return { bytes, rewritten };
+}
+
+function writeSidecar(
+  path: string,
+  bytes: Buffer,
+  beside: readonly FileChange[],
+  { changes, isAboutUnchanged }: CatalogContext,
+): Uint8Array {
+  const subjects = beside.map((change) => ({
+    change,
+    contents: () => changes.contentsOf(change.path, MOST_CONTENT_BYTES),
+  }));
+  const patched = rewriteSidecar(bytes, subjects);
+  if (patched !== null) return patched.bytes;
+  if (isAboutUnchanged(path, bytes)) return bytes;
+  const files = beside.map((change) => change.path).join(', ');
+  const message = `no known algorithm gives its value for the official form of ${files}, beside which it stands`;
+  throw notRewritten(path, `${message}. ${NEXT_STEP}`);
+}
+
+/** Refuses a catalog that states a figure of a file which nothing rewrote. */
+function checkRest(
+  path: string,
+  bytes: Uint8Array,
+  {
+    mentioned,
+    rewritten,
+  }: { readonly mentioned: readonly FileChange[]; readonly rewritten: ReadonlySet<string> },
+): void {
+  const done = mentioned.filter((change) => rewritten.has(change.path));
+  for (const change of mentioned) {
+    if (rewritten.has(change.path) || done.some((each) => isTwin(each, change))) continue;
+    const stated = statedFigure(Buffer.from(bytes), baseName(change.path), change);
+    if (stated === null) continue;
+    throw notRewritten(
+      path,
+      `it states ${stated} of ${change.path}, which changes, and nothing rewrites it. ${NEXT_STEP}`,
+    );
+  }
+}
+
+/** Whether both have one name and the same official bytes, so that a catalog can mean either. */
+function isTwin(left: FileChange, right: FileChange): boolean {
+  return (
+    baseName(left.path) === baseName(right.path) &&
+    left.before.checksums.sha256 === right.before.checksums.sha256
+  );
+}
+
+function notRewritten(path: string, message: string): PatchError {
+  return new PatchError('catalog_not_rewritten', path, message);
+}

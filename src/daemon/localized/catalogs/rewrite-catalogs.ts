@@ -1,0 +1,181 @@
+import { createWriteStream, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { newPiece, pieceChunks, type OutputPiece } from '../../formats/patch/output-pieces.ts';
+import { PatchError } from '../../formats/patch/patch-error.ts';
+import type { CatalogPlugin } from '../../formats/catalogs/catalog-plugin.ts';
+import { changedEntries, filePlace, placesAround, writeEntries } from './archive-entries.ts';
+import { ChangeSet, usePart } from './change-set.ts';
+import { FoundCatalogs, type FoundCatalog } from './found-catalogs.ts';
+import { isArchive, type Passwords } from './part-reader.ts';
+import { openFile, type ReleaseFile } from './release-files.ts';
+import { rewriteCatalog } from './rewrite-catalog.ts';
+import { createUnchangedFiles, type UnchangedFiles } from './unchanged-files.ts';
+
+/** Catalogs to rewrite. */
+export interface RewriteJob {
+  /** All files of the release, in its order; read several times. */
+  readonly files: Iterable<ReleaseFile>;
+  readonly plugins: readonly CatalogPlugin[];
+  /** Whether a file is known not to be a catalog. */
+  readonly isIgnored: (path: string) => boolean;
+  readonly passwords: Passwords;
+  /** An existing and empty folder for the new files. */
+  readonly outputDirectory: string;
+}
+
+/** A file of the release that was rewritten. */
+export interface RewrittenFile {
+  readonly destination: string;
+  /** Its name in the folder for the new files. */
+  readonly name: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** Catalogs of catalogs of catalogs: more levels than any game has. */
+const MOST_ROUNDS = 16;
+/** Bytes of all catalogs that are rewritten, which are in memory. */
+const MOST_REWRITTEN_BYTES = 256 * 1024 * 1024;
+
+/**
+ * Rewrites the catalogs of the changed files, those in archives too. A rewritten catalog is a changed file, and so is the archive
+ * around it, which other catalogs and sidecars can list; so this is repeated until nothing changes.
+ *
+ * @returns the rewritten files; a patched archive with a catalog is among them
+ * @throws PatchError `catalog_not_rewritten`, `file_too_large`; FormatError when a patched archive cannot be read
+ */
+export async function rewriteCatalogs(job: RewriteJob): Promise<readonly RewrittenFile[]> {
+  const changes = patchedFiles(job);
+  const found = new FoundCatalogs();
+  const contents = new Map<string, NewContent>();
+  const output = createOutput(job);
+  const unchanged = createUnchangedFiles(job, changes);
+  const filter = {
+    isCatalogName: (path: string) => job.plugins.some((plugin) => plugin.recognizes(path)),
+    isIgnored: job.isIgnored,
+  };
+  let searched = new Set<string>();
+  const late = new Set<string>();
+  for (let round = 0; ; round += 1) {
+    const all = new Set(changes.paths);
+    const fresh = [...all].filter((path) => !searched.has(path));
+    if (fresh.length > 0) found.search(job.files, fresh, job.passwords, filter);
+    searched = all;
+    const touched = await rewriteFound(job, changes, found, { contents, unchanged });
+    if (touched.length === 0) break;
+    if (round > MOST_ROUNDS / 2) for (const { place } of touched) late.add(place.path);
+    if (round === MOST_ROUNDS) throw circle([...late].toSorted());
+    await writeTouched(job, changes, contents, { touched, output });
+  }
+  return output.files();
+}
+
+/** The new bytes of a catalog. */
+interface NewContent {
+  readonly found: FoundCatalog;
+  readonly bytes: Buffer;
+}
+
+/** The files that the patcher changed, and what changed in archives. */
+function patchedFiles({ files, passwords }: RewriteJob): ChangeSet {
+  const changes = new ChangeSet(passwords);
+  for (const { destination, official, patched } of files) {
+    if (patched === null) continue;
+    changes.setForms(destination, { official, current: patched });
+    changes.add({ path: destination, destination, entries: [] });
+    using before = openFile(official);
+    using after = openFile(patched);
+    if (!isArchive(before.source)) continue;
+    const inside = changedEntries(before.source, after.source, filePlace(destination), passwords);
+    for (const place of inside) changes.add(place);
+  }
+  return changes;
+}
+
+/** Rewrites every catalog from its own bytes; returns those whose result is another one than in the last round. */
+async function rewriteFound(
+  job: RewriteJob,
+  changes: ChangeSet,
+  found: FoundCatalogs,
+  { contents, unchanged }: { readonly contents: Map<string, NewContent>; readonly unchanged: UnchangedFiles },
+): Promise<readonly FoundCatalog[]> {
+  const context = { plugins: job.plugins, changes, sameNames: found.sameNames, ...unchanged };
+  const touched: FoundCatalog[] = [];
+  for (const catalog of found.all) {
+    const { place, names, file } = catalog;
+    const base = usePart(file.patched ?? file.official, place, job.passwords, (source) =>
+      source.read(0, source.size),
+    );
+    const bytes = Buffer.from(await rewriteCatalog(place.path, base, names, context));
+    if (bytes.equals(contents.get(place.path)?.bytes ?? base)) continue;
+    contents.set(place.path, { found: catalog, bytes });
+    touched.push(catalog);
+  }
+  const total = contents.values().reduce((sum, { bytes }) => sum + bytes.length, 0);
+  if (total > MOST_REWRITTEN_BYTES) {
+    const message = `the catalogs that change have ${total} bytes together, more than ${MOST_REWRITTEN_BYTES}`;
+    throw new PatchError('file_too_large', '', message);
+  }
+  return touched;
+}
+
+/** Writes the files of catalogs that changed, and notes all that changed with them. */
+async function writeTouched(
+  { passwords }: RewriteJob,
+  changes: ChangeSet,
+  contents: ReadonlyMap<string, NewContent>,
+  { touched, output }: { readonly touched: readonly FoundCatalog[]; readonly output: Output },
+): Promise<void> {
+  const byFile = Map.groupBy(touched, ({ file }) => file);
+  for (const [file, catalogs] of byFile) {
+    const { destination, official, patched } = file;
+    const own = contents.get(destination);
+    using base = openFile(patched ?? official);
+    const inside = Array.from(contents.values()).flatMap(({ found, bytes }) =>
+      found.file.destination === destination ? [{ entries: found.place.entries, bytes }] : [],
+    );
+    const pieces =
+      own === undefined
+        ? writeEntries(base.source, filePlace(destination), inside, passwords)
+        : [newPiece(own.bytes)];
+    changes.setForms(destination, { official, current: await output.write(destination, pieces) });
+    for (const { place } of catalogs) for (const each of placesAround(place)) changes.add(each);
+  }
+}
+
+/** The folder for the new files. */
+interface Output {
+  /**
+   * Writes a file, and removes the one that was written for this destination before.
+   *
+   * @returns its path
+   */
+  write(destination: string, pieces: Iterable<OutputPiece>): Promise<string>;
+  files(): readonly RewrittenFile[];
+}
+
+function createOutput({ outputDirectory }: RewriteJob): Output {
+  const written = new Map<string, RewrittenFile>();
+  let count = 0;
+  const pathOf = (name: string): string => join(outputDirectory, name);
+  return {
+    write: async (destination, pieces) => {
+      count += 1;
+      const name = String(count);
+      const stream = createWriteStream(pathOf(name), { flags: 'wx' });
+      await pipeline(Readable.from(pieceChunks(pieces)), stream);
+      const old = written.get(destination);
+      if (old !== undefined) rmSync(pathOf(old.name));
+      written.set(destination, { destination, name, size: stream.bytesWritten });
+      return pathOf(name);
+    },
+    files: () => [...written.values()],
+  };
+}
+
+function circle(paths: readonly string[]): PatchError {
+  const message = `these catalogs state checksums of each other in a circle, so no values fit: ${paths.join(', ')}`;
+  return new PatchError('catalog_not_rewritten', paths[0] ?? '', message);
+}

@@ -1,0 +1,69 @@
+import type { FileChange } from '../../formats/catalogs/catalog-plugin.ts';
+import { positionsOf } from './name-search.ts';
+
+/** A size stands near the name; bytes before and behind it that are searched. */
+const NEAR_BYTES = 4096;
+/** A smaller size stands near a name by chance. */
+const SMALLEST_SIZE = 100;
+/** A checksum with fewer decimal digits stands in a file by chance. */
+const FEWEST_DIGITS = 6;
+/** Places of one name that are looked at. */
+const MOST_PLACES = 10_000;
+
+/**
+ * Finds a figure of the official file that a catalog still states: its size near its name, or a checksum anywhere, because few
+ * other values are the same by chance.
+ *
+ * @param bytes that have the name
+ * @param name of the file without its folder
+ * @returns the figure, for people; `null` when none is stated
+ */
+export function statedFigure(bytes: Buffer, name: string, change: FileChange): string | null {
+  return statedChecksum(bytes, change) ?? statedSize(bytes, name, change);
+}
+
+function statedChecksum(bytes: Buffer, { before, after, bundle }: FileChange): string | null {
+  for (const [algorithm, digits] of Object.entries(before.checksums)) {
+    if (Object.values(after.checksums).includes(digits)) continue;
+    if (checksumForms(digits).some((form) => bytes.includes(form))) return `the ${algorithm} ${digits}`;
+  }
+  const crc = bundle?.before.crc32 ?? null;
+  if (crc === null || crc === bundle?.after.crc32) return null;
+  const digits = crc.toString(16).padStart(8, '0');
+  return checksumForms(digits).some((form) => bytes.includes(form)) ? `the CRC ${crc} of its content` : null;
+}
+
+/** As digits in either case, as base64 and as a decimal number, each as text of one or two bytes; and the bytes themselves. */
+function checksumForms(digits: string): readonly Buffer[] {
+  const raw = Buffer.from(digits, 'hex');
+  const decimal = String(BigInt(`0x${digits}`));
+  const texts = [digits, digits.toUpperCase()];
+  if (raw.length > 8) texts.push(raw.toString('base64'));
+  else if (decimal.length >= FEWEST_DIGITS) texts.push(decimal);
+  return [
+    ...texts.flatMap((text) => [Buffer.from(text), wide(text)]),
+    raw.length > 8 ? raw : Buffer.from(raw).reverse(),
+  ];
+}
+
+/** Without the last byte, so that it is found in both orders of bytes. */
+function wide(text: string): Buffer {
+  return Buffer.from(text, 'utf16le').subarray(0, -1);
+}
+
+function statedSize(bytes: Buffer, name: string, { before, after }: FileChange): string | null {
+  const { size } = before;
+  if (size < SMALLEST_SIZE || size === after.size) return null;
+  const number = Buffer.alloc(4);
+  if (size < 2 ** 32) number.writeUInt32LE(size);
+  const text = new RegExp(`(?<![\\d.])${size}(?![\\d.])`);
+  for (const at of positionsOf(bytes, name, MOST_PLACES)) {
+    const near = bytes.subarray(Math.max(0, at - NEAR_BYTES), at + NEAR_BYTES);
+    const isBinary = near.includes(0);
+    if (isBinary && size < 2 ** 32 && near.includes(number)) return `the size ${size}`;
+    // A text in UTF-16 has ASCII between zeros.
+    const characters = near.toString('latin1');
+    if (text.test(isBinary ? characters.replaceAll('\0', '') : characters)) return `the size ${size}`;
+  }
+  return null;
+}

@@ -1,0 +1,39 @@
+import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
+import type { ReleaseRow } from '../../releases/records/release-row.ts';
+import { TaskError } from '../../tasks/task.ts';
+
+/** The official release that a localized one is built on; its entries are known. */
+export type BaseRow = ReleaseRow & { readonly revision_id: number };
+
+/**
+ * The current official release, sound and with known entries.
+ *
+ * @throws TaskError `no_official_release`
+ */
+export function requireBase(releases: Pick<ReleaseRepository, 'current'>): BaseRow {
+  const official = releases.current('official');
+  if (official === null) {
+    throw new TaskError('no_official_release', 'there is no current official release; run sync first');
+  }
+  if (official.state !== 'current' || official.verified_at === null || official.revision_id === null) {
+    throw new TaskError(
+      'no_official_release',
+      `the official release ${official.release_id} is ${official.state === 'current' ? 'not verified' : official.state}; ` +
+        'run verify or repair first',
+    );
+  }
+  return { ...official, revision_id: official.revision_id };
+}
+
+/**
+ * Refuses inputs that were made for another official release.
+ *
+ * @throws TaskError `base_mismatch`
+ */
+export function requireSameBase(base: ReleaseRow, madeFor: string): void {
+  if (base.release_id === madeFor) return;
+  throw new TaskError(
+    'base_mismatch',
+    `the inputs were made for the official release ${madeFor}, and ${base.release_id} is current; make them again for it`,
+  );
+}

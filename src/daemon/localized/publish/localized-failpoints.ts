@@ -1,0 +1,9 @@
+/** The points of a publish where a test can stop the process, in the order in which they are reached. */
+export const LOCALIZED_FAILPOINTS = [
+  'localized.objects.committed',
+  'localized.revision.written',
+  'localized.release.current',
+] as const;
+
+/** One of {@link LOCALIZED_FAILPOINTS}. */
+export type LocalizedFailpoint = (typeof LOCALIZED_FAILPOINTS)[number];

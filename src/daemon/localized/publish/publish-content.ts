@@ -1,0 +1,129 @@
+import type { Failpoints } from '../../../platform/files/failpoints.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { ReleaseId } from '../../../domain/release/release-id.ts';
+import type { CatalogStore } from '../../releases/catalog/catalog-store.ts';
+import type { Publisher } from '../../releases/publish/publish.ts';
+import type { ObjectRegistry } from '../../releases/records/object-registry.ts';
+import type { ReleaseDraft } from '../../releases/records/release-draft.ts';
+import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
+import { documentOfRow, isKept, type ReleaseRow } from '../../releases/records/release-row.ts';
+import { TaskError, type TaskContext } from '../../tasks/task.ts';
+import { requireBase, requireSameBase, type BaseRow } from './base-release.ts';
+import type { LocalizedFailpoint } from './localized-failpoints.ts';
+import { chooseLocalizedName } from './localized-name.ts';
+import { writeLocalizedRevision, type LocalizedRevision } from './localized-revision.ts';
+import type { Replacements } from './stage-patches.ts';
+
+/** Most releases searched for one with the same content. */
+const RELEASES_MAX = 10_000;
+
+export interface ContentDependencies {
+  readonly releases: ReleaseRepository;
+  readonly catalogs: CatalogStore;
+  readonly objects: ObjectRegistry;
+  readonly publisher: Publisher;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+}
+
+/** The content of a localized release: its base, and the objects that replace official ones. */
+export interface LocalizedContent {
+  readonly base: BaseRow;
+  readonly replaced: Replacements;
+  /** The name that the caller wants, or `null`. */
+  readonly wantedId: ReleaseId | null;
+}
+
+/** A localized release that is current now. */
+export interface PublishedContent {
+  readonly release: ReleaseRow;
+  /** Whether it was current before, with the same content. */
+  readonly unchanged: boolean;
+  /** `null` when nothing changed. */
+  readonly attestationVersion: number | null;
+}
+
+/**
+ * Registers a localized release whose objects are all in the store, and makes it current. Content that is current already
+ * changes nothing; content of an earlier localized release of this base makes that one current again.
+ *
+ * @throws TaskError `unknown_destination`, `release_exists`, `base_mismatch`, those of the publisher
+ */
+export async function publishContent(
+  deps: ContentDependencies,
+  { base, replaced, wantedId }: LocalizedContent,
+  context: TaskContext,
+): Promise<PublishedContent> {
+  const { releases, publisher, failpoints } = deps;
+  const hit = (name: LocalizedFailpoint): void => {
+    failpoints.hit(name);
+  };
+  try {
+    const revision = await writeLocalizedRevision(deps, base, replaced, context);
+    hit('localized.revision.written');
+    const draft = draftOf(releases, base, revision, wantedId);
+    const current = releases.current('localized');
+    if (current?.release_id === draft.releaseId && current.state === 'current') {
+      context.log('info', 'the current localized release has this content', {
+        release_id: current.release_id,
+      });
+      return { release: current, unchanged: true, attestationVersion: null };
+    }
+    const release = await publisher.register(draft, context);
+    requireSameBase(requireBase(releases), base.release_id);
+    const attestationVersion = await publisher.makeCurrent(release, context);
+    hit('localized.release.current');
+    context.log('info', 'the localized release is current', {
+      release_id: release.release_id,
+      base_release_id: base.release_id,
+      attestation_version: attestationVersion,
+    });
+    return { release, unchanged: false, attestationVersion };
+  } finally {
+    for (const unused of deps.catalogs.unreferenced()) await deps.catalogs.drop(unused);
+  }
+}
+
+function draftOf(
+  releases: ReleaseRepository,
+  base: BaseRow,
+  { revisionId, content }: LocalizedRevision,
+  wantedId: ReleaseId | null,
+): ReleaseDraft {
+  const named = { baseId: base.release_id, digest: content.digest };
+  const same = wantedId === null ? withContent(releases, named) : null;
+  const releaseId = same?.release_id ?? chooseLocalizedName(named, wantedId, (name) => releases.named(name));
+  if (releaseId === null) {
+    throw new TaskError(
+      'release_exists',
+      wantedId === null
+        ? `every name for a localized release of ${base.release_id} is used by other content; name one in localized_release_id`
+        : `the release id ${wantedId} is used by a release with other content; choose another one`,
+    );
+  }
+  return {
+    channel: 'localized',
+    releaseId,
+    upstreamReleaseId: releaseId,
+    baseReleaseId: base.release_id,
+    revisionId,
+    content,
+    serverInfo: documentOfRow(base),
+    appVersion: base.app_version,
+  };
+}
+
+/** The newest kept localized release of the base with this content. */
+function withContent(
+  releases: ReleaseRepository,
+  { baseId, digest }: { readonly baseId: string; readonly digest: string },
+): ReleaseRow | null {
+  return (
+    releases
+      .list('localized', RELEASES_MAX)
+      .find(
+        (release) =>
+          release.base_release_id === baseId && release.content_digest === digest && isKept(release),
+      ) ?? null
+  );
+}

@@ -1,0 +1,97 @@
+import { ServiceError } from '../../../contract/problems/service-error.ts';
+import type { ReleaseId } from '../../../domain/release/release-id.ts';
+import { releaseTaskError } from '../../releases/jobs/task-errors.ts';
+import { implementJob, type Job } from '../../tasks/job.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
+import { requireBase, requireSameBase, type BaseRow } from './base-release.ts';
+import type { LocalizedFailpoint } from './localized-failpoints.ts';
+import { requireKnown } from './localized-revision.ts';
+import { readPatchManifest, type PatchedFile } from './patch-manifest.ts';
+import { LOCALIZED_PUBLISH_JOB, type PublishArguments } from './publish-job.ts';
+import { publishContent, type ContentDependencies } from './publish-content.ts';
+import { checkPatches, stagePatches, type StageDependencies } from './stage-patches.ts';
+
+/** Most files that the result of a publish names. */
+const FILES_MAX = 500;
+
+export interface PublishDependencies extends ContentDependencies, StageDependencies {
+  /** The folder of files that were patched outside of Slipway. */
+  readonly patchRoot: () => string;
+}
+
+/**
+ * The task `localized-publish`: takes the inputs, builds the files that differ from the official ones, stores them, and
+ * publishes a release of the official entries with these replaced.
+ */
+export function createPublishTask(deps: PublishDependencies): Job {
+  return implementJob(LOCALIZED_PUBLISH_JOB, async (context) => {
+    try {
+      return await publishPatches(deps, context);
+    } catch (error) {
+      throw publishTaskError(error);
+    } finally {
+      await deps.writer.removeStaging(context.taskId);
+    }
+  });
+}
+
+async function publishPatches(
+  deps: PublishDependencies,
+  context: TaskContext<PublishArguments>,
+): Promise<TaskResult> {
+  const {
+    patch_manifest: path = '',
+    dry_run: isDryRun,
+    localized_release_id: wantedId = null,
+  } = context.args;
+  const root = deps.patchRoot();
+  const { baseReleaseId, entries } = await readPatchManifest(root, path);
+  const base = requireBase(deps.releases);
+  requireSameBase(base, baseReleaseId);
+  requireKnown(
+    deps.catalogs,
+    base,
+    entries.map(({ destination }) => destination),
+  );
+  if (isDryRun) {
+    await checkPatches(deps.pool, root, entries, context);
+    return { dry_run: true, ...resultOf(base, entries), blockers: [] };
+  }
+  const replaced = await stagePatches(deps, root, entries, context);
+  const reached: LocalizedFailpoint = 'localized.objects.committed';
+  deps.failpoints.hit(reached);
+  return {
+    ...(await publish(deps, { base, replaced, wantedId }, context)),
+    ...resultOf(base, entries),
+  };
+}
+
+async function publish(
+  deps: PublishDependencies,
+  content: Parameters<typeof publishContent>[1],
+  context: TaskContext,
+): Promise<TaskResult & { readonly localized_release_id: ReleaseId }> {
+  const { release, unchanged, attestationVersion } = await publishContent(deps, content, context);
+  return {
+    unchanged,
+    localized_release_id: release.release_id,
+    snapshot_id: release.snapshot_id,
+    entry_count: release.entry_count,
+    total_bytes: release.total_bytes,
+    attestation_version: attestationVersion,
+  };
+}
+
+function resultOf(base: BaseRow, entries: readonly PatchedFile[]): TaskResult {
+  return {
+    base_release_id: base.release_id,
+    patched_entries: entries.length,
+    patched_bytes: entries.reduce((sum, { size }) => sum + size, 0),
+    files: entries.slice(0, FILES_MAX).map(({ destination, size }) => ({ destination, size })),
+  };
+}
+
+function publishTaskError(error: unknown): unknown {
+  if (error instanceof ServiceError) return new TaskError(error.code, error.message, { cause: error });
+  return releaseTaskError(error);
+}

@@ -1,0 +1,69 @@
+import process from 'node:process';
+import { startBusyWatch } from './busy-watch.ts';
+import { MAX_UNSTORED, type IsolatedAnswer, type IsolatedRequest } from './isolated-messages.ts';
+
+/** The program of an isolated process. */
+export interface IsolatedProgram<Setup, Prepared, Job, Piece, Result> {
+  /** Prepares what all jobs share. */
+  prepare(setup: Setup): Prepared;
+  /** Does one job. An error ends the process, and its owner reports it for this job. */
+  work(prepared: Prepared, job: Job, context: JobContext<Piece>): Result | Promise<Result>;
+}
+
+/** The surroundings of one job. */
+export interface JobContext<Piece> {
+  /** A folder for temporary files; the job makes it when it needs it. It is removed after the end of the process. */
+  readonly scratchDirectory: string;
+  /** Sends a part of the result; it waits while the owner is behind. */
+  send(piece: Piece): Promise<void>;
+}
+
+/** The owner ends a job after its time. This much later nobody did: its thread has crashed. */
+const OWNER_LATE_MS = 10_000;
+
+/** Does the jobs of the owner of this process, one at a time. */
+export function serveJobs<Setup, Prepared, Job, Piece, Result>(
+  program: IsolatedProgram<Setup, Prepared, Job, Piece, Result>,
+): void {
+  const busy = startBusyWatch(Number(process.argv[2]) + OWNER_LATE_MS);
+  let prepared: { readonly value: Prepared } | null = null;
+  let unstored = 0;
+  let continueSending: (() => void) | null = null;
+
+  const answer = (message: IsolatedAnswer<Piece, Result>): void => {
+    // The owner that no longer listens has ended; so does this process, by the event `disconnect`.
+    if (process.connected) process.send?.(message, () => undefined);
+  };
+  const send = async (piece: Piece): Promise<void> => {
+    if (unstored === MAX_UNSTORED) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      continueSending = resolve;
+      // The time of the owner does not count.
+      busy.end();
+      await promise;
+      busy.begin();
+    }
+    unstored += 1;
+    answer({ kind: 'piece', piece });
+  };
+  const work = async (job: Job, scratchDirectory: string): Promise<void> => {
+    if (prepared === null) throw new Error('the setup comes before the first job');
+    busy.begin();
+    const result = await program.work(prepared.value, job, { scratchDirectory, send });
+    busy.end();
+    answer({ kind: 'done', result });
+  };
+
+  process.on('message', (request: IsolatedRequest<Setup, Job>) => {
+    if (request.kind === 'setup') prepared = { value: program.prepare(request.setup) };
+    else if (request.kind === 'continue') {
+      unstored -= 1;
+      continueSending?.();
+    }
+    // An unexpected error ends the process.
+    else void work(request.job, request.scratchDirectory);
+  });
+  process.on('disconnect', () => {
+    process.exit(0);
+  });
+}

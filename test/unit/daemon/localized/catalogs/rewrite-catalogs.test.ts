@@ -1,0 +1,321 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { bytesSource } from '../../../../../src/daemon/formats/byte-source.ts';
+import { openZip } from '../../../../../src/daemon/formats/zip/open-zip.ts';
+import { READ_LIMITS } from '../../../../../src/daemon/formats/value-visitor.ts';
+import type { CatalogPlugin } from '../../../../../src/daemon/formats/catalogs/catalog-plugin.ts';
+import { binaryCatalog, bundlesOfJson, jsonCatalog } from '../../../../support/addressables-catalogs.ts';
+import { bundlePackingInfo, mediaCatalog, tableCatalog } from '../../../../support/game-catalogs.ts';
+import {
+  contentHash,
+  rewriteRelease,
+  sampleBundle,
+  statedBundle,
+} from '../../../../support/rewritten-release.ts';
+import { zipOf } from '../../../../support/zip-of.ts';
+
+const HASH = 'ab'.repeat(16);
+const OFFICIAL = sampleBundle('おはようございます。');
+const PATCHED = sampleBundle('Good morning, and welcome.');
+const PATCHED_AGAIN = sampleBundle('Good morning, and welcome back.');
+const NAME = 'texts_5c1b.bundle';
+const OTHER = sampleBundle('何もない');
+
+const md5 = (bytes: string | Buffer): string => createHash('md5').update(bytes).digest('hex');
+const unzip = (bytes: Buffer, name: string): Buffer => {
+  const archive = openZip(bytesSource(bytes), READ_LIMITS);
+  return archive.readEntry(archive.entries.find((entry) => entry.name === name)!);
+};
+const changedBundle = (bytes: Buffer) => ({
+  ...statedBundle(NAME, bytes, HASH),
+  hash: contentHash(bytes),
+});
+
+describe('the catalogs of a release', () => {
+  it('state the figures of patched bundles, and their sidecars the new checksum', async () => {
+    const catalog = jsonCatalog([
+      statedBundle(NAME, OFFICIAL, HASH),
+      statedBundle('other.bundle', OTHER, HASH),
+    ]);
+    const official = {
+      [`aa/Android/${NAME}`]: OFFICIAL,
+      [`aa/Android/${NAME}.manifest`]: `ManifestFileVersion: 0\nCRC: ${statedBundle(NAME, OFFICIAL, HASH).crc}\nHashes:\n`,
+      'aa/Android/other.bundle': OTHER,
+      'aa/catalog_1.json': catalog,
+      'aa/catalog_1.hash': md5(catalog),
+      'aa/readme.txt': `all about ${NAME}`,
+    };
+    const hashes = new Set([HASH]);
+    const sidecars = new Set([md5(catalog)]);
+    for (const bytes of [PATCHED, PATCHED_AGAIN]) {
+      const patched = { [`aa/Android/${NAME}`]: bytes };
+      const changed = await rewriteRelease(official, patched);
+      expect([...changed.keys()]).toEqual([
+        `aa/Android/${NAME}`,
+        `aa/Android/${NAME}.manifest`,
+        'aa/catalog_1.json',
+        'aa/catalog_1.hash',
+      ]);
+      const rewritten = changed.get('aa/catalog_1.json')!;
+      expect(bundlesOfJson(rewritten.toString())).toEqual([
+        changedBundle(bytes),
+        statedBundle('other.bundle', OTHER, HASH),
+      ]);
+      expect(changed.get('aa/catalog_1.hash')!.toString()).toBe(md5(rewritten));
+      expect(changed.get(`aa/Android/${NAME}.manifest`)!.toString()).toContain(
+        `CRC: ${changedBundle(bytes).crc}\n`,
+      );
+      hashes.add(bundlesOfJson(rewritten.toString())[0]!.hash);
+      sidecars.add(md5(rewritten));
+      expect(await rewriteRelease(official, patched)).toEqual(changed);
+    }
+    // Clients cache by name and hash: official, patched and patched again are three bundles.
+    expect(hashes.size).toBe(3);
+    expect(sidecars.size).toBe(3);
+  });
+
+  it('are found in archives, innermost first, and the archives in outer catalogs', async () => {
+    const catalog = binaryCatalog([statedBundle(NAME, OFFICIAL, HASH)]);
+    const inner = await zipOf({ 'catalog.bin': catalog, 'catalog.hash': md5(catalog) });
+    const outer = await zipOf({ 'readme.md': 'kept', 'catalogs/inner.zip': inner });
+    const pack = await zipOf({ [NAME]: OFFICIAL, 'other.bundle': OTHER });
+    const patchedPack = await zipOf({ [NAME]: PATCHED, 'other.bundle': OTHER });
+    const table = (name: string, bytes: Buffer) => ({ name, size: bytes.length, crc: crc32(bytes) });
+    const tables = (files: Readonly<Record<string, Buffer>>): Buffer =>
+      tableCatalog(
+        Object.entries(files).map(([name, bytes]) => table(name, bytes)),
+        null,
+      );
+    const listed = tables({ 'Pack_000.zip': pack, 'catalog_Android.zip': outer });
+    const changed = await rewriteRelease(
+      {
+        'Android/Pack_000.zip': pack,
+        'Android/catalog_Android.zip': outer,
+        'Android/catalog_Android.hash': String(crc32(outer)),
+        'Android/TableCatalog.bytes': listed,
+        'Android/TableCatalog.hash': String(crc32(listed)),
+      },
+      { 'Android/Pack_000.zip': patchedPack },
+    );
+    const newOuter = changed.get('Android/catalog_Android.zip')!;
+    const newInner = unzip(newOuter, 'catalogs/inner.zip');
+    const newCatalog = unzip(newInner, 'catalog.bin');
+    expect(newCatalog.includes(Buffer.from(contentHash(PATCHED), 'hex'))).toBe(true);
+    expect(unzip(newInner, 'catalog.hash').toString()).toBe(md5(newCatalog));
+    expect(unzip(newOuter, 'readme.md').toString()).toBe('kept');
+    expect(changed.get('Android/catalog_Android.hash')!.toString()).toBe(String(crc32(newOuter)));
+    const newList = changed.get('Android/TableCatalog.bytes')!;
+    expect(newList).toEqual(tables({ 'Pack_000.zip': patchedPack, 'catalog_Android.zip': newOuter }));
+    expect(changed.get('Android/TableCatalog.hash')!.toString()).toBe(String(crc32(newList)));
+    expect(changed.size).toBe(5);
+  });
+
+  it('keep the text that was patched in the same archive', async () => {
+    const list = (texts: string): string =>
+      JSON.stringify([{ Name: 'texts.csv', Size: texts.length, Crc: crc32(texts) }]);
+    const [before, after] = ['id,text\n1,jp\n', 'id,text\n1,english\n'];
+    const official = await zipOf({ 'texts.csv': before, 'list.json': list(before) });
+    const patched = await zipOf({ 'texts.csv': after, 'list.json': list(before) });
+    const lists = [
+      { files: ['**/list.json'], format: 'json', path: 'Name', size: ['Size'], checksums: ['Crc'] },
+    ];
+    const changed = await rewriteRelease(
+      { 'a.zip': official },
+      { 'a.zip': patched },
+      { catalogs: { lists } },
+    );
+    expect(unzip(changed.get('a.zip')!, 'texts.csv').toString()).toBe(after);
+    expect(unzip(changed.get('a.zip')!, 'list.json').toString()).toBe(list(after));
+  });
+
+  it('in MemoryPack list media below another folder, and files in packs', async () => {
+    const [before, after] = [Buffer.from('official media'), Buffer.from('patched media file')];
+    const stated = (bytes: Buffer) => ({ name: 'Data/a.zip', size: bytes.length, crc: crc32(bytes) });
+    const official = {
+      'Media/Data/a.zip': before,
+      'Media/Catalog/MediaCatalog.bytes': mediaCatalog([stated(before)]),
+    };
+    const changed = await rewriteRelease(official, { 'Media/Data/a.zip': after });
+    expect(changed.get('Media/Catalog/MediaCatalog.bytes')).toEqual(mediaCatalog([stated(after)]));
+    const packs = bundlePackingInfo([{ name: 'p.zip', size: 1, crc: 2, inside: ['x.bundle'] }], null);
+    const zips = [await zipOf({ 'x.bundle': OFFICIAL }), await zipOf({ 'x.bundle': PATCHED })] as const;
+    const refused = rewriteRelease(
+      { 'A/BundlePackingInfo.bytes': packs, 'A/p.zip': zips[0] },
+      { 'A/p.zip': zips[1] },
+    );
+    await expect(refused).rejects.toThrow(
+      'A/BundlePackingInfo.bytes: A/p.zip: the catalog states the size 1',
+    );
+  });
+
+  it('of two platforms mean the bundles beside them', async () => {
+    const [windows, twin] = [sampleBundle('Windows の文'), sampleBundle('Windows text')];
+    const catalogOf = (bytes: Buffer): string => jsonCatalog([statedBundle(NAME, bytes, HASH)]);
+    const official = {
+      [`Android/${NAME}`]: OFFICIAL,
+      'Android/catalog.json': catalogOf(OFFICIAL),
+      [`Windows/${NAME}`]: windows,
+      'Windows/catalog.json': catalogOf(windows),
+      'all/catalog_Android.json': catalogOf(OFFICIAL),
+      'all/catalog_Windows.json': catalogOf(windows),
+    };
+    const one = await rewriteRelease(official, { [`Android/${NAME}`]: PATCHED });
+    expect([...one.keys()]).toEqual([`Android/${NAME}`, 'Android/catalog.json', 'all/catalog_Android.json']);
+    const both = await rewriteRelease(official, { [`Android/${NAME}`]: PATCHED, [`Windows/${NAME}`]: twin });
+    const hashIn = (path: string): string => bundlesOfJson(both.get(path)!.toString())[0]!.hash;
+    expect([...both.keys()]).toEqual(Object.keys(official));
+    expect(hashIn('Android/catalog.json')).toBe(contentHash(PATCHED));
+    expect(hashIn('Windows/catalog.json')).toBe(contentHash(twin));
+    expect(hashIn('all/catalog_Android.json')).toBe(contentHash(PATCHED));
+    expect(hashIn('all/catalog_Windows.json')).toBe(contentHash(twin));
+  });
+});
+
+describe('a catalog that nothing rewrites', () => {
+  const [before, after] = ['id,text\n1,official\n'.repeat(10), 'id,text\n1,new text\n'.repeat(11)];
+  const rewrite = async (name: string, content: string | Buffer, catalogs: unknown = {}) =>
+    await rewriteRelease(
+      { 'data/texts.csv': before, [name]: content },
+      { 'data/texts.csv': after },
+      { catalogs },
+    );
+  const decimal = String(crc32(before));
+
+  it.for([
+    ['a checksum in XML', 'files.xml', `<file name="texts.csv" md5="${md5(before).toUpperCase()}"/>`],
+    ['a size in text', 'files.lst', `data/texts.csv ${before.length}\n`],
+    ['a CRC in JSON', 'x.json', JSON.stringify({ 'texts.csv': Number(decimal) })],
+    ['UTF-16', 'x.txt', Buffer.from(`\uFEFFtexts.csv;${decimal}`, 'utf16le')],
+    ['UTF-16 of the other order', 'x.txt', Buffer.from(`\uFEFFtexts.csv;${decimal}`, 'utf16le').swap16()],
+    [
+      'binary numbers',
+      'x.dat',
+      Buffer.concat([Buffer.from('\0\u0001texts.csv\0'), Buffer.of(before.length, 0, 0, 0)]),
+    ],
+    [
+      'a binary checksum',
+      'x.dat',
+      Buffer.concat([Buffer.from('\0\u0001texts.csv'), createHash('sha1').update(before).digest()]),
+    ],
+  ] as const)('is refused: %s', async ([, name, content]) => {
+    await expect(rewrite(name, content)).rejects.toMatchObject({
+      code: 'catalog_not_rewritten',
+      fieldPath: name,
+    });
+    // The operator knows better.
+    expect([...(await rewrite(name, content, { ignore: [name] })).keys()]).toEqual(['data/texts.csv']);
+  });
+
+  it('is refused in an archive too', async () => {
+    const archive = await zipOf({ 'sub/files.xml': `<file name="texts.csv" md5="${md5(before)}"/>` });
+    await expect(rewrite('a.zip', archive)).rejects.toMatchObject({ fieldPath: 'a.zip!/sub/files.xml' });
+    for (const ignore of ['a.zip', '**/files.xml']) {
+      expect((await rewrite('a.zip', archive, { ignore: [ignore] })).size).toBe(1);
+    }
+  });
+
+  it('is not refused without the name, or without an official figure', async () => {
+    for (const content of [
+      `texts.csv is read at start; see page ${before.length + 1}`,
+      `other.csv ${before.length} ${md5(before)}`,
+      `texts.csv ${md5(after)} ${after.length}`,
+      `texts.csv 1${before.length} ${before.length}.5`,
+    ]) {
+      expect((await rewrite('files.txt', content)).size).toBe(1);
+    }
+  });
+
+  it('is refused with the name as JSON and addresses write it', async () => {
+    const name = '物語 one.csv';
+    for (const stated of [
+      encodeURIComponent(name),
+      '\\u7269\\u8a9e one.csv',
+      '\\u7269\\u8A9E one.csv',
+      name,
+    ]) {
+      const list = `["${stated}", "${md5(before)}"]`;
+      const refused = rewriteRelease({ [name]: before, 'x.json': list }, { [name]: after });
+      await expect(refused).rejects.toMatchObject({ code: 'catalog_not_rewritten' });
+    }
+  });
+
+  it.for([
+    ['json', [{ Name: 'texts.csv', Size: before.length, Hash: 'f'.repeat(32) }], 'fff'],
+    ['json', [{ Name: 'texts.csv', Size: before.length + 1 }], 'the size'],
+  ] as const)(
+    'is refused when a rule knows it and its values are unknown: %s %j',
+    async ([format, list, message]) => {
+      const lists = [
+        { files: ['list.json'], format, folder: 'data/', path: 'Name', size: ['Size'], checksums: ['Hash'] },
+      ];
+      await expect(rewrite('list.json', JSON.stringify(list), { lists })).rejects.toThrow(message);
+      await expect(rewrite('list.json', '["texts.csv', { lists })).rejects.toMatchObject({
+        code: 'catalog_not_rewritten',
+      });
+    },
+  );
+
+  it('is refused when it is a sidecar with an unknown checksum, but not when it is about another file', async () => {
+    await expect(rewrite('data/texts.hash', 'f'.repeat(32))).rejects.toThrow('beside which it stands');
+    const changed = await rewriteRelease(
+      { 'data/texts.csv': before, 'data/texts.png': 'picture', 'data/texts.hash': md5('picture') },
+      { 'data/texts.csv': after },
+    );
+    expect([...changed.keys()]).toEqual(['data/texts.csv']);
+    const about = await rewrite('data/texts.csv.md5', ` ${md5(before).toUpperCase()}\n`);
+    expect(about.get('data/texts.csv.md5')!.toString()).toBe(` ${md5(after).toUpperCase()}\n`);
+  });
+});
+
+describe('catalogs in a circle', () => {
+  const [before, after] = ['x'.repeat(998), 'x'.repeat(1001)];
+
+  it('settle where they state sizes of each other', async () => {
+    const write = (files: Readonly<Record<string, number>>): string =>
+      JSON.stringify(Object.entries(files).map(([Name, Size]) => ({ Name, Size })));
+    const sizesOf = (size: number): Record<'one.json' | 'two.json', string> => {
+      const two = write({ 'one.json': 0 });
+      let sizes = [0, 0];
+      for (let round = 0; round < 5; round += 1) {
+        const one = write({ 'texts.csv': size, 'two.json': sizes[1]! });
+        sizes = [one.length, write({ 'one.json': one.length }).length];
+      }
+      expect(two.length).toBeLessThan(sizes[1]!);
+      return {
+        'one.json': write({ 'texts.csv': size, 'two.json': sizes[1]! }),
+        'two.json': write({ 'one.json': sizes[0]! }),
+      };
+    };
+    const lists = [{ files: ['*.json'], format: 'json', path: 'Name', size: ['Size'] }];
+    const changed = await rewriteRelease(
+      { 'texts.csv': before, ...sizesOf(before.length) },
+      { 'texts.csv': after },
+      { catalogs: { lists } },
+    );
+    const { 'one.json': one, 'two.json': two } = sizesOf(after.length);
+    expect(changed.get('one.json')!.toString()).toBe(one);
+    expect(changed.get('two.json')!.toString()).toBe(two);
+  });
+
+  it('are refused where they state checksums of each other', async () => {
+    const plugin: CatalogPlugin = {
+      name: 'checksums',
+      recognizes: (path) => path.endsWith('.list'),
+      rewrite: async (path, bytes, changes) => {
+        const others = changes.filter((change) => change.path !== path);
+        const sums = others.map((change) => `${change.path} ${change.after.checksums.md5}`);
+        return await Promise.resolve({
+          bytes: Buffer.concat([bytes, Buffer.from(sums.join('\n'))]),
+          rewritten: new Set(others.map((change) => change.path)),
+        });
+      },
+    };
+    const refused = rewriteRelease(
+      { 'texts.csv': before, 'one.list': 'texts.csv two.list\n', 'two.list': 'one.list\n' },
+      { 'texts.csv': after },
+      { plugins: [plugin] },
+    );
+    await expect(refused).rejects.toThrow('in a circle, so no values fit: one.list, two.list');
+  });
+});
