@@ -4,7 +4,7 @@ import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-
 import { endingOf } from '../../exchange/file-ending.ts';
 import { TaskError } from '../tasks/task.ts';
 
-/** What all jobs of exchanged files have in common. A second attempt would only repeat the refusal of a file. */
+/** The part that all jobs of exchanged files have in common. A second attempt would only repeat the refusal of a file. */
 export const EXCHANGE_JOB = {
   lane: 'i18n',
   groups: ['i18n'],
