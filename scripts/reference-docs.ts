@@ -8,6 +8,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wri
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
+import { renderCatalogs } from './reference/catalogs.ts';
 import { renderConfigurationPage } from './reference/configuration.ts';
 import { renderCtlPage } from './reference/ctl.ts';
 import { renderDependencies } from './reference/dependencies.ts';
@@ -41,6 +42,7 @@ function renderAll(): Map<string, string> {
     ['ctl.md', renderCtlPage()],
     ['configuration.md', renderConfigurationPage()],
     ['parse-rules.md', renderParseRules()],
+    ['catalogs.md', renderCatalogs()],
     ['glossary.md', renderGlossary()],
     ['parse-errors.md', renderParseErrors()],
     ['translation-states.md', renderTranslationStates()],

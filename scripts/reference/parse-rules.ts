@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import {
   DEFAULT_ROW_KEYS,
   DEFAULT_SCENES,
@@ -9,8 +8,7 @@ import {
   parseRuleSchema,
   textLimitsSchema,
 } from '../../src/daemon/parse/rules/parse-config.ts';
-import { describeConfiguration } from '../../src/platform/config/configuration-key.ts';
-import { renderDefault, renderType } from '../../src/platform/config/render-configuration.ts';
+import { keyTable } from './key-table.ts';
 import { codes, table } from './markdown.ts';
 
 /** docs/reference/parse-rules.md. @throws Error that names every key without a description */
@@ -76,19 +74,4 @@ ${table(
   ],
 )}
 `;
-}
-
-function keyTable(schema: z.ZodType): string {
-  const { keys } = describeConfiguration(schema);
-  const bare = keys.filter(({ description }) => description === '').map(({ name }) => name);
-  if (bare.length > 0) throw new Error(`give these keys of rules a description: ${bare.join(', ')}`);
-  return table(
-    ['Key', 'Type', 'Default', 'Description'],
-    keys.map((key) => [
-      `\`${key.name}\``,
-      renderType(key),
-      renderDefault(key).replace(/^default /, ''),
-      key.description,
-    ]),
-  );
 }

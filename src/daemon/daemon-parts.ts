@@ -12,8 +12,8 @@ import { BACKUP_JOB } from './backup/backup-job.ts';
 import { parseSubscriber } from './parse/parse.ts';
 import { problemsOfRules } from './parse/rules-state.ts';
 import { createTextParts, type TextParts } from './text-parts.ts';
-import { createLocalized, type Localized } from './localized/localized.ts';
-import { exchangeRootOf } from './settings/exchange-config.ts';
+import type { Localized } from './localized/localized.ts';
+import { createLocalizedParts } from './localized-parts.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { createSigningKeyWatch, type SigningKeyWatch } from './settings/signing-key-watch.ts';
 import { createReload } from './settings/reload.ts';
@@ -37,15 +37,8 @@ export interface DaemonParts {
 }
 
 /** Assembles tasks, releases, events and schedules; nothing runs yet. */
-export function createDaemonParts({
-  configuration,
-  options,
-  settings,
-  closers,
-  database,
-  writer,
-  lease,
-}: DaemonBase): DaemonParts {
+export function createDaemonParts(base: DaemonBase): DaemonParts {
+  const { configuration, options, settings, closers, database, writer, lease } = base;
   const { clock, logger } = options;
   const createId = createUlidFactory({ clock, randomBytes: options.randomBytes });
   const pool = createHashPool({ threads: configuration.hashing.threads });
@@ -76,25 +69,14 @@ export function createDaemonParts({
     plannedSyncAt: () => schedules.nextRunOf(SYNC_JOB.kind),
     crashLoop: () => crashLoopOf(options.supervision, options.clock),
   });
-  const texts = createTextParts(
-    { configuration, options, settings, closers },
-    {
-      engine,
-      createId,
-      pool,
-      releases: releases.repository,
-      plannedBackupAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
-    },
-  );
-  const localized = createLocalized({
-    ...options,
-    ...releases,
-    releases: releases.repository,
+  const texts = createTextParts(base, {
     engine,
+    createId,
     pool,
-    writer,
-    patchRoot: () => exchangeRootOf(settings.current().configuration.exchange, configuration.data.dir),
+    releases: releases.repository,
+    plannedBackupAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
   });
+  const localized = createLocalizedParts(base, { engine, pool, releases, texts });
   engine.jobs.register(...releases.jobs, ...texts.jobs, ...localized.jobs);
   const { attestor } = releases;
   const reload = createReload({

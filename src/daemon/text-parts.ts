@@ -9,6 +9,7 @@ import { createGlossary, type Glossary } from './glossary/glossary.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
 import { createParse, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
+import { localizedStatusOf } from './releases/localized-status.ts';
 import type { Releases } from './releases/releases.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
 import { exchangeRootOf } from './settings/exchange-config.ts';
@@ -87,10 +88,14 @@ export function createTextParts(
     judging,
     glossary,
     memory: memory.translationMemory,
+    onSuperseded: (listener) => {
+      memory.onSuperseded(listener);
+    },
     languages: () => current().translation,
     exchangeRoot: () => exchangeRootOf(current().exchange, configuration.data.dir),
     configuration: () => current().translation,
     openConflicts: async (signal) => await memory.openConflicts(signal),
+    localizedStatus: () => localizedStatusOf(releases),
     officialReleaseId: () => releases.current('official')?.release_id ?? null,
   });
   closers.add('translations', async () => await translation.close());

@@ -90,7 +90,7 @@ describe('the admin surface in front of a real daemon', () => {
         await fetch(`${system.serverUrl}${path}`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } }),
       );
     expect(await ask('/admin/tasks/status?task_id=01JUNKNOWN')).toEqual([400, 'unknown_task']);
-    expect(await refused(await post(system, 'localized-rollback'))).toEqual([501, 'not_implemented']);
+    expect(await refused(await post(system, 'localized-rollback'))).toEqual([502, 'daemon_rejected']);
     expect(await refused(await post(system, 'task-cancel', { task_id }))).toEqual([502, 'daemon_rejected']);
 
     await system.daemon.kill();

@@ -158,7 +158,7 @@ describe('a schedule of a real daemon', () => {
     ]).toEqual([
       [409, 'schedule_exists'],
       [400, 'action_not_schedulable'],
-      [501, 'not_implemented'],
+      [400, 'action_not_schedulable'],
       [400, 'invalid_request'],
       [404, 'unknown_schedule'],
       [400, 'invalid_request'],

@@ -210,6 +210,41 @@ describe('a provider that misbehaves', () => {
     });
   });
 
+  it('evaluates translated targets, and only adds findings', async () => {
+    const system = started();
+    const destination = 'evaluated.json';
+    await system.publish('evaluated', { ...FILES, [destination]: ['四の文', '五の文'] });
+    const { task_id } = await system.task(destination);
+    system.server.reply = good;
+    await system.run({ task_id });
+    system.server.reply = (body, response) => {
+      const rows = linesOf(body).map(({ id, text }) => {
+        const isWrong = text.startsWith('四');
+        return [id, { s: text, findings: isWrong ? [{ severity: 'warning', message: 'wrong number' }] : [] }];
+      });
+      answerRows(response, Object.fromEntries(rows));
+    };
+    const answer = await system.act('translation-proofread', {
+      provider: 'loop',
+      max_tasks: 1000,
+      args: ['max_tokens=100000'],
+    });
+    expect(answer.status).toBe(202);
+    expect(await system.ended(String(answer.body['task_id']))).toMatchObject({
+      status: 'succeeded',
+      result: { evaluation: { provider: 'loop', units_with_findings: 1, findings: 1, stopped: null } },
+    });
+    expect(await system.units(destination)).toMatchObject([
+      {
+        translation: {
+          state: 'draft',
+          findings: [{ check: 'evaluation', origin: 'evaluation', message: 'wrong number', waivable: true }],
+        },
+      },
+      { translation: { state: 'draft', findings: [] } },
+    ]);
+  });
+
   it('and refuses the key or the model stops the run, and no attempt counts', async () => {
     const system = started();
     await system.publish('r2', { ...FILES, 'key.json': ['鍵の文です'] });

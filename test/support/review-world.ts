@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
+import { z } from 'zod';
 import type { Caller } from '../../src/contract/actions/control-scopes.ts';
 import { createCalls as createMemoryCalls, type MemoryCalls } from '../../src/daemon/memory/memory-worker.ts';
 import {
@@ -12,6 +13,7 @@ import { unitIdText } from '../../src/daemon/parse/index/unit-id-text.ts';
 import type { UnitsAfterPort } from '../../src/daemon/translation/judge/unit-source.ts';
 import { createUnitSource } from '../../src/daemon/translation/judge/unit-source.ts';
 import type { JudgeOptions, TargetJudge } from '../../src/daemon/translation/judge/target-judge.ts';
+import { createPublishing, type Publishing } from '../../src/daemon/translation/publishing/publishing.ts';
 import { createReview, type ReviewOptions } from '../../src/daemon/translation/review/review.ts';
 import {
   NO_PROVENANCE,
@@ -27,6 +29,12 @@ import { TaskError, type Task, type TaskResult } from '../../src/daemon/tasks/ta
 import { blake3OfText } from '../../src/platform/hashing/text-blake3.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { unixSeconds } from '../../src/platform/process/clock.ts';
+import { createProviderAccess } from '../../src/daemon/translation/worker/provider-access.ts';
+import {
+  workerConfiguration,
+  type WorkerConfiguration,
+} from '../../src/daemon/translation/worker/worker-config.ts';
+import { createSecretMask } from '../../src/platform/logging/secret-mask.ts';
 import { inProcessThread } from './in-process-thread.ts';
 import { indexRelease, openTestIndex, unitIdOf, type ModelFile } from './index-release.ts';
 import { createTestEngine } from './task-engine.ts';
@@ -68,6 +76,11 @@ function markerJudge(heard: JudgeOptions[]): TargetJudge {
   };
 }
 
+/** Providers of a daemon without any of its own. */
+const PROVIDERS: WorkerConfiguration = z.strictObject(workerConfiguration).parse({
+  providers: { libre: { kind: 'libretranslate', url: 'http://127.0.0.1:1', allowHosts: ['127.0.0.1'] } },
+});
+
 /** Files of a model release. */
 function filesOf(sources: Sources): ModelFile[] {
   return Object.entries(sources).map(([destination, texts]) => ({
@@ -99,6 +112,8 @@ export interface ReviewWorld {
   /** How the judge was asked. */
   readonly judged: readonly JudgeOptions[];
   readonly unitsAfter: UnitsAfterPort;
+  /** The work as localized releases use it. */
+  readonly publishing: Publishing;
   /** The folder of exchanged files. */
   readonly exchange: string;
   /** Indexes a release and builds its tasks. */
@@ -178,7 +193,15 @@ export async function openReviewWorld(
     penaltyOf: () => 0,
   });
   const settings = { fourEyes: overrides.fourEyes ?? false };
+  const providers = createProviderAccess({
+    configuration: () => PROVIDERS,
+    dataDirectory: directory,
+    clock,
+    random: () => 0,
+    secrets: createSecretMask(),
+  });
   const review = createReview({
+    providers,
     engine,
     thread: inProcessThread<TranslationCalls>(calls),
     judge: overrides.judge ?? markerJudge(judged),
@@ -193,6 +216,17 @@ export async function openReviewWorld(
     logger: createSilentLogger(),
   });
   engine.jobs.register(...review.jobs);
+  const judge = overrides.judge ?? markerJudge(judged);
+  const units = createUnitSource(unitsAfter);
+  const publishing = createPublishing({
+    thread: inProcessThread<TranslationCalls>(calls),
+    judge,
+    units,
+    unitsAfter,
+    judging: { judge, units, judgedBy: () => Promise.resolve({ key: 'rules', generation: 7 }) },
+    exchangeRoot: () => exchange,
+    dataDirectory: directory,
+  });
   const tasks = (): readonly ReportedTask[] => calls.tasks({ offset: 0, limit: 100 }).items;
   const task = (destination = 'a.json'): ReportedTask => {
     const item = tasks().find((each) => each.destination === destination);
@@ -268,6 +302,7 @@ export async function openReviewWorld(
     build,
     indexOnly,
     unitsAfter,
+    publishing,
     tasks,
     task,
     rows,

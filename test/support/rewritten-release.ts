@@ -63,11 +63,12 @@ export async function rewriteRelease(
 ): Promise<Map<string, Buffer>> {
   const { files, outputDirectory } = await storeRelease(official, patched);
   const configuration = catalogsConfigurationSchema.parse(catalogs);
-  const rewritten = await rewriteCatalogs({
+  const { files: rewritten } = await rewriteCatalogs({
     files,
     plugins: [...catalogPlugins(configuration), ...plugins],
     isIgnored: ignoreTest(configuration),
     passwords: compileRules(rules),
+    known: null,
     outputDirectory,
   });
   const bytesOf = new Map(

@@ -1,8 +1,8 @@
 import type { TargetJudge } from '../../src/daemon/translation/judge/target-judge.ts';
 import { createUnitSource } from '../../src/daemon/translation/judge/unit-source.ts';
 import type { CharacterSheet } from '../../src/daemon/translation/providers/character-sheet.ts';
+import type { FailedUnit } from '../../src/daemon/translation/providers/provider-failure.ts';
 import type {
-  FailedUnit,
   TranslationProvider,
   TranslationRequest,
   UnitToTranslate,
@@ -236,6 +236,7 @@ function scripted(script: Script, requests: TranslationRequest[]): TranslationPr
     promptDigest: 'digest-1',
     stepSize: { units: 20, characters: 4000 },
     hasPrices: false,
+    evaluator: null,
     estimate: ({ units }) => ({ ...NO_USAGE, requests: 1, promptTokens: units.length * 10 }),
     translateBatch: async (request) => {
       requests.push(request);

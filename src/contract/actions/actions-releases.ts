@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ActionDefinition } from './action-definition.ts';
+import { PUBLISH_ARGUMENTS } from './publish-arguments.ts';
 import {
   channel,
   flag,
@@ -204,7 +205,7 @@ export const RELEASE_ACTIONS = {
     choices: [{ fields: ['from_worker', 'translation_file', 'patch_manifest'], rule: 'one' }],
     fields: {
       localized_release_id: releaseId,
-      args: keyValuePairs(z.strictObject({ dry_run: flag }).partial()),
+      args: keyValuePairs(PUBLISH_ARGUMENTS),
     },
     errors: [
       'no_official_release',

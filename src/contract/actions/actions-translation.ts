@@ -91,7 +91,8 @@ export const TRANSLATION_ACTIONS = {
     errors: ['provider_not_configured', 'file_not_found', 'unknown_translation_task', 'invalid_path'],
   },
   'translation-proofread': {
-    summary: 'Accepts or rejects a task, imports a reviewed file, or checks translated tasks in a batch.',
+    summary:
+      'Accepts or rejects a task, imports a reviewed file, or checks translated tasks in a batch; a provider evaluates them, too.',
     mode: 'inline or queued',
     scope: 'review',
     destructive: false,
@@ -104,6 +105,7 @@ export const TRANSLATION_ACTIONS = {
       'translation_file',
       'max_tasks',
       'provider',
+      'fixture_path',
       'reviewer',
       'reason',
       'args',

@@ -20,8 +20,7 @@ export const CONTROL_RULES: Partial<Record<ControlAction, Rule>> = {
     ...(body.status === 'failed' ? needs(body, ['failure_reason'], 'when `status` is "failed"') : []),
     ...(body.status === 'skipped' ? needs(body, ['reason'], 'when `status` is "skipped"') : []),
   ],
-  'translation-worker-run': (body) =>
-    body.provider === 'fixture' ? needs(body, ['fixture_path'], 'when `provider` is "fixture"') : [],
+  'translation-worker-run': fixtureRule,
   'translation-proofread': proofreadRule,
   'translation-memory-resolve-conflict': resolveRule,
   'translation-glossary-add': (body) =>
@@ -64,6 +63,10 @@ export function needs(body: ControlBody, fields: readonly ControlField[], when: 
     .map((field) => ({ pointer: `/${field}`, message: `is required ${when} and must not be empty` }));
 }
 
+function fixtureRule(body: ControlBody): FieldError[] {
+  return body.provider === 'fixture' ? needs(body, ['fixture_path'], 'when `provider` is "fixture"') : [];
+}
+
 function proofreadRule(body: ControlBody): FieldError[] {
   const isTask = body.task_id !== undefined;
   const isFile = body.translation_file !== undefined;
@@ -72,11 +75,11 @@ function proofreadRule(body: ControlBody): FieldError[] {
       ? []
       : onlyFor(body, ['status', 'translation_results', 'glossary_override'], 'with `task_id`')),
     ...(isTask || isFile
-      ? onlyFor(body, ['max_tasks', 'provider'], 'without `task_id` and `translation_file`')
+      ? onlyFor(body, ['max_tasks', 'provider', 'fixture_path'], 'without `task_id` and `translation_file`')
       : []),
   ];
   if (isFile) return [...misplaced, ...needs(body, ['reviewer'], 'to import reviewed results')];
-  if (!isTask) return misplaced;
+  if (!isTask) return [...misplaced, ...fixtureRule(body)];
   return [
     ...misplaced,
     ...needs(body, ['reviewer', 'status'], 'to review a task'),

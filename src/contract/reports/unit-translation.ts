@@ -39,7 +39,7 @@ export const UnitTranslationSchema = z.object({
   findings: z.array(
     z.object({
       check: z.string(),
-      origin: z.enum(['target', 'glossary']),
+      origin: z.enum(['target', 'glossary', 'evaluation']),
       severity: z.enum(['error', 'warning', 'info']),
       message: z.string(),
       waivable: z.boolean(),
@@ -96,6 +96,10 @@ export const UnitHistorySchema = z.object({
         state: z.enum(UNIT_STATES),
         author: AuthorSchema,
         reviewer: z.string().nullable(),
+        reviewer_token_id: z
+          .string()
+          .nullable()
+          .describe('The token with which the reviewer accepted or returned the target.'),
         reason: z.string().nullable(),
         model: z.string().nullable(),
         prompt_digest: z.string().nullable(),

@@ -13,6 +13,8 @@ export interface MemoryActionDependencies {
   readonly thread: Pick<MemoryThread, 'call'>;
   readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
   readonly clock: Clock;
+  /** Hears of records of the main file that were replaced. */
+  readonly noteSuperseded: (recordIds: readonly string[]) => void;
 }
 
 /** The actions `translation-memory-confirm` and `translation-memory-resolve-conflict`. */
@@ -29,7 +31,7 @@ export function createMemoryActions(dependencies: MemoryActionDependencies): rea
 }
 
 async function confirmRecord(
-  { thread, clock }: MemoryActionDependencies,
+  { thread, clock, noteSuperseded }: MemoryActionDependencies,
   body: BodyOf<'translation-memory-confirm'>,
 ): Promise<TaskResult> {
   const { record_id, reviewer, reason = null, translation_memory_path: path = null } = body;
@@ -45,16 +47,23 @@ async function confirmRecord(
     at: unixSeconds(clock),
   });
   if (!confirmed.ok) throw refusalError(confirmed.error);
+  if (path === null && body.supersede_record_id !== undefined) noteSuperseded([body.supersede_record_id]);
   return { ...confirmed.value };
 }
 
 async function resolveConflict(
-  { thread, clock }: MemoryActionDependencies,
+  { thread, clock, noteSuperseded }: MemoryActionDependencies,
   body: BodyOf<'translation-memory-resolve-conflict'>,
 ): Promise<TaskResult> {
-  const { winner_record_id, expected_trusted_record_ids, reviewer, reason } = body;
+  const {
+    winner_record_id,
+    expected_trusted_record_ids,
+    reviewer,
+    reason,
+    translation_memory_path: path = null,
+  } = body;
   const resolved = await thread.call('resolve', {
-    path: body.translation_memory_path ?? null,
+    path,
     winner_record_id,
     expected_trusted_record_ids,
     reviewer,
@@ -62,6 +71,10 @@ async function resolveConflict(
     at: unixSeconds(clock),
   });
   if (!resolved.ok) throw refusalError(resolved.error);
+  if (path === null) {
+    // Also after a repetition: the daemon may have ended between the first one and its consequences.
+    noteSuperseded(expected_trusted_record_ids.filter((id) => id !== winner_record_id));
+  }
   return { ...resolved.value };
 }
 

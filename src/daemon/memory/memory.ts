@@ -32,6 +32,9 @@ export interface MemoryOptions {
   readonly version: string;
 }
 
+/** Hears of records that others have replaced. */
+export type SupersededListener = (recordIds: readonly string[]) => void;
+
 /** The Translation Memory: known translations, and which of them may be used again. */
 export interface Memory {
   readonly jobs: readonly Job[];
@@ -40,6 +43,8 @@ export interface Memory {
   readonly check: DoctorCheck;
   /** For other parts of the daemon. */
   readonly translationMemory: TranslationMemory;
+  /** The listener hears of records of the main file that a reviewer has replaced by others, after it is done. */
+  onSuperseded(listener: SupersededListener): void;
   /** The counts as they were last read; `null` before that, and while the file cannot be used. */
   latestCounts(): MemoryCounts | null;
   /** Counts the conflicts in the main file; `null` when it cannot be used. @throws the signal's reason */
@@ -57,7 +62,15 @@ export function createMemory(options: MemoryOptions): Memory {
     const { penalties } = configuration();
     return path !== null && Object.hasOwn(penalties, path) ? (penalties[path] ?? 0) : 0;
   };
-  const shared = { ...options, thread, penaltyOf };
+  const listeners: SupersededListener[] = [];
+  const shared = {
+    ...options,
+    thread,
+    penaltyOf,
+    noteSuperseded: (recordIds: readonly string[]) => {
+      for (const listener of listeners) listener(recordIds);
+    },
+  };
   let latest: MemoryCounts | null = null;
   let finding: string | null = null;
   return {
@@ -78,6 +91,9 @@ export function createMemory(options: MemoryOptions): Memory {
       },
     }),
     translationMemory: createTranslationMemory(shared),
+    onSuperseded: (listener) => {
+      listeners.push(listener);
+    },
     latestCounts: () => latest,
     openConflicts: async (signal) => {
       try {

@@ -14,6 +14,7 @@ import type { IndexStatus } from './index/index-status.ts';
 import type { ReadTranslations } from './index/unit-translations.ts';
 import type { UnitsAfter, UnitsAfterQuery } from './index/units-after.ts';
 import { parseFinding } from './parse-check.ts';
+import { isCurrentIndex } from './current-index.ts';
 import { createParseJobs, withTaskErrors } from './create-parse-jobs.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from './parse-jobs.ts';
 import { createParseReports } from './parse-reports.ts';
@@ -49,6 +50,8 @@ export interface Parse {
    * @throws TaskError when the index cannot be read; the signal's reason
    */
   unitsAfter(query: UnitsAfterQuery, signal: AbortSignal): Promise<UnitsAfter>;
+  /** Whether the index is that of a release, with the current rules and by this parser. */
+  isCurrent(releaseId: string): Promise<boolean>;
   /** Queues a run when the index is not that of the current release and rules. Called at the start and after a reload. */
   catchUp(): Promise<void>;
   /** Ends the thread and its processes. */
@@ -118,6 +121,10 @@ export function createParse(options: ParseOptions): Parse {
     latestStatus: () => latest?.index ?? null,
     unitsAfter: async (query, signal) =>
       await withTaskErrors(async () => await thread.call('unitsAfter', query, { signal })),
+    isCurrent: async (releaseId) => {
+      const rules = await rulesState(true);
+      return latest !== null && rules.ok && isCurrentIndex(latest.index, releaseId, rules.value);
+    },
     catchUp: catchUp.run,
     close: async () => {
       await owner.call('close', null).catch(() => undefined);

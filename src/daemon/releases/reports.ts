@@ -84,7 +84,8 @@ function currentRelease(releases: ReleaseRepository, release: ReleaseRow): Statu
   };
 }
 
-function integrityOf(release: ReleaseRow): 'ok' | 'damaged' | 'unverified' {
+/** How the bytes of a release are, as reports say it. */
+export function integrityOf(release: ReleaseRow): 'ok' | 'damaged' | 'unverified' {
   if (release.state === 'damaged') return 'damaged';
   return release.verified_at === null ? 'unverified' : 'ok';
 }

@@ -41,7 +41,7 @@ export interface ScheduleRuns {
    * Queues requested runs, back to back; the next slot keeps its time.
    *
    * @returns the ids of their tasks
-   * @throws ServiceError `action_not_schedulable`, `not_implemented`, `invalid_request`; then nothing was queued
+   * @throws ServiceError `action_not_schedulable`, `invalid_request`; then nothing was queued
    */
   request(schedule: Schedule, count: number): readonly string[];
 }

@@ -7,13 +7,6 @@ import type { JobRegistry } from '../tasks/job-registry.ts';
 import type { JobCall } from '../tasks/job.ts';
 import type { Schedule } from './schedule.ts';
 
-/** Jobs of the interface that this version cannot run yet. */
-const PLANNED: Readonly<Record<ScheduleGroup, readonly string[]>> = {
-  res: [],
-  parse: [],
-  i18n: ['publish'],
-};
-
 /** The fields that every schedule may add to the arguments of its job. */
 const AUDIT = ControlBodySchema.pick({ reviewer: true, reason: true }).strip();
 
@@ -25,8 +18,7 @@ export interface ScheduledCall extends JobCall {
 /**
  * Parses the call of a schedule: the job that its action names, with the `key=value` pairs as the job's arguments.
  *
- * @throws ServiceError `action_not_schedulable`, `not_implemented`, `invalid_request` (pointers into the schedule's
- * body)
+ * @throws ServiceError `action_not_schedulable`, `invalid_request` (pointers into the schedule's body)
  */
 export function scheduledCall(
   { group, action, args }: Pick<Schedule, 'group' | 'action' | 'args'>,
@@ -48,12 +40,6 @@ export function scheduledCall(
 }
 
 function notSchedulable(group: ScheduleGroup, action: string, jobs: JobRegistry): ServiceError {
-  if (PLANNED[group].includes(action)) {
-    return new ServiceError(
-      'not_implemented',
-      `this daemon does not implement ${action}, so it cannot be scheduled`,
-    );
-  }
   const kinds = jobs.kindsOf(group);
   return new ServiceError(
     'action_not_schedulable',

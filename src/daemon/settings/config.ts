@@ -9,6 +9,7 @@ import { backupConfigurationSchema } from '../backup/backup-config.ts';
 import { exchangeConfigurationSchema } from './exchange-config.ts';
 import { memoryConfigurationSchema } from '../memory/memory-config.ts';
 import { glossaryConfigurationSchema } from '../glossary/glossary-config.ts';
+import { localizedConfigurationSchema } from '../localized/localized-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
 import { reviewConfigurationSchema } from '../translation/review/review-config.ts';
 import { workerConfiguration, workerConfigurationProblem } from '../translation/worker/worker-config.ts';
@@ -259,6 +260,9 @@ export const daemonConfigurationSchema = z
     glossary: glossaryConfigurationSchema
       .prefault({})
       .describe('The Glossary: terms and their translations.'),
+    localized: localizedConfigurationSchema
+      .prefault({})
+      .describe('Localized releases: what goes into them, and when they are published.'),
     hashing: z
       .strictObject({
         threads: z.int().min(1).max(64).default(2).describe('Threads that hash.'),

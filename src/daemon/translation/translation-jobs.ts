@@ -36,11 +36,17 @@ export const PROPAGATE_JOB = {
 export const REQUALIFY_JOB = {
   kind: 'requalify',
   summary:
-    'Judges stored targets again after the Glossary or the rules of containers changed: it blocks them, and frees them when nothing blocks them now.',
+    'Judges stored targets again after the Glossary or the rules of containers changed: it blocks them, and frees them when nothing blocks them now. Targets from superseded records of the Translation Memory are marked.',
   lane: 'parse',
   scope: 'operate',
   groups: ['i18n'],
-  arguments: z.strictObject({}),
+  arguments: z.strictObject({
+    superseded: z
+      .array(z.string())
+      .max(1000)
+      .default([])
+      .describe('Records of the Translation Memory that were superseded just now.'),
+  }),
   resumable: true,
   maxAttempts: 1,
   storeLock: 'none',

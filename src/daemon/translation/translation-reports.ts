@@ -1,3 +1,4 @@
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import type { Thread } from '../../platform/threads/thread.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import { coverageOf } from './release-coverage.ts';
@@ -10,6 +11,8 @@ export interface TranslationReportDependencies {
   readonly openConflicts: (signal: AbortSignal) => Promise<number | null>;
   /** The current official release, or `null`. */
   readonly officialReleaseId: () => string | null;
+  /** The part about localized releases. */
+  readonly localizedStatus: () => Pick<ReportBodyOf<'translation.status'>, 'current' | 'history'>;
 }
 
 /** The reports `translation.tasks`, `translation.handoff` and `translation.status`. */
@@ -17,6 +20,7 @@ export function createTranslationReports({
   thread,
   openConflicts,
   officialReleaseId,
+  localizedStatus,
 }: TranslationReportDependencies): readonly DefinedReport[] {
   const guarded = async <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> => {
     try {
@@ -37,7 +41,7 @@ export function createTranslationReports({
     }),
     defineReport('translation.status', async (_query, signal) => {
       const status = await guarded(thread.call('status', null, { signal }), signal);
-      return { current: null, history: [], ...coverageOf(status, officialReleaseId()) };
+      return { ...localizedStatus(), ...coverageOf(status, officialReleaseId()) };
     }),
   ];
 }

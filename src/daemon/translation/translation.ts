@@ -7,6 +7,7 @@ import { createThread, type Thread } from '../../platform/threads/thread.ts';
 import type { DefinedAction } from '../api/define-action.ts';
 import type { DefinedReport } from '../api/define-report.ts';
 import type { GlossaryPort } from '../glossary/glossary.ts';
+import type { Memory } from '../memory/memory.ts';
 import type { TranslationMemory } from '../memory/translation-memory.ts';
 import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
@@ -22,9 +23,11 @@ import { runTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
+import { createPublishing, type Publishing } from './publishing/publishing.ts';
 import { createReview, type ReviewOptions } from './review/review.ts';
 import type { ReviewConfiguration } from './review/review-config.ts';
 import { createUpdateAction } from './update-action.ts';
+import { createProviderAccess } from './worker/provider-access.ts';
 import { createWorker } from './worker/worker.ts';
 import type { WorkerConfiguration } from './worker/worker-config.ts';
 import type { TranslationCalls, TranslationThreadData } from './work/translation-worker.ts';
@@ -49,7 +52,8 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
   readonly judging: Judging;
   /** The folder of exchanged files. */
   readonly exchangeRoot: () => string;
-  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'> & ReviewOptions['memory'];
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse' | 'record'> & ReviewOptions['memory'];
+  readonly onSuperseded: Memory['onSuperseded'];
   readonly glossary: Pick<GlossaryPort, 'diagnose' | 'generation' | 'onChanged'>;
   /** The configured pair of languages. */
   readonly languages: () => LanguagePair;
@@ -73,6 +77,8 @@ export interface Translation {
   catchUp(): Promise<void>;
   /** Reads the translations of the units of a page. */
   readonly readTranslations: ReadTranslations;
+  /** The work as localized releases use it. */
+  readonly publishing: Publishing;
   /** Ends the thread. */
   close(): Promise<void>;
 }
@@ -90,7 +96,8 @@ export function createTranslation(options: TranslationOptions): Translation {
   const repetitions = createRepetitions({ ...options, thread: requalification.thread });
   const { thread } = repetitions;
   const { unitsAfter } = parse;
-  const shared = { ...options, ...options.judging, thread };
+  const providers = createProviderAccess(options);
+  const shared = { ...options, ...options.judging, thread, providers };
   const review = createReview({ ...shared, unitsAfter, configuration: () => configuration().review });
   let latest: WorkStatus | null = null;
   let building = false;
@@ -152,6 +159,7 @@ export function createTranslation(options: TranslationOptions): Translation {
       }
     },
     readTranslations: createReadTranslations(thread, () => configuration().sourceLanguage),
+    publishing: createPublishing({ ...shared, unitsAfter }),
     close: async () => {
       await owner.call('close', null).catch(() => undefined);
       await owner.close();

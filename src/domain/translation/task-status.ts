@@ -31,9 +31,12 @@ function isFixed(status: string | null): status is FixedStatus {
   return FIXED_STATUSES.some((each) => each === status);
 }
 
-/** Whether a task takes neither results nor reviews. People can continue a failed task. */
+/**
+ * Whether a task takes neither results nor reviews. People can continue a failed task, and correct the text of a published one for
+ * the next localized release.
+ */
 export function isClosed(status: string | null): boolean {
-  return isFixed(status) && status !== 'failed';
+  return status === 'skipped' || status === 'superseded';
 }
 
 /**
@@ -59,7 +62,7 @@ const SETTABLE: Readonly<Record<TranslationTaskStatus, readonly string[]>> = {
   blocked: ['pending', 'in_progress', 'translated', 'failed', 'skipped'],
   translated: ['pending', 'in_progress', 'translated', 'failed', 'skipped'],
   proofread: ['pending', 'in_progress', 'translated'],
-  published: [],
+  published: ['pending', 'in_progress', 'translated'],
   failed: ['pending', 'in_progress', 'translated', 'failed', 'skipped'],
   skipped: ['pending', 'skipped'],
   superseded: [],

@@ -1,3 +1,4 @@
+import { FILE_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { textOption } from '../ctl-options.ts';
@@ -6,7 +7,7 @@ import { createProgressDisplay } from '../../output/progress-display.ts';
 import { importUnits, type ImportOptions, type ImportResult } from './import-units.ts';
 import { countOutcomes, isProblem, OUTCOMES, type Outcome, type UnitOutcome } from './outcomes.ts';
 import { patientReads } from './patient-reads.ts';
-import { FILE_PROVIDER, type UpdateFields } from './task-updates.ts';
+import type { UpdateFields } from './task-updates.ts';
 import { readUnitFile, type UnitFile } from './unit-file.ts';
 import { showUnitLines, writeUnitReport } from './unit-report.ts';
 

@@ -229,7 +229,7 @@ function canFinish({ status, task_id }: ServiceTask, sentTo: ReadonlySet<string>
 }
 
 /** Task statuses that take no results. */
-const CLOSED: ReadonlySet<string> = new Set(['published', 'skipped']);
+const CLOSED: ReadonlySet<string> = new Set(['skipped']);
 
 interface ImportTarget extends PlacedTarget {
   readonly planned: PlannedUnit;

@@ -1,5 +1,5 @@
+import { FILE_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import type { UnitHistory } from './service-pages.ts';
-import { FILE_PROVIDER } from './task-updates.ts';
 
 type HistoryEntry = UnitHistory['items'][number];
 

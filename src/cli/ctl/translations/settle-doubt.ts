@@ -1,3 +1,4 @@
+import { FILE_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import type { AdminApi } from '../admin-api.ts';
 import { readHistory } from './find-units.ts';
 import { plannedOutcome, type DoubtfulUnit, type PlannedUnit } from './import-plan.ts';
@@ -5,7 +6,7 @@ import type { UnitOutcome } from './outcomes.ts';
 import { newerTarget } from './own-imports.ts';
 import { isRefusal, isRepetition } from './send-while-free.ts';
 import type { UnitHistory } from './service-pages.ts';
-import { FILE_PROVIDER, readOwnToken } from './task-updates.ts';
+import { readOwnToken } from './task-updates.ts';
 
 /**
  * Decides about units whose target is newer than the file. Their history says which target the file was written with: a file that

@@ -37,9 +37,6 @@ export interface UpdatedUnit {
   readonly findings: readonly SentFinding[];
 }
 
-/** The provider of targets that come from a file. The daemon counts their author as `import`. */
-export const FILE_PROVIDER = 'file';
-
 /** Bounds of one call: `args` has at most 1,000 entries, and a body at most 1 MiB. */
 const BATCH_UNITS = 900;
 const BATCH_BYTES = 900 * 1024;

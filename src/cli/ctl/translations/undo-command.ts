@@ -1,3 +1,4 @@
+import { UNDO_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import { printable } from '../../../platform/terminal/text-table.ts';
 import { createProgressDisplay } from '../../output/progress-display.ts';
 import type { CtlContext } from '../ctl-context.ts';
@@ -6,7 +7,7 @@ import { textOption } from '../ctl-options.ts';
 import { patientReads } from './patient-reads.ts';
 import { unitQueryOf } from './unit-query.ts';
 import { undoUnits, type UndoOutcome, type UndoResult } from './undo-units.ts';
-import { UNDO_PROVIDER, type UndoChoice } from './undo-plan.ts';
+import type { UndoChoice } from './undo-plan.ts';
 import { writeUnitReport } from './unit-report.ts';
 
 /** Units that a terminal shows. */

@@ -1,3 +1,4 @@
+import { UNDO_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import type { ServiceUnit, UnitHistory } from './service-pages.ts';
 
 /** The stored targets to take back: those that fit everything that is given. */
@@ -19,9 +20,6 @@ export type UndoDecision =
       readonly kind: 'none';
       readonly why: 'not chosen' | 'same text' | 'history too long' | 'history not readable';
     };
-
-/** The provider of targets that come back. Such an entry of a history undoes previous ones. */
-export const UNDO_PROVIDER = 'undo';
 
 /** Whether the newest target of a unit may be one to take back. Its history decides. */
 export function mayUndo({ translation }: ServiceUnit, { run, author, since }: UndoChoice): boolean {

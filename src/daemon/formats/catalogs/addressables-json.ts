@@ -25,7 +25,7 @@ const OBJECT_FIELD = 16;
 const COUNT_BYTES = 4;
 
 /** Whether a JSON text is a catalog of Addressables. */
-export function isAddressablesJson(text: string): boolean {
+export function isAddressablesJson(text: string | Buffer): boolean {
   return text.includes('"m_EntryDataString"') && text.includes('"m_ExtraDataString"');
 }
 

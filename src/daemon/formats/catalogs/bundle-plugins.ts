@@ -14,7 +14,7 @@ type Rewrite = (bytes: Uint8Array, changes: readonly BundleChange[]) => PatchedC
  */
 export const BUNDLE_PLUGINS: readonly CatalogPlugin[] = [
   plugin('addressables-json', /\.json$/i, (bytes, changes) => {
-    const isCatalog = isAddressablesJson(Buffer.from(bytes).toString('latin1'));
+    const isCatalog = isAddressablesJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     return isCatalog ? patchAddressablesJson(bytes, changes) : { bytes, listed: new Set() };
   }),
   plugin('addressables-binary', /\.bin$/i, (bytes, changes) => {

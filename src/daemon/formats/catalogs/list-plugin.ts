@@ -14,14 +14,20 @@ export interface ListRule {
   readonly matches: (path: string) => boolean;
   readonly format: 'json' | 'csv' | 'tsv';
   readonly encoding?: NamedEncoding;
-  /** The folder of the listed files, with a slash at its end; by default that of the list. */
-  readonly folder?: string;
-  /** The members or columns of a record. Those of them that a record lacks are left out. */
-  readonly fields: {
-    readonly path: string;
-    readonly size: readonly string[];
-    readonly checksums: readonly string[];
-  };
+  /**
+   * The folder of the listed files, with a slash at its end, by that of the list; left out where it is that of the list.
+   */
+  readonly folderOf?: (folder: string) => string;
+  readonly fields: RecordFields;
+  /** The same of records within a record, which list the files in an archive. */
+  readonly inner?: RecordFields;
+}
+
+/** The members or columns of a record. Those of them that a record lacks are left out. */
+export interface RecordFields {
+  readonly path: string;
+  readonly size: readonly string[];
+  readonly checksums: readonly string[];
 }
 
 /** A value of a record, and where it is. */
@@ -31,24 +37,40 @@ interface ListValue {
   readonly end: number;
 }
 
+/** An object or a row by its members or columns. */
+type ListRecord = ReadonlyMap<string, ListValue>;
+
 /** Creates the plug-in of a rule. Only the values change; their quotes and everything else stay. */
 export function createListPlugin(rule: ListRule): CatalogPlugin {
   return {
     name: rule.name,
     recognizes: rule.matches,
     rewrite: async (path, bytes, changes) => {
-      const folder = rule.folder ?? path.slice(0, path.lastIndexOf('/') + 1);
+      const own = path.slice(0, path.lastIndexOf('/') + 1);
+      const folder = rule.folderOf === undefined ? own : rule.folderOf(own);
       const byPath = new Map(changes.map((change) => [change.path, change]));
       const rewritten = new Set<string>();
       const patched = spliceText(bytes, rule.encoding, (decoded) => {
         const splices: TextSplice[] = [];
-        readRecords(decoded, rule, (record) => {
-          const change = byPath.get(
-            folder + String(record.get(rule.fields.path)?.value).replaceAll('\\', '/'),
-          );
+        const apply = (listed: string, fields: RecordFields, record: ListRecord): void => {
+          const change = byPath.get(listed);
           if (change === undefined) return;
-          splices.push(...splicesOf(decoded, rule, record, change));
+          splices.push(...splicesOf(decoded, fields, record, change));
           rewritten.add(change.path);
+        };
+        let within: ListRecord[] = [];
+        readRecords(decoded, rule, (record) => {
+          const name = nameOf(record, rule.fields);
+          if (name === null) {
+            if (rule.inner !== undefined) within.push(record);
+            return;
+          }
+          apply(folder + name, rule.fields, record);
+          for (const each of within) {
+            if (rule.inner === undefined) break;
+            apply(`${folder}${name}!/${nameOf(each, rule.inner) ?? ''}`, rule.inner, each);
+          }
+          within = [];
         });
         return splices.toSorted((left, right) => left.start - right.start);
       });
@@ -57,11 +79,16 @@ export function createListPlugin(rule: ListRule): CatalogPlugin {
   };
 }
 
+function nameOf(record: ListRecord, { path }: RecordFields): string | null {
+  const name = record.get(path)?.value;
+  return name === undefined ? null : String(name).replaceAll('\\', '/');
+}
+
 /** Reads every object of a list, the inner ones first. */
 function readRecords(
   decoded: DecodedText,
   { format }: ListRule,
-  onRecord: (record: ReadonlyMap<string, ListValue>) => void,
+  onRecord: (record: ListRecord) => void,
 ): void {
   const open: Map<string, ListValue>[] = [];
   let field: string | null = null;
@@ -99,8 +126,8 @@ function readRecords(
 
 function splicesOf(
   { text }: DecodedText,
-  { fields }: ListRule,
-  record: ReadonlyMap<string, ListValue>,
+  fields: RecordFields,
+  record: ListRecord,
   change: FileChange,
 ): TextSplice[] {
   const splice = (name: string, valueOf: (stated: ListValue['value']) => string): TextSplice[] => {

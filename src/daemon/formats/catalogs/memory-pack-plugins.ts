@@ -4,6 +4,7 @@ import { findExtraMembers } from '../memorypack/extra-members.ts';
 import { MemoryPackError } from '../memorypack/memory-pack-cursor.ts';
 import type { MemoryPackObject, ObjectLayout } from '../memorypack/memory-pack-layout.ts';
 import { readMemoryPack } from '../memorypack/read-memory-pack.ts';
+import { mediaFolderOf } from './media-folder.ts';
 import { PatchError } from '../patch/patch-error.ts';
 import {
   newNumber,
@@ -40,7 +41,7 @@ const KINDS: readonly Kind[] = [
     name: 'media-catalog',
     file: /(?:^|\/)MediaCatalog\.bytes$/,
     root: MEDIA_CATALOG,
-    folderOf: (folder) => folder.replace(/(^|\/)Catalog\/$/, '$1'),
+    folderOf: mediaFolderOf,
   },
   {
     name: 'bundle-packing-info',

@@ -5,12 +5,14 @@ import type { PathSyntax } from './path-syntax.ts';
  * Receives a string or bytes.
  *
  * @param path makes the path of the value, as the text collector reports it; it can be called until this function returns
+ * @param fieldName the name of its field; `null` for an element of an array
  */
 export type ReportValue = (
   value: string | Uint8Array,
   start: number,
   end: number,
   path: () => string,
+  fieldName: string | null,
 ) => void;
 
 /** An object or an array around the current value. */
@@ -18,7 +20,7 @@ interface Level {
   isArray: boolean;
   /** Elements so far. */
   count: number;
-  /** `null` until it is asked for. */
+  /** Made for the first value that is reported below it; `null` before. */
   path: string | null;
   /** The field or the element of the parent that leads here. */
   name: string | null;
@@ -69,12 +71,12 @@ export class PathVisitor implements ValueVisitor {
   }
 
   text(value: string, start: number, end: number): void {
-    this.#report(value, start, end, this.#path);
+    this.#report(value, start, end, this.#path, this.#field);
     this.#step();
   }
 
   bytes(value: Uint8Array, start: number, end: number): void {
-    this.#report(value, start, end, this.#path);
+    this.#report(value, start, end, this.#path, this.#field);
     this.#step();
   }
 

@@ -56,6 +56,28 @@ export function patchFlatBuffer(
   return patched;
 }
 
+/** The edited texts of a FlatBuffer. */
+export interface FlatBufferPlaces {
+  readonly places: readonly EditPlace[];
+  /** Where the offsets to these texts stand, in bytes. */
+  readonly references: readonly number[];
+}
+
+/**
+ * Finds the texts of edits.
+ *
+ * @throws PatchError; FormatError when the buffer cannot be read
+ */
+export function flatBufferPlaces(
+  bytes: Uint8Array,
+  schema: BinarySchema,
+  edits: readonly ValueEdit[],
+  { limits = READ_LIMITS, ...options }: PatchFlatBufferOptions = {},
+): FlatBufferPlaces {
+  const { places, found } = locate(bytes, schema, edits, { ...options, limits });
+  return { places, references: places.map((place) => foundOf(found, place).reference.position) };
+}
+
 /** Finds the places of the edits; their positions are indexes into `found`. */
 function locate(
   bytes: Uint8Array,

@@ -36,7 +36,7 @@ export function findPlaces(
   const mayBeSource = sourceFilter(edits);
   const places: WantedPlace[] = [];
   let next = 0;
-  const take: ReportValue = (value, start, end, path) => {
+  const take: ReportValue = (value, start, end, path, fieldName) => {
     // Edits often come in the order of the file, which saves a search for each.
     let place = wanted[next];
     if (place !== undefined && matches(place, value) && place.edit.fieldPath === path()) next += 1;
@@ -52,11 +52,12 @@ export function findPlaces(
     place.start = start;
     place.end = end;
     place.source = value;
+    place.fieldName = fieldName ?? '';
     places.push(place);
   };
   read(new PathVisitor(syntax, take));
   if (places.length < edits.length) throw missingPlace(wanted, syntax, read);
-  for (const place of places) if (isNested(place.edit)) place.target = patchNested(place.edit, place.source);
+  for (const place of places) if (isNested(place.edit)) place.target = patchNested(place.edit, place);
   return places;
 }
 
@@ -66,11 +67,15 @@ interface WantedPlace extends EditPlace {
   end: number;
   source: string | Uint8Array;
   target: string | Uint8Array;
+  fieldName: string;
 }
 
-function patchNested({ patch }: NestedEdit, value: string | Uint8Array): string | Uint8Array {
-  const target = patch(value);
-  if (typeof target !== typeof value) throw new TypeError('a nested patch must keep the form of its value');
+function patchNested(
+  { patch }: NestedEdit,
+  { source, fieldName }: Pick<WantedPlace, 'source' | 'fieldName'>,
+): string | Uint8Array {
+  const target = patch(source, fieldName);
+  if (typeof target !== typeof source) throw new TypeError('a nested patch must keep the form of its value');
   return target;
 }
 
@@ -81,9 +86,9 @@ export function isNested(edit: ValueEdit): edit is NestedEdit {
 
 function wantedPlaces(edits: readonly ValueEdit[]): readonly WantedPlace[] {
   return edits.map((edit) => {
-    if (isNested(edit)) return { edit, start: -1, end: -1, source: '', target: '' };
+    if (isNested(edit)) return { edit, start: -1, end: -1, source: '', target: '', fieldName: '' };
     checkTarget(edit);
-    return { edit, start: -1, end: -1, source: edit.source, target: edit.target };
+    return { edit, start: -1, end: -1, source: edit.source, target: edit.target, fieldName: '' };
   });
 }
 

@@ -3,22 +3,27 @@ import type { FieldEdit, NestedEdit, ValueEdit } from './value-edit.ts';
 /** How a format writes paths: JSON pointers, or names with dots and brackets. */
 export type PathForm = 'pointer' | 'dotted';
 
+/** A field whose value is a file of its own. */
+export interface FieldFile {
+  /** The path of the field. */
+  readonly fieldPath: string;
+  /** The name of the field; empty for an element of an array. */
+  readonly fieldName: string;
+  readonly value: string | Uint8Array;
+}
+
 /**
  * Gathers the edits of files inside of fields: the path to such a text continues behind the `#` of the path to its field.
  * Only the first level is gathered; the edits inside can lead into files again.
  *
  * @param form of the paths of the outer file
- * @param patchFile patches a file inside of a field
+ * @param patchFile patches a file inside of a field, and returns it in the form of its value
  * @returns the edits of the outer file, one for each field
  */
 export function nestEdits(
   edits: readonly FieldEdit[],
   form: PathForm,
-  patchFile: (
-    fieldPath: string,
-    value: string | Uint8Array,
-    edits: readonly FieldEdit[],
-  ) => string | Uint8Array,
+  patchFile: (file: FieldFile, edits: readonly FieldEdit[]) => string | Uint8Array,
 ): readonly ValueEdit[] {
   const own: FieldEdit[] = [];
   const inner = new Map<string, FieldEdit[]>();
@@ -35,7 +40,7 @@ export function nestEdits(
   }
   const nested = Array.from(inner, ([fieldPath, group]): NestedEdit => ({
     fieldPath,
-    patch: (value) => patchFile(fieldPath, value, group),
+    patch: (value, fieldName) => patchFile({ fieldPath, fieldName, value }, group),
   }));
   return [...own, ...nested];
 }

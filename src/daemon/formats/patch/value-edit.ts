@@ -16,9 +16,10 @@ export interface NestedEdit {
    * Patches the file.
    *
    * @param value bytes where the format stores bytes, or a string that is not valid UTF-8
+   * @param fieldName the name of the field; empty for an element of an array
    * @returns the new file in the same form
    */
-  readonly patch: (value: string | Uint8Array) => string | Uint8Array;
+  readonly patch: (value: string | Uint8Array, fieldName: string) => string | Uint8Array;
 }
 
 /** One change of a value. */

@@ -23,16 +23,31 @@ export function objectSplices(
   edits: readonly ValueEdit[],
   limits: ReadLimits,
 ): Splice[] {
-  const own = objectLimits(object, limits);
-  const bytes = readObjectBytes(file, object);
-  const places = findPlaces(edits, DOTTED_SYNTAX, (visitor) => {
-    visitObject(file, object, withRawBytes(visitor, file, bytes), own);
-  });
-  for (const place of places) checkLength(place, own.stringBytes);
+  const { bytes, places } = objectPlaces(file, object, edits, limits);
+  const { stringBytes } = objectLimits(object, limits);
+  for (const place of places) checkLength(place, stringBytes);
   return textSplices(bytes, places, file.header.littleEndian).map((splice) => ({
     ...splice,
     offset: object.offset + splice.offset,
   }));
+}
+
+/**
+ * Finds the places of edits in an object, and its bytes.
+ *
+ * @throws PatchError, FormatError as {@link objectSplices}
+ */
+export function objectPlaces(
+  file: SerializedFile,
+  object: SerializedObject,
+  edits: readonly ValueEdit[],
+  limits: ReadLimits,
+): { readonly bytes: Buffer; readonly places: readonly EditPlace[] } {
+  const bytes = readObjectBytes(file, object);
+  const places = findPlaces(edits, DOTTED_SYNTAX, (visitor) => {
+    visitObject(file, object, withRawBytes(visitor, file, bytes), objectLimits(object, limits));
+  });
+  return { bytes, places };
 }
 
 /** A longer text could be written, but not read again. */

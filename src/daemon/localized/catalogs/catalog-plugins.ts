@@ -1,6 +1,7 @@
 import { createGlobFilter } from '../../../platform/config/glob-filter.ts';
 import { BUNDLE_PLUGINS } from '../../formats/catalogs/bundle-plugins.ts';
 import type { CatalogPlugin } from '../../formats/catalogs/catalog-plugin.ts';
+import { GAME_LIST_PLUGINS } from '../../formats/catalogs/game-list-plugins.ts';
 import { createListPlugin } from '../../formats/catalogs/list-plugin.ts';
 import { MEMORY_PACK_PLUGINS } from '../../formats/catalogs/memory-pack-plugins.ts';
 import type { CatalogsConfiguration } from './catalogs-config.ts';
@@ -14,11 +15,11 @@ export function catalogPlugins({ lists }: CatalogsConfiguration): readonly Catal
       format,
       // A byte order mark decides where UTF-8 is expected.
       ...(encoding === 'utf-8' ? {} : { encoding }),
-      ...(folder === undefined ? {} : { folder }),
+      ...(folder === undefined ? {} : { folderOf: () => folder }),
       fields: { path, size, checksums },
     }),
   );
-  return [...configured, ...BUNDLE_PLUGINS, ...MEMORY_PACK_PLUGINS];
+  return [...configured, ...BUNDLE_PLUGINS, ...MEMORY_PACK_PLUGINS, ...GAME_LIST_PLUGINS];
 }
 
 /** Makes the test whether a file is not a catalog. */

@@ -12,16 +12,22 @@ import type { RewriteResult, RewriteSetup, RewriteTask } from './rewrite-message
 // The program of a process that rewrites the catalogs of a release. It trusts nothing in them: a crash or a hang costs one
 // publish, because its owner kills it.
 
-serveJobs<RewriteSetup, Omit<RewriteJob, 'files' | 'outputDirectory'>, RewriteTask, never, RewriteResult>({
+serveJobs<
+  RewriteSetup,
+  Omit<RewriteJob, 'files' | 'known' | 'outputDirectory'>,
+  RewriteTask,
+  never,
+  RewriteResult
+>({
   prepare: ({ rules, catalogs }) => ({
     passwords: compileRules(rules),
     plugins: catalogPlugins(catalogs),
     isIgnored: ignoreTest(catalogs),
   }),
-  work: async (prepared, { listPath, outputDirectory }) => {
+  work: async (prepared, { listPath, ...task }) => {
     try {
-      const files = await rewriteCatalogs({ ...prepared, files: listedFiles(listPath), outputDirectory });
-      return { kind: 'rewritten', files };
+      const files = listedFiles(listPath);
+      return { kind: 'rewritten', ...(await rewriteCatalogs({ ...prepared, ...task, files })) };
     } catch (error) {
       return failureOf(error);
     }

@@ -5,12 +5,14 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { createIsolatedWorker } from '../../../platform/isolation/isolated-worker.ts';
 import type { IsolatedFailure } from '../../../platform/isolation/watch-limits.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import type { PatchErrorCode } from '../../formats/patch/patch-error.ts';
+import type { SearchState } from './found-catalogs.ts';
 import { listLine } from './release-list.ts';
-import type { RewrittenFile } from './rewrite-catalogs.ts';
+import type { RewrittenCatalogs, RewrittenFile } from './rewrite-catalogs.ts';
 import type { RewriteResult, RewriteSetup, RewriteTask } from './rewrite-messages.ts';
 
 /** A file of the localized release whose bytes differ from the official ones. */
@@ -23,10 +25,18 @@ export interface ChangedFile {
   readonly size: number;
 }
 
+/** A file of the official release. */
+export interface BaseEntry {
+  readonly destination: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly blake3: Blake3Hex;
+}
+
 /** The official release that a localized release is built on. */
 export interface BaseRelease {
   /** Its entries, sorted by destination. */
-  entries(): Iterable<{ readonly destination: string; readonly size: number; readonly blake3: Blake3Hex }>;
+  entries(): Iterable<BaseEntry> | AsyncIterable<BaseEntry>;
   /** Where the object with this digest lies. */
   officialPath(blake3: Blake3Hex): string;
 }
@@ -81,19 +91,24 @@ const NAMES = {
   memorySetting: 'parse.memoryMebibytes',
 };
 
-/** Creates a rewriter. Catalogs are bytes from outside, so each release has a process of its own for them. */
+/**
+ * Creates a rewriter. Catalogs are bytes from outside, so each rewrite has a process of its own. It remembers which files of
+ * the last release are catalogs, so the next publish on it does not search all files again.
+ */
 export function createCatalogRewriter({
   rules,
   catalogs,
   program = new URL('./catalog-process.ts', import.meta.url),
   ...limits
 }: CatalogRewriterOptions): CatalogRewriter {
+  let last: { readonly release: string; readonly state: SearchState } | null = null;
   return {
     rewrite: async (changed, release, workDirectory, signal) => {
       if (changed.length === 0) return [];
       const outputDirectory = await mkdtemp(join(workDirectory, 'catalogs-'));
       const listPath = `${outputDirectory}.list`;
-      await writeList(listPath, changed, release);
+      const digest = await writeList(listPath, changed, release);
+      const known = last?.release === digest ? last.state : null;
       const worker = createIsolatedWorker<RewriteSetup, RewriteTask, never, RewriteResult>({
         ...limits,
         program,
@@ -101,9 +116,11 @@ export function createCatalogRewriter({
         names: NAMES,
       });
       try {
-        const outcome = await worker.run({ listPath, outputDirectory }, () => undefined, signal);
+        const outcome = await worker.run({ listPath, outputDirectory, known }, () => undefined, signal);
         if (outcome.kind === 'failed') throw new CatalogError(outcome.code, '', outcome.message);
-        return mergeFiles(changed, release, { outputDirectory, files: filesOf(outcome.result) });
+        const { files, state } = rewrittenOf(outcome.result);
+        last = state === null ? null : { release: digest, state };
+        return await mergeFiles(changed, release, { outputDirectory, files });
       } finally {
         worker.close();
         await rm(listPath, { force: true });
@@ -112,10 +129,21 @@ export function createCatalogRewriter({
   };
 }
 
-async function writeList(path: string, changed: readonly ChangedFile[], release: BaseRelease): Promise<void> {
+/**
+ * Writes the list of all files for the process.
+ *
+ * @returns a digest of the official release
+ */
+async function writeList(
+  path: string,
+  changed: readonly ChangedFile[],
+  release: BaseRelease,
+): Promise<string> {
+  const hash = createBlake3();
   const patched = new Map(changed.map((file) => [file.destination, file.path]));
-  const lines = function* (): Generator<string> {
-    for (const { destination, blake3 } of release.entries()) {
+  const lines = async function* (): AsyncGenerator<string> {
+    for await (const { destination, blake3 } of release.entries()) {
+      hash.update(Buffer.from(`${blake3} ${destination}\n`));
       yield listLine({
         destination,
         official: release.officialPath(blake3),
@@ -124,13 +152,14 @@ async function writeList(path: string, changed: readonly ChangedFile[], release:
     }
   };
   await pipeline(Readable.from(lines()), createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+  return hash.digest().toString('hex');
 }
 
 /** @throws CatalogError, or an error of the system */
-function filesOf(result: RewriteResult): readonly RewrittenFile[] {
+function rewrittenOf(result: RewriteResult): RewrittenCatalogs {
   switch (result.kind) {
     case 'rewritten':
-      return result.files;
+      return result;
     case 'refused':
       throw new CatalogError(result.code, result.path, result.message);
     case 'system':
@@ -139,15 +168,15 @@ function filesOf(result: RewriteResult): readonly RewrittenFile[] {
 }
 
 /** All changed files. The process read bytes from outside, so it names files only in its own folder. */
-function mergeFiles(
+async function mergeFiles(
   changed: readonly ChangedFile[],
   release: BaseRelease,
   { outputDirectory, files }: { readonly outputDirectory: string; readonly files: readonly RewrittenFile[] },
-): readonly ChangedFile[] {
+): Promise<readonly ChangedFile[]> {
   const given = new Map(changed.map((file) => [file.destination, file]));
   const rewritten = new Map(files.map((file) => [file.destination, file]));
   const merged: ChangedFile[] = [];
-  for (const { destination, size, blake3 } of release.entries()) {
+  for await (const { destination, size, blake3 } of release.entries()) {
     const file = rewritten.get(destination);
     const old = given.get(destination);
     if (file !== undefined && /^\d+$/.test(file.name)) {

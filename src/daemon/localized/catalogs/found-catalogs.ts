@@ -9,17 +9,35 @@ import { sidecarStem, stemsOf } from './sidecars.ts';
 /** A file that states something about changed files, as it seems. */
 export interface FoundCatalog {
   readonly place: PartPlace;
-  readonly file: ReleaseFile;
-  /** The names of changed files that stand in it. */
-  readonly names: Set<string>;
+  /** The names of changed files that stand in it, and others that were searched for. */
+  readonly names: ReadonlySet<string>;
 }
+
+/** The result of searches in a release. It holds as long as the official files are the same. */
+export interface SearchState {
+  /** The paths of the files that were searched for. */
+  readonly paths: readonly string[];
+  readonly found: readonly { readonly place: PartPlace; readonly names: readonly string[] }[];
+  readonly sameNames: readonly (readonly [string, readonly PartPlace[]])[];
+}
+
+/** Most names and files in a {@link SearchState}; with more of them, the next search begins anew. */
+const MOST_KEPT = 200_000;
 
 /** All that was found, by path, and what else was seen on the way. */
 export class FoundCatalogs {
-  readonly #byPath = new Map<string, FoundCatalog>();
-  readonly #sameNames = new Map<string, PartPlace[]>();
+  readonly #searched: Set<string>;
+  readonly #byPath: Map<string, FoundCatalog & { readonly names: Set<string> }>;
+  readonly #sameNames: Map<string, PartPlace[]>;
 
-  /** The catalogs, in the order of the release. */
+  /** @param known by earlier searches in the same official files */
+  constructor({ paths, found, sameNames }: SearchState = { paths: [], found: [], sameNames: [] }) {
+    this.#searched = new Set(paths);
+    this.#byPath = new Map(found.map(({ place, names }) => [place.path, { place, names: new Set(names) }]));
+    this.#sameNames = new Map(sameNames.map(([name, places]) => [name, [...places]]));
+  }
+
+  /** The catalogs, in the order in which they were found. */
   get all(): Iterable<FoundCatalog> {
     return this.#byPath.values();
   }
@@ -32,19 +50,22 @@ export class FoundCatalogs {
   /**
    * Searches every official file that can be a catalog: those state the figures of official files.
    *
-   * @param changed paths of files that were not searched for yet
+   * @param changed paths of files; those that were searched for before cost nothing
    * @throws FormatError `file_unreadable`, Error of the system
    */
   search(
     files: Iterable<ReleaseFile>,
-    changed: readonly string[],
+    changed: Iterable<string>,
     passwords: Passwords,
     filter: Omit<PartFilter, 'onFile'>,
   ): void {
-    const names = new Set(changed.map(baseName).filter((name) => !this.#sameNames.has(name)));
+    const fresh = [...changed].filter((path) => !this.#searched.has(path));
+    if (fresh.length === 0) return;
+    for (const path of fresh) this.#searched.add(path);
+    const names = new Set(fresh.map(baseName).filter((name) => !this.#sameNames.has(name)));
     for (const name of names) this.#sameNames.set(name, []);
     const search = createNameSearch(names);
-    const beside = new Set(changed.flatMap((path) => [...stemsOf(path), `${path}.manifest`]));
+    const beside = new Set(fresh.flatMap((path) => [...stemsOf(path), `${path}.manifest`]));
     const onFile = (place: PartPlace): void => {
       const name = baseName(place.path);
       if (names.has(name)) this.#sameNames.get(name)?.push(place);
@@ -59,13 +80,24 @@ export class FoundCatalogs {
         if (bytes === null) continue;
         const found = search.find(bytes);
         const isBeside = beside.has(sidecarStem(place.path) ?? place.path);
-        if (found.size > 0 || isBeside) this.#note(file, place, found);
+        if (found.size > 0 || isBeside) this.#note(place, found);
       }
     }
   }
 
-  #note(file: ReleaseFile, place: PartPlace, names: ReadonlySet<string>): void {
-    const known = this.#byPath.get(place.path) ?? { place, file, names: new Set() };
+  /** For a later search in the same official files; `null` when it would be too large. */
+  state(): SearchState | null {
+    const found = Array.from(this.#byPath.values(), ({ place, names }) => ({ place, names: [...names] }));
+    const sameNames = [...this.#sameNames];
+    const kept =
+      this.#searched.size +
+      found.reduce((sum, { names }) => sum + names.length, 0) +
+      sameNames.reduce((sum, [, places]) => sum + places.length, 0);
+    return kept > MOST_KEPT ? null : { paths: [...this.#searched], found, sameNames };
+  }
+
+  #note(place: PartPlace, names: ReadonlySet<string>): void {
+    const known = this.#byPath.get(place.path) ?? { place, names: new Set<string>() };
     for (const name of names) known.names.add(name);
     this.#byPath.set(place.path, known);
   }

@@ -26,7 +26,7 @@ export interface PartFilter {
 /** The passwords of entries, by the rules of the parser. */
 export type Passwords = Pick<CompiledRules, 'ruleFor'>;
 
-/** Largest catalog, in bytes. */
+/** Largest catalog, and largest archive in an archive that is searched, in bytes. */
 export const MAX_CATALOG_BYTES = 128 * 1024 * 1024;
 
 /** The formats of catalogs, as far as the first bytes show them. */
@@ -78,7 +78,7 @@ export function* catalogParts(
       const read = (): Buffer =>
         archive.readEntry(found, passwordOf(passwords, destination, entry, found.name) ?? undefined);
       if (ARCHIVE_ENTRY.test(found.name)) {
-        const bytes = tryToRead(read);
+        const bytes = found.uncompressedSize > MAX_CATALOG_BYTES ? null : tryToRead(read);
         if (bytes !== null) yield* walk(bytesSource(bytes), inner, innerPlace.entries);
       } else if (isCandidateEntry(found, innerPlace.path, filter)) {
         yield { ...innerPlace, read };

@@ -2,6 +2,7 @@ import type { CatalogPlugin, FileChange } from '../../formats/catalogs/catalog-p
 import { FormatError } from '../../formats/format-error.ts';
 import { PatchError } from '../../formats/patch/patch-error.ts';
 import { baseName } from './base-name.ts';
+import { bufferOf } from './buffer-of.ts';
 import type { ChangeSet } from './change-set.ts';
 import { isSidecar, rewriteSidecar, sidecarStem, stemsOf } from './sidecars.ts';
 import type { PartPlace } from './release-files.ts';
@@ -114,7 +115,7 @@ function checkRest(
   const done = mentioned.filter((change) => rewritten.has(change.path));
   for (const change of mentioned) {
     if (rewritten.has(change.path) || done.some((each) => isTwin(each, change))) continue;
-    const stated = statedFigure(Buffer.from(bytes), baseName(change.path), change);
+    const stated = statedFigure(bufferOf(bytes), baseName(change.path), change);
     if (stated === null) continue;
     throw notRewritten(
       path,

@@ -7,9 +7,10 @@ import { PatchError } from '../../formats/patch/patch-error.ts';
 import type { CatalogPlugin } from '../../formats/catalogs/catalog-plugin.ts';
 import { changedEntries, filePlace, placesAround, writeEntries } from './archive-entries.ts';
 import { ChangeSet, usePart } from './change-set.ts';
-import { FoundCatalogs, type FoundCatalog } from './found-catalogs.ts';
+import { FoundCatalogs, type SearchState } from './found-catalogs.ts';
 import { isArchive, type Passwords } from './part-reader.ts';
-import { openFile, type ReleaseFile } from './release-files.ts';
+import { bufferOf } from './buffer-of.ts';
+import { openFile, type PartPlace, type ReleaseFile } from './release-files.ts';
 import { rewriteCatalog } from './rewrite-catalog.ts';
 import { createUnchangedFiles, type UnchangedFiles } from './unchanged-files.ts';
 
@@ -21,6 +22,8 @@ export interface RewriteJob {
   /** Whether a file is known not to be a catalog. */
   readonly isIgnored: (path: string) => boolean;
   readonly passwords: Passwords;
+  /** The state of an earlier search in the same official files. */
+  readonly known: SearchState | null;
   /** An existing and empty folder for the new files. */
   readonly outputDirectory: string;
 }
@@ -34,6 +37,14 @@ export interface RewrittenFile {
   readonly size: number;
 }
 
+/** The result of a rewrite. */
+export interface RewrittenCatalogs {
+  /** A patched archive with a catalog is among them. */
+  readonly files: readonly RewrittenFile[];
+  /** Spares the next rewrite for the same official files the search. */
+  readonly state: SearchState | null;
+}
+
 /** Catalogs of catalogs of catalogs: more levels than any game has. */
 const MOST_ROUNDS = 16;
 /** Bytes of all catalogs that are rewritten, which are in memory. */
@@ -43,12 +54,11 @@ const MOST_REWRITTEN_BYTES = 256 * 1024 * 1024;
  * Rewrites the catalogs of the changed files, those in archives too. A rewritten catalog is a changed file, and so is the archive
  * around it, which other catalogs and sidecars can list; so this is repeated until nothing changes.
  *
- * @returns the rewritten files; a patched archive with a catalog is among them
  * @throws PatchError `catalog_not_rewritten`, `file_too_large`; FormatError when a patched archive cannot be read
  */
-export async function rewriteCatalogs(job: RewriteJob): Promise<readonly RewrittenFile[]> {
+export async function rewriteCatalogs(job: RewriteJob): Promise<RewrittenCatalogs> {
   const changes = patchedFiles(job);
-  const found = new FoundCatalogs();
+  const found = new FoundCatalogs(job.known ?? undefined);
   const contents = new Map<string, NewContent>();
   const output = createOutput(job);
   const unchanged = createUnchangedFiles(job, changes);
@@ -56,26 +66,28 @@ export async function rewriteCatalogs(job: RewriteJob): Promise<readonly Rewritt
     isCatalogName: (path: string) => job.plugins.some((plugin) => plugin.recognizes(path)),
     isIgnored: job.isIgnored,
   };
-  let searched = new Set<string>();
   const late = new Set<string>();
   for (let round = 0; ; round += 1) {
-    const all = new Set(changes.paths);
-    const fresh = [...all].filter((path) => !searched.has(path));
-    if (fresh.length > 0) found.search(job.files, fresh, job.passwords, filter);
-    searched = all;
+    found.search(job.files, changes.paths, job.passwords, filter);
     const touched = await rewriteFound(job, changes, found, { contents, unchanged });
     if (touched.length === 0) break;
     if (round > MOST_ROUNDS / 2) for (const { place } of touched) late.add(place.path);
     if (round === MOST_ROUNDS) throw circle([...late].toSorted());
     await writeTouched(job, changes, contents, { touched, output });
   }
-  return output.files();
+  return { files: output.files(), state: found.state() };
 }
 
 /** The new bytes of a catalog. */
 interface NewContent {
-  readonly found: FoundCatalog;
+  readonly place: PartPlace;
   readonly bytes: Buffer;
+}
+
+/** A catalog whose bytes changed, and the file of the release that has it. */
+interface TouchedCatalog {
+  readonly place: PartPlace;
+  readonly file: ReleaseFile;
 }
 
 /** The files that the patcher changed, and what changed in archives. */
@@ -94,24 +106,35 @@ function patchedFiles({ files, passwords }: RewriteJob): ChangeSet {
   return changes;
 }
 
+/** The files of the release that have catalogs, by destination. */
+function filesOf(files: Iterable<ReleaseFile>, found: FoundCatalogs): ReadonlyMap<string, ReleaseFile> {
+  const wanted = new Set(Array.from(found.all, ({ place }) => place.destination));
+  const byDestination = new Map<string, ReleaseFile>();
+  if (wanted.size === 0) return byDestination;
+  for (const file of files) if (wanted.has(file.destination)) byDestination.set(file.destination, file);
+  return byDestination;
+}
+
 /** Rewrites every catalog from its own bytes; returns those whose result is another one than in the last round. */
 async function rewriteFound(
   job: RewriteJob,
   changes: ChangeSet,
   found: FoundCatalogs,
   { contents, unchanged }: { readonly contents: Map<string, NewContent>; readonly unchanged: UnchangedFiles },
-): Promise<readonly FoundCatalog[]> {
+): Promise<readonly TouchedCatalog[]> {
   const context = { plugins: job.plugins, changes, sameNames: found.sameNames, ...unchanged };
-  const touched: FoundCatalog[] = [];
-  for (const catalog of found.all) {
-    const { place, names, file } = catalog;
+  const files = filesOf(job.files, found);
+  const touched: TouchedCatalog[] = [];
+  for (const { place, names } of found.all) {
+    const file = files.get(place.destination);
+    if (file === undefined) throw new Error(`${place.destination} is not in the release`);
     const base = usePart(file.patched ?? file.official, place, job.passwords, (source) =>
       source.read(0, source.size),
     );
-    const bytes = Buffer.from(await rewriteCatalog(place.path, base, names, context));
+    const bytes = bufferOf(await rewriteCatalog(place.path, base, names, context));
     if (bytes.equals(contents.get(place.path)?.bytes ?? base)) continue;
-    contents.set(place.path, { found: catalog, bytes });
-    touched.push(catalog);
+    contents.set(place.path, { place, bytes });
+    touched.push({ place, file });
   }
   const total = contents.values().reduce((sum, { bytes }) => sum + bytes.length, 0);
   if (total > MOST_REWRITTEN_BYTES) {
@@ -126,15 +149,15 @@ async function writeTouched(
   { passwords }: RewriteJob,
   changes: ChangeSet,
   contents: ReadonlyMap<string, NewContent>,
-  { touched, output }: { readonly touched: readonly FoundCatalog[]; readonly output: Output },
+  { touched, output }: { readonly touched: readonly TouchedCatalog[]; readonly output: Output },
 ): Promise<void> {
   const byFile = Map.groupBy(touched, ({ file }) => file);
   for (const [file, catalogs] of byFile) {
     const { destination, official, patched } = file;
     const own = contents.get(destination);
     using base = openFile(patched ?? official);
-    const inside = Array.from(contents.values()).flatMap(({ found, bytes }) =>
-      found.file.destination === destination ? [{ entries: found.place.entries, bytes }] : [],
+    const inside = Array.from(contents.values()).flatMap(({ place, bytes }) =>
+      place.destination === destination ? [{ entries: place.entries, bytes }] : [],
     );
     const pieces =
       own === undefined

@@ -2,7 +2,8 @@ import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes
 import type { PatchErrorCode } from '../../formats/patch/patch-error.ts';
 import type { LoadedRules } from '../../parse/rules/load-rules.ts';
 import type { CatalogsConfiguration } from './catalogs-config.ts';
-import type { RewrittenFile } from './rewrite-catalogs.ts';
+import type { SearchState } from './found-catalogs.ts';
+import type { RewrittenCatalogs } from './rewrite-catalogs.ts';
 
 /** The knowledge of a process that rewrites catalogs. */
 export interface RewriteSetup {
@@ -17,11 +18,12 @@ export interface RewriteTask {
   readonly listPath: string;
   /** An existing and empty folder for the new files. */
   readonly outputDirectory: string;
+  readonly known: SearchState | null;
 }
 
 /** The end of a rewrite. */
 export type RewriteResult =
-  | { readonly kind: 'rewritten'; readonly files: readonly RewrittenFile[] }
+  | ({ readonly kind: 'rewritten' } & RewrittenCatalogs)
   | {
       readonly kind: 'refused';
       readonly code: PatchErrorCode | ParseErrorCode;

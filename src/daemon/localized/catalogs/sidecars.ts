@@ -9,7 +9,21 @@ export interface SidecarSubject {
   contents(): { readonly before: Buffer; readonly after: Buffer } | null;
 }
 
-const SIDECAR = /\.(?:hash|md5|sha1|sha256|sha512|crc|crc32|xxh32|xxh64|checksum)$/i;
+/** The extensions of files with the checksum of the file beside them. */
+export const SIDECAR_EXTENSIONS = [
+  'hash',
+  'md5',
+  'sha1',
+  'sha256',
+  'sha512',
+  'crc',
+  'crc32',
+  'xxh32',
+  'xxh64',
+  'checksum',
+];
+
+const SIDECAR = new RegExp(`\\.(?:${SIDECAR_EXTENSIONS.join('|')})$`, 'i');
 /** More than any checksum with white space around it. */
 const MOST_SIDECAR_BYTES = 1024;
 

@@ -1,5 +1,5 @@
 import type { FileChange } from '../../formats/catalogs/catalog-plugin.ts';
-import { positionsOf } from './name-search.ts';
+import { nameForms, positionsOf } from './name-search.ts';
 
 /** A size stands near the name; bytes before and behind it that are searched. */
 const NEAR_BYTES = 4096;
@@ -19,18 +19,32 @@ const MOST_PLACES = 10_000;
  * @returns the figure, for people; `null` when none is stated
  */
 export function statedFigure(bytes: Buffer, name: string, change: FileChange): string | null {
-  return statedChecksum(bytes, change) ?? statedSize(bytes, name, change);
+  return statedChecksum(bytes, name, change) ?? statedSize(bytes, name, change);
 }
 
-function statedChecksum(bytes: Buffer, { before, after, bundle }: FileChange): string | null {
+function statedChecksum(bytes: Buffer, name: string, { before, after, bundle }: FileChange): string | null {
+  const isStated = (digits: string): boolean =>
+    checksumForms(digits).some((form) => standsOutsideOf(nameForms(name), bytes, form));
   for (const [algorithm, digits] of Object.entries(before.checksums)) {
     if (Object.values(after.checksums).includes(digits)) continue;
-    if (checksumForms(digits).some((form) => bytes.includes(form))) return `the ${algorithm} ${digits}`;
+    if (isStated(digits)) return `the ${algorithm} ${digits}`;
   }
   const crc = bundle?.before.crc32 ?? null;
   if (crc === null || crc === bundle?.after.crc32) return null;
   const digits = crc.toString(16).padStart(8, '0');
-  return checksumForms(digits).some((form) => bytes.includes(form)) ? `the CRC ${crc} of its content` : null;
+  return isStated(digits) ? `the CRC ${crc} of its content` : null;
+}
+
+/** Whether bytes have a checksum that is not just a part of the name: the names of bundles often end with a hash. */
+function standsOutsideOf(names: readonly Buffer[], bytes: Buffer, checksum: Buffer): boolean {
+  const around = names.map((name) => ({ name, at: name.indexOf(checksum) })).filter(({ at }) => at !== -1);
+  for (let at = bytes.indexOf(checksum); at !== -1; at = bytes.indexOf(checksum, at + 1)) {
+    const isInName = around.some((each) =>
+      bytes.subarray(at - each.at, at - each.at + each.name.length).equals(each.name),
+    );
+    if (!isInName) return true;
+  }
+  return false;
 }
 
 /** As digits in either case, as base64 and as a decimal number, each as text of one or two bytes; and the bytes themselves. */

@@ -1,3 +1,4 @@
+import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes.ts';
 import type { PatchErrorCode } from '../../formats/patch/patch-error.ts';
 
 /** One container to patch. */
@@ -16,6 +17,8 @@ export interface ContainerPatcher {
   /**
    * Patches one container and checks the result: every edited unit reads back exactly, everything else is unchanged.
    * After a failure nothing is at the output path.
+   *
+   * @throws the reason of the signal; an error with the code of errno when the output cannot be written
    */
   patch(job: PatchJob, signal: AbortSignal): Promise<PatchOutcome>;
   close(): void;
@@ -24,10 +27,9 @@ export interface ContainerPatcher {
 /** Why a container could not be patched. */
 export type PatchFailureCode =
   | PatchErrorCode
-  | 'patch_selfcheck_failed'
-  | 'deadline_exceeded'
-  | 'memory_exceeded'
-  | 'process_failed';
+  /** The container cannot be read, at least not as a whole. */
+  | ParseErrorCode
+  | 'patch_selfcheck_failed';
 
 /** The result of patching one container. */
 export type PatchOutcome =

@@ -1,5 +1,7 @@
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
+import { findBelowRoot } from '../../../platform/files/below-root.ts';
+import type { BodyOf } from '../../../contract/actions/body-of.ts';
 import { defineAction, type DefinedAction } from '../../api/define-action.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
 import type { ReleaseRow } from '../../releases/records/release-row.ts';
@@ -8,31 +10,59 @@ import { TaskError } from '../../tasks/task.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import { requireBase, requireSameBase } from './base-release.ts';
 import { readPatchManifest, type PatchManifest } from './patch-manifest.ts';
-import { LOCALIZED_PUBLISH_JOB } from './publish-job.ts';
+import { LOCALIZED_PUBLISH_JOB, TEXT_ARGUMENTS, type PublishArguments } from './publish-job.ts';
 import type { PublishDependencies } from './publish-task.ts';
 
 export interface PublishActionOptions extends Pick<PublishDependencies, 'releases' | 'patchRoot'> {
   readonly engine: TaskEngine;
+  /** The folder of exchanged files. */
+  readonly exchangeRoot: () => string;
 }
 
 /** The control action `localized-publish`: checks its request as far as possible now and queues the job. */
 export function createPublishAction(options: PublishActionOptions): DefinedAction {
   const { engine, releases } = options;
   return defineAction(engine, 'localized-publish', {
-    queue: async ({ patch_manifest: path, localized_release_id: wantedId, force, args = {} }) => {
+    queue: async (body) => {
+      const { localized_release_id: wantedId, force, args = {} } = body;
       const base = requireBase(releases);
       if (wantedId !== undefined) requireOwnName(releases, base, wantedId);
-      if (path === undefined) {
-        throw new ServiceError('not_implemented', 'this daemon publishes only a patch_manifest');
-      }
-      requireSameBase(base, (await manifestOf(options.patchRoot(), path)).baseReleaseId);
-      return callOf(LOCALIZED_PUBLISH_JOB, {
-        patch_manifest: path,
-        localized_release_id: wantedId,
-        force,
-        ...args,
-      });
+      const input = await inputOf(options, base, body);
+      return callOf(LOCALIZED_PUBLISH_JOB, { ...input, localized_release_id: wantedId, force, ...args });
     },
+  });
+}
+
+type Body = BodyOf<'localized-publish'>;
+
+/**
+ * The input of a publish, as far as it can be checked now.
+ *
+ * @throws ServiceError `invalid_request`, `invalid_path`, `file_not_found`; TaskError `base_mismatch`
+ */
+async function inputOf(
+  { patchRoot, exchangeRoot }: PublishActionOptions,
+  base: ReleaseRow,
+  { patch_manifest: path, translation_file: file, args = {} }: Body,
+): Promise<Pick<PublishArguments, 'from_worker' | 'translation_file' | 'patch_manifest'>> {
+  if (path !== undefined) {
+    refuseTextArguments(args);
+    requireSameBase(base, (await manifestOf(patchRoot(), path)).baseReleaseId);
+    return { patch_manifest: path };
+  }
+  if (file === undefined) return { from_worker: true };
+  if ((await findBelowRoot(exchangeRoot(), file)) === null) {
+    throw new ServiceError('file_not_found', `the exchange folder has no file "${file}"`);
+  }
+  return { translation_file: file };
+}
+
+/** @throws ServiceError `invalid_request` */
+function refuseTextArguments(args: NonNullable<Body['args']>): void {
+  const used = TEXT_ARGUMENTS.find((each) => args[each] !== undefined);
+  if (used === undefined) return;
+  throw new ServiceError('invalid_request', `${used} selects texts, and a patch manifest names files`, {
+    errors: [{ pointer: '/args', message: `${used} is not used with patch_manifest` }],
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
 import type { CatalogStore } from '../../releases/catalog/catalog-store.ts';
 import type { Publisher } from '../../releases/publish/publish.ts';
@@ -7,7 +7,8 @@ import type { ObjectRegistry } from '../../releases/records/object-registry.ts';
 import type { ReleaseDraft } from '../../releases/records/release-draft.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { documentOfRow, isKept, type ReleaseRow } from '../../releases/records/release-row.ts';
-import { TaskError, type TaskContext } from '../../tasks/task.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
+import type { RollbackRecords } from '../rollback/rollback-records.ts';
 import { requireBase, requireSameBase, type BaseRow } from './base-release.ts';
 import type { LocalizedFailpoint } from './localized-failpoints.ts';
 import { chooseLocalizedName } from './localized-name.ts';
@@ -22,6 +23,7 @@ export interface ContentDependencies {
   readonly catalogs: CatalogStore;
   readonly objects: ObjectRegistry;
   readonly publisher: Publisher;
+  readonly rollbacks: Pick<RollbackRecords, 'reinstate'>;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
 }
@@ -32,6 +34,8 @@ export interface LocalizedContent {
   readonly replaced: Replacements;
   /** The name that the caller wants, or `null`. */
   readonly wantedId: ReleaseId | null;
+  /** Called with the name when the release is complete, before it becomes current. */
+  readonly beforeCurrent?: (releaseId: ReleaseId) => Promise<void>;
 }
 
 /** A localized release that is current now. */
@@ -51,7 +55,7 @@ export interface PublishedContent {
  */
 export async function publishContent(
   deps: ContentDependencies,
-  { base, replaced, wantedId }: LocalizedContent,
+  { base, replaced, wantedId, beforeCurrent }: LocalizedContent,
   context: TaskContext,
 ): Promise<PublishedContent> {
   const { releases, publisher, failpoints } = deps;
@@ -70,8 +74,10 @@ export async function publishContent(
       return { release: current, unchanged: true, attestationVersion: null };
     }
     const release = await publisher.register(draft, context);
+    await beforeCurrent?.(release.release_id);
     requireSameBase(requireBase(releases), base.release_id);
     const attestationVersion = await publisher.makeCurrent(release, context);
+    deps.rollbacks.reinstate(release.release_id, unixSeconds(deps.clock));
     hit('localized.release.current');
     context.log('info', 'the localized release is current', {
       release_id: release.release_id,
@@ -82,6 +88,18 @@ export async function publishContent(
   } finally {
     for (const unused of deps.catalogs.unreferenced()) await deps.catalogs.drop(unused);
   }
+}
+
+/** A published release as results of tasks show it. */
+export function publishedFields({ release, unchanged, attestationVersion }: PublishedContent): TaskResult {
+  return {
+    unchanged,
+    localized_release_id: release.release_id,
+    snapshot_id: release.snapshot_id,
+    entry_count: release.entry_count,
+    total_bytes: release.total_bytes,
+    attestation_version: attestationVersion,
+  };
 }
 
 function draftOf(

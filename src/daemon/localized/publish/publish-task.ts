@@ -1,20 +1,24 @@
 import { ServiceError } from '../../../contract/problems/service-error.ts';
-import type { ReleaseId } from '../../../domain/release/release-id.ts';
 import { releaseTaskError } from '../../releases/jobs/task-errors.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
+import type { RollbackRecords } from '../rollback/rollback-records.ts';
+import { finishRollbacks, type RollbackTexts } from '../rollback/rollback-texts.ts';
 import { requireBase, requireSameBase, type BaseRow } from './base-release.ts';
 import type { LocalizedFailpoint } from './localized-failpoints.ts';
 import { requireKnown } from './localized-revision.ts';
 import { readPatchManifest, type PatchedFile } from './patch-manifest.ts';
 import { LOCALIZED_PUBLISH_JOB, type PublishArguments } from './publish-job.ts';
-import { publishContent, type ContentDependencies } from './publish-content.ts';
-import { checkPatches, stagePatches, type StageDependencies } from './stage-patches.ts';
+import { markTasks, publishTexts, type TextDependencies } from './publish-texts.ts';
+import { publishContent, publishedFields } from './publish-content.ts';
+import { checkPatches, stagePatches } from './stage-patches.ts';
 
 /** Most files that the result of a publish names. */
 const FILES_MAX = 500;
 
-export interface PublishDependencies extends ContentDependencies, StageDependencies {
+export interface PublishDependencies extends TextDependencies {
+  readonly rollbacks: RollbackRecords;
+  readonly texts: RollbackTexts;
   /** The folder of files that were patched outside of Slipway. */
   readonly patchRoot: () => string;
 }
@@ -26,7 +30,11 @@ export interface PublishDependencies extends ContentDependencies, StageDependenc
 export function createPublishTask(deps: PublishDependencies): Job {
   return implementJob(LOCALIZED_PUBLISH_JOB, async (context) => {
     try {
-      return await publishPatches(deps, context);
+      await finishRollbacks(deps.rollbacks, deps.texts);
+      const { patch_manifest: path } = context.args;
+      return path === undefined
+        ? await publishTexts(deps, context)
+        : await publishPatches(deps, path, context);
     } catch (error) {
       throw publishTaskError(error);
     } finally {
@@ -37,13 +45,10 @@ export function createPublishTask(deps: PublishDependencies): Job {
 
 async function publishPatches(
   deps: PublishDependencies,
+  path: string,
   context: TaskContext<PublishArguments>,
 ): Promise<TaskResult> {
-  const {
-    patch_manifest: path = '',
-    dry_run: isDryRun,
-    localized_release_id: wantedId = null,
-  } = context.args;
+  const { dry_run: isDryRun, localized_release_id: wantedId = null } = context.args;
   const root = deps.patchRoot();
   const { baseReleaseId, entries } = await readPatchManifest(root, path);
   const base = requireBase(deps.releases);
@@ -60,26 +65,10 @@ async function publishPatches(
   const replaced = await stagePatches(deps, root, entries, context);
   const reached: LocalizedFailpoint = 'localized.objects.committed';
   deps.failpoints.hit(reached);
-  return {
-    ...(await publish(deps, { base, replaced, wantedId }, context)),
-    ...resultOf(base, entries),
-  };
-}
-
-async function publish(
-  deps: PublishDependencies,
-  content: Parameters<typeof publishContent>[1],
-  context: TaskContext,
-): Promise<TaskResult & { readonly localized_release_id: ReleaseId }> {
-  const { release, unchanged, attestationVersion } = await publishContent(deps, content, context);
-  return {
-    unchanged,
-    localized_release_id: release.release_id,
-    snapshot_id: release.snapshot_id,
-    entry_count: release.entry_count,
-    total_bytes: release.total_bytes,
-    attestation_version: attestationVersion,
-  };
+  const published = await publishContent(deps, { base, replaced, wantedId }, context);
+  // Nobody knows the texts of these files, so no task counts as published.
+  await markTasks(deps, null, context);
+  return { ...publishedFields(published), ...resultOf(base, entries) };
 }
 
 function resultOf(base: BaseRow, entries: readonly PatchedFile[]): TaskResult {

@@ -1,6 +1,6 @@
-import { readCsv } from '../../formats/csv/read-csv.ts';
+import { readCsv, type CsvOptions } from '../../formats/csv/read-csv.ts';
 import { readJson } from '../../formats/json/read-json.ts';
-import type { DecodedText } from '../../formats/text/decode-text.ts';
+import { decodedString, decodeText, type DecodedText } from '../../formats/text/decode-text.ts';
 import { readLines } from '../../formats/text/read-lines.ts';
 import type { ReadTarget } from '../../formats/text/report-text.ts';
 import type { ReadLimits, ReportPartError } from '../../formats/value-visitor.ts';
@@ -37,6 +37,41 @@ export function createCollector(rule: CompiledRule, syntax: PathSyntax): TextCol
 }
 
 /**
+ * Decodes the text of a file, or of a field that holds one.
+ *
+ * @throws FormatError when it is not in the encoding that the rule demands
+ */
+export function decodedValue(value: string | Uint8Array, rule: Pick<CompiledRule, 'encoding'>): DecodedText {
+  return typeof value === 'string' ? decodedString(value) : decodeText(value, encodingOf(rule));
+}
+
+/** How the paths of a format are written. */
+export function syntaxOf(format: TextFormat): PathSyntax {
+  return format === 'json' ? POINTER_SYNTAX : DOTTED_SYNTAX;
+}
+
+/** How a table of a rule is written. */
+export function csvOptionsOf(format: 'csv' | 'tsv', { header }: Pick<CompiledRule, 'header'>): CsvOptions {
+  return { delimiter: format === 'csv' ? ',' : '\t', header };
+}
+
+/**
+ * Reads a text file.
+ *
+ * @throws FormatError when the file as a whole cannot be read
+ */
+export function readText(
+  decoded: DecodedText,
+  format: TextFormat,
+  rule: Pick<CompiledRule, 'header'>,
+  target: ReadTarget,
+): void {
+  if (format === 'json') readJson(decoded, target);
+  else if (format === 'text') readLines(decoded, target);
+  else readCsv(decoded, csvOptionsOf(format, rule), target);
+}
+
+/**
  * Collects the strings of a text file.
  *
  * @throws FormatError when the file as a whole cannot be read
@@ -47,10 +82,7 @@ export function collectText(
   rule: CompiledRule,
   { limits, reportPartError }: { readonly limits: ReadLimits; readonly reportPartError: ReportPartError },
 ): Collected {
-  const visitor = createCollector(rule, format === 'json' ? POINTER_SYNTAX : DOTTED_SYNTAX);
-  const target: ReadTarget = { visitor, limits, reportPartError };
-  if (format === 'json') readJson(decoded, target);
-  else if (format === 'text') readLines(decoded, target);
-  else readCsv(decoded, { delimiter: format === 'csv' ? ',' : '\t', header: rule.header }, target);
+  const visitor = createCollector(rule, syntaxOf(format));
+  readText(decoded, format, rule, { visitor, limits, reportPartError });
   return visitor.finish();
 }

@@ -38,7 +38,7 @@ export function tooDeep(): FormatError {
 /** The state of parsing one container. */
 export interface ContainerRun {
   readonly destination: string;
-  readonly rules: CompiledRules;
+  readonly rules: Pick<CompiledRules, 'ruleFor' | 'secrets'>;
   readonly limits: ReadLimits;
   /** A folder for files that a reader needs on disk; removed afterwards. */
   readonly scratchDirectory: string;
@@ -109,6 +109,18 @@ export function nestedName(
 
 function escapeLevels(name: string): string {
   return name.includes('!') ? name.replaceAll('!%', '!%25').replaceAll('!/', '!%2F') : name;
+}
+
+/** The names of the files on the way that {@link nestedName} made. */
+export function namesOnTheWay(entry: string): readonly string[] {
+  return entry
+    .split('!/')
+    .map((name) => name.replaceAll(/!%(25|2F)/g, (_escape, code) => (code === '25' ? '!%' : '!/')));
+}
+
+/** The name of a file inside of a field, which is an entry of the file around it. */
+export function fieldFileName({ pathId }: Pick<PartLocation, 'pathId'>, fieldPath: string): string {
+  return `${pathId ?? ''}/${fieldPath}`;
 }
 
 /**

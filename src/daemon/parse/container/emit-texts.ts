@@ -1,10 +1,16 @@
 import { bytesSource } from '../../formats/byte-source.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import { sniffFormat } from '../../formats/sniff.ts';
-import { decodedString, decodeText } from '../../formats/text/decode-text.ts';
 import type { CompiledRule, RuleFormat } from '../rules/compile-rules.ts';
-import { collectText, encodingOf, isTextFormat, type TextFormat } from './collect-text.ts';
-import { MAX_DEPTH, nestedName, tooDeep, type ContainerRun, type Part } from './container-run.ts';
+import { collectText, decodedValue, isTextFormat, type TextFormat } from './collect-text.ts';
+import {
+  fieldFileName,
+  MAX_DEPTH,
+  nestedName,
+  tooDeep,
+  type ContainerRun,
+  type Part,
+} from './container-run.ts';
 import type { PartLocation } from './parsed-container.ts';
 import type { Collected, CollectedText } from '../../formats/collect/text-collector.ts';
 import { MAX_PATH, repeatedKey, uniqueTexts } from './unique-keys.ts';
@@ -71,6 +77,18 @@ export async function emitTexts(origin: TextOrigin, collected: Collected): Promi
   }
 }
 
+/**
+ * The format of the file inside of a field: as a rule names it, or as the value looks. `null` when the value is only a value.
+ *
+ * @param wanted by the rule
+ */
+export function fieldFormat(wanted: RuleFormat, value: string | Uint8Array): RuleFormat | null {
+  if (wanted !== 'auto') return wanted;
+  const guessed = typeof value === 'string' ? guessText(value) : sniffFormat(value, '');
+  if (isTextFormat(guessed)) return guessed;
+  return CONTAINER_FORMATS.has(guessed) ? 'auto' : null;
+}
+
 /** Parses the value of a field as a file; `false` when it is none. */
 async function parseField(origin: TextOrigin, text: CollectedText, format: RuleFormat): Promise<boolean> {
   const { value } = text;
@@ -78,14 +96,13 @@ async function parseField(origin: TextOrigin, text: CollectedText, format: RuleF
     origin.run.skip('skipped_by_rule');
     return true;
   }
-  if (isTextFormat(format)) return await parseText(origin, text, format, 'report');
-  if (format === 'auto') {
-    const guessed = typeof value === 'string' ? guessText(value) : sniffFormat(value, '');
-    if (isTextFormat(guessed)) return await parseText(origin, text, guessed, 'ignore');
-    if (!CONTAINER_FORMATS.has(guessed)) return false;
+  const found = fieldFormat(format, value);
+  if (found === null) return false;
+  if (isTextFormat(found)) {
+    return await parseText(origin, text, found, format === 'auto' ? 'ignore' : 'report');
   }
   const { run, part, rule, location } = origin;
-  const name = `${location.pathId ?? ''}/${text.fieldPath}`;
+  const name = fieldFileName(location, text.fieldPath);
   await run.parsePart({
     source: bytesSource(typeof value === 'string' ? Buffer.from(value) : value),
     name: text.fieldPath,
@@ -121,7 +138,7 @@ async function parseText(
   let collected: Collected = { texts: [], dropped: 0 };
   try {
     if (part.depth > MAX_DEPTH) throw tooDeep();
-    const decoded = typeof value === 'string' ? decodedString(value) : decodeText(value, encodingOf(rule));
+    const decoded = decodedValue(value, rule);
     collected = collectText(decoded, format, rule, {
       limits: run.limits,
       reportPartError: (error, path) => problems.push({ error, path }),

@@ -10,6 +10,7 @@ import {
   MAX_DEPTH,
   tooDeep,
   type ContainerRun,
+  type OutcomeCollector,
   type Part,
 } from './container-run.ts';
 import { parseArchive } from './parse-archive.ts';
@@ -17,7 +18,7 @@ import { parseFlatBuffer, parseSqlite } from './parse-tables.ts';
 import { parseUnity } from './parse-unity.ts';
 import { parseTextFile } from './parse-text.ts';
 import type { ContainerOutcome, ParsedUnit } from './parsed-container.ts';
-import { createUnitEmitter } from './unit-emitter.ts';
+import { createUnitEmitter, type UnitEmitter } from './unit-emitter.ts';
 
 /** The bytes and the names of a container. */
 export interface Container {
@@ -44,6 +45,19 @@ export async function parseContainer(
 ): Promise<ContainerOutcome> {
   const collector = createOutcomeCollector();
   const emitter = createUnitEmitter({ destinationKey, send: sendUnits, report: collector.report });
+  return await visitContainer({ source, destination, scratchDirectory }, rules, { collector, emitter });
+}
+
+/**
+ * Hands over the texts of a container as they are found. Errors are part of the outcome.
+ *
+ * @param receivers take the texts, and what the container ends with
+ */
+export async function visitContainer(
+  { source, destination, scratchDirectory }: Omit<Container, 'destinationKey'>,
+  rules: Pick<CompiledRules, 'ruleFor' | 'secrets'>,
+  { collector, emitter }: { readonly collector: OutcomeCollector; readonly emitter: UnitEmitter },
+): Promise<ContainerOutcome> {
   const run: ContainerRun = {
     destination,
     rules,
@@ -92,12 +106,17 @@ async function parseInnerPart(run: ContainerRun, part: Part): Promise<void> {
   }
 }
 
-interface FormatChoice {
+/** A rule, and the format of a file by it. */
+export interface FormatChoice {
   readonly rule: CompiledRule;
   readonly format: string;
 }
 
-function chooseFormat({ rules, destination }: ContainerRun, part: Part): FormatChoice {
+/** The rule of a file and its format: as a rule names it, or as its bytes and its name show it. */
+export function chooseFormat(
+  { rules, destination }: Pick<ContainerRun, 'rules' | 'destination'>,
+  part: Part,
+): FormatChoice {
   const rule = part.given?.rule ?? rules.ruleFor(destination, part.entry);
   const wanted = part.given?.format ?? rule.format;
   if (wanted !== 'auto') return { rule, format: wanted };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ByteSource } from '../../formats/byte-source.ts';
 import { createStringCodec } from '../../formats/codecs/string-codec.ts';
 import { readBinarySchema, type BinarySchema } from '../../formats/flatbuffers/binary-schema.ts';
-import { visitFlatBuffer } from '../../formats/flatbuffers/visit-flatbuffer.ts';
+import { visitFlatBuffer, type FlatBufferOptions } from '../../formats/flatbuffers/visit-flatbuffer.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import { visitSqlite } from '../../formats/sqlite/visit-sqlite.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
@@ -23,14 +23,13 @@ const COPY_BYTES = 1024 * 1024;
  */
 export async function parseFlatBuffer(run: ContainerRun, part: Part, rule: CompiledRule): Promise<void> {
   const location = locationOf(part, 'flatbuffers');
-  const codec = rule.codec === null ? null : createStringCodec(rule.codec, run.rules.secrets);
   const collector = createCollector(rule, DOTTED_SYNTAX);
   visitFlatBuffer(readWhole(run, part), schemaOf(rule), collector, {
     limits: run.limits,
     reportPartError: (error, path) => {
       run.report(location, error, path);
     },
-    codecOf: ({ stored }) => (stored === 'string' ? codec : null),
+    codecOf: codecOf(run, rule),
   });
   const origin = {
     run,
@@ -51,12 +50,9 @@ export async function parseFlatBuffer(run: ContainerRun, part: Part, rule: Compi
 export async function parseSqlite(run: ContainerRun, part: Part, rule: CompiledRule): Promise<void> {
   const location = locationOf(part, 'sqlite');
   const collector = createCollector(rule, DOTTED_SYNTAX);
-  mkdirSync(run.scratchDirectory, { recursive: true, mode: 0o700 });
-  const directory = mkdtempSync(join(run.scratchDirectory, 'sqlite-'));
+  const copy = scratchCopy(run, part.source);
   try {
-    const path = join(directory, 'database');
-    copySource(part.source, path);
-    visitSqlite(path, collector, {
+    visitSqlite(copy.path, collector, {
       limits: run.limits,
       reportPartError: (error, name) => {
         run.report(location, error, name);
@@ -67,7 +63,7 @@ export async function parseSqlite(run: ContainerRun, part: Part, rule: CompiledR
       readsBlob: (_table, column) => rule.nestedFormat(column) !== undefined,
     });
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    copy.remove();
   }
   const origin = {
     run,
@@ -78,6 +74,42 @@ export async function parseSqlite(run: ContainerRun, part: Part, rule: CompiledR
     fieldPrefix: '',
   };
   await emitTexts(origin, collector.finish());
+}
+
+/** A file with the bytes of a source. */
+export interface ScratchCopy {
+  readonly path: string;
+  /** Removes it with what a reader wrote beside it. */
+  remove(): void;
+}
+
+/** Copies a source to a file, for readers that need one. */
+export function scratchCopy(
+  { scratchDirectory }: Pick<ContainerRun, 'scratchDirectory'>,
+  source: ByteSource,
+): ScratchCopy {
+  mkdirSync(scratchDirectory, { recursive: true, mode: 0o700 });
+  const directory = mkdtempSync(join(scratchDirectory, 'sqlite-'));
+  const remove = (): void => {
+    rmSync(directory, { recursive: true, force: true });
+  };
+  const path = join(directory, 'database');
+  try {
+    copySource(source, path);
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  return { path, remove };
+}
+
+/** The codec of the strings of a FlatBuffer. */
+export function codecOf(
+  { rules }: Pick<ContainerRun, 'rules'>,
+  { codec: name }: CompiledRule,
+): NonNullable<FlatBufferOptions['codecOf']> {
+  const codec = name === null ? null : createStringCodec(name, rules.secrets);
+  return ({ stored }) => (stored === 'string' ? codec : null);
 }
 
 function copySource(source: ByteSource, path: string): void {
@@ -94,7 +126,12 @@ function copySource(source: ByteSource, path: string): void {
 
 const SCHEMAS = new WeakMap<Uint8Array, BinarySchema>();
 
-function schemaOf({ schema }: CompiledRule): BinarySchema {
+/**
+ * The schema of a rule.
+ *
+ * @throws FormatError `schema_invalid`
+ */
+export function schemaOf({ schema }: CompiledRule): BinarySchema {
   if (schema === null) throw new FormatError('schema_invalid', 'the rule of this file names no schema');
   let found = SCHEMAS.get(schema);
   if (found === undefined) {

@@ -1,6 +1,5 @@
-import { decodeText } from '../../formats/text/decode-text.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
-import { collectText, encodingOf, type TextFormat } from './collect-text.ts';
+import { collectText, decodedValue, type TextFormat } from './collect-text.ts';
 import { locationOf, readWhole, type ContainerRun, type Part } from './container-run.ts';
 import { emitTexts } from './emit-texts.ts';
 import { joinKeyPath } from './key-path.ts';
@@ -17,7 +16,7 @@ export async function parseTextFile(
   format: TextFormat,
 ): Promise<void> {
   const { entryKey } = part;
-  const decoded = decodeText(readWhole(run, part), encodingOf(rule));
+  const decoded = decodedValue(readWhole(run, part), rule);
   const location = locationOf(part, format);
   const collected = collectText(decoded, format, rule, {
     limits: run.limits,

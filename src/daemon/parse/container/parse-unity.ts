@@ -1,36 +1,25 @@
 import { isUtf8 } from 'node:buffer';
-import { compareDestinations } from '../../../domain/release/destination.ts';
-import { stableNames } from '../../../domain/text/stable-name.ts';
-import type { ByteSource } from '../../formats/byte-source.ts';
 import { FormatError } from '../../formats/format-error.ts';
-import { openBundle } from '../../formats/unity/bundle.ts';
-import { isUnityBundle } from '../../formats/unity/bundle-header.ts';
 import { readObjectName, type ObjectName } from '../../formats/unity/read-object-name.ts';
-import {
-  openSerializedFile,
-  type SerializedFile,
-  type SerializedObject,
-} from '../../formats/unity/serialized-file.ts';
-import { isSerializedFile } from '../../formats/unity/serialized-header.ts';
+import type { SerializedFile, SerializedObject } from '../../formats/unity/serialized-file.ts';
 import { CLASS_IDS } from '../../formats/unity/serialized-types.ts';
-import { readTypeTreeFile, type TypeTreeOf } from '../../formats/unity/type-tree-file.ts';
 import { objectLimits, readObjectBytes, textBytes, visitObject } from '../../formats/unity/visit-object.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
 import { createCollector } from './collect-text.ts';
-import { locationOf, nestedName, type ContainerRun, type Part } from './container-run.ts';
+import { locationOf, type ContainerRun, type Part } from './container-run.ts';
 import { emitTexts } from './emit-texts.ts';
 import { joinKeyPath } from './key-path.ts';
 import type { PartLocation } from './parsed-container.ts';
 import { DOTTED_SYNTAX } from '../../formats/collect/path-syntax.ts';
 import type { Collected } from '../../formats/collect/text-collector.ts';
 import { repeatedName } from './unique-keys.ts';
+import { attemptFile, filesOf, isBundle, openUnityFile } from './unity-files.ts';
 
 /** The classes that hold text, and the name of their format. */
-const TEXT_CLASSES: ReadonlyMap<number, string> = new Map([
+export const TEXT_CLASSES: ReadonlyMap<number, string> = new Map([
   [CLASS_IDS.textAsset, 'unity.textasset'],
   [CLASS_IDS.monoBehaviour, 'unity.monobehaviour'],
 ]);
-const SIGNATURE_BYTES = 16;
 
 /**
  * Parses a Unity bundle, or a serialized file outside of a bundle. The files of a bundle come in the order of their names;
@@ -39,77 +28,16 @@ const SIGNATURE_BYTES = 16;
  * @throws FormatError when the bundle, or its only file, cannot be opened
  */
 export async function parseUnity(run: ContainerRun, part: Part, rule: CompiledRule): Promise<void> {
-  const typeTreeOf = configuredTypeTrees(run, rule);
-  const head = part.source.read(0, Math.min(SIGNATURE_BYTES, part.source.size));
-  if (!isUnityBundle(head)) {
-    await parseObjects(run, part, rule, openSerializedFile(part.source, { limits: run.limits, typeTreeOf }));
+  if (!isBundle(part)) {
+    await parseObjects(run, part, rule, openUnityFile(run, rule, part));
     return;
   }
-  const files = filesOf(run, part);
+  const { files } = filesOf(run, part);
   for (const inner of files) {
-    const open = (): SerializedFile => {
-      if (inner.isRepeated)
-        throw new FormatError('bundle_invalid', 'another file in the bundle has its name');
-      return openSerializedFile(inner.source, { limits: run.limits, typeTreeOf });
-    };
+    const open = (): SerializedFile => openUnityFile(run, rule, inner);
     const file = files.length === 1 ? open() : attemptFile(run, inner, open);
     if (inner.isAmbiguous) run.report(locationOf(inner, 'unity'), repeatedName(inner.entry ?? ''));
     if (file !== null) await parseObjects(run, inner, rule, file);
-  }
-}
-
-/** A serialized file of a bundle. */
-interface BundlePart extends Part {
-  /** Whether another one has its name. */
-  readonly isRepeated: boolean;
-  /** Whether another one has its name without hashes. */
-  readonly isAmbiguous: boolean;
-}
-
-/**
- * The serialized files of a bundle in the order of their names. The others have no text.
- *
- * @throws FormatError when the bundle cannot be opened, or when none of its files can be read
- */
-function filesOf(run: ContainerRun, part: Part): readonly BundlePart[] {
-  const bundle = openBundle(part.source, run.limits);
-  const files: { readonly name: string; readonly source: ByteSource }[] = [];
-  let unreadable = 0;
-  for (const node of bundle.nodes) {
-    const source = bundle.open(node);
-    const isLast = unreadable === bundle.nodes.length - 1;
-    const check = (): boolean => isSerializedFile(source);
-    const found = isLast ? check() : attemptFile(run, nestedName(part, node.name, node.name), check);
-    if (found === null) unreadable += 1;
-    else if (found) files.push({ name: node.name, source });
-  }
-  run.skip('binary', bundle.nodes.length - unreadable - files.length);
-  const counts = new Map<string, number>();
-  for (const { name } of files) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const stable = stableNames(() => counts.keys());
-  return files
-    .toSorted((left, right) => compareDestinations(left.name, right.name))
-    .map(({ name, source }) => ({
-      ...part,
-      ...(files.length === 1 ? {} : nestedName(part, name, stable.keyOf(name))),
-      source,
-      isRepeated: counts.get(name) !== 1,
-      isAmbiguous: stable.isAmbiguous(name),
-    }));
-}
-
-/** Runs a step of one file of a bundle; `null`, with a report, after an error. */
-function attemptFile<Result>(
-  run: ContainerRun,
-  part: Pick<Part, 'entry'>,
-  step: () => Result,
-): Result | null {
-  try {
-    return step();
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    run.report(locationOf(part, 'unity'), error);
-    return null;
   }
 }
 
@@ -211,16 +139,4 @@ function nameOf(file: SerializedFile, object: SerializedObject): ObjectName {
     if (!(error instanceof FormatError)) throw error;
     return { name: null, script: null };
   }
-}
-
-const TYPE_TREES = new WeakMap<Uint8Array, TypeTreeOf>();
-
-function configuredTypeTrees({ limits }: ContainerRun, { typeTrees }: CompiledRule): TypeTreeOf {
-  if (typeTrees === null) return () => null;
-  let found = TYPE_TREES.get(typeTrees);
-  if (found === undefined) {
-    found = readTypeTreeFile(Buffer.from(typeTrees).toString(), limits.depth);
-    TYPE_TREES.set(typeTrees, found);
-  }
-  return found;
 }

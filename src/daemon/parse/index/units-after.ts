@@ -42,6 +42,20 @@ export interface IndexedUnit extends UnitPlace {
   } | null;
 }
 
+/** A file of the reported release with units. */
+export interface IndexedContainer {
+  /** In the index. */
+  readonly position: number;
+  readonly destination: string;
+  /** 32 bytes. */
+  readonly blake3: Uint8Array;
+  /** Size of the file. */
+  readonly bytes: number;
+  /** Digest of the rules that apply to the file. */
+  readonly rulesDigest: Uint8Array;
+  readonly parserVersion: string;
+}
+
 /** Units of the reported release, in its order. */
 export interface UnitsAfter {
   /** `null` before the first release. */
@@ -52,6 +66,8 @@ export interface UnitsAfter {
   /** Units of the whole release. */
   readonly total: number;
   readonly items: readonly IndexedUnit[];
+  /** The files of these units, in their order. */
+  readonly files: readonly IndexedContainer[];
   /** Where the next answer begins; `null` at the end. */
   readonly next: UnitPlace | null;
 }
@@ -63,9 +79,7 @@ export type ReadUnitsAfter = (query: UnitsAfterQuery) => UnitsAfter;
 const SLICE_UNITS = 64;
 
 /** A file with units. */
-interface UnitFile {
-  readonly position: number;
-  readonly destination: string;
+interface UnitFile extends IndexedContainer {
   readonly contentId: number;
   readonly units: number;
   readonly parseStatus: IndexedUnit['parseStatus'];
@@ -74,17 +88,18 @@ interface UnitFile {
 /** Creates the reader on the database of the index. */
 export function createUnitsAfterReader(database: Database): ReadUnitsAfter {
   const nextFile =
-    database.prepare(`SELECT position, destination, content_id, units, parse_status FROM container
-    JOIN content USING (content_id)
+    database.prepare(`SELECT position, destination, content_id, units, parse_status, container.blake3, bytes,
+    container.rules_digest, parser_version FROM container JOIN content USING (content_id)
     WHERE index_id = ?1 AND (position > ?2 OR (position = ?2 AND units > ?3)) AND units > 0
     ORDER BY position LIMIT 1`);
   const unitsOf = createFileReader(database);
   return ({ from, limit, maxCharacters }) => {
     const index = readReportedIndex(database);
     if (index === null) {
-      return { releaseId: null, generation: 0, previousReleaseId: null, total: 0, items: [], next: null };
+      return NOTHING_INDEXED;
     }
     const items: IndexedUnit[] = [];
+    const files: UnitFile[] = [];
     let characters = 0;
     let place: UnitPlace | null = from;
     while (place !== null && items.length < limit && characters < maxCharacters) {
@@ -94,6 +109,7 @@ export function createUnitsAfterReader(database: Database): ReadUnitsAfter {
         break;
       }
       const first: number = file.position === place.position ? place.ordinal : 0;
+      files.push(file);
       const slice = Math.min(SLICE_UNITS, limit - items.length);
       const last: number = Math.min(file.units, first + slice) - 1;
       let next: number = last + 1;
@@ -112,8 +128,36 @@ export function createUnitsAfterReader(database: Database): ReadUnitsAfter {
     }
     const { releaseId, generation, totals } = index;
     const previousReleaseId = totals.carryOver?.previousReleaseId ?? null;
-    return { releaseId, generation, previousReleaseId, total: totals.units, items, next: place };
+    return {
+      releaseId,
+      generation,
+      previousReleaseId,
+      total: totals.units,
+      items,
+      files: files.filter(({ position }, at) => files[at - 1]?.position !== position).map(containerOf),
+      next: place,
+    };
   };
+}
+
+const NOTHING_INDEXED: UnitsAfter = {
+  releaseId: null,
+  generation: 0,
+  previousReleaseId: null,
+  total: 0,
+  items: [],
+  files: [],
+  next: null,
+};
+
+/** The facts of a file that an answer has. */
+function containerOf({
+  contentId: _content,
+  units: _units,
+  parseStatus: _status,
+  ...file
+}: UnitFile): IndexedContainer {
+  return file;
 }
 
 function fileOf(row: Record<string, unknown> | undefined): UnitFile | null {
@@ -124,6 +168,10 @@ function fileOf(row: Record<string, unknown> | undefined): UnitFile | null {
     contentId: Number(row['content_id']),
     units: Number(row['units']),
     parseStatus: row['parse_status'] as UnitFile['parseStatus'],
+    blake3: row['blake3'] as Uint8Array,
+    bytes: Number(row['bytes']),
+    rulesDigest: row['rules_digest'] as Uint8Array,
+    parserVersion: String(row['parser_version']),
   };
 }
 

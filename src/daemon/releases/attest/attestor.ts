@@ -5,7 +5,7 @@ import type { AttestationSource } from '../../api/attestation-source.ts';
 import type { ReleaseEvents } from '../../events/release-events.ts';
 import { TaskError } from '../../tasks/task.ts';
 import { isStale, type ReleaseSituation } from '../records/retention-rules.ts';
-import { applySwitch } from '../records/apply-switch.ts';
+import { applySwitch, applyWithdrawal } from '../records/apply-switch.ts';
 import { planSwitch } from '../records/switch-rules.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
@@ -43,6 +43,13 @@ export interface Attestor extends AttestationSource {
    * envelope is on the volume, nothing has changed.
    */
   switchTo(channel: Channel, releaseId: string): Promise<number>;
+  /**
+   * Leaves a channel without a current release: first the database, then the attestation. A failure after the first step is made
+   * up for by the next attestation, which follows the database.
+   *
+   * @returns the new version, or `null` when nothing may be attested; the previous attestation then expires
+   */
+  withdraw(channel: Channel): Promise<number | null>;
   /** Renews after a third of the validity, and when the wall clock is moved, until `stop`. */
   startRenewal(): void;
   /** Restarts the wait for the next renewal, because the validity may have changed. */
@@ -94,6 +101,13 @@ export function createAttestor(options: AttestorOptions): Attestor {
     return version;
   };
 
+  const withdraw = async (channel: Channel): Promise<number | null> => {
+    options.database.transaction(() => {
+      applyWithdrawal(releases, channel, unixSeconds(clock));
+    });
+    return await issuer.publish(situation(), `withdrawal of the ${channel} channel`);
+  };
+
   return {
     current: () => issuer.issued(),
     waitForChange: async (knownVersion, timeoutMs, signal) => {
@@ -105,6 +119,7 @@ export function createAttestor(options: AttestorOptions): Attestor {
     },
     issue,
     switchTo: (channel, releaseId) => serial(() => switchTo(channel, releaseId)),
+    withdraw: (channel) => serial(() => withdraw(channel)),
     startRenewal: () => {
       renewal.start();
     },

@@ -5,7 +5,8 @@ import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
-import type { ReleaseCheck } from '../checks/release-check.ts';
+import type { Channel } from '../../../domain/release/channel.ts';
+import { describe, isSound, type ReleaseCheck } from '../checks/release-check.ts';
 import type { ReleaseDraft } from '../records/release-draft.ts';
 import { manifestEntries } from '../catalog/release-entries.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
@@ -43,6 +44,18 @@ export interface Publisher {
    * @returns the version of the new attestation
    */
   makeCurrent(release: ReleaseRow, context: TaskContext): Promise<number>;
+  /**
+   * Leaves a channel without a current release. Cancellation does not interrupt it.
+   *
+   * @returns the version of the new attestation, or `null` when nothing may be attested
+   */
+  withdraw(channel: Channel, context: TaskContext): Promise<number | null>;
+  /**
+   * Hashes a registered release whole before it becomes current again. Damage is recorded and attested.
+   *
+   * @throws TaskError `release_damaged`
+   */
+  reverify(release: ReleaseRow, context: TaskContext): Promise<void>;
   /** Writes the manifest and the record of a registered release again. Throws TaskError `manifest_differs`. */
   rewrite(release: ReleaseRow, taskId: string): Promise<void>;
 }
@@ -53,6 +66,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
     register: (draft, context) => register(options, draft, context),
     makeCurrent: (release, context) =>
       context.commit(() => options.attestor.switchTo(release.channel, release.release_id)),
+    withdraw: (channel, context) => context.commit(() => options.attestor.withdraw(channel)),
+    reverify: (release, context) => reverify(options, release, context),
     rewrite: (release, taskId) => rewrite(options, release, taskId),
   };
 }
@@ -167,6 +182,24 @@ async function requireSound(
     );
   }
   return soundSince;
+}
+
+async function reverify(
+  { check, attestor }: PublisherOptions,
+  release: ReleaseRow,
+  context: TaskContext,
+): Promise<void> {
+  const findings = await check.examine(release, context);
+  const hasChanged = await context.commit(() =>
+    check.record(release, findings, { bytes: true, finder: 'verify' }),
+  );
+  if (hasChanged) await attestor.issue('check of a release that is to become current');
+  if (isSound(findings)) return;
+  throw new TaskError(
+    'release_damaged',
+    `release ${release.release_id} cannot become current: ${describe(findings)}; run repair, or choose another release`,
+    { details: { damaged: findings.damaged.length } },
+  );
 }
 
 /** Records in the database that a release is complete. */

@@ -1,3 +1,4 @@
+import type { Channel } from '../../../domain/release/channel.ts';
 import type { ReleaseEvents } from '../../events/release-events.ts';
 import type { ReleaseRepository } from './release-repository.ts';
 import type { SwitchPlan } from './switch-rules.ts';
@@ -30,4 +31,20 @@ export function applySwitch(
     previous_release_id: previous,
     at: nowSeconds,
   });
+}
+
+/**
+ * Leaves a channel without a current release. The release that was current counts as superseded. Call it inside a transaction.
+ *
+ * @param nowSeconds Unix seconds of the withdrawal
+ */
+export function applyWithdrawal(releases: ReleaseRepository, channel: Channel, nowSeconds: number): void {
+  const current = releases.current(channel);
+  if (current === null) return;
+  releases.update(channel, current.release_id, {
+    ...(current.state === 'damaged' ? {} : { state: 'superseded' as const }),
+    superseded_at: nowSeconds,
+    stale_since: null,
+  });
+  releases.clearPointer(channel);
 }

@@ -35,6 +35,8 @@ export interface ReleaseRepository extends ObjectHolders, DamageRecords {
   current(channel: Channel): ReleaseRow | null;
   pointer(channel: Channel): CurrentRelease | null;
   setPointer(channel: Channel, releaseId: string, since: number): void;
+  /** Leaves a channel without a current release. */
+  clearPointer(channel: Channel): void;
 }
 
 const COLUMNS = [
@@ -93,6 +95,7 @@ export function createReleaseRepository(database: SqlDatabase): ReleaseRepositor
     `INSERT INTO current_release (channel, release_id, since) VALUES (:channel, :release_id, :since)
      ON CONFLICT (channel) DO UPDATE SET release_id = excluded.release_id, since = excluded.since`,
   );
+  const clearPointer = database.prepare('DELETE FROM current_release WHERE channel = :channel');
   const listed = (channel: Channel | null, limit: number): readonly ReleaseRow[] =>
     allRows<StoredRelease>(list, { channel, limit }).map(releaseOf);
   return {
@@ -124,6 +127,9 @@ export function createReleaseRepository(database: SqlDatabase): ReleaseRepositor
     pointer: (channel) => oneRow(pointer, { channel }),
     setPointer: (channel, releaseId, since) => {
       setPointer.run({ channel, release_id: releaseId, since });
+    },
+    clearPointer: (channel) => {
+      clearPointer.run({ channel });
     },
   };
 }

@@ -22,7 +22,7 @@ import { selectRetained, type RetentionLimits } from '../records/retention-rules
 import { removeDeadStaging } from '../sync/staging.ts';
 import { currentOf } from '../attest/statement-rules.ts';
 import type { EarlierVersions } from '../attest/version-counter.ts';
-import { applySwitch } from '../records/apply-switch.ts';
+import { applySwitch, applyWithdrawal } from '../records/apply-switch.ts';
 import { planSwitch } from '../records/switch-rules.ts';
 import { VERIFY_JOB } from '../jobs/release-jobs.ts';
 
@@ -145,6 +145,7 @@ async function reconcile(deps: RecoveryDependencies): Promise<void> {
     const attested = found.statement[channel];
     if (attested !== null) adoptPointer(deps, channel, attested);
   }
+  adoptWithdrawal(deps, found.statement);
 }
 
 /** A release keeps the server-info document that the attestation names. */
@@ -186,6 +187,20 @@ function adoptPointer(deps: RecoveryDependencies, channel: Channel, attested: At
     if (attested.result === 'FAILED') {
       releases.update(channel, release.release_id, { verified_at: null });
     }
+  });
+}
+
+/** A localized release that could be attested, and is not, was taken back after the database was written. */
+function adoptWithdrawal(deps: RecoveryDependencies, { official, localized }: AttestationStatement): void {
+  const { releases, database, logger } = deps;
+  const current = releases.current('localized');
+  if (localized !== null || current === null || current.base_release_id !== official?.release_id) return;
+  logger.warn(
+    { channel: 'localized', release_id: current.release_id },
+    'the attestation on the volume has no localized release any longer; the channel is withdrawn',
+  );
+  database.transaction(() => {
+    applyWithdrawal(releases, 'localized', unixSeconds(deps.clock));
   });
 }
 

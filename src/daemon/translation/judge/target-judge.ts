@@ -66,6 +66,7 @@ export function createTargetJudge({ glossary, rules, languages }: TargetJudgeOpt
       const { generation, diagnoses } = await glossary.diagnose(
         {
           languages: pair,
+          withoutConstraints: true,
           ...(glossaryPath === undefined ? {} : { glossaryPath }),
           units: texts.map(({ place, sourceText, targetText }) => ({
             sourceText,

@@ -29,10 +29,18 @@ export function echoOf(text: string): string {
 
 /** The JSON Schema of an answer. Every id is required: in an array, ids vanish. */
 export function answerSchema(lines: readonly AskedLine[]): object {
+  return rowsSchema(lines, { t: { type: 'string' } });
+}
+
+/** The JSON Schema of an answer with a row for every line. @param members of a row beside the repeated beginning */
+export function rowsSchema(
+  lines: readonly Pick<AskedLine, 'id'>[],
+  members: Readonly<Record<string, object>>,
+): object {
   const row = {
     type: 'object',
-    properties: { s: { type: 'string' }, t: { type: 'string' } },
-    required: ['s', 't'],
+    properties: { s: { type: 'string' }, ...members },
+    required: ['s', ...Object.keys(members)],
     additionalProperties: false,
   };
   return {
@@ -54,25 +62,52 @@ export function readAnswerRows(
   lines: readonly AskedLine[],
   style: MaskStyle,
 ): Map<string, Result<string, RowFailure>> {
+  return readRows(
+    content,
+    lines.map((line) => ({ ...line, text: line.masked.text })),
+    (row, { masked }) => {
+      const text = memberOf(row, 't');
+      if (typeof text === 'string') return restoredRow(text, masked, style);
+      return failure({ code: 'answer_malformed', message: 'the row does not have the string "t"' });
+    },
+  );
+}
+
+/** A line of a request, with the text that its row begins with. */
+export interface EchoedLine {
+  readonly id: string;
+  readonly unitId: string;
+  readonly text: string;
+}
+
+/**
+ * Reads the rows of a model's answer: a JSON object with a member for every id, or a text with one inside.
+ *
+ * @param readRow reads the rest of a row that repeats the beginning of its text
+ * @returns rows by unit id; rows whose id is unknown are left out
+ * @throws ProviderTrouble `answer_malformed` when there is no JSON object, or a key stands in it twice
+ */
+export function readRows<Line extends EchoedLine, Value>(
+  content: string,
+  lines: readonly Line[],
+  readRow: (row: unknown, line: Line) => Result<Value, RowFailure>,
+): Map<string, Result<Value, RowFailure>> {
   const answer = parsedOrTrouble(() => parseJsonExact(objectIn(content), { strict: true, maxDepth: 8 }));
-  const rows = new Map<string, Result<string, RowFailure>>();
+  const rows = new Map<string, Result<Value, RowFailure>>();
   for (const line of lines) {
     const row = memberOf(answer, line.id);
-    if (row !== undefined) rows.set(line.unitId, readRow(row, line.masked, style));
+    if (row === undefined) continue;
+    const echo = memberOf(row, 's');
+    const echoes = typeof echo === 'string' && comparable(echo) === comparable(echoOf(line.text));
+    rows.set(line.unitId, echoes ? readRow(row, line) : failure(NO_ECHO));
   }
   return rows;
 }
 
-function readRow(row: unknown, masked: MaskedText, style: MaskStyle): Result<string, RowFailure> {
-  const [echo, text] = [memberOf(row, 's'), memberOf(row, 't')];
-  if (typeof echo !== 'string' || typeof text !== 'string') {
-    return failure({ code: 'answer_malformed', message: 'the row does not have the strings "s" and "t"' });
-  }
-  if (comparable(echo) !== comparable(echoOf(masked.text))) {
-    return failure({ code: 'answer_malformed', message: 'the row repeats the beginning of another source' });
-  }
-  return restoredRow(text, masked, style);
-}
+const NO_ECHO: RowFailure = {
+  code: 'answer_malformed',
+  message: 'the row does not repeat the beginning of its source in "s"',
+};
 
 /**
  * Checks and restores one translation.

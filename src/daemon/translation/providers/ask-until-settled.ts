@@ -1,7 +1,12 @@
 import { smallerBatches } from '../../../domain/translation/batches.ts';
-import type { Result } from '../../../domain/result.ts';
-import type { FailedUnit, TranslatedUnit, UnitToTranslate } from './provider.ts';
-import { PROVIDER_FAILURES, ProviderTrouble, type ProviderFailureCode } from './provider-failure.ts';
+import { failure, type Result } from '../../../domain/result.ts';
+import type { TranslationOutcome, UnitToTranslate } from './provider.ts';
+import {
+  PROVIDER_FAILURES,
+  ProviderTrouble,
+  type FailedUnit,
+  type ProviderFailureCode,
+} from './provider-failure.ts';
 
 /** Why a row of an answer cannot be used. */
 export interface RowFailure {
@@ -10,9 +15,9 @@ export interface RowFailure {
 }
 
 /** The rows of one answer by unit. A unit without a row has none that is usable. */
-export interface AnswerRows {
+export interface AnswerRows<Value = string> {
   readonly providerRunId: string | null;
-  readonly rows: ReadonlyMap<string, Result<string, RowFailure>>;
+  readonly rows: ReadonlyMap<string, Result<Value, RowFailure>>;
 }
 
 /**
@@ -20,10 +25,18 @@ export interface AnswerRows {
  *
  * @throws ProviderTrouble; the reason of the signal
  */
-type AskOnce = (units: readonly UnitToTranslate[]) => Promise<AnswerRows>;
+type AskOnce<Unit, Value> = (units: readonly Unit[]) => Promise<AnswerRows<Value>>;
 
-interface Settled {
-  readonly results: readonly TranslatedUnit[];
+/** A usable answer about a unit. */
+export interface SettledUnit<Value> {
+  readonly unitId: string;
+  readonly value: Value;
+  /** The id that the provider gave the answer; `null` when it gave none. */
+  readonly providerRunId: string | null;
+}
+
+interface Settled<Value> {
+  readonly results: readonly SettledUnit<Value>[];
   readonly failures: readonly FailedUnit[];
 }
 
@@ -35,7 +48,7 @@ const NO_ROW: RowFailure = {
 };
 
 /**
- * Asks for units until each has a translation or has failed. Good rows are kept; only the others are asked again, in
+ * Asks for units until each has an answer or has failed. Good rows are kept; only the others are asked again, in
  * smaller requests, and at last each alone and twice. Trouble that has nothing to do with units ends it: units without a
  * result share that failure.
  *
@@ -43,20 +56,16 @@ const NO_ROW: RowFailure = {
  * @returns each unit once
  * @throws the reason of the signal
  */
-export async function askUntilSettled(
-  batches: Iterable<readonly UnitToTranslate[]>,
-  ask: AskOnce,
-): Promise<Settled> {
-  const results: TranslatedUnit[] = [];
+export async function askUntilSettled<Unit extends { readonly unitId: string }, Value>(
+  batches: Iterable<readonly Unit[]>,
+  ask: AskOnce<Unit, Value>,
+): Promise<Settled<Value>> {
+  const results: SettledUnit<Value>[] = [];
   const failures: FailedUnit[] = [];
   const aloneCount = new Map<string, number>();
   const queue = [...batches];
 
-  const askAgain = (
-    asked: readonly UnitToTranslate[],
-    left: readonly UnitToTranslate[],
-    why: RowsWhy,
-  ): void => {
+  const askAgain = (asked: readonly Unit[], left: readonly Unit[], why: RowsWhy): void => {
     const [only] = asked;
     if (asked.length === 1 && only !== undefined) {
       const attempts = (aloneCount.get(only.unitId) ?? 0) + 1;
@@ -75,7 +84,7 @@ export async function askUntilSettled(
       const left = asked.filter(({ unitId }) => {
         const row = answer.rows.get(unitId);
         if (row?.ok !== true) return true;
-        results.push({ unitId, translatedText: row.value, providerRunId: answer.providerRunId });
+        results.push({ unitId, value: row.value, providerRunId: answer.providerRunId });
         return false;
       });
       if (left.length > 0) askAgain(asked, left, (unitId) => failureOf(answer.rows.get(unitId)));
@@ -94,8 +103,33 @@ export async function askUntilSettled(
   return { results, failures };
 }
 
+/** The same for translations. */
+export async function translateUntilSettled(
+  batches: Iterable<readonly UnitToTranslate[]>,
+  ask: AskOnce<UnitToTranslate, string>,
+): Promise<Omit<TranslationOutcome, 'usage'>> {
+  const { results, failures } = await askUntilSettled(batches, async (units) => {
+    const answer = await ask(units);
+    return { ...answer, rows: new Map([...answer.rows].map(([unitId, row]) => [unitId, storable(row)])) };
+  });
+  return {
+    results: results.map(({ unitId, value, providerRunId }) => ({
+      unitId,
+      translatedText: value,
+      providerRunId,
+    })),
+    failures,
+  };
+}
+
+/** No database keeps half of a surrogate pair: it would become another character. */
+function storable(row: Result<string, RowFailure>): Result<string, RowFailure> {
+  if (!row.ok || row.value.isWellFormed()) return row;
+  return failure({ code: 'answer_malformed', message: 'the translation has half of a surrogate pair' });
+}
+
 type RowsWhy = (unitId: string) => RowFailure;
 
-function failureOf(row: Result<string, RowFailure> | undefined): RowFailure {
+function failureOf(row: Result<unknown, RowFailure> | undefined): RowFailure {
   return row?.ok === false ? row.error : NO_ROW;
 }

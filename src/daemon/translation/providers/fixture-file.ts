@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { parseJsonExact } from '../../../contract/json/json-exact.ts';
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
+import { evaluationFinding, MOST_FINDINGS } from './evaluation.ts';
 import { messageOf } from '../../../platform/errors.ts';
 
 /** A file of prepared translations cannot be used. The message names the line, or the item of an array. */
@@ -20,17 +21,20 @@ const itemSchema = z
     unit_id: name.optional(),
     source_text: text.optional(),
     translated_text: text.optional(),
+    findings: z.array(evaluationFinding).max(MOST_FINDINGS).optional(),
     fail: z.enum(['timeout', '429', '500', 'malformed']).optional(),
     times: z.int().min(1).max(1_000_000).optional(),
   })
   .refine((item) => item.unit_id !== undefined || item.source_text !== undefined, {
     message: 'needs unit_id or source_text',
   })
-  .refine((item) => (item.translated_text === undefined) !== (item.fail === undefined), {
-    message: 'needs either translated_text or fail',
-  });
+  .refine(
+    ({ translated_text: translated, findings, fail }) =>
+      (translated === undefined && findings === undefined) !== (fail === undefined),
+    { message: 'needs either translated_text or findings, or fail' },
+  );
 
-/** One item: a translation, or a failure to play. */
+/** One item: a translation, what an evaluation finds in one, or a failure to play. */
 export type FixtureItem = z.output<typeof itemSchema>;
 
 /** The items of a file, with its digest. */

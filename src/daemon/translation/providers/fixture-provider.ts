@@ -1,12 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import { failure, success, type Result } from '../../../domain/result.ts';
-import { askUntilSettled, type AnswerRows, type RowFailure } from './ask-until-settled.ts';
+import {
+  askUntilSettled,
+  translateUntilSettled,
+  type AnswerRows,
+  type RowFailure,
+} from './ask-until-settled.ts';
 import type { FixtureFile, FixtureItem } from './fixture-file.ts';
 import type { ProviderConfiguration } from './provider-config.ts';
 import { ProviderTrouble, type ProviderFailureCode } from './provider-failure.ts';
 import { LOCAL_STEP, type TranslationProvider, type UnitToTranslate } from './provider.ts';
-import { NO_USAGE } from './spending.ts';
+import { NO_USAGE, type Usage } from './spending.ts';
 
 const FAILURES: Readonly<Record<NonNullable<FixtureItem['fail']>, ProviderFailureCode>> = {
   timeout: 'provider_timeout',
@@ -24,6 +29,9 @@ interface Script {
   left: number;
 }
 
+/** A unit as the file finds it. */
+type Text = Pick<UnitToTranslate, 'unitId' | 'sourceText'>;
+
 /** Items by unit and by source. */
 interface Lookup<Value> {
   readonly byUnit: Map<string, Value>;
@@ -32,7 +40,8 @@ interface Lookup<Value> {
 
 /**
  * Makes the provider that translates from a file: by unit id, then by source. A unit whose source is another one than the item says is not taken by
- * its id. Items with `fail` make requests with that unit fail, each as often as it says.
+ * its id. An evaluation finds what items have in `findings`, and nothing in other units. Items with `fail` make requests with that
+ * unit fail, each as often as it says.
  */
 export async function createFixtureProvider(
   name: string,
@@ -41,31 +50,42 @@ export async function createFixtureProvider(
   signal: AbortSignal,
 ): Promise<TranslationProvider> {
   const translations: Lookup<FixtureItem> = { byUnit: new Map(), bySource: new Map() };
+  const evaluations: Lookup<FixtureItem> = { byUnit: new Map(), bySource: new Map() };
   const scripts: Lookup<Script> = { byUnit: new Map(), bySource: new Map() };
   for (const [index, item] of items.entries()) {
     if (index % STEP_ITEMS === STEP_ITEMS - 1) {
       await setImmediate();
       signal.throwIfAborted();
     }
-    if (item.fail === undefined) add(translations, item, item);
-    else add(scripts, item, { code: FAILURES[item.fail], left: item.times ?? 1 });
+    if (item.translated_text !== undefined) add(translations, item, item);
+    if (item.findings !== undefined) add(evaluations, item, item);
+    if (item.fail !== undefined) add(scripts, item, { code: FAILURES[item.fail], left: item.times ?? 1 });
   }
   const { limits } = config;
   const size = { units: limits.batchUnits, characters: limits.batchCharacters };
   const providerRunId = `fixture:${blake3}`;
 
-  const answer = (units: readonly UnitToTranslate[]): AnswerRows => {
+  /** Plays the failures of units. @throws ProviderTrouble */
+  const play = (units: readonly Text[]): void => {
     for (const { unitId, sourceText } of units) {
       const script = scripts.byUnit.get(unitId) ?? scripts.bySource.get(sourceText);
       if (script === undefined || script.left === 0) continue;
       script.left -= 1;
       throw new ProviderTrouble(script.code, `the fixture plays the failure ${script.code}`);
     }
-    return {
-      providerRunId,
-      rows: new Map(units.map((unit) => [unit.unitId, translate(unit, translations)])),
-    };
   };
+  /** Answers a request from the items. */
+  const answer =
+    <Value>(answerOf: (unit: Text) => Result<Value, RowFailure>) =>
+    async (units: readonly Text[]): Promise<AnswerRows<Value>> =>
+      await Promise.resolve().then(() => {
+        play(units);
+        return { providerRunId, rows: new Map(units.map((unit) => [unit.unitId, answerOf(unit)])) };
+      });
+  const estimate = ({ units }: { readonly units: readonly Text[] }): Usage => ({
+    ...NO_USAGE,
+    characters: charactersOf(units),
+  });
 
   return {
     name,
@@ -74,14 +94,25 @@ export async function createFixtureProvider(
     promptDigest: null,
     stepSize: LOCAL_STEP,
     hasPrices: false,
-    estimate: ({ units }) => ({ ...NO_USAGE, characters: charactersOf(units) }),
+    estimate,
     translateBatch: async ({ units, signal }) => {
       signal.throwIfAborted();
-      const settled = await askUntilSettled(
-        splitIntoBatches(units, size),
-        async (asked) => await Promise.resolve(asked).then(answer),
-      );
-      return { ...settled, usage: { ...NO_USAGE, characters: charactersOf(units) } };
+      const ask = answer((unit) => translate(unit, translations));
+      const settled = await translateUntilSettled(splitIntoBatches(units, size), ask);
+      return { ...settled, usage: estimate({ units }) };
+    },
+    evaluator: {
+      estimate,
+      evaluate: async ({ units, signal }) => {
+        signal.throwIfAborted();
+        const ask = answer((unit) => success(itemOf(unit, evaluations)?.findings ?? []));
+        const { results, failures } = await askUntilSettled(splitIntoBatches(units, size), ask);
+        return {
+          results: results.map(({ unitId, value }) => ({ unitId, findings: value })),
+          failures,
+          usage: estimate({ units }),
+        };
+      },
     },
   };
 }
@@ -92,17 +123,22 @@ function add<Value>({ byUnit, bySource }: Lookup<Value>, item: FixtureItem, valu
     bySource.set(item.source_text, value);
 }
 
-function translate(
-  { unitId, sourceText }: UnitToTranslate,
+/** The item of a unit. One whose source is another text is not taken by its id. */
+function itemOf(
+  { unitId, sourceText }: Text,
   { byUnit, bySource }: Lookup<FixtureItem>,
-): Result<string, RowFailure> {
+): FixtureItem | undefined {
   const own = byUnit.get(unitId);
   const isOfThisText = own !== undefined && (own.source_text ?? sourceText) === sourceText;
-  const found = isOfThisText ? own : bySource.get(sourceText);
+  return isOfThisText ? own : bySource.get(sourceText);
+}
+
+function translate(unit: Text, translations: Lookup<FixtureItem>): Result<string, RowFailure> {
+  const found = itemOf(unit, translations);
   if (found?.translated_text !== undefined) return success(found.translated_text);
   return failure({ code: 'not_in_fixture', message: 'the fixture has no translation of this unit' });
 }
 
-function charactersOf(units: readonly UnitToTranslate[]): number {
+function charactersOf(units: readonly Text[]): number {
   return units.reduce((sum, { sourceText }) => sum + sourceText.length, 0);
 }

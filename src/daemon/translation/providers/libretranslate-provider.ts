@@ -2,7 +2,7 @@ import { parseJsonAnswer } from '../../../platform/http/http-client.ts';
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { MaskedText } from '../../../domain/translation/placeholder-mask.ts';
 import { restoredRow } from './answer-rows.ts';
-import { askUntilSettled, type AnswerRows } from './ask-until-settled.ts';
+import { translateUntilSettled, type AnswerRows } from './ask-until-settled.ts';
 import { maskUnits } from './mask-units.ts';
 import { ProviderTrouble } from './provider-failure.ts';
 import {
@@ -88,19 +88,19 @@ export function createLibreTranslateProvider(
     model: null,
     promptDigest: null,
     stepSize: size,
+    evaluator: null,
     hasPrices: prices.charactersPerMillion > 0,
-    estimate: ({ units }) =>
-      [...splitIntoBatches(units, size)]
-        .map((batch) => priced(estimateOf(batch), prices))
-        .reduce(addUsage, NO_USAGE),
+    estimate: ({ units }) => {
+      const usages = [...splitIntoBatches(units, size)].map((batch) => priced(estimateOf(batch), prices));
+      return usages.reduce(addUsage, NO_USAGE);
+    },
     translateBatch: async (request) => {
       let usage = NO_USAGE;
       const count = (used: Usage): void => {
         usage = addUsage(usage, used);
       };
       const batches = splitIntoBatches(request.units, size);
-      const settled = await askUntilSettled(batches, async (units) => await ask(request, units, count));
-      return { ...settled, usage };
+      return { ...(await translateUntilSettled(batches, (units) => ask(request, units, count))), usage };
     },
   };
 }

@@ -9,6 +9,7 @@ export function createMemoryOnlyProvider(name: string): TranslationProvider {
     model: null,
     promptDigest: null,
     stepSize: LOCAL_STEP,
+    evaluator: null,
     hasPrices: false,
     estimate: () => NO_USAGE,
     translateBatch: async ({ units, signal }) => {

@@ -1,8 +1,12 @@
 import { z } from 'zod';
+import { FILE_PROVIDER, UNDO_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import { MASK_STYLES } from '../../../domain/translation/placeholder-mask.ts';
 
 /** The kinds of providers. */
 const PROVIDER_KINDS = ['openai', 'libretranslate', 'fixture', 'memory-only'] as const;
+
+/** The kinds that need no configuration; a provider of that name exists for each. */
+const BUILT_IN_KINDS = ['fixture', 'memory-only'] as const;
 
 /** The ways to ask a language model for JSON, each the fallback of the previous way. */
 export const ANSWER_FORMATS = ['json_schema', 'json_object', 'text'] as const;
@@ -151,12 +155,32 @@ export const providerConfigurationSchema = z
     }
   });
 
+const NAME_PROBLEM = 'the name must be lower case letters, digits, "_" and "-", at most 64';
+
+/** Names that mark work without a provider in histories. */
+const RESERVED_NAMES: ReadonlySet<string> = new Set([FILE_PROVIDER, UNDO_PROVIDER]);
+
+/** Why a provider must not have a name; `null` when it may. */
+function reservedName(name: string, kind: string): string | null {
+  if (RESERVED_NAMES.has(name)) {
+    return `the name "${name}" marks the work of people in histories; choose another name for the provider`;
+  }
+  const builtIn = BUILT_IN_KINDS.find((each) => each === name);
+  if (builtIn === undefined || kind === builtIn) return null;
+  return `the name "${name}" is that of a built-in provider; give it the kind "${name}", or choose another name`;
+}
+
 /** The schema of `translation.providers`: providers by name. */
 export const providersSchema = z
-  .record(
-    z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be lower case letters, digits, "_" and "-"'),
-    providerConfigurationSchema,
-  )
+  .record(z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, NAME_PROBLEM), providerConfigurationSchema, {
+    error: ({ code }) => (code === 'invalid_key' ? NAME_PROBLEM : undefined),
+  })
+  .superRefine((providers, context) => {
+    for (const [name, { kind }] of Object.entries(providers)) {
+      const message = reservedName(name, kind);
+      if (message !== null) context.addIssue({ code: 'custom', path: [name], message });
+    }
+  })
   .default({})
   .describe('Providers of translations by name. "fixture" and "memory-only" exist without being listed.');
 
@@ -165,7 +189,7 @@ export type ProviderConfiguration = z.output<typeof providerConfigurationSchema>
 
 /** Providers that need no configuration. */
 const BUILT_IN: ReadonlyMap<string, ProviderConfiguration> = new Map(
-  (['fixture', 'memory-only'] as const).map((kind) => [kind, providerConfigurationSchema.parse({ kind })]),
+  BUILT_IN_KINDS.map((kind) => [kind, providerConfigurationSchema.parse({ kind })]),
 );
 
 /** The configuration of a provider; `null` when there is none of that name. */

@@ -27,6 +27,16 @@ export const PROVIDER_FAILURES = {
 /** One of {@link PROVIDER_FAILURES}. */
 export type ProviderFailureCode = keyof typeof PROVIDER_FAILURES;
 
+/** Why a provider gave no usable answer about a unit. */
+export interface FailedUnit {
+  readonly unitId: string;
+  readonly code: ProviderFailureCode;
+  /** For people; never contains a secret. */
+  readonly message: string;
+  /** When the provider asked to come back, milliseconds from the answer on; `null` when it did not ask. */
+  readonly retryAfterMs: number | null;
+}
+
 /** A request got no answer that can be used, so that the failure is one of all its units. */
 export class ProviderTrouble extends Error {
   readonly code: ProviderFailureCode;

@@ -1,5 +1,6 @@
 import type { BatchSize } from '../../../domain/translation/batches.ts';
-import type { ProviderFailureCode } from './provider-failure.ts';
+import type { Evaluator } from './evaluation.ts';
+import type { FailedUnit } from './provider-failure.ts';
 import type { Spending, Usage } from './spending.ts';
 
 /** A term that the translation of a unit must, may or must not contain. */
@@ -64,16 +65,6 @@ export interface TranslatedUnit {
   readonly providerRunId: string | null;
 }
 
-/** Why a unit has no translation. */
-export interface FailedUnit {
-  readonly unitId: string;
-  readonly code: ProviderFailureCode;
-  /** For people; never contains a secret. */
-  readonly message: string;
-  /** When the provider asked to come back, milliseconds from the answer on; `null` when it did not ask. */
-  readonly retryAfterMs: number | null;
-}
-
 /** The outcome of a request. Each unit is in `results` or in `failures`, once. */
 export interface TranslationOutcome {
   readonly results: readonly TranslatedUnit[];
@@ -94,10 +85,12 @@ export interface TranslationProvider {
   readonly model: string | null;
   /** BLAKE3 of everything in a prompt that does not depend on the units; `null` where there is no prompt. */
   readonly promptDigest: string | null;
-  /** How much is asked for before it is stored: the size of one request, or more where an answer takes no time. */
+  /** The most units of one step, whose results are stored together: those of one request, or more where answers take no time. */
   readonly stepSize: BatchSize;
   /** Whether a cap on costs can work. */
   readonly hasPrices: boolean;
+  /** Reads translations and says what is wrong with them; `null` for a provider that cannot. */
+  readonly evaluator: Evaluator | null;
   /** The usage of a request, estimated high and without a call. */
   estimate(request: Omit<TranslationRequest, 'spending' | 'signal'>): Usage;
   /**

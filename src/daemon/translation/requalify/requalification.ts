@@ -1,12 +1,15 @@
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { Thread } from '../../../platform/threads/thread.ts';
 import type { GlossaryPort } from '../../glossary/glossary.ts';
-import type { Job } from '../../tasks/job.ts';
+import type { Memory } from '../../memory/memory.ts';
+import type { TranslationMemory } from '../../memory/translation-memory.ts';
+import { callOf, type Job } from '../../tasks/job.ts';
 import { createRequestedJob } from '../../tasks/requested-job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { Judging } from '../judge/judging.ts';
 import { REQUALIFY_JOB } from '../translation-jobs.ts';
 import type { TranslationCalls } from '../work/translation-worker.ts';
+import { followMemory } from './follow-memory.ts';
 import { requalifyTargets } from './requalify-targets.ts';
 
 type WorkThread = Pick<Thread<TranslationCalls>, 'call'>;
@@ -25,6 +28,8 @@ export interface RequalificationOptions {
   readonly thread: WorkThread;
   readonly judging: Judging;
   readonly glossary: Pick<GlossaryPort, 'generation' | 'onChanged'>;
+  readonly memory: Pick<TranslationMemory, 'record'>;
+  readonly onSuperseded: Memory['onSuperseded'];
   readonly logger: Pick<Logger, 'warn'>;
 }
 
@@ -56,13 +61,17 @@ export function createRequalification({
   thread,
   judging,
   glossary,
+  memory,
+  onSuperseded,
   logger,
 }: RequalificationOptions): Requalification {
-  const requested = createRequestedJob(
-    { engine, logger },
-    REQUALIFY_JOB,
-    async (context) => await requalifyTargets({ thread, judging }, context),
-  );
+  const requested = createRequestedJob({ engine, logger }, REQUALIFY_JOB, async (context) => {
+    const superseded = await followMemory({ thread, memory }, context.args.superseded, context.signal);
+    return { superseded, ...(await requalifyTargets({ thread, judging }, context)) };
+  });
+  onSuperseded((superseded) => {
+    engine.submit({ ...callOf(REQUALIFY_JOB, { superseded: [...superseded] }), dedupe: true });
+  });
   glossary.onChanged(() => {
     requested.request();
   });

@@ -1,6 +1,7 @@
 import type { ArgumentsOf } from '../../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
-import type { ConsistencyPart } from '../work/task-check.ts';
+import type { CheckDone, ConsistencyPart } from '../work/task-check.ts';
+import { openEvaluation, type EvaluationPorts } from './evaluate-targets.ts';
 import type { PROOFREAD_JOB } from './review-jobs.ts';
 import { judgeReview, type ReviewPorts } from './review-pages.ts';
 
@@ -10,32 +11,43 @@ type CheckContext = Pick<TaskContext<ArgumentsOf<typeof PROOFREAD_JOB>>, 'args' 
 const PAGE_TASKS = 100;
 
 /**
- * Judges the targets of translated tasks again, and compares the targets of equal sources over the whole release. Findings are
- * stored, and nothing is accepted. A target with a new error is blocked.
+ * Judges the targets of translated tasks again, has a provider evaluate them when one is named, and compares the targets of equal
+ * sources over the whole release. Findings are stored, and nothing is accepted. A target with a new error is blocked. A trial only
+ * estimates what the evaluation would use.
  *
- * @throws TaskError `text_not_indexed`; errors of the translation thread; the signal's reason
+ * @throws TaskError `text_not_indexed`, the codes of providers; errors of the translation thread; the signal's reason
  */
-export async function checkTasks(ports: ReviewPorts, context: CheckContext): Promise<TaskResult> {
+export async function checkTasks(ports: EvaluationPorts, context: CheckContext): Promise<TaskResult> {
   const { args, signal, progress } = context;
+  const evaluation = args.provider === undefined ? null : await openEvaluation(ports, args, signal);
+  const isTrial = evaluation?.isTrial ?? false;
   const sums = { tasks: 0, units: 0, changed: 0, blocked: 0 };
   for await (const taskSeq of translatedTasks(ports, args.max_tasks, signal)) {
-    const { reviewId } = await ports.thread.call('beginCheck', taskSeq, { signal });
+    const { reviewId, units } = await ports.thread.call('beginCheck', taskSeq, { signal });
     try {
-      await judgeReview(ports, reviewId, signal);
-      const done = await ports.thread.call('applyCheck', reviewId);
-      sums.tasks += 1;
+      const done = isTrial ? { units, changed: 0, blocked: 0 } : await judgeTask(ports, reviewId, signal);
       sums.units += done.units;
       sums.changed += done.changed;
       sums.blocked += done.blocked;
+      const isWhole = evaluation === null || (await evaluation.evaluate(reviewId));
+      if (!isWhole) break;
+      sums.tasks += 1;
     } finally {
       await ports.thread.call('endReview', reviewId).catch(() => undefined);
     }
     progress(sums.tasks, args.max_tasks, 'steps', 'judging tasks');
   }
+  const found = evaluation === null ? {} : { evaluation: evaluation.report() };
+  if (isTrial) return { ...sums, ...found };
   const inconsistent = await compareTargets(ports, signal, (compared) => {
     progress(compared, null, 'entries', 'comparing targets of equal sources');
   });
-  return { ...sums, inconsistent };
+  return { ...sums, inconsistent, ...found };
+}
+
+async function judgeTask(ports: ReviewPorts, reviewId: string, signal: AbortSignal): Promise<CheckDone> {
+  await judgeReview(ports, reviewId, signal);
+  return await ports.thread.call('applyCheck', reviewId);
 }
 
 async function* translatedTasks(

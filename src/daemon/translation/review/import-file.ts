@@ -1,4 +1,3 @@
-import { readUnits } from '../../../exchange/units/unit-formats.ts';
 import { exchangeTaskError } from '../../exchange/exchange-failure.ts';
 import { copyForImport, type ImportCopy } from '../../exchange/import-copy.ts';
 import { createImportReport, type ImportReport } from '../../exchange/import-report.ts';
@@ -6,10 +5,10 @@ import type { ArgumentsOf } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { UnitsAfterPort } from '../judge/unit-source.ts';
 import type { ImportDone, ReviewBy } from '../work/review.ts';
-import { formatOfFile } from './file-format.ts';
 import type { PROOFREAD_IMPORT_JOB } from './review-jobs.ts';
 import { judgeReview, type ReviewPorts } from './review-pages.ts';
-import { createLineStager, LINE_OUTCOMES, type LineOutcome } from './line-stager.ts';
+import { LINE_OUTCOMES, type LineOutcome } from './line-stager.ts';
+import { MAX_FILE_BYTES, stageFile } from './stage-file.ts';
 import { settleMemory, type MemoryPorts } from './settle-memory.ts';
 
 export interface FileImportPorts extends ReviewPorts, MemoryPorts {
@@ -27,10 +26,6 @@ type ImportContext = Pick<
   'args' | 'signal' | 'progress'
 >;
 
-/** Bounds of a file. */
-const MAX_BYTES = 256 * 1024 * 1024;
-const MAX_UNITS = 500_000;
-
 /**
  * Accepts the targets of a file that a person has reviewed: all of them or nothing; with `partial`, all of each container or nothing of it.
  * Units are found by their id, else by their place, else by their source where it occurs once.
@@ -46,7 +41,7 @@ export async function importFile(ports: FileImportPorts, context: ImportContext)
       root: ports.exchangeRoot(),
       privateFolder: ports.privateFolder,
       file,
-      maxBytes: MAX_BYTES,
+      maxBytes: MAX_FILE_BYTES,
       signal,
     });
     try {
@@ -69,7 +64,7 @@ async function importCopy(
   const report = createImportReport<LineOutcome>(LINE_OUTCOMES);
   const { reviewId } = await thread.call('beginFileReview', null, { signal });
   try {
-    const staged = await stageFile(ports, context, { reviewId, copy, report });
+    const staged = await stageFile(ports, context, { file: args.translation_file, reviewId, copy, report });
     await judgeReview(ports, reviewId, signal, (judged) => {
       progress(judged, staged.units, 'entries', 'judging targets');
     });
@@ -143,38 +138,4 @@ function reportOf(
     counts: { ...counts, ...refusedCounts, accepted: written, repeated, left_out: leftOut },
     ...rest,
   };
-}
-
-/** A file that is being collected. */
-interface Staging {
-  readonly reviewId: string;
-  readonly copy: ImportCopy;
-  readonly report: ImportReport<LineOutcome>;
-}
-
-/** Reads a file to its end and collects its rows. */
-async function stageFile(
-  ports: FileImportPorts,
-  context: ImportContext,
-  { reviewId, copy, report }: Staging,
-): Promise<{ units: number; hasRefused: boolean }> {
-  const { args, signal, progress } = context;
-  const stager = createLineStager(ports, { reviewId, report, signal });
-  const format = await formatOfFile(args.translation_file, copy.read());
-  let units = 0;
-  for await (const result of readUnits(format, copy.read())) {
-    signal.throwIfAborted();
-    units += 1;
-    if (units > MAX_UNITS) {
-      throw new TaskError(
-        'file_refused',
-        `${args.translation_file}: line ${result.line}: the file has more than ${MAX_UNITS} units; divide it. Nothing was changed`,
-        { details: { file: args.translation_file, reason: 'limit_exceeded', line: result.line } },
-      );
-    }
-    await stager.add(result);
-    progress(units, null, 'entries', 'reading the file');
-  }
-  await stager.end();
-  return { units, hasRefused: stager.hasRefused() };
 }

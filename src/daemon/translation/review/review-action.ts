@@ -1,13 +1,16 @@
+import type { z } from 'zod';
 import type { BodyOf } from '../../../contract/actions/body-of.ts';
 import type { Caller } from '../../../contract/actions/control-scopes.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { parseKeyValuePairs } from '../../../contract/actions/key-value-arguments.ts';
+import { WORKER_ARGUMENTS } from '../../../contract/actions/worker-arguments.ts';
 import { findBelowRoot } from '../../../platform/files/below-root.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { defineAction, type DefinedAction } from '../../api/define-action.ts';
 import { callOf, type JobCall } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import { withoutTexts } from '../work/named-units.ts';
+import type { ProviderAccess } from '../worker/provider-access.ts';
 import { translationServiceError } from '../work/translation-failure.ts';
 import type { ReviewConfiguration } from './review-config.ts';
 import { PROOFREAD_IMPORT_JOB, PROOFREAD_JOB } from './review-jobs.ts';
@@ -19,6 +22,7 @@ import type { MemoryPorts } from './settle-memory.ts';
 export interface ReviewActionOptions extends ReviewPorts, MemoryPorts {
   readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
   readonly configuration: () => ReviewConfiguration;
+  readonly providers: ProviderAccess;
   /** The folder of exchanged files. */
   readonly exchangeRoot: () => string;
   readonly clock: Clock;
@@ -44,9 +48,13 @@ export function createReviewAction(options: ReviewActionOptions): DefinedAction 
       },
     },
     queued: {
+      unused: ({ provider, fixture_path: path }) =>
+        path === undefined || (provider !== undefined && options.providers.kindOf(provider) === 'fixture')
+          ? []
+          : ['fixture_path'],
       queue: async (body, caller) =>
         body.translation_file === undefined
-          ? checkCall(body)
+          ? await checkCall(options, body)
           : await importCall(options, body, caller, body.translation_file),
     },
   });
@@ -59,15 +67,11 @@ async function importCall(
   { tokenId }: Caller,
   file: string,
 ): Promise<JobCall> {
-  const parsed = parseKeyValuePairs(PROOFREAD_IMPORT_JOB.arguments.pick({ partial: true }), args);
-  if (!parsed.ok) {
-    throw new ServiceError('invalid_request', 'args do not fit the import of a file; "errors" names each', {
-      errors: parsed.error.map(({ index, message }) => ({
-        pointer: index === null ? '/args' : `/args/${index}`,
-        message,
-      })),
-    });
-  }
+  const { partial } = parsedArguments(
+    PROOFREAD_IMPORT_JOB.arguments.pick({ partial: true }),
+    args,
+    'the import of a file',
+  );
   if ((reviewer ?? '').trim() === '') {
     throw new ServiceError('invalid_request', 'the import of a file needs a reviewer', {
       errors: [{ pointer: '/reviewer', message: 'must not be blank' }],
@@ -81,27 +85,47 @@ async function importCall(
     reviewer: reviewer ?? '',
     reason: reason ?? null,
     token_id: tokenId,
-    ...parsed.value,
+    partial,
   });
 }
 
-/** @throws ServiceError `invalid_request`, `provider_not_configured` */
-function checkCall({ max_tasks, provider, args = [] }: Body): JobCall {
-  if (args.length > 0) {
-    throw new ServiceError('invalid_request', 'a check of translated tasks has no args', {
-      errors: [{ pointer: '/args', message: 'must be empty without task_id and translation_file' }],
+/** @throws ServiceError `invalid_request`, `provider_not_configured`, `invalid_path`, `file_not_found` */
+async function checkCall(
+  { providers }: ReviewActionOptions,
+  { max_tasks, provider, fixture_path, args = [] }: Body,
+): Promise<JobCall> {
+  const most = max_tasks === undefined ? {} : { max_tasks: Math.min(Number(max_tasks), MOST_TASKS) };
+  if (provider === undefined) {
+    if (args.length === 0) return callOf(PROOFREAD_JOB, most);
+    throw new ServiceError('invalid_request', 'a check of translated tasks without a provider has no args', {
+      errors: [{ pointer: '/args', message: 'must be empty without task_id, translation_file and provider' }],
     });
   }
-  if (provider !== undefined) {
-    throw new ServiceError(
-      'provider_not_configured',
-      `the provider "${provider.slice(0, 64)}" cannot evaluate translations: no kind of provider can; leave provider out`,
-    );
-  }
-  return callOf(
-    PROOFREAD_JOB,
-    max_tasks === undefined ? {} : { max_tasks: Math.min(Number(max_tasks), MOST_TASKS) },
-  );
+  const limits = parsedArguments(WORKER_ARGUMENTS, args, 'an evaluation');
+  const call = callOf(PROOFREAD_JOB, {
+    ...most,
+    provider,
+    ...(fixture_path === undefined ? {} : { fixture_path }),
+    ...limits,
+  });
+  await providers.choose(call.args, 'evaluation');
+  return call;
+}
+
+/** Parses the entries of `args`. @throws ServiceError `invalid_request` */
+function parsedArguments<Schema extends z.ZodObject>(
+  schema: Schema,
+  args: readonly string[],
+  what: string,
+): z.output<Schema> {
+  const parsed = parseKeyValuePairs(schema, args);
+  if (parsed.ok) return parsed.value;
+  throw new ServiceError('invalid_request', `args do not fit ${what}; "errors" names each`, {
+    errors: parsed.error.map(({ index, message }) => ({
+      pointer: index === null ? '/args' : `/args/${index}`,
+      message,
+    })),
+  });
 }
 
 /** A release has fewer containers. */

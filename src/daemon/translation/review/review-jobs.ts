@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { UNIT_STATES } from '../../../domain/translation/unit-state.ts';
 import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import { WORKER_ARGUMENTS as EVALUATION_ARGUMENTS } from '../../../contract/actions/worker-arguments.ts';
 import type { JobDefinition } from '../../tasks/job.ts';
 
 /** Longest name, id or path. */
@@ -72,9 +73,29 @@ export const PROOFREAD_JOB = {
   lane: 'i18n',
   scope: 'review',
   groups: ['i18n'],
-  arguments: z.strictObject({
-    max_tasks: z.int().min(1).max(1_000_000).default(DEFAULT_TASKS).describe('Most tasks that are checked.'),
-  }),
+  arguments: z
+    .strictObject({
+      max_tasks: z
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .default(DEFAULT_TASKS)
+        .describe('Most tasks that are checked.'),
+      provider: z
+        .string()
+        .min(1)
+        .max(MAX_NAME)
+        .optional()
+        .describe('Provider that evaluates the targets, too. It only adds findings.'),
+      fixture_path: z.string().min(1).max(MAX_NAME).optional(),
+      ...EVALUATION_ARGUMENTS.shape,
+    })
+    .refine(
+      ({ provider, fixture_path, dry_run, max_tokens, max_cost }) =>
+        provider !== undefined ||
+        [fixture_path, dry_run, max_tokens, max_cost].every((each) => each === undefined),
+      { path: ['provider'], message: 'is needed by fixture_path, dry_run, max_tokens and max_cost' },
+    ),
   resumable: true,
   maxAttempts: 1,
   storeLock: 'none',

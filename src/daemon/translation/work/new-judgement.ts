@@ -7,6 +7,12 @@ import type { TargetStore } from './target-store.ts';
 /** The name of the finding of one source with several targets. The comparison of targets writes it, and no judge does. */
 export const INCONSISTENT_TARGET = 'inconsistent_target';
 
+/** The name of the finding of a target whose record in the Translation Memory was replaced. No judge writes it. */
+export const SUPERSEDED_WORDING = 'superseded_wording';
+
+/** Findings of checks that a new judgement keeps while the target stays. */
+const KEPT_FINDINGS: ReadonlySet<string> = new Set([INCONSISTENT_TARGET, SUPERSEDED_WORDING]);
+
 /** A new judgement of a stored target. */
 export interface NewJudgement extends Pick<Provenance, 'glossaryGeneration' | 'taskId' | 'releaseId'> {
   readonly findings: readonly Finding[];
@@ -40,7 +46,7 @@ export function createFindingsWriter(
 
 /**
  * Creates the one way of storing a new judgement of a stored target; call it inside a transaction. A change of the state is a new
- * revision with an entry in the history. Other findings alone are not. The finding of the comparison of targets stays.
+ * revision with an entry in the history. Other findings alone are not. The findings that no judge writes stay.
  *
  * @returns a function that says what changed: the state, the findings only, or `null` for nothing
  */
@@ -56,8 +62,7 @@ export function createNewJudgements({
   const accepted = createAcceptedFindings(database, targetLanguage);
   const writeFindings = createFindingsWriter(database, targetLanguage);
   return (target, { cause, qaIdentity, findings: judged, ...provenance }, now) => {
-    const compared = target.findings.filter(({ check }) => check === INCONSISTENT_TARGET);
-    const findings = [...withAccepted(target, judged), ...compared];
+    const findings = [...withAccepted(target, judged), ...keptFindings(target)];
     const blocking = accepted.blocking({ ...target, findings, qaIdentity });
     const change = requalify(target, blocking.length > 0);
     if (change === null) return writeFindings(target, findings, qaIdentity) ? 'findings' : null;
@@ -73,6 +78,16 @@ export function createNewJudgements({
     );
     return isBlocked ? 'blocked' : 'freed';
   };
+}
+
+/** The findings that no judge writes. */
+export function keptFindings({ findings }: Pick<StoredTarget, 'findings'>): Finding[] {
+  return findings.filter(({ check, origin }) => KEPT_FINDINGS.has(check) || origin === 'evaluation');
+}
+
+/** The findings of an evaluation: they stay as long as the target has its text, whoever stores it again. */
+export function evaluationFindings({ findings }: Pick<StoredTarget, 'findings'>): Finding[] {
+  return findings.filter(({ origin }) => origin === 'evaluation');
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { JudgedBy, RequalifiedBatch, RequalifiedCounts, RequalifyPage } from './requalified-targets.ts';
+import type { SupersededPart, SupersededQuery } from './superseded-wording.ts';
 import type { TranslationWork } from './translation-work.ts';
 
 /** The functions of the thread for judging stored targets again. */
@@ -10,6 +11,8 @@ export interface RequalifyCalls {
   requalifyPage(from: { readonly by: JudgedBy; readonly fromTask: number }): RequalifyPage | null;
   /** @returns `null` when other tasks replaced those of the page */
   storeRequalified(batch: RequalifiedBatch): RequalifiedCounts | null;
+  /** Marks targets that came from a superseded record of the Translation Memory. */
+  markSuperseded(query: SupersededQuery): SupersededPart;
 }
 
 /** Creates the functions. @param use opens the database when it is needed */
@@ -22,5 +25,6 @@ export function createRequalifyCalls(
     mustRequalify: (key) => use(({ requalified }) => requalified.isWaiting(key)),
     requalifyPage: ({ by, fromTask }) => use(({ requalified }) => requalified.page(by, fromTask)),
     storeRequalified: (batch) => use(({ requalified }) => requalified.store(batch, now())),
+    markSuperseded: (query) => use(({ markSuperseded }) => markSuperseded(query, now())),
   };
 }

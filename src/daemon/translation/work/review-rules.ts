@@ -22,7 +22,12 @@ export interface ReviewRulesOptions {
 }
 
 /** Statuses in which a whole task can be accepted. */
-const COMPLETE: ReadonlySet<TranslationTaskStatus> = new Set(['blocked', 'translated', 'proofread']);
+const COMPLETE: ReadonlySet<TranslationTaskStatus> = new Set([
+  'blocked',
+  'translated',
+  'proofread',
+  'published',
+]);
 
 /** Creates the examination of reviews, the findings and the authors of targets aside. */
 export function createReviewRules({

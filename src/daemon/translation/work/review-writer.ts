@@ -4,6 +4,8 @@ import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { AcceptedFindings } from './accepted-findings.ts';
 import type { RefusedLine, ReviewBy } from './review.ts';
 import type { StagedRow } from './review-rows.ts';
+import { createTargetHistory } from './target-history.ts';
+import { evaluationFindings } from './new-judgement.ts';
 import { NO_PROVENANCE, sameBytes, type Provenance, type Row, type StoredTarget } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 import { createClaimRule } from './update-rules.ts';
@@ -81,7 +83,7 @@ export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
           tokenId: author.tokenId,
           provider: origin?.provider ?? null,
           providerRunId: origin?.providerRunId ?? null,
-          findings: row.findings,
+          findings: [...row.findings, ...(origin === null ? [] : evaluationFindings(origin))],
           qaIdentity: row.qaIdentity,
           propagatedFrom: origin?.propagatedFrom ?? null,
           updatedAt: now,
@@ -108,11 +110,10 @@ function createReturnedQuery(
   database: Database,
   targetLanguage: string,
 ): (target: StoredTarget, by: ReviewBy) => boolean {
-  const last = database.prepare(`SELECT reviewer, reason, reviewer_token_id, revision FROM target_history
-    WHERE unit_id = ? AND target_language = ? ORDER BY entry DESC LIMIT 1`);
+  const history = createTargetHistory(database, targetLanguage);
   return ({ unitId, state, revision }, { reviewer, reason, tokenId }) => {
     if (state === 'proofread' || state === 'translated') return false;
-    const entry = last.get(unitId, targetLanguage);
+    const { value: entry } = history.entriesOf(unitId).next();
     if (entry === undefined || entry['revision'] !== revision) return false;
     return (
       entry['reviewer'] === reviewer && entry['reason'] === reason && entry['reviewer_token_id'] === tokenId

@@ -2,6 +2,7 @@ import type { Database } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
 import { createFileReview } from './file-review.ts';
 import { createProofreadContainers } from './proofread-containers.ts';
+import { keptFindings } from './new-judgement.ts';
 import { NAMED_UNITS, UpdateRefused } from './update-refused.ts';
 import type { RefusedLine, ReviewDone, ReviewedUnit, TaskReview, TaskReviewer } from './review.ts';
 import { createReviewRows, stagedRowOf } from './review-rows.ts';
@@ -213,7 +214,12 @@ interface ReviewDecisions {
 }
 
 /** The decisions of a review beside the acceptance itself. */
-function createReviewDecisions({ database, targetLanguage, accepted }: ReviewTools): ReviewDecisions {
+function createReviewDecisions({
+  database,
+  targetLanguage,
+  targets,
+  accepted,
+}: ReviewTools): ReviewDecisions {
   const covered = database.prepare('SELECT unit_id FROM review_row WHERE review_id = ? AND qa_identity = ?');
   const identities = database.prepare(`SELECT DISTINCT qa_identity FROM review_row
     WHERE review_id = ? AND instr(findings, '"origin":"glossary"') > 0 LIMIT ${NAMED_UNITS}`);
@@ -242,7 +248,10 @@ function createReviewDecisions({ database, targetLanguage, accepted }: ReviewToo
         const { taskSeq, number } = units.at(named);
         const row = rowOf.get(reviewId, taskSeq, number);
         const target = row === undefined ? null : stagedRowOf(row);
-        const isFound = target?.findings.some((each) => each.check === check && each.waivable) ?? false;
+        const stored = target === null ? null : targets.get(target.unitId);
+        const kept = stored !== null && stored.text === target?.text ? keptFindings(stored) : [];
+        const findings = [...(target?.findings ?? []), ...kept];
+        const isFound = findings.some((each) => each.check === check && each.waivable);
         if (target === null || !isFound) {
           const message = `the review has no target with a finding "${check}" that can be waived for this unit`;
           throw new UpdateRefused(refuse('invalid_request', message, [{ pointer, message }]));

@@ -1,4 +1,5 @@
 import type { AcceptedFindings } from './accepted-findings.ts';
+import { evaluationFindings } from './new-judgement.ts';
 import { NO_PROVENANCE, sameBytes, type Row } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 import { refuse, type TaskUpdate } from './task-update.ts';
@@ -23,12 +24,9 @@ export function createResultStore(
     for (const result of results) {
       const { unitId } = units.at(result.unitId);
       const before = targets.get(unitId);
-      const isRepeated =
-        providerRunId !== null &&
-        before?.providerRunId === providerRunId &&
-        before.text === result.text &&
-        sameBytes(before.sourceDigest, result.sourceDigest);
-      if (isRepeated) {
+      const hasSameText =
+        before !== null && before.text === result.text && sameBytes(before.sourceDigest, result.sourceDigest);
+      if (hasSameText && providerRunId !== null && before.providerRunId === providerRunId) {
         repeated += 1;
         continue;
       }
@@ -50,7 +48,7 @@ export function createResultStore(
         tokenId,
         provider,
         providerRunId,
-        findings: result.findings,
+        findings: [...result.findings, ...(hasSameText ? evaluationFindings(before) : [])],
         qaIdentity: result.qaIdentity,
         propagatedFrom: null,
         updatedAt: now,

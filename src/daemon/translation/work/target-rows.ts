@@ -18,8 +18,11 @@ interface Span {
 /** A finding on a target. */
 export interface Finding {
   readonly check: string;
-  /** Where it comes from. A Glossary override covers findings of the Glossary only. */
-  readonly origin: 'target' | 'glossary';
+  /**
+   * Where it comes from: the checks of this program, the Glossary, or a provider that has evaluated the target. A Glossary
+   * override covers findings of the Glossary only.
+   */
+  readonly origin: 'target' | 'glossary' | 'evaluation';
   /** An `error` blocks the unit. */
   readonly severity: 'error' | 'warning' | 'info';
   readonly message: string;

@@ -10,10 +10,12 @@ import type { Migration } from '../../database/migrate.ts';
  * `review_row` is the working table of reviews: the targets that one of them accepts or returns, with their findings.
  *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
- * the language, not to a task or a release. `handoff_export` lists the files that were written for translators.
+ * the language, not to a task or a release. Each entry of the history names the previous one of its unit, and `target.entry`, or
+ * `removed_target.entry` for a unit without a target, the newest one. An index of the history would cost one page for each new
+ * target, because ids are digests; for the same reason the targets of equal sources are found by `task_unit.repetition`. `handoff_export` lists the files that were written for translators.
  * `proofread_container` names the containers of which a proofread accepted units.
  *
- * `task_unit.repetition` is equal for units that are translated once. `changed_repetition` names the groups whose other units may
+ * `task_unit.repetition` is equal for units that are translated once, and its first bytes for those of equal sources. `changed_repetition` names the groups whose other units may
  * need the target of one, and `build.swept_until` how far such groups of a new build were looked for; NULL: all of them.
  * `task.repeats` says whether the rule of the container lets its units take part.
  *
@@ -137,14 +139,16 @@ CREATE TABLE target (
   qa_identity TEXT,
   propagated_from BLOB,
   updated_at INTEGER NOT NULL,
+  entry INTEGER NOT NULL REFERENCES target_history,
   PRIMARY KEY (unit_id, target_language)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX target_source ON target (target_language, source_digest);
-CREATE INDEX target_blocked ON target (unit_id) WHERE state = 'blocked';
+) STRICT;
+CREATE INDEX target_of_memory ON target (target_language, source_digest) WHERE author_kind = 'memory';
+CREATE INDEX target_blocked ON target (unit_id, target_language) WHERE state = 'blocked';
 CREATE INDEX target_propagated ON target (propagated_from) WHERE propagated_from IS NOT NULL;
 
 CREATE TABLE target_history (
   entry INTEGER PRIMARY KEY,
+  entry_before INTEGER REFERENCES target_history,
   unit_id BLOB NOT NULL,
   target_language TEXT NOT NULL,
   revision INTEGER NOT NULL,
@@ -167,12 +171,17 @@ CREATE TABLE target_history (
   release_id TEXT,
   at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX target_history_unit ON target_history (unit_id, target_language, entry);
-CREATE INDEX target_history_run ON target_history (provider_run_id) WHERE provider_run_id IS NOT NULL;
 CREATE TRIGGER target_history_unchanged BEFORE UPDATE ON target_history
   BEGIN SELECT raise(ABORT, 'the history of targets is append-only'); END;
 CREATE TRIGGER target_history_kept BEFORE DELETE ON target_history
   BEGIN SELECT raise(ABORT, 'the history of targets is append-only'); END;
+
+CREATE TABLE removed_target (
+  unit_id BLOB NOT NULL,
+  target_language TEXT NOT NULL,
+  entry INTEGER NOT NULL REFERENCES target_history,
+  PRIMARY KEY (unit_id, target_language)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE carried (
   build_id INTEGER NOT NULL REFERENCES build,
@@ -293,5 +302,43 @@ CREATE TABLE handoff_export (
 ) STRICT;
 `;
 
+/**
+ * The texts of localized releases. `publication` is one such release, `publication_container` its patched containers, and
+ * `published_text` the units of each of them with the beginning of the digest of their text. Containers with one patch key have the
+ * same texts. `loose_patch_key` names the keys whose texts no release has, or not yet.
+ */
+const PUBLICATION_SCHEMA = `
+CREATE TABLE publication (
+  publication_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  localized_release_id TEXT NOT NULL,
+  base_release_id TEXT NOT NULL,
+  target_language TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  taken_back_at INTEGER,
+  UNIQUE (target_language, localized_release_id)
+) STRICT;
+
+CREATE TABLE publication_container (
+  publication_id INTEGER NOT NULL,
+  destination TEXT NOT NULL,
+  patch_key BLOB NOT NULL,
+  PRIMARY KEY (publication_id, destination)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX publication_container_key ON publication_container (patch_key);
+
+CREATE TABLE published_text (
+  patch_key BLOB NOT NULL,
+  unit_id BLOB NOT NULL,
+  target_digest BLOB NOT NULL,
+  PRIMARY KEY (patch_key, unit_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX published_text_unit ON published_text (unit_id);
+
+CREATE TABLE loose_patch_key (patch_key BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
+`;
+
 /** The steps of the schema of translation.db. */
-export const TRANSLATION_MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'work', sql: WORK_SCHEMA }];
+export const TRANSLATION_MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'work', sql: WORK_SCHEMA },
+  { version: 2, name: 'publications', sql: PUBLICATION_SCHEMA },
+];

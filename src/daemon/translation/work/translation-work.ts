@@ -1,12 +1,16 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
+import { createEvaluatedTargets } from './evaluated-targets.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
 import { createExportReader } from './export-targets.ts';
+import { createPublications, type Publications } from './publications.ts';
+import { createPublishableReader, type PublishableReader } from './publishable-targets.ts';
 import { createReviews, type Reviews } from './reviewer.ts';
 import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
 import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
 import { createHandoffReader, type Handoff } from './read-handoff.ts';
 import { createRequalifiedTargets, type RequalifiedTargets } from './requalified-targets.ts';
+import { createSupersededWordings } from './superseded-wording.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
 import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
@@ -20,12 +24,17 @@ export interface TranslationWork {
   readonly leases: ChunkLeases;
   readonly updater: TaskUpdater;
   readonly reviews: Reviews;
+  /** Stores evaluations. */
+  readonly storeEvaluated: ReturnType<typeof createEvaluatedTargets>;
   /** Reads targets for files. */
   readonly exportTargets: ReturnType<typeof createExportReader>;
   readonly repetitions: RepeatedTargets;
   readonly containers: RepeatingContainers;
   readonly requalified: RequalifiedTargets;
+  readonly markSuperseded: ReturnType<typeof createSupersededWordings>;
   readonly exports: HandoffExports;
+  readonly publishable: PublishableReader;
+  readonly publications: Publications;
   readonly readTranslations: TranslationReader;
   readonly readHandoff: () => Handoff;
   readonly readStatus: (now: number) => WorkStatus;
@@ -53,11 +62,15 @@ export function createTranslationWork({
     leases: createChunkLeases({ ...shared, createToken: createId }),
     updater: createTaskUpdater(shared),
     reviews: createReviews({ ...shared, createId }),
+    storeEvaluated: createEvaluatedTargets(shared),
     exportTargets: createExportReader(database, targetLanguage, targets),
     repetitions: createRepeatedTargets(shared),
     containers: createRepeatingContainers(database, targetLanguage),
     requalified: createRequalifiedTargets(shared),
+    markSuperseded: createSupersededWordings(shared),
     exports,
+    publishable: createPublishableReader(database, targetLanguage, targets),
+    publications: createPublications(shared),
     readTranslations: createTranslationReader(shared),
     readHandoff: createHandoffReader({ ...shared, exports }),
     readStatus: createWorkStatus(database, targetLanguage),

@@ -3,6 +3,7 @@ import { systemClock, unixSeconds } from '../../../platform/process/clock.ts';
 import { createUlidFactory } from '../../../platform/process/ids.ts';
 import type { UnitsAfter } from '../../parse/index/units-after.ts';
 import type { FoundTranslations, TranslationsRequest } from '../../parse/index/unit-translations.ts';
+import type { EvaluatedTarget } from './evaluated-targets.ts';
 import type { ExportedTarget, ExportQuery } from './export-targets.ts';
 import { createReviewCalls, type ReviewCalls } from './review-calls.ts';
 import type { ClaimRequest, Lease, OpenChunk } from './free-chunks.ts';
@@ -10,6 +11,7 @@ import type { ChunkEnd, StoredResults } from './chunk-leases.ts';
 import type { WorkerResult } from './lease-results.ts';
 import type { BuildResult } from './finish-build.ts';
 import type { HandoffExport } from './handoff-exports.ts';
+import { createPublicationCalls, type PublicationCalls } from './publication-calls.ts';
 import { createRepetitionCalls, type RepetitionCalls } from './repetition-calls.ts';
 import { createRequalifyCalls, type RequalifyCalls } from './requalify-calls.ts';
 import type { Handoff } from './read-handoff.ts';
@@ -23,7 +25,7 @@ import { createWorkHolder } from './work-holder.ts';
 import type { WorkStatus } from './work-status.ts';
 
 /** The functions of the thread that owns translation.db. A file that cannot be used gives an error with its own code. */
-export interface TranslationCalls extends RepetitionCalls, RequalifyCalls, ReviewCalls {
+export interface TranslationCalls extends PublicationCalls, RepetitionCalls, RequalifyCalls, ReviewCalls {
   status(argument: null): WorkStatus;
   beginBuild(release: { readonly releaseId: string; readonly generation: number }): BuildProgress;
   /** Adds the units of a page to a build. */
@@ -63,6 +65,8 @@ export interface TranslationCalls extends RepetitionCalls, RequalifyCalls, Revie
   exportTargets(query: ExportQuery): readonly (ExportedTarget | null)[] | null;
   /** Records a file that was written for translators. */
   addExport(written: HandoffExport): void;
+  /** Stores what an evaluation found. @returns how many targets have its findings now */
+  storeEvaluated(evaluated: readonly EvaluatedTarget[]): number;
   close(argument: null): void;
 }
 
@@ -80,6 +84,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
   );
   const now = (): number => unixSeconds(systemClock);
   return {
+    ...createPublicationCalls((call) => holder.use(call), now),
     ...createRepetitionCalls((call) => holder.use(call), now),
     ...createRequalifyCalls((call) => holder.use(call), now),
     status: () => holder.use(({ readStatus }) => readStatus(now())),
@@ -114,6 +119,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
     },
     exportTargets: (query) => holder.use(({ exportTargets }) => exportTargets(query)),
     ...createReviewCalls((call) => holder.use(({ reviews }) => call(reviews)), now),
+    storeEvaluated: (evaluated) => holder.use(({ storeEvaluated }) => storeEvaluated(evaluated)),
     close: () => {
       holder.close();
     },

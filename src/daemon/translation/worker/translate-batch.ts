@@ -1,5 +1,6 @@
 import type { Lease } from '../work/free-chunks.ts';
-import type { FailedUnit, TranslationOutcome, UnitToTranslate } from '../providers/provider.ts';
+import type { FailedUnit } from '../providers/provider-failure.ts';
+import type { TranslationOutcome, UnitToTranslate } from '../providers/provider.ts';
 import type { ChunkUnit, Repetition } from './chunk-units.ts';
 import {
   errorCount,

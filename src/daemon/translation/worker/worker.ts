@@ -1,22 +1,16 @@
-import { join } from 'node:path';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { messageOf } from '../../../platform/errors.ts';
-import { createHttpClient } from '../../../platform/http/http-client.ts';
-import type { SecretMask } from '../../../platform/logging/secret-mask.ts';
 import { defineAction, type DefinedAction } from '../../api/define-action.ts';
 import type { DoctorCheck } from '../../reports/doctor-report.ts';
 import { callOf, implementJob, type Job } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import { readCharacterSheet, type CharacterSheet } from '../providers/character-sheet.ts';
-import { FixtureFileError } from '../providers/fixture-file.ts';
-import { providerNamed } from '../providers/provider-config.ts';
-import { createProviderSet, type ProviderSet } from '../providers/provider-set.ts';
-import type { TranslationProvider } from '../providers/provider.ts';
 import { createSpending } from '../providers/spending.ts';
 import { estimateRun } from './estimate-run.ts';
+import type { ProviderAccess } from './provider-access.ts';
 import { createProviderCheck } from './provider-check.ts';
-import { resolveSettings, type RunSettings, type SettingsWorld } from './run-settings.ts';
+import { resolveSettings, type SettingsWorld } from './run-settings.ts';
 import { translationServiceError, translationTaskError } from '../work/translation-failure.ts';
 import { createRunTally } from './run-tally.ts';
 import type { RunPorts } from './run-world.ts';
@@ -25,11 +19,9 @@ import { WORKER_RUN_JOB, type WorkerRunArguments } from './worker-job.ts';
 import { runWorkers } from './worker-run.ts';
 
 export interface WorkerOptions extends RunPorts {
-  /** The private folder of the daemon. */
-  readonly dataDirectory: string;
   readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
   readonly configuration: () => WorkerConfiguration;
-  readonly secrets: SecretMask;
+  readonly providers: ProviderAccess;
 }
 
 /** Runs of workers: they translate open units with a provider. */
@@ -39,18 +31,14 @@ export interface Worker {
   readonly check: DoctorCheck;
 }
 
-/** Connections to one provider at a time. */
-const CONNECTIONS = 64;
-
 /** Assembles the runs of workers; none runs yet. */
 export function createWorker(options: WorkerOptions): Worker {
-  const { engine, configuration } = options;
-  const providers = createCurrentProviders(options);
+  const { engine, configuration, providers } = options;
   const world = settingsWorld(options);
   const run = async (context: TaskContext<WorkerRunArguments>): Promise<TaskResult> => {
     try {
       const settings = await resolveSettings(world, context.args, context.taskId);
-      const provider = await openProvider(providers(), settings, context.signal);
+      const provider = await providers.open(settings, context.signal);
       const characters = await readCharacters(configuration());
       const shared = { ...options, settings, provider, characters };
       if (settings.dryRun) return await estimateRun(shared, context);
@@ -65,11 +53,8 @@ export function createWorker(options: WorkerOptions): Worker {
     jobs: [implementJob(WORKER_RUN_JOB, run)],
     actions: [
       defineAction(engine, 'translation-worker-run', {
-        unused: ({ provider: named, fixture_path: path }) => {
-          const { provider = '', providers: known } = configuration();
-          const kind = providerNamed(known, named ?? provider)?.kind;
-          return path === undefined || kind === 'fixture' ? [] : ['fixture_path'];
-        },
+        unused: ({ provider, fixture_path: path }) =>
+          path === undefined || providers.kindOf(provider) === 'fixture' ? [] : ['fixture_path'],
         queue: async ({ args = {}, reviewer: _reviewer, reason: _reason, ...body }) => {
           const call = callOf(WORKER_RUN_JOB, { ...withoutEmpty(body), ...args });
           try {
@@ -85,24 +70,10 @@ export function createWorker(options: WorkerOptions): Worker {
   };
 }
 
-/** The providers of the current configuration. They are made again when it changes. */
-function createCurrentProviders(options: WorkerOptions): () => ProviderSet {
-  const client = createHttpClient({ connections: CONNECTIONS, keepAlive: true });
-  let last: { readonly providers: WorkerConfiguration['providers']; readonly set: ProviderSet } | null = null;
-  return () => {
-    const { providers } = options.configuration();
-    if (last?.providers !== providers) {
-      last = { providers, set: createProviderSet(providers, { ...options, client }) };
-    }
-    return last.set;
-  };
-}
-
 function settingsWorld(options: WorkerOptions): SettingsWorld {
-  const { configuration, dataDirectory, memory, glossary, languages, thread } = options;
+  const { providers, memory, glossary, languages, thread } = options;
   return {
-    configuration,
-    fixtureRoot: () => configuration().fixtureRoot ?? join(dataDirectory, 'fixtures'),
+    providers,
     checkFiles: async ({ memoryPath, glossaryPath }) => {
       if (memoryPath !== undefined) await readOneOf(memory, memoryPath, languages());
       if (glossaryPath !== undefined) await glossary.diagnose({ units: [], glossaryPath });
@@ -127,23 +98,6 @@ async function readOneOf(
     }
     throw new ServiceError('backend_unavailable', messageOf(error), { cause: error });
   }
-}
-
-async function openProvider(
-  providers: ProviderSet,
-  { provider: name, fixturePath }: RunSettings,
-  signal: AbortSignal,
-): Promise<TranslationProvider> {
-  try {
-    const provider = await providers.open({ name, fixturePath, signal });
-    if (provider !== null) return provider;
-  } catch (error) {
-    if (!(error instanceof FixtureFileError)) throw error;
-    throw new TaskError('fixture_invalid', `the file of prepared translations: ${error.message}`, {
-      cause: error,
-    });
-  }
-  throw new TaskError('provider_not_configured', `the provider "${name}" is no longer configured`);
 }
 
 async function readCharacters({ charactersFile }: WorkerConfiguration): Promise<CharacterSheet> {

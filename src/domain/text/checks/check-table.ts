@@ -219,6 +219,14 @@ export const CHECKS = {
     description: 'Units with one source text have different targets.',
     nextStep: 'Choose one target, or waive the finding where the context differs.',
   },
+  superseded_wording: {
+    severity: 'warning',
+    waivable: true,
+    applies: 'a record of the Translation Memory is superseded',
+    description:
+      'The target came from a record of the Translation Memory that another one has replaced since.',
+    nextStep: 'Take the wording of the new record, or accept the target as it is.',
+  },
 } as const satisfies Record<string, CheckDescription>;
 
 /** One of {@link CHECKS}. */

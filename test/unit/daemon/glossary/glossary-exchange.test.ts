@@ -195,6 +195,17 @@ describe('an import', () => {
     });
   });
 
+  it('refuses texts that are longer than a request can have', async () => {
+    const world = await createTestGlossary();
+    const note = 'x'.repeat(65_537);
+    put(world, 'a.csv', `source,translation,source_note\n先生,老师,${note}\n生徒,学生,fine\n`);
+    const { result } = await importFile(world, 'a.csv');
+    expect(result).toMatchObject({
+      counts: { added: 1, refused: 1 },
+      issues: [{ line: 2, message: 'source/source_note must not exceed 65536 characters' }],
+    });
+  });
+
   it.each<[string, string | Uint8Array, number]>([
     ['a.tbx', '<!DOCTYPE martif [<!ENTITY a "&b;">]><martif/>', 1],
     ['a.tbx', '<martif type="TBX">\n<text><body>\n<termEntry>', 3],

@@ -4,6 +4,7 @@ import { createLocalized } from '../../../../src/daemon/localized/localized.ts';
 import type { Task } from '../../../../src/daemon/tasks/task.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { createScriptedTexts, scriptedFreezer, textBuilders, type ScriptedTexts } from './scripted-texts.ts';
 import { createWorld, type World } from '../releases/release-world.ts';
 
 /** Files by destination. */
@@ -12,6 +13,11 @@ export type Files = Readonly<Record<string, string>>;
 /** A world of releases with the localized channel. */
 export interface LocalizedWorld extends World {
   readonly patchRoot: string;
+  /** The translations, and how their patching goes. */
+  readonly texts: ScriptedTexts;
+  readonly dataDirectory: string;
+  /** Calls of the work on translations, in their order. */
+  readonly textCalls: unknown[];
   /** Writes files and their patch manifest into the folder of patches; returns the manifest. */
   writePatches(files: Files, baseId?: string): Promise<PatchManifestJson>;
   writeManifest(manifest: unknown): Promise<void>;
@@ -38,6 +44,9 @@ export async function createLocalizedWorld(
   change: Parameters<typeof createWorld>[0] = {},
 ): Promise<LocalizedWorld> {
   const patchRoot = await temporaryDirectory();
+  const dataDirectory = await temporaryDirectory();
+  const textCalls: unknown[] = [];
+  const texts = createScriptedTexts();
   const world = await createWorld({
     ...change,
     part: (parts) =>
@@ -45,7 +54,22 @@ export async function createLocalizedWorld(
         ...parts,
         ...parts.releases,
         releases: parts.releases.repository,
+        root: parts.root,
         patchRoot: () => patchRoot,
+        exchangeRoot: () => patchRoot,
+        dataDirectory,
+        policy: () => ({ minState: 'proofread', include: [], exclude: [], minCoverage: 0 }),
+        freezer: scriptedFreezer(texts, textCalls),
+        openBuilders: async () => textBuilders(texts),
+        texts: {
+          hold: async (taken) => {
+            textCalls.push({ hold: taken });
+            return 2;
+          },
+          markPublished: async (releaseId) => {
+            textCalls.push({ published: releaseId });
+          },
+        },
       }),
   });
   world.upstream.files = new Map(Object.entries(OFFICIAL));
@@ -69,6 +93,9 @@ export async function createLocalizedWorld(
   };
   return Object.assign(world, {
     patchRoot,
+    texts,
+    dataDirectory,
+    textCalls,
     writeManifest,
     writePatches,
     stagedFolders: async () => await readdir(join(world.root, 'tmp')),

@@ -49,6 +49,7 @@ export interface Script {
 
 /** The collaborators of parts that are built on the releases. */
 export interface WorldParts extends Pick<World, 'releases' | 'engine' | 'database' | 'clock'> {
+  readonly root: string;
   readonly writer: SnapshotWriter;
   readonly pool: HashPool;
   readonly failpoints: Failpoints;
@@ -203,7 +204,7 @@ export async function createWorld(
       onRecovered: () => undefined,
     });
     // No automatic retries: the tests retry themselves.
-    const { jobs, actions } = part({ releases, engine, database, clock, writer, pool, failpoints });
+    const { jobs, actions } = part({ root, releases, engine, database, clock, writer, pool, failpoints });
     engine.jobs.register(...[...releases.jobs, ...jobs].map((job) => ({ ...job, maxAttempts: 1 })));
     return { releases, engine, database, actions: [...releases.actions, ...actions] };
   };

@@ -176,7 +176,7 @@ describe('a job that is not a control action', () => {
   it('is scheduled, run and listed among the tasks once it is registered', async () => {
     const world = createTestSchedules();
     const add = { ...EXPORT, args: ['format=csv', 'max=3', 'reviewer=ann'] };
-    await expect(world.act('schedule-add', add)).rejects.toMatchObject({ code: 'not_implemented' });
+    await expect(world.act('schedule-add', add)).rejects.toMatchObject({ code: 'action_not_schedulable' });
     world.engine.jobs.register(implementJob(EXPORT_JOB, async ({ args }) => ({ exported: args.max ?? 0 })));
     await world.act('schedule-add', add);
     await world.clock.advance(60_000);
@@ -211,8 +211,7 @@ describe('schedule-add and schedule-update', () => {
     [{ ...EVERY_MINUTE }, 'schedule_exists'],
     [{ ...EVERY_MINUTE, id: 'x', action: 'restart' }, 'action_not_schedulable'],
     [{ ...EVERY_MINUTE, id: 'x', group: 'parse' }, 'action_not_schedulable'],
-    [{ ...EVERY_MINUTE, id: 'x', group: 'i18n', action: 'publish' }, 'not_implemented'],
-    [{ ...EVERY_MINUTE, id: 'x', group: 'i18n', action: 'publish' }, 'not_implemented'],
+    [{ ...EVERY_MINUTE, id: 'x', group: 'i18n', action: 'publish' }, 'action_not_schedulable'],
     [{ ...EVERY_MINUTE, id: 'x', args: ['count=2'] }, 'invalid_request'],
     [{ ...EVERY_MINUTE, id: 'a b' }, 'invalid_request'],
     [{ ...EVERY_MINUTE, id: 'x', every_seconds: 2 ** 50 }, 'invalid_request'],

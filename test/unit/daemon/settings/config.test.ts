@@ -53,6 +53,19 @@ describe('the configuration of the daemon', () => {
     expect(problems({ exchange: { root: dir } })).toEqual(allowed ? [] : ['exchange.root']);
   });
 
+  it('publishes what reviewers have accepted, of every file, and not by itself', () => {
+    const { localized } = daemonConfigurationSchema.parse(MINIMUM);
+    expect(localized).toMatchObject({ minState: 'proofread', include: [], minCoverage: 0, auto: false });
+  });
+
+  it.each([
+    [{ minState: 'blocked' }, 'localized.minState'],
+    [{ include: ['/a'] }, 'localized.include.0'],
+    [{ minCoverage: 1.1 }, 'localized.minCoverage'],
+  ])('refuses localized %j', (localized, path) => {
+    expect(problems({ localized })).toEqual([path]);
+  });
+
   it('exchanges files in a folder of its data, unless another one is set', () => {
     expect(exchangeRootOf({}, '/var/lib/slipway')).toBe('/var/lib/slipway/exchange');
     expect(exchangeRootOf({ root: '/mnt/exchange' }, '/var/lib/slipway')).toBe('/mnt/exchange');

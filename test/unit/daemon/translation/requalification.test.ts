@@ -21,6 +21,8 @@ async function open() {
     thread: world.thread,
     judging: judging as unknown as Judging,
     glossary: { generation: () => 2, onChanged: () => undefined },
+    memory: { record: () => Promise.resolve(null) },
+    onSuperseded: () => undefined,
     logger: createSilentLogger(),
   });
   engine.jobs.register(requalification.job);

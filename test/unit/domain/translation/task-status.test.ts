@@ -70,13 +70,16 @@ describe('the status of a task', () => {
     expect(nextStatuses('failed', true)).toEqual(['pending', 'failed', 'skipped']);
     expect(['failed', 'skipped', 'published', 'superseded', 'blocked'].filter(isClosed)).toEqual([
       'skipped',
-      'published',
       'superseded',
     ]);
   });
 
-  it('cannot be changed in a task that is superseded or published', () => {
-    for (const from of ['superseded', 'published'] as const) expect(nextStatuses(from, false)).toEqual([]);
+  it('lets people correct a published task', () => {
+    expect(nextStatuses('published', false)).toEqual(['pending', 'in_progress', 'translated']);
+  });
+
+  it('cannot be changed in a task that is superseded', () => {
+    expect(nextStatuses('superseded', false)).toEqual([]);
     expect(nextStatuses('skipped', false)).not.toContain('translated');
     const all = TRANSLATION_STATUSES.flatMap((from) => nextStatuses(from, false));
     expect(

@@ -51,7 +51,7 @@ describe('the plug-in of lists by rule', () => {
     ['csv', ','],
     ['tsv', '\t'],
   ] as const)('writes them into tables: %s', async ([format, delimiter]) => {
-    const plugin = createListPlugin({ ...JSON_RULE, format, folder: 'files/' });
+    const plugin = createListPlugin({ ...JSON_RULE, format, folderOf: () => 'files/' });
     const { bytes } = await plugin.rewrite('list', Buffer.from(table(OLD, delimiter)), [
       await changeOf('files/a.zip'),
     ]);
@@ -59,7 +59,7 @@ describe('the plug-in of lists by rule', () => {
   });
 
   it('refuses a value that no known algorithm gives for the official file', async () => {
-    const plugin = createListPlugin({ ...JSON_RULE, folder: '' });
+    const plugin = createListPlugin({ ...JSON_RULE, folderOf: () => '' });
     for (const [name, value] of [
       ['Size', '1'],
       ['Size', '"many"'],

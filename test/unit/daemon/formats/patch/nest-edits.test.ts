@@ -15,17 +15,18 @@ describe('nestEdits', () => {
     ['/x#line[0]', '/x', 'line[0]'],
   ] as const)('splits %j into %j and %j', ([path, outer, inner]) => {
     const found: unknown[] = [];
-    const edits = nestEdits([edit(path)], 'dotted', (fieldPath, value, inside) => {
+    const edits = nestEdits([edit(path)], 'dotted', ({ fieldPath, fieldName, value }, inside) => {
+      expect(fieldName).toBe('data');
       found.push([fieldPath, inside.map((each) => each.fieldPath)]);
       return value;
     });
-    for (const each of edits) if ('patch' in each) each.patch('');
+    for (const each of edits) if ('patch' in each) each.patch('', 'data');
     expect([edits.map(({ fieldPath }) => fieldPath), found]).toEqual([[outer], [[outer, [inner]]]]);
   });
 
   it('leaves the edits of the file itself as they are', () => {
     const own = [edit('a["#"].b'), edit("t['#'].c"), edit('rows[0]')];
-    expect(nestEdits(own, 'dotted', (_path, value) => value)).toEqual(own);
+    expect(nestEdits(own, 'dotted', ({ value }) => value)).toEqual(own);
   });
 
   it('patches JSON in a table in JSON, each level in its own style', () => {
@@ -35,10 +36,10 @@ describe('nestEdits', () => {
     const edits = [edit('/text'), edit('/table#row[0].data#/t')];
     const patched = patchJson(
       file,
-      nestEdits(edits, 'pointer', (_path, outer, inTable) =>
+      nestEdits(edits, 'pointer', (outer, inTable) =>
         patchCsv(
-          String(outer),
-          nestEdits(inTable, 'dotted', (_field, value, inJson) => patchJson(String(value), inJson)),
+          String(outer.value),
+          nestEdits(inTable, 'dotted', (inner, inJson) => patchJson(String(inner.value), inJson)),
           { delimiter: ',', header: true },
         ),
       ),

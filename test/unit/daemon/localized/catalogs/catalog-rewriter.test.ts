@@ -7,6 +7,7 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import {
   createCatalogRewriter,
+  type BaseEntry,
   type BaseRelease,
   type CatalogRewriter,
   type ChangedFile,
@@ -81,6 +82,22 @@ describe('the rewriter of catalogs', () => {
     // It works a second time in the same folder.
     expect(await rewriter.rewrite(changed, release, workDirectory, NEVER)).toHaveLength(2);
     expect(readdirSync(workDirectory).filter((name) => name.endsWith('.list'))).toEqual([]);
+  });
+
+  it('does not search the files of a release again', async () => {
+    const { release, changed, workDirectory, paths } = await stored(OFFICIAL);
+    const rewriter = await rewriterOf({ lists: LISTS });
+    const rewrite = async (from = release) =>
+      (await rewriter.rewrite(changed, from, workDirectory, NEVER)).map(({ path }) =>
+        readFileSync(path, 'utf8'),
+      );
+    const first = await rewrite();
+    rmSync(paths.get(blake3Hex(Buffer.from('x'))) ?? '');
+    expect(await rewrite()).toEqual(first);
+    // Another release has other files.
+    const [entry, ...others] = release.entries() as readonly BaseEntry[];
+    const renamed = [{ ...entry!, destination: 'b.csv' }, ...others];
+    await expect(rewrite({ ...release, entries: () => renamed })).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('says which file is to blame', async () => {

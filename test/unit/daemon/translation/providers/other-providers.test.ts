@@ -122,7 +122,7 @@ describe('the fixture', () => {
 
   it.each([
     ['{"unit_id":"a","translated_text":"b"}\n{"unit_id":', 'line 2'],
-    ['{"unit_id":"a"}', 'line 1: needs either translated_text or fail'],
+    ['{"unit_id":"a"}', 'line 1: needs either translated_text or findings, or fail'],
     [
       '[{"unit_id":"a","translated_text":"x"},{"translated_text":"b"}]',
       'item 1: needs unit_id or source_text',

@@ -45,7 +45,23 @@ it('names every problem', () => {
   }
   expect(problemsOf({ ...openai, kind: 'gpt' })).toHaveLength(1);
   expect(problemsOf({ ...openai, limits: { timeoutSeconds: 0 }, mask: 'html', more: 1 })).toHaveLength(3);
-  expect(providersSchema.safeParse({ 'Not good': { kind: 'fixture' } }).success).toBe(false);
+});
+
+it.each([
+  ['Not good', 'memory-only', 'the name must be lower case letters, digits, "_" and "-", at most 64'],
+  ['file', 'memory-only', 'marks the work of people in histories; choose another name'],
+  ['undo', 'memory-only', 'marks the work of people in histories; choose another name'],
+  ['fixture', 'memory-only', 'give it the kind "fixture", or choose another name'],
+  ['memory-only', 'fixture', 'give it the kind "memory-only", or choose another name'],
+  ['fixture', 'fixture', null],
+  ['files', 'fixture', null],
+])('with the name "%s" and the kind %s: %s', (name, kind, problem) => {
+  const checked = providersSchema.safeParse({ [name]: { kind } });
+  const messages = checked.success
+    ? []
+    : checked.error.issues.map(({ path, message }) => ({ path, message }));
+  const expected = { path: [name], message: expect.stringContaining(problem ?? '') as unknown };
+  expect(messages).toEqual(problem === null ? [] : [expected]);
 });
 
 it('documents every failure', () => {

@@ -425,7 +425,14 @@ describe('the check of translated tasks', () => {
 
   it('refuses a provider that cannot evaluate, and entries of args', async () => {
     const world = await openReviewWorld();
-    await expect(world.act({ provider: 'x' })).rejects.toMatchObject({ code: 'provider_not_configured' });
+    for (const provider of ['x', 'libre', 'memory-only']) {
+      await expect(world.act({ provider })).rejects.toMatchObject({ code: 'provider_not_configured' });
+    }
+    const fixture = { provider: 'fixture', fixture_path: 'none.jsonl' };
+    await expect(world.act(fixture)).rejects.toMatchObject({ code: 'file_not_found' });
+    await expect(world.act({ ...fixture, args: ['speed=9'] })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
     await expect(world.act({ args: ['partial=true'] })).rejects.toMatchObject({ code: 'invalid_request' });
     await expect(world.act({ status: 'proofread' })).rejects.toMatchObject({ code: 'invalid_request' });
   });

@@ -1,0 +1,5 @@
+/** The provider of targets that come from a file. Their author is counted as `import`. */
+export const FILE_PROVIDER = 'file';
+
+/** The provider of targets that come back because someone took later ones back. Their author is a person. */
+export const UNDO_PROVIDER = 'undo';

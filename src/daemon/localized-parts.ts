@@ -1,0 +1,60 @@
+import type { HashPool } from '../platform/hashing/digests.ts';
+import type { DaemonBase } from './daemon-base.ts';
+import { openBuilders } from './localized/builders.ts';
+import { createFreezer } from './localized/freeze/freezer.ts';
+import { createLocalized, type Localized } from './localized/localized.ts';
+import type { Releases } from './releases/releases.ts';
+import type { DaemonConfiguration } from './settings/config.ts';
+import { exchangeRootOf } from './settings/exchange-config.ts';
+import type { TaskEngine } from './tasks/task-engine.ts';
+import type { TextParts } from './text-parts.ts';
+
+/** Another one for every change of the program that can change the bytes of a patched file. */
+const PATCHER_VERSION = '1';
+
+/** Assembles the localized channel over releases and texts; nothing runs yet. */
+export function createLocalizedParts(
+  { configuration, options, settings, database, writer }: DaemonBase,
+  {
+    engine,
+    pool,
+    releases,
+    texts,
+  }: {
+    readonly engine: TaskEngine;
+    readonly pool: HashPool;
+    readonly releases: Releases;
+    readonly texts: Pick<TextParts, 'parse' | 'translation'>;
+  },
+): Localized {
+  const current = (): DaemonConfiguration => settings.current().configuration;
+  const dataDirectory = configuration.data.dir;
+  const exchangeRoot = (): string => exchangeRootOf(current().exchange, dataDirectory);
+  const { publishing } = texts.translation;
+  return createLocalized({
+    clock: options.clock,
+    failpoints: options.failpoints,
+    database,
+    engine,
+    pool,
+    writer,
+    root: configuration.snapshot.root,
+    releases: releases.repository,
+    catalogs: releases.catalogs,
+    objects: releases.objects,
+    publisher: releases.publisher,
+    dataDirectory,
+    exchangeRoot,
+    patchRoot: exchangeRoot,
+    texts: publishing,
+    freezer: createFreezer({ parse: texts.parse, publishing, patcherVersion: PATCHER_VERSION }),
+    policy: () => current().localized,
+    openBuilders: async () =>
+      await openBuilders({
+        parse: () => current().parse,
+        catalogs: () => current().localized.catalogs,
+        dataDirectory,
+        clock: options.clock,
+      }),
+  });
+}

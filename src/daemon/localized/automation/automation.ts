@@ -1,0 +1,123 @@
+import type { Logger } from '../../../platform/logging/logging.ts';
+import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
+import type { DoctorCheck, DoctorFinding } from '../../reports/doctor-report.ts';
+import type { Job } from '../../tasks/job.ts';
+import { createRequestedJob } from '../../tasks/requested-job.ts';
+import type { TaskEngine } from '../../tasks/task-engine.ts';
+import type { KindHistory } from '../../tasks/task-reads.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
+import type { FrozenRelease, PublishPolicy } from '../freeze/frozen-release.ts';
+import { LOCALIZED_FOLLOW_JOB } from './follow-job.ts';
+import { followState, type FollowFacts, type FollowState } from './follow-rules.ts';
+
+/** How a publish that nobody asked for differs from another one. */
+export interface AutomaticPublish {
+  /** The localized release with whose texts the new ones are compared; `null`: there is none. */
+  readonly previousReleaseId: string | null;
+  /** @throws TaskError when the frozen texts must not be published without a hand */
+  readonly require: (frozen: FrozenRelease) => void;
+}
+
+export interface AutomationOptions {
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'historyOf'>;
+  readonly configuration: () => { readonly auto: boolean };
+  readonly policy: () => PublishPolicy;
+  readonly releases: Pick<ReleaseRepository, 'current' | 'pointer'>;
+  /** The rollback after which automatic publishing is stopped, or `null`. */
+  readonly rollbacks: { stoppedBy(): FollowFacts['stoppedBy'] };
+  /** The releases that index and tasks are built for, and the states of the units. */
+  readonly texts: () => Pick<FollowFacts, 'built' | 'index' | 'units'>;
+  /** Publishes from the stored translations. */
+  readonly publish: (context: TaskContext, automatic: AutomaticPublish) => Promise<TaskResult>;
+  /** Kinds of jobs after which texts may suffice. */
+  readonly triggers: readonly string[];
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+/** Publishing by itself after a new official release. */
+export interface Automation {
+  readonly job: Job;
+  readonly check: DoctorCheck;
+  /** Whether the localized release follows, as reports show it. */
+  status(): FollowState;
+  /** Queues the job when a release is due. Called at the start and after a reload. */
+  catchUp(): void;
+}
+
+/**
+ * Creates the automation. Releases and texts alone decide whether a release is due, so nothing is lost when the daemon stops
+ * between a new official release and its localized one.
+ */
+export function createAutomation(options: AutomationOptions): Automation {
+  const { engine, triggers } = options;
+  const status = (): FollowState => followState(factsOf(options));
+  const requested = createRequestedJob(options, LOCALIZED_FOLLOW_JOB, async (context) => {
+    const { state, message } = status();
+    if (state !== 'due') return { published: false, state, reason: message };
+    const previousReleaseId = options.releases.pointer('localized')?.release_id ?? null;
+    const automatic = {
+      previousReleaseId,
+      require: (frozen: FrozenRelease) => {
+        requireNoLoss(frozen, previousReleaseId);
+      },
+    };
+    return { published: true, ...(await options.publish(context, automatic)) };
+  });
+  const catchUp = (): void => {
+    if (status().state === 'due') requested.request();
+  };
+  const afterwards = new Set(triggers);
+  engine.onFinished(({ kind, status: ended }) => {
+    if (afterwards.has(kind) && ended === 'succeeded') catchUp();
+  });
+  return {
+    job: requested.job,
+    check: {
+      id: 'localized.automation',
+      run: () => automationFinding(status(), engine.historyOf(LOCALIZED_FOLLOW_JOB.kind)),
+    },
+    status,
+    catchUp,
+  };
+}
+
+function factsOf({ configuration, policy, releases, rollbacks, texts }: AutomationOptions): FollowFacts {
+  return {
+    isOn: configuration().auto,
+    officialId: releases.current('official')?.release_id ?? null,
+    localizedBaseId: releases.current('localized')?.base_release_id ?? null,
+    stoppedBy: rollbacks.stoppedBy(),
+    policy: policy(),
+    ...texts(),
+  };
+}
+
+/** @throws TaskError `coverage_would_fall` */
+function requireNoLoss({ lostUnits }: FrozenRelease, previousReleaseId: string | null): void {
+  if (previousReleaseId === null || lostUnits === 0) return;
+  const why =
+    lostUnits === null
+      ? `the texts of localized release ${previousReleaseId} are not known, because it was not made from translations`
+      : `${lostUnits} units that localized release ${previousReleaseId} has would be official again, although their source is the same`;
+  throw new TaskError(
+    'coverage_would_fall',
+    `${why}; accept or translate them, or publish with localized-publish`,
+    { details: { lost_units: lostUnits, previous_release_id: previousReleaseId } },
+  );
+}
+
+/** Judges the automation: stopped is worth knowing, and so is a release that should follow and does not. */
+export function automationFinding(
+  { state, message, since }: FollowState,
+  { last, nextRunAt, failingSince }: Pick<KindHistory, 'last' | 'nextRunAt' | 'failingSince'>,
+): DoctorFinding {
+  if (state === 'stopped') return { status: 'degraded', message, ...(since === null ? {} : { since }) };
+  if (state !== 'due' || nextRunAt !== null || failingSince === null || last === null) {
+    return { status: 'ok', message };
+  }
+  return {
+    status: 'degraded',
+    message: `the localized release does not follow the official one: ${last.failure_code ?? 'failed'}: ${last.failure_reason ?? ''}`,
+    since: failingSince,
+  };
+}

@@ -1,0 +1,137 @@
+import { mkdir, open, type FileHandle } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import { createBlake3 } from '../../../platform/hashing/blake3.ts';
+import type { IndexedContainer } from '../../parse/index/units-after.ts';
+import type { FrozenContainer, FrozenEdit } from './frozen-container.ts';
+
+/** Writes the edits of the containers of a release, one after the other, each to a file of its own. */
+export interface EditSpool {
+  /** Adds an edit of a container. All edits of one come together, in the order of the parse index. */
+  add(container: IndexedContainer, edit: FrozenEdit): Promise<void>;
+  /** Ends the last container. @returns all containers with edits, in their order */
+  end(): Promise<readonly FrozenContainer[]>;
+  /** Closes the open file; for after an error. */
+  close(): Promise<void>;
+}
+
+/** UTF-16 code units that are collected before they are written. */
+const BUFFERED = 64 * 1024;
+
+interface OpenContainer {
+  readonly container: IndexedContainer;
+  readonly path: string;
+  readonly file: FileHandle;
+  readonly hash: ReturnType<typeof createBlake3>;
+  lines: string[];
+  characters: number;
+  edits: number;
+}
+
+/**
+ * Creates the spool.
+ *
+ * @param directory is made when it is missing; the caller removes it
+ * @param patcherVersion another one for every change of the program that can change the bytes of a patched file
+ */
+export function createEditSpool(directory: string, patcherVersion: string): EditSpool {
+  const ended: FrozenContainer[] = [];
+  let current: OpenContainer | null = null;
+  const write = async (open: OpenContainer): Promise<void> => {
+    const text = open.lines.join('');
+    Object.assign(open, { lines: [], characters: 0 });
+    if (text !== '') await open.file.write(text);
+  };
+  const finish = async (): Promise<void> => {
+    if (current === null) return;
+    const done = current;
+    await write(done);
+    current = null;
+    await done.file.close();
+    ended.push(frozenContainer(done));
+  };
+  return {
+    add: async (container, edit) => {
+      if (current?.container.position !== container.position) {
+        await finish();
+        current = await openContainer(directory, patcherVersion, container);
+      }
+      const line = `${lineOf(edit)}\n`;
+      current.hash.update(Buffer.from(line));
+      current.lines.push(line);
+      current.characters += line.length;
+      current.edits += 1;
+      if (current.characters > BUFFERED) await write(current);
+    },
+    end: async () => {
+      await finish();
+      return ended;
+    },
+    close: async () => {
+      await current?.file.close().catch(() => undefined);
+      current = null;
+    },
+  };
+}
+
+/** JSON on one line: readers of lines take the separators of Unicode for line ends. */
+function lineOf(edit: FrozenEdit): string {
+  return JSON.stringify(edit)
+    .replaceAll('\u2028', String.raw`\u2028`)
+    .replaceAll('\u2029', String.raw`\u2029`);
+}
+
+async function openContainer(
+  directory: string,
+  patcherVersion: string,
+  container: IndexedContainer,
+): Promise<OpenContainer> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, `${container.position}.jsonl`);
+  const hash = createBlake3();
+  const facts = [patcherVersion, container.parserVersion, hex(container.blake3), hex(container.rulesDigest)];
+  hash.update(Buffer.from(`${JSON.stringify(facts)}\n`));
+  return {
+    container,
+    path,
+    file: await open(path, 'wx', 0o600),
+    hash,
+    lines: [],
+    characters: 0,
+    edits: 0,
+  };
+}
+
+function frozenContainer({ container, path, hash, edits }: OpenContainer): FrozenContainer {
+  return {
+    destination: container.destination,
+    official: { blake3: hex(container.blake3), size: container.bytes },
+    editsPath: path,
+    edits,
+    patchKey: hash.digest().toString('hex') as Blake3Hex,
+  };
+}
+
+function hex(digest: Uint8Array): Blake3Hex {
+  return Buffer.from(digest).toString('hex') as Blake3Hex;
+}
+
+/** Reads the edits of a container in bounded batches. */
+export async function* readEdits(
+  editsPath: string,
+  batch: { readonly edits: number; readonly characters: number },
+): AsyncGenerator<readonly FrozenEdit[]> {
+  let edits: FrozenEdit[] = [];
+  let characters = 0;
+  for await (const line of createInterface({ input: createReadStream(editsPath), crlfDelay: Infinity })) {
+    edits.push(JSON.parse(line) as FrozenEdit);
+    characters += line.length;
+    if (edits.length < batch.edits && characters < batch.characters) continue;
+    yield edits;
+    edits = [];
+    characters = 0;
+  }
+  if (edits.length > 0) yield edits;
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { globProblem } from '../../platform/config/glob-filter.ts';
+import { PUBLISHABLE_STATES } from '../../domain/translation/publish-outcome.ts';
+import { catalogsConfigurationSchema } from './catalogs/catalogs-config.ts';
+
+const glob = z
+  .string()
+  .min(1)
+  .max(1024)
+  .superRefine((text, context) => {
+    const problem = globProblem(text);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  });
+
+/** The settings of localized releases. */
+export const localizedConfigurationSchema = z.strictObject({
+  minState: z
+    .enum(PUBLISHABLE_STATES)
+    .default('proofread')
+    .describe(
+      'Lowest state of a translation that a localized release has: proofread, translated or draft. Other units keep the official text.',
+    ),
+  include: z
+    .array(glob)
+    .max(1000)
+    .default([])
+    .describe('Globs of the files whose text is localized. Empty: every file.'),
+  exclude: z
+    .array(glob)
+    .max(1000)
+    .default([])
+    .describe('Globs of files whose text stays official, although `include` names them.'),
+  minCoverage: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe(
+      'Least part of the units that a localized release must localize, from 0 to 1; skipped tasks and files beyond the globs do not count. Below it nothing is published without `force`.',
+    ),
+  auto: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether a localized release is published by itself after a new official release. It never lowers the coverage, and stops after a rollback until it is resumed.',
+    ),
+  catalogs: catalogsConfigurationSchema
+    .prefault({})
+    .describe('Catalogs of releases: files that state the sizes and checksums of others.'),
+});
+
+/** The parsed settings of localized releases. */
+export type LocalizedConfiguration = z.output<typeof localizedConfigurationSchema>;

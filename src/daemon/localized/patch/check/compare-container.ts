@@ -1,0 +1,101 @@
+import { bytesSource } from '../../../formats/byte-source.ts';
+import { compareZip } from '../../../formats/zip/compare-zip.ts';
+import { isTextFormat } from '../../../parse/container/collect-text.ts';
+import {
+  nestedName,
+  readWhole,
+  type ContainerRun,
+  type Part,
+} from '../../../parse/container/container-run.ts';
+import { chooseFormat } from '../../../parse/container/parse-container.ts';
+import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
+import type { EditTree } from '../edits/edit-tree.ts';
+import { formOf } from '../edits/leaf-edits.ts';
+import { placedError } from '../placed-error.ts';
+import { compareFieldFiles, compareTexts } from './compare-fields.ts';
+import { differs, type CompareRun, type PartPair } from './compare-run.ts';
+import { compareDatabases, compareFlatBuffers } from './compare-tables.ts';
+import { compareUnity } from './compare-unity.ts';
+import { lookAtLeaf } from './seen-files.ts';
+
+/**
+ * Checks that a container and its patched form differ only in the texts of the edits: all other entries by their raw bytes,
+ * objects by their bytes, rows by their values, and everything else around the edits byte by byte.
+ *
+ * @returns the number of objects, entries and rows without an edit
+ * @throws PlacedError for the first difference
+ */
+export function compareContainer(
+  surroundings: Pick<ContainerRun, 'destination' | 'rules' | 'limits' | 'scratchDirectory'>,
+  pair: PartPair,
+  tree: EditTree,
+): number {
+  let untouched = 0;
+  const run: CompareRun = {
+    ...surroundings,
+    comparePart: (inner, edits) => {
+      try {
+        compareAs(run, inner, edits);
+      } catch (error) {
+        throw placedError(error, inner.before.entry);
+      }
+    },
+    countUntouched: (count) => {
+      untouched += count;
+    },
+  };
+  run.comparePart(pair, tree);
+  return untouched;
+}
+
+function compareAs(run: CompareRun, pair: PartPair, tree: EditTree): void {
+  const { rule, format } = chooseFormat(run, pair.before);
+  if (chooseFormat(run, pair.after).format !== format)
+    throw differs('', 'the file looks like another format');
+  if (isTextFormat(format)) {
+    const leaf = { pathId: null, form: formOf(format) };
+    const looks = { before: lookAtLeaf('before', tree, leaf), after: lookAtLeaf('after', tree, leaf) };
+    const [before, after] = [readWhole(run, pair.before), readWhole(run, pair.after)];
+    compareTexts(run, { before, after, format }, rule, looks);
+    compareFieldFiles(run, { ...pair, rule, pathId: null }, looks);
+    return;
+  }
+  switch (format) {
+    case 'zip':
+      compareArchives(run, pair, rule, tree);
+      break;
+    case 'unity':
+    case 'serialized':
+      compareUnity(run, pair, rule, tree);
+      break;
+    case 'sqlite':
+      compareDatabases(run, pair, rule, tree);
+      break;
+    case 'flatbuffers':
+      compareFlatBuffers(run, pair, rule, tree);
+      break;
+    default:
+      throw differs('', `the format ${format} is not compared`);
+  }
+}
+
+function compareArchives(run: CompareRun, pair: PartPair, rule: CompiledRule, tree: EditTree): void {
+  const inner = (part: Part, name: string, content: Buffer): Part => ({
+    source: bytesSource(content),
+    name,
+    ...nestedName(part, name, name),
+    depth: part.depth + 1,
+  });
+  const untouched = compareZip(pair.before.source, pair.after.source, {
+    changed: new Set(tree.children.keys()),
+    compareContent: (name, before, after) => {
+      const edits = tree.children.get(name);
+      if (edits === undefined) throw new Error('an entry without edits is not compared by its content');
+      const parts = { before: inner(pair.before, name, before), after: inner(pair.after, name, after) };
+      run.comparePart(parts, edits);
+    },
+    passwordOf: (name) => rule.password(nestedName(pair.before, name, name).entry ?? name),
+    limits: run.limits,
+  });
+  run.countUntouched(untouched);
+}

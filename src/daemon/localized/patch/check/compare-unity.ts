@@ -1,0 +1,65 @@
+import { isSameBetween, type EditedRange } from '../../../formats/patch/same-bytes.ts';
+import { compareBundles, compareSerializedFiles } from '../../../formats/unity/compare-unity.ts';
+import { objectPlaces } from '../../../formats/unity/object-splices.ts';
+import type { SerializedFile, SerializedObject } from '../../../formats/unity/serialized-file.ts';
+import { filesOf, isBundle, openUnityFile } from '../../../parse/container/unity-files.ts';
+import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
+import type { EditTree } from '../edits/edit-tree.ts';
+import { editedFiles } from '../edits/edited-files.ts';
+import { editedObjects } from '../edits/edited-objects.ts';
+import { placedError } from '../placed-error.ts';
+import { compareFieldFiles } from './compare-fields.ts';
+import { differs, type CompareRun, type PartPair } from './compare-run.ts';
+import { lookAtLeaf, type Look } from './seen-files.ts';
+
+/** Compares a bundle, or a serialized file outside of a bundle, with its patched form. */
+export function compareUnity(run: CompareRun, pair: PartPair, rule: CompiledRule, tree: EditTree): void {
+  if (!isBundle(pair.before)) {
+    compareFiles(run, pair, rule, tree);
+    return;
+  }
+  const open = (part: PartPair['before']): ReturnType<typeof filesOf> =>
+    filesOf({ limits: run.limits, report: () => undefined, skip: () => undefined }, part);
+  const [left, right] = [open(pair.before), open(pair.after)];
+  const edited = editedFiles(left.files, tree);
+  const changed = new Set(edited.map(({ file }) => file.node));
+  run.countUntouched(compareBundles(left.bundle, right.bundle, changed));
+  for (const { file, tree: edits } of edited) {
+    const after = right.files.find(({ node }) => node.name === file.node.name);
+    if (after === undefined) throw differs('', `the file ${file.node.name} is missing`);
+    try {
+      compareFiles(run, { before: file, after }, rule, edits);
+    } catch (error) {
+      throw placedError(error, file.entry);
+    }
+  }
+}
+
+function compareFiles(run: CompareRun, pair: PartPair, rule: CompiledRule, tree: EditTree): void {
+  const left = openUnityFile(run, rule, pair.before);
+  const right = openUnityFile(run, rule, pair.after);
+  const changed = new Set(editedObjects(left, tree));
+  const untouched = compareSerializedFiles(left, right, changed, (object, other) => {
+    const { pathId } = object;
+    const looks = {
+      before: lookAtLeaf('before', tree, { pathId, form: 'dotted' }),
+      after: lookAtLeaf('after', tree, { pathId, form: 'dotted' }),
+    };
+    const before = rangeOf(run, left, object, looks.before);
+    if (!isSameBetween(before, rangeOf(run, right, other, looks.after))) {
+      throw differs('', `object ${pathId} differs outside of the edits`);
+    }
+    compareFieldFiles(run, { ...pair, rule, pathId }, looks);
+  });
+  run.countUntouched(untouched);
+}
+
+function rangeOf(
+  { limits }: CompareRun,
+  file: SerializedFile,
+  object: SerializedObject,
+  { edits }: Look,
+): EditedRange {
+  const { bytes, places } = objectPlaces(file, object, edits, limits);
+  return { places, size: bytes.length, slice: (start, end) => bytes.subarray(start, end) };
+}

@@ -1,0 +1,158 @@
+import { closeSync, constants, fstatSync, openSync, rmSync, writeSync } from 'node:fs';
+import { messageOf } from '../../../platform/errors.ts';
+import { errorCode } from '../../../platform/files/error-code.ts';
+import { fileSource, type ByteSource } from '../../formats/byte-source.ts';
+import { FormatError } from '../../formats/format-error.ts';
+import { READ_LIMITS } from '../../formats/value-visitor.ts';
+import type { Part } from '../../parse/container/container-run.ts';
+import type { CompiledRules } from '../../parse/rules/compile-rules.ts';
+import { compareContainer } from './check/compare-container.ts';
+import { checkUnits, SelfCheckError } from './check/check-units.ts';
+import type { PatchJob, PatchOutcome } from './container-patcher.ts';
+import { openEdits, type ContainerEdits } from './edits/edit-tree.ts';
+import { PlacedError, placedError } from './placed-error.ts';
+import { patchContainer, type PatchContainer } from './write/patch-container.ts';
+
+/** A container to patch, with a folder for temporary files, which is made when it is needed. */
+export interface PatchFileJob extends PatchJob {
+  readonly scratchDirectory: string;
+}
+
+/** The result, or that the new file cannot be written: an error of the disk, and not of the container. */
+export type PatchFileResult =
+  | PatchOutcome
+  | { readonly kind: 'unwritable'; readonly errno: string; readonly message: string };
+
+/** An error of the disk. */
+class OutputError extends Error {}
+
+/**
+ * Patches a file, and checks the result. A container that cannot be patched is an outcome, not an error.
+ *
+ * @param patch writes the new container; tests can use a faulty one
+ */
+export async function patchFile(
+  job: PatchFileJob,
+  rules: CompiledRules,
+  patch: PatchContainer = patchContainer,
+): Promise<PatchFileResult> {
+  const editsDescriptor = openSync(job.editsPath, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const edits = openEdits(editsDescriptor);
+    writePatched(job, rules, edits, patch);
+    return await checkPatched(job, rules, edits);
+  } catch (error) {
+    rmSync(job.outputPath, { force: true });
+    return failureOf(error);
+  } finally {
+    closeSync(editsDescriptor);
+  }
+}
+
+/** Writes the new container. The memory of the writers is free before it is checked. */
+function writePatched(
+  { path, outputPath, destination, scratchDirectory }: PatchFileJob,
+  rules: CompiledRules,
+  { root }: ContainerEdits,
+  patch: PatchContainer,
+): void {
+  const { source, close } = openObject(path);
+  try {
+    const run = { destination, rules, limits: READ_LIMITS, scratchDirectory };
+    const output = createOutput(outputPath);
+    try {
+      for (const chunk of patch(run, wholePart(destination, source), root)) output.write(chunk);
+    } finally {
+      output.close();
+    }
+  } finally {
+    close();
+  }
+}
+
+async function checkPatched(
+  { path, outputPath, destination, scratchDirectory }: PatchFileJob,
+  rules: CompiledRules,
+  edits: ContainerEdits,
+): Promise<PatchOutcome> {
+  const [before, after] = [openObject(path), openObject(outputPath)];
+  try {
+    const container = { before: before.source, after: after.source, destination, scratchDirectory };
+    const units = await checkUnits(container, rules, edits);
+    const pair = {
+      before: wholePart(destination, before.source),
+      after: wholePart(destination, after.source),
+    };
+    const run = { destination, rules, limits: READ_LIMITS, scratchDirectory };
+    const untouchedParts = compareContainer(run, pair, edits.root);
+    return { kind: 'patched', size: after.source.size, checked: { ...units, untouchedParts } };
+  } catch (error) {
+    if (!(error instanceof PlacedError)) throw error;
+    throw new SelfCheckError(error.message, error);
+  } finally {
+    after.close();
+    before.close();
+  }
+}
+
+function wholePart(destination: string, source: ByteSource): Part {
+  return { source, name: destination, entry: null, entryKey: '', depth: 0 };
+}
+
+/** Opens a file: never through a link or into a device, because it may have been replaced. */
+function openObject(path: string): { readonly source: ByteSource; readonly close: () => void } {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    throw placedError(new FormatError('file_unreadable', messageOf(error)), null);
+  }
+  const close = (): void => {
+    closeSync(descriptor);
+  };
+  if (fstatSync(descriptor).isFile()) return { source: fileSource(descriptor), close };
+  close();
+  const message = 'it is a folder, a named pipe or a device, and not a file';
+  throw placedError(new FormatError('file_unreadable', message), null);
+}
+
+interface Output {
+  write(chunk: Uint8Array): void;
+  close(): void;
+}
+
+function createOutput(path: string): Output {
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+  const descriptor = attempt(() => openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600));
+  return {
+    write: (chunk) => {
+      for (let done = 0; done < chunk.length;) {
+        done += attempt(() => writeSync(descriptor, chunk, done, chunk.length - done));
+      }
+    },
+    close: () => {
+      closeSync(descriptor);
+    },
+  };
+}
+
+function attempt<Result>(step: () => Result): Result {
+  try {
+    return step();
+  } catch (error) {
+    throw new OutputError(`the patched file cannot be written: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function failureOf(error: unknown): PatchFileResult {
+  if (error instanceof OutputError) {
+    return { kind: 'unwritable', errno: errorCode(error.cause) ?? 'EIO', message: error.message };
+  }
+  if (error instanceof SelfCheckError) {
+    const { message, archiveEntry, fieldPath } = error;
+    return { kind: 'failed', code: 'patch_selfcheck_failed', message, archiveEntry, fieldPath };
+  }
+  if (!(error instanceof PlacedError)) throw error;
+  const { code, message, archiveEntry, fieldPath } = error;
+  return { kind: 'failed', code, message, archiveEntry, fieldPath };
+}

@@ -1,0 +1,202 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { coverageOf, type PublishCounts } from '../../../domain/translation/publish-outcome.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import type { TaskContext, TaskResult } from '../../tasks/task.ts';
+import type { CatalogRewriter } from '../catalogs/catalog-rewriter.ts';
+import type { Freezer } from '../freeze/freezer.ts';
+import {
+  blockedFields,
+  blockersOf,
+  requirePublishable,
+  type FrozenRelease,
+  type PublishPolicy,
+} from '../freeze/frozen-release.ts';
+import type { ContainerPatcher } from '../patch/container-patcher.ts';
+import { requireBase, type BaseRow } from './base-release.ts';
+import { buildContainers, type BuildDependencies, type BuiltContainers } from './build-containers.ts';
+import type { LocalizedFailpoint } from './localized-failpoints.ts';
+import { publishContent, publishedFields, type ContentDependencies } from './publish-content.ts';
+import { rewriteReleaseCatalogs, type RewriteDependencies } from './rewrite-release-catalogs.ts';
+import type { PublishArguments } from './publish-job.ts';
+import type { Replacements } from './stage-patches.ts';
+
+/** Most files that the result of a publish names. */
+const FILES_MAX = 500;
+
+/** The folder in data.dir for the files of a running publish. */
+export const WORK_FOLDER = 'localized';
+
+/** The programs that build the files of a release, with the rules that apply now. */
+export interface Builders {
+  readonly patcher: ContainerPatcher;
+  readonly rewriter: CatalogRewriter;
+  /** Containers that are patched at the same time. */
+  readonly concurrency: number;
+}
+
+export interface TextDependencies
+  extends
+    ContentDependencies,
+    Omit<BuildDependencies, keyof Builders>,
+    Omit<RewriteDependencies, keyof Builders> {
+  readonly freezer: Freezer;
+  readonly texts: {
+    /** Marks the tasks as published whose texts are those of this release, and no others. */
+    markPublished(localizedReleaseId: string | null): Promise<void>;
+  };
+  /** The private folder of the daemon. */
+  readonly dataDirectory: string;
+  /** The policy of the configuration. */
+  readonly policy: () => PublishPolicy;
+  /** @throws TaskError when the rules cannot be used */
+  readonly openBuilders: () => Promise<Builders>;
+}
+
+/** Publishes a release from stored translations, or from those of a file. */
+export async function publishTexts(
+  deps: TextDependencies,
+  context: TaskContext<PublishArguments>,
+): Promise<TaskResult> {
+  const { args } = context;
+  const base = requireBase(deps.releases);
+  const policy = policyOf(deps.policy(), args);
+  // The lane runs one publish at a time, so all that is there is of earlier ones.
+  const workDirectory = join(deps.dataDirectory, WORK_FOLDER);
+  await rm(workDirectory, { recursive: true, force: true });
+  await mkdir(workDirectory, { recursive: true, mode: 0o700 });
+  try {
+    const frozen = await deps.freezer.freeze(
+      {
+        baseReleaseId: base.release_id,
+        translationFile: args.translation_file ?? null,
+        policy,
+        workDirectory,
+      },
+      context,
+    );
+    hit(deps, 'localized.texts.frozen');
+    if (args.dry_run) return dryRunOf(base, frozen, policy);
+    requirePublishable(frozen, policy, args.force);
+    return await publishFrozen(deps, { base, frozen }, context);
+  } finally {
+    await rm(workDirectory, { recursive: true, force: true });
+  }
+}
+
+async function publishFrozen(
+  deps: TextDependencies,
+  { base, frozen }: { readonly base: BaseRow; readonly frozen: FrozenRelease },
+  context: TaskContext<PublishArguments>,
+): Promise<TaskResult> {
+  const { built, replaced } = await buildFiles(deps, base, frozen, context);
+  const published = await publishContent(
+    deps,
+    {
+      base,
+      replaced,
+      wantedId: context.args.localized_release_id ?? null,
+      beforeCurrent: async (releaseId) => {
+        await deps.freezer.record(frozen, releaseId, context.signal);
+        hit(deps, 'localized.texts.recorded');
+      },
+    },
+    context,
+  );
+  await markTasks(deps, published.release.release_id, context);
+  hit(deps, 'localized.tasks.marked');
+  return {
+    ...publishedFields(published),
+    ...coverageFields(frozen.counts),
+    base_release_id: base.release_id,
+    containers: frozen.containers.length,
+    built_containers: built.built,
+    reused_containers: frozen.containers.length - built.built,
+    checked: built.checked,
+    ...filesOf(replaced),
+  };
+}
+
+/** Patches the containers, rewrites the catalogs, and puts all into the store. */
+async function buildFiles(
+  deps: TextDependencies,
+  base: BaseRow,
+  { containers }: FrozenRelease,
+  context: TaskContext,
+): Promise<{ readonly built: BuiltContainers; readonly replaced: Replacements }> {
+  deps.patched.forgetLost();
+  const staging = await deps.writer.stagingDirectory(context.taskId);
+  const builders = await deps.openBuilders();
+  try {
+    const working = { ...deps, ...builders };
+    const built = await buildContainers(working, containers, staging, context);
+    hit(deps, 'localized.containers.patched');
+    const replaced = await rewriteReleaseCatalogs(working, base, built.objects, staging, context);
+    hit(deps, 'localized.objects.committed');
+    return { built, replaced };
+  } finally {
+    builders.patcher.close();
+  }
+}
+
+/**
+ * Marks the tasks of a release as published. The release is current already, so a failure is only logged: the next publish marks
+ * them.
+ *
+ * @param releaseId `null` for a release whose texts are not known
+ */
+export async function markTasks(
+  { texts }: Pick<TextDependencies, 'texts'>,
+  releaseId: string | null,
+  context: Pick<TaskContext, 'log'>,
+): Promise<void> {
+  try {
+    await texts.markPublished(releaseId);
+  } catch (error) {
+    context.log('warn', `the tasks of the release are not marked as published: ${messageOf(error)}`, {});
+  }
+}
+
+function policyOf(
+  configured: PublishPolicy,
+  { min_state: minState, include }: PublishArguments,
+): PublishPolicy {
+  return {
+    ...configured,
+    ...(minState === undefined ? {} : { minState }),
+    ...(include === undefined ? {} : { include: [include] }),
+  };
+}
+
+function dryRunOf(base: BaseRow, frozen: FrozenRelease, policy: PublishPolicy): TaskResult {
+  return {
+    dry_run: true,
+    base_release_id: base.release_id,
+    ...coverageFields(frozen.counts),
+    blockers: blockersOf(frozen, policy),
+    blocked_units: frozen.blocked.map(blockedFields),
+    containers: frozen.containers.length,
+    files: frozen.containers
+      .slice(0, FILES_MAX)
+      .map(({ destination, edits }) => ({ destination, edited_units: edits })),
+    destinations: frozen.destinations.slice(0, FILES_MAX).map(({ destination, counts }) => ({
+      destination,
+      ...coverageFields(counts),
+    })),
+  };
+}
+
+function coverageFields(counts: PublishCounts): TaskResult {
+  return { coverage: coverageOf(counts), units: counts };
+}
+
+function filesOf(replaced: Replacements): TaskResult {
+  return {
+    replaced_entries: replaced.size,
+    files: Array.from(replaced, ([destination, { size }]) => ({ destination, size })).slice(0, FILES_MAX),
+  };
+}
+
+function hit({ failpoints }: Pick<TextDependencies, 'failpoints'>, name: LocalizedFailpoint): void {
+  failpoints.hit(name);
+}

@@ -1,0 +1,88 @@
+import { allRows, oneRow, prepareAll, type SqlDatabase } from '../../releases/records/sql.ts';
+
+/** A localized release that was taken back. Times are Unix seconds. */
+export interface Rollback {
+  readonly task_id: string;
+  readonly from_release_id: string;
+  /** The release that is current instead; `null` when the channel was withdrawn. */
+  readonly to_release_id: string | null;
+  readonly reviewer: string | null;
+  readonly reason: string | null;
+  readonly at: number;
+  /** When it took effect. */
+  readonly switched_at: number | null;
+  /** Units that were put on hold; `null` until that is done. */
+  readonly held_units: number | null;
+  /** When the release that was taken back became current again. */
+  readonly reinstated_at: number | null;
+  /** When automatic publishing was resumed after it; `null` while it is stopped. */
+  readonly resumed_at: number | null;
+}
+
+/** The columns that a rollback has from the beginning. */
+const BEGUN = ['task_id', 'from_release_id', 'to_release_id', 'reviewer', 'reason', 'at'] as const;
+
+/** The rollbacks of the localized channel in the main database. */
+export interface RollbackRecords {
+  get(taskId: string): Rollback | null;
+  /** Records a rollback before it takes effect. From then on automatic publishing is stopped. */
+  begin(rollback: Pick<Rollback, (typeof BEGUN)[number]>): void;
+  /** Records that it took effect, and that the release that is current instead counts as taken back no longer. */
+  switched(rollback: Pick<Rollback, 'task_id' | 'to_release_id'>, nowSeconds: number): void;
+  /** Records that the units are on hold. */
+  finish(taskId: string, heldUnits: number): void;
+  /** Rollbacks in effect whose units are not on hold yet, the oldest first. */
+  unfinished(): readonly Rollback[];
+  /** Whether a release was taken back and has not become current again. */
+  isTakenBack(releaseId: string): boolean;
+  /** Records that a release became current again. */
+  reinstate(releaseId: string, nowSeconds: number): void;
+  /** The newest rollback after which automatic publishing is stopped, or `null`. */
+  stoppedBy(): Rollback | null;
+  /** Resumes automatic publishing. @returns whether it was stopped */
+  resume(nowSeconds: number): boolean;
+}
+
+/** Creates the records. */
+export function createRollbackRecords(database: SqlDatabase): RollbackRecords {
+  const statements = prepareAll(database, SQL);
+  return {
+    get: (taskId) => oneRow(statements.get, { task_id: taskId }),
+    begin: (rollback) => {
+      statements.begin.run(Object.fromEntries(BEGUN.map((column) => [column, rollback[column]])));
+    },
+    switched: ({ task_id, to_release_id }, now) => {
+      database.transaction(() => {
+        statements.switched.run({ task_id, now });
+        if (to_release_id !== null) statements.reinstate.run({ release_id: to_release_id, now });
+      });
+    },
+    finish: (taskId, heldUnits) => {
+      statements.finish.run({ task_id: taskId, held_units: heldUnits });
+    },
+    unfinished: () => allRows(statements.unfinished, {}),
+    isTakenBack: (releaseId) => oneRow(statements.isTakenBack, { release_id: releaseId }) !== null,
+    reinstate: (releaseId, now) => {
+      statements.reinstate.run({ release_id: releaseId, now });
+    },
+    stoppedBy: () => oneRow(statements.stoppedBy, {}),
+    resume: (nowSeconds) => Number(statements.resume.run({ now: nowSeconds }).changes) > 0,
+  };
+}
+
+const SQL = {
+  get: 'SELECT * FROM localized_rollback WHERE task_id = :task_id',
+  begin: `INSERT INTO localized_rollback (${BEGUN.join(', ')}) VALUES (${BEGUN.map((column) => `:${column}`).join(', ')})`,
+  switched:
+    'UPDATE localized_rollback SET switched_at = coalesce(switched_at, :now) WHERE task_id = :task_id',
+  finish: 'UPDATE localized_rollback SET held_units = :held_units WHERE task_id = :task_id',
+  unfinished: `SELECT * FROM localized_rollback WHERE switched_at IS NOT NULL AND held_units IS NULL
+    ORDER BY at, task_id LIMIT 100`,
+  isTakenBack: `SELECT 1 FROM localized_rollback WHERE from_release_id = :release_id AND switched_at IS NOT NULL
+    AND reinstated_at IS NULL LIMIT 1`,
+  reinstate: `UPDATE localized_rollback SET reinstated_at = :now WHERE from_release_id = :release_id
+    AND switched_at IS NOT NULL AND reinstated_at IS NULL`,
+  stoppedBy:
+    'SELECT * FROM localized_rollback WHERE resumed_at IS NULL ORDER BY at DESC, task_id DESC LIMIT 1',
+  resume: 'UPDATE localized_rollback SET resumed_at = :now WHERE resumed_at IS NULL',
+} as const;

@@ -1,0 +1,71 @@
+import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
+import { isKept, type ReleaseRow } from '../../releases/records/release-row.ts';
+import { TaskError } from '../../tasks/task.ts';
+import type { RollbackRecords } from './rollback-records.ts';
+
+/** Most releases searched for the target of a rollback. */
+const RELEASES_MAX = 10_000;
+
+/** The release that a rollback takes back, and the one that becomes current instead. */
+export interface RollbackPlan {
+  readonly from: ReleaseRow;
+  /** `null`: the channel is withdrawn. */
+  readonly to: ReleaseRow | null;
+}
+
+/**
+ * Decides what a rollback does. Without a wanted release it is the sound one that was current last, built on the current official
+ * release and not taken back itself since.
+ *
+ * @param wanted the release that the caller names, or `null`
+ * @throws TaskError `nothing_to_roll_back`, `unknown_release`, `base_mismatch`
+ */
+export function planRollback(
+  releases: ReleaseRepository,
+  records: Pick<RollbackRecords, 'isTakenBack'>,
+  wanted: string | null,
+): RollbackPlan {
+  const from = releases.current('localized');
+  if (from === null) {
+    throw new TaskError('nothing_to_roll_back', 'no localized release is current');
+  }
+  const baseId = releases.pointer('official')?.release_id ?? null;
+  if (wanted !== null) return { from, to: wantedTarget(releases, from, baseId, wanted) };
+  const earlier = releases
+    .list('localized', RELEASES_MAX)
+    .filter(
+      (release) =>
+        release.release_id !== from.release_id &&
+        release.base_release_id === baseId &&
+        release.state === 'superseded' &&
+        release.published_at !== null &&
+        !records.isTakenBack(release.release_id),
+    )
+    .toSorted((a, b) => (b.superseded_at ?? 0) - (a.superseded_at ?? 0));
+  return { from, to: earlier[0] ?? null };
+}
+
+function wantedTarget(
+  releases: ReleaseRepository,
+  from: ReleaseRow,
+  baseId: string | null,
+  wanted: string,
+): ReleaseRow {
+  const target = releases.get('localized', wanted);
+  if (target === null || !isKept(target)) {
+    throw new TaskError(
+      'unknown_release',
+      `no localized release ${wanted} is kept; see the list of releases`,
+    );
+  }
+  if (target.base_release_id !== baseId) {
+    throw new TaskError(
+      'base_mismatch',
+      `localized release ${wanted} was made for ${target.base_release_id ?? 'no release'}, and ${baseId ?? 'none'} is the current official one`,
+    );
+  }
+  if (target.release_id === from.release_id) {
+    throw new TaskError('nothing_to_roll_back', `localized release ${wanted} is already current`);
+  }
+  return target;
+}

@@ -1,0 +1,123 @@
+import type { Thread } from '../../../platform/threads/thread.ts';
+import { TaskError, type TaskContext } from '../../tasks/task.ts';
+import type { Judging } from '../judge/judging.ts';
+import { judgingTaskError } from '../judge/judging-failure.ts';
+import { requalifyTargets } from '../requalify/requalify-targets.ts';
+import type { NewPublication, PublishedContainer, PublishedText, TakenBack } from '../work/publications.ts';
+import type { PublishableQuery, PublishableTarget } from '../work/publishable-targets.ts';
+import type { TranslationCalls } from '../work/translation-worker.ts';
+import { openTargetFile, type TargetFile, type TargetFilePorts } from './target-file.ts';
+
+type RunContext = Pick<TaskContext, 'signal' | 'progress'>;
+
+/** The work on translations as localized releases use it. Every function throws TaskError `translation_unavailable` when translation.db cannot be used. */
+export interface Publishing {
+  /**
+   * Judges the stored targets again that were judged by other rules or another Glossary.
+   *
+   * @throws TaskError `targets_not_judged`, to be retried, when they change faster
+   */
+  qualify(context: RunContext): Promise<void>;
+  /** Reads a file of targets. @throws as {@link openTargetFile} */
+  openFile(file: string, context: RunContext): Promise<TargetFile>;
+  /** Reads targets; `null` when the tasks are not those of the release and the generation. */
+  targets(query: PublishableQuery, signal: AbortSignal): Promise<readonly PublishableTarget[] | null>;
+  /** Whether the texts of a localized release are recorded. */
+  isRecorded(localizedReleaseId: string, signal: AbortSignal): Promise<boolean>;
+  /** Records the texts of a localized release, before it becomes current. Recording it again replaces the record. */
+  record(publication: NewPublication, texts: RecordedTexts, signal: AbortSignal): Promise<void>;
+  /**
+   * Marks the tasks as published whose texts are those of the current localized release, and no others.
+   *
+   * @param localizedReleaseId `null`: no localized release is current
+   */
+  markPublished(localizedReleaseId: string | null): Promise<void>;
+  /** Puts the units on hold that a rollback takes back. @returns how many */
+  hold(taken: TakenBack): Promise<number>;
+}
+
+/** The texts of a localized release. */
+export interface RecordedTexts {
+  readonly containers: readonly PublishedContainer[];
+  /** The texts of a container, in bounded batches. */
+  readonly textsOf: (patchKey: string) => AsyncIterable<readonly PublishedText[]>;
+}
+
+export interface PublishingPorts extends TargetFilePorts {
+  readonly thread: Pick<Thread<TranslationCalls>, 'call'>;
+  readonly judging: Pick<Judging, 'judge' | 'units' | 'judgedBy'>;
+}
+
+/** Times that targets are judged again because others changed meanwhile. */
+const MAX_PASSES = 5;
+/** Containers that one call records. */
+const BATCH = 200;
+
+/** Creates the port. */
+export function createPublishing(ports: PublishingPorts): Publishing {
+  const { thread, judging } = ports;
+  const guarded = async <T>(signal: AbortSignal | null, run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw judgingTaskError(error);
+    }
+  };
+  return {
+    qualify: async (context) => {
+      await guarded(context.signal, async () => {
+        for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+          const { key } = await judging.judgedBy();
+          if (!(await thread.call('mustRequalify', key, { signal: context.signal }))) return;
+          await requalifyTargets({ thread, judging }, context);
+        }
+        throw new TaskError(
+          'targets_not_judged',
+          'stored targets were judged by other rules or another Glossary, and these change faster than they can be judged again; try again',
+          { retryable: true },
+        );
+      });
+    },
+    openFile: async (file, context) =>
+      await guarded(context.signal, async () => await openTargetFile(ports, file, context)),
+    targets: async (query, signal) =>
+      await guarded(signal, async () => await thread.call('publishableTargets', query, { signal })),
+    isRecorded: async (id, signal) =>
+      await guarded(signal, async () => await thread.call('hasPublication', id, { signal })),
+    record: async (publication, texts, signal) => {
+      await guarded(signal, async () => {
+        await record(thread, publication, texts, signal);
+      });
+    },
+    markPublished: async (localizedReleaseId) => {
+      await guarded(null, async () => {
+        let afterTask: number | null = -1;
+        while (afterTask !== null) {
+          afterTask = await thread.call('markPublished', { localizedReleaseId, afterTask });
+        }
+      });
+    },
+    hold: async (taken) => await guarded(null, async () => await thread.call('holdDifferences', taken)),
+  };
+}
+
+async function record(
+  thread: PublishingPorts['thread'],
+  publication: NewPublication,
+  { containers, textsOf }: RecordedTexts,
+  signal: AbortSignal,
+): Promise<void> {
+  const publicationId = await thread.call('beginPublication', publication, { signal });
+  for (let start = 0; start < containers.length; start += BATCH) {
+    const batch = containers.slice(start, start + BATCH);
+    const keys = batch.map(({ patchKey }) => patchKey);
+    for (const patchKey of await thread.call('unknownPatchKeys', keys, { signal })) {
+      for await (const texts of textsOf(patchKey)) {
+        await thread.call('addPublishedTexts', { patchKey, texts }, { signal });
+      }
+    }
+    await thread.call('addPublishedContainers', { publicationId, containers: batch }, { signal });
+  }
+  while (await thread.call('cleanUpPublications', null, { signal }));
+}

@@ -1,0 +1,55 @@
+import type { NewPublication, PublishedContainer, PublishedText, TakenBack } from './publications.ts';
+import type { PublishableQuery, PublishableTarget } from './publishable-targets.ts';
+import type { TranslationWork } from './translation-work.ts';
+
+/** The functions of the thread for localized releases. */
+export interface PublicationCalls {
+  /** Reads targets for a localized release; `null` when the tasks are not those of the release and the generation. */
+  publishableTargets(query: PublishableQuery): readonly PublishableTarget[] | null;
+  /** Begins to record the texts of a localized release. @returns its number */
+  beginPublication(publication: NewPublication): number;
+  hasPublication(localizedReleaseId: string): boolean;
+  /** The keys of containers whose texts are not recorded yet. */
+  unknownPatchKeys(patchKeys: readonly string[]): readonly string[];
+  addPublishedTexts(batch: { readonly patchKey: string; readonly texts: readonly PublishedText[] }): void;
+  addPublishedContainers(batch: {
+    readonly publicationId: number;
+    readonly containers: readonly PublishedContainer[];
+  }): void;
+  /** Deletes a bounded part of the texts that no recorded release has. @returns whether there may be more */
+  cleanUpPublications(argument: null): boolean;
+  /** Marks a bounded part of the tasks of a release; `null`: no task is published. @returns the task to continue after; `null` at the end */
+  markPublished(from: {
+    readonly localizedReleaseId: string | null;
+    readonly afterTask: number;
+  }): number | null;
+  /** Puts units on hold after a rollback. @returns how many */
+  holdDifferences(taken: TakenBack): number;
+}
+
+/** Creates the functions. @param use opens the database when it is needed */
+export function createPublicationCalls(
+  use: <T>(call: (work: TranslationWork) => T) => T,
+  now: () => number,
+): PublicationCalls {
+  return {
+    publishableTargets: (query) => use(({ publishable }) => publishable(query)),
+    beginPublication: (publication) => use(({ publications }) => publications.begin(publication, now())),
+    hasPublication: (id) => use(({ publications }) => publications.has(id)),
+    unknownPatchKeys: (keys) => use(({ publications }) => publications.unknownKeys(keys)),
+    addPublishedTexts: ({ patchKey, texts }) => {
+      use(({ publications }) => {
+        publications.addTexts(patchKey, texts);
+      });
+    },
+    addPublishedContainers: ({ publicationId, containers }) => {
+      use(({ publications }) => {
+        publications.addContainers(publicationId, containers);
+      });
+    },
+    cleanUpPublications: () => use(({ publications }) => publications.cleanUp()),
+    markPublished: ({ localizedReleaseId, afterTask }) =>
+      use(({ publications }) => publications.markPublished(localizedReleaseId, afterTask, now())),
+    holdDifferences: (taken) => use(({ publications }) => publications.holdDifferences(taken, now())),
+  };
+}

@@ -1,0 +1,277 @@
+import type { SQLOutputValue } from 'node:sqlite';
+import type { Database } from '../../database/sqlite-database.ts';
+import { targetDigest } from './accepted-findings.ts';
+import type { TaskCounts } from './task-counts.ts';
+
+/** A localized release whose texts are recorded. */
+export interface NewPublication {
+  readonly localizedReleaseId: string;
+  /** The official release that it is built on. */
+  readonly baseReleaseId: string;
+}
+
+/** A patched container of a localized release. */
+export interface PublishedContainer {
+  readonly destination: string;
+  /** In hexadecimal. Containers with one key have the same texts. */
+  readonly patchKey: string;
+}
+
+/** The text of a unit in a patched container. */
+export interface PublishedText {
+  readonly unitId: Uint8Array;
+  readonly target: string;
+}
+
+/** A rollback: the release that is taken back, and the one that becomes current again. */
+export interface TakenBack {
+  readonly from: string;
+  /** `null` when the channel is withdrawn. */
+  readonly to: string | null;
+  readonly reviewer: string | null;
+  readonly reason: string | null;
+}
+
+/**
+ * The texts of localized releases, by digest: which tasks are published, and which units a rollback puts on hold. Equal containers
+ * of several releases are stored once.
+ */
+export interface Publications {
+  /** Begins to record a release, or begins again. Those before the newest {@link KEPT_PUBLICATIONS} are forgotten. @returns its number */
+  begin(publication: NewPublication, now: number): number;
+  /** Whether the texts of a localized release are recorded. */
+  has(localizedReleaseId: string): boolean;
+  /** The keys whose texts are not recorded yet. */
+  unknownKeys(patchKeys: readonly string[]): readonly string[];
+  addTexts(patchKey: string, texts: readonly PublishedText[]): void;
+  /** Adds containers whose texts are recorded. */
+  addContainers(publicationId: number, containers: readonly PublishedContainer[]): void;
+  /** Deletes a bounded part of what no release has. @returns whether there may be more */
+  cleanUp(): boolean;
+  /**
+   * Marks a bounded part of the tasks all of whose targets are texts of the release, and no others.
+   *
+   * @param localizedReleaseId `null`: no release is published, so no task is
+   * @returns the task to continue after; `null` at the end
+   */
+  markPublished(localizedReleaseId: string | null, afterTask: number, now: number): number | null;
+  /**
+   * Puts the units on hold whose text in the release that is taken back differs from that of the other one. Without another one,
+   * texts that the release before it had stay free.
+   *
+   * @returns how many
+   */
+  holdDifferences(taken: TakenBack, now: number): number;
+}
+
+/** Localized releases whose texts stay recorded. */
+const KEPT_PUBLICATIONS = 50;
+/** Rows that one step of the cleanup deletes. */
+const STEP_ROWS = 5000;
+/** Tasks that one step marks, and units after which it ends. */
+const STEP = { tasks: 500, units: 20_000 };
+/** Enough of a digest to tell texts apart. */
+const DIGEST_BYTES = 16;
+
+const BUILD = `SELECT build_id FROM build WHERE target_language = :language AND state = 'current'`;
+
+export interface PublicationsOptions {
+  readonly database: Database;
+  readonly targetLanguage: string;
+  readonly counts: TaskCounts;
+}
+
+/** Creates the publications of one target language. */
+export function createPublications(options: PublicationsOptions): Publications {
+  return { ...createRecords(options), ...createMarks(options), ...createHolds(options) };
+}
+
+function createRecords({
+  database,
+  targetLanguage,
+}: PublicationsOptions): Pick<
+  Publications,
+  'begin' | 'has' | 'unknownKeys' | 'addTexts' | 'addContainers' | 'cleanUp'
+> {
+  const publication = createFinder(database, targetLanguage);
+  const others =
+    database.prepare(`SELECT publication_id FROM publication WHERE target_language = :language AND
+    (localized_release_id = :id OR publication_id <= (SELECT publication_id FROM publication
+     WHERE target_language = :language ORDER BY publication_id DESC LIMIT 1 OFFSET ${KEPT_PUBLICATIONS - 1}))`);
+  const loosen =
+    database.prepare(`INSERT OR IGNORE INTO loose_patch_key SELECT patch_key FROM publication_container
+    WHERE publication_id = :dropped AND NOT EXISTS (SELECT 1 FROM publication_container AS other
+     WHERE other.patch_key = publication_container.patch_key AND other.publication_id <> :dropped)`);
+  const dropContainers = database.prepare('DELETE FROM publication_container WHERE publication_id = ?');
+  const drop = database.prepare('DELETE FROM publication WHERE publication_id = ?');
+  const add = database.prepare(`INSERT INTO publication
+    (localized_release_id, base_release_id, target_language, at) VALUES (?, ?, ?, ?)`);
+  const find = database.prepare('SELECT 1 FROM publication_container WHERE patch_key = ? LIMIT 1');
+  const addLoose = database.prepare('INSERT OR IGNORE INTO loose_patch_key VALUES (?)');
+  const addText = database.prepare('INSERT OR REPLACE INTO published_text VALUES (?, ?, ?)');
+  const addContainer = database.prepare('INSERT OR REPLACE INTO publication_container VALUES (?, ?, ?)');
+  const fasten = database.prepare('DELETE FROM loose_patch_key WHERE patch_key = ?');
+  const loose = database.prepare('SELECT patch_key FROM loose_patch_key LIMIT 1');
+  const dropTexts = database.prepare(`DELETE FROM published_text WHERE patch_key = ?1 AND unit_id IN
+    (SELECT unit_id FROM published_text WHERE patch_key = ?1 LIMIT ${STEP_ROWS})`);
+  return {
+    begin: ({ localizedReleaseId, baseReleaseId }, now) =>
+      database.transaction(() => {
+        for (const row of others.all({ language: targetLanguage, id: localizedReleaseId })) {
+          const dropped = Number(row['publication_id']);
+          loosen.run({ dropped });
+          dropContainers.run(dropped);
+          drop.run(dropped);
+        }
+        return Number(add.run(localizedReleaseId, baseReleaseId, targetLanguage, now).lastInsertRowid);
+      }),
+    has: (localizedReleaseId) => publication(localizedReleaseId) !== null,
+    unknownKeys: (keys) => keys.filter((key) => find.get(Buffer.from(key, 'hex')) === undefined),
+    addTexts: (key, added) => {
+      const patchKey = Buffer.from(key, 'hex');
+      database.transaction(() => {
+        addLoose.run(patchKey);
+        for (const { unitId, target } of added) addText.run(patchKey, unitId, digestOf(target));
+      });
+    },
+    addContainers: (publicationId, added) => {
+      database.transaction(() => {
+        for (const { destination, patchKey: key } of added) {
+          const patchKey = Buffer.from(key, 'hex');
+          addContainer.run(publicationId, destination, patchKey);
+          fasten.run(patchKey);
+        }
+      });
+    },
+    cleanUp: () =>
+      database.transaction(() => {
+        const patchKey = loose.get()?.['patch_key'] ?? null;
+        if (patchKey === null) return false;
+        if (Number(dropTexts.run(patchKey).changes) < STEP_ROWS) fasten.run(patchKey);
+        return true;
+      }),
+  };
+}
+
+function createMarks({
+  database,
+  targetLanguage,
+  counts,
+}: PublicationsOptions): Pick<Publications, 'markPublished'> {
+  const publication = createFinder(database, targetLanguage);
+  const tasks = database.prepare(`SELECT task_seq, patch_key, stored_status FROM task
+    LEFT JOIN publication_container AS container ON container.publication_id = :publication
+    AND container.destination = task.destination
+    WHERE build_id = (${BUILD}) AND (:base IS NULL OR release_id = :base) AND task_seq > :after
+    AND (stored_status IS NULL OR stored_status = 'published')
+    ORDER BY task_seq LIMIT ${STEP.tasks}`);
+  const units = database.prepare(`SELECT target_text, target_digest FROM task_unit
+    LEFT JOIN target ON target.unit_id = task_unit.unit_id AND target_language = :language
+    AND target.source_digest = task_unit.source_digest AND state IN ('draft', 'translated', 'proofread')
+    LEFT JOIN published_text AS text ON text.patch_key = :patch_key AND text.unit_id = task_unit.unit_id
+    WHERE task_seq = :task_seq`);
+  const compare = (taskSeq: number, patchKey: SQLOutputValue): { count: number; isPublished: boolean } => {
+    if (patchKey === null) return { count: 0, isPublished: false };
+    let count = 0;
+    for (const row of units.iterate({ language: targetLanguage, patch_key: patchKey, task_seq: taskSeq })) {
+      count += 1;
+      if (!isSameText(row['target_text'], row['target_digest'])) return { count, isPublished: false };
+    }
+    return { count, isPublished: true };
+  };
+  const set = database.prepare('UPDATE task SET stored_status = ? WHERE task_seq = ?');
+  return {
+    markPublished: (localizedReleaseId, afterTask, now) =>
+      database.transaction(() => {
+        const found = localizedReleaseId === null ? NONE : publication(localizedReleaseId);
+        if (found === null) return null;
+        const { publicationId, baseReleaseId } = found;
+        const query = { publication: publicationId, language: targetLanguage, base: baseReleaseId };
+        let last: number | null = null;
+        let seen = 0;
+        for (const row of tasks.all({ ...query, after: afterTask })) {
+          if (seen >= STEP.units) break;
+          last = Number(row['task_seq']);
+          const { count, isPublished } = compare(last, row['patch_key'] ?? null);
+          seen += count;
+          if (isPublished === (row['stored_status'] === 'published')) continue;
+          set.run(isPublished ? 'published' : null, last);
+          counts.touch(last);
+        }
+        counts.refresh(now);
+        return last;
+      }),
+  };
+}
+
+function createHolds({
+  database,
+  targetLanguage,
+}: PublicationsOptions): Pick<Publications, 'holdDifferences'> {
+  const publication = createFinder(database, targetLanguage);
+  const before = database.prepare(`SELECT max(publication_id) AS publication_id FROM publication
+    WHERE target_language = ? AND publication_id < ? AND taken_back_at IS NULL`);
+  const mark = database.prepare('UPDATE publication SET taken_back_at = ? WHERE publication_id = ?');
+  const hold = database.prepare(`INSERT OR IGNORE INTO hold
+    SELECT text.unit_id, :language, :reviewer, :reason, :now FROM publication_container AS container
+    JOIN published_text AS text USING (patch_key) WHERE container.publication_id = :from
+    AND NOT EXISTS (SELECT 1 FROM publication_container AS other
+      WHERE other.patch_key = container.patch_key AND other.publication_id = :to)
+    AND NOT EXISTS (SELECT 1 FROM published_text AS kept JOIN publication_container AS other
+      ON other.patch_key = kept.patch_key AND other.publication_id = :to
+      WHERE kept.unit_id = text.unit_id AND kept.target_digest = text.target_digest)`);
+  return {
+    holdDifferences: ({ from, to, reviewer, reason }, now) =>
+      database.transaction(() => {
+        const taken = publication(from);
+        if (taken === null) return 0;
+        const kept =
+          to === null
+            ? (before.get(targetLanguage, taken.publicationId)?.['publication_id'] ?? null)
+            : (publication(to)?.publicationId ?? null);
+        mark.run(now, taken.publicationId);
+        const { changes } = hold.run({
+          language: targetLanguage,
+          reviewer,
+          reason,
+          now,
+          from: taken.publicationId,
+          to: kept,
+        });
+        return Number(changes);
+      }),
+  };
+}
+
+/** Stands for no release at all. */
+const NONE: RecordedRelease = { publicationId: -1, baseReleaseId: null };
+
+interface RecordedRelease {
+  readonly publicationId: number;
+  readonly baseReleaseId: string | null;
+}
+
+/** Creates the search for a recorded release. */
+function createFinder(
+  database: Database,
+  targetLanguage: string,
+): (localizedReleaseId: string) => RecordedRelease | null {
+  const find = database.prepare(
+    'SELECT publication_id, base_release_id FROM publication WHERE localized_release_id = ? AND target_language = ?',
+  );
+  return (localizedReleaseId) => {
+    const row = find.get(localizedReleaseId, targetLanguage);
+    if (row === undefined) return null;
+    return { publicationId: Number(row['publication_id']), baseReleaseId: String(row['base_release_id']) };
+  };
+}
+
+function isSameText(text: unknown, digest: unknown): boolean {
+  return (
+    typeof text === 'string' && digest instanceof Uint8Array && Buffer.compare(digestOf(text), digest) === 0
+  );
+}
+
+function digestOf(text: string): Uint8Array {
+  return targetDigest(text).subarray(0, DIGEST_BYTES);
+}

@@ -1,0 +1,133 @@
+import { freedState } from '../../../domain/translation/requalify.ts';
+import { isUsable, type UnitState } from '../../../domain/translation/unit-state.ts';
+import type { Database } from '../../database/sqlite-database.ts';
+import { createAcceptedFindings, type AcceptedFindings, type JudgedTarget } from './accepted-findings.ts';
+import { stagedRowOf } from './review-rows.ts';
+import { sameBytes, type Row, type StoredTarget } from './target-rows.ts';
+import type { TargetStore } from './target-store.ts';
+
+/** Asks for the targets of units of a release, as the parse index shows them, that a localized release could have. */
+export interface PublishableQuery {
+  readonly releaseId: string;
+  /** Of the parse index. */
+  readonly generation: number;
+  /** The targets that this review has collected from a file; `null`: the stored ones. */
+  readonly reviewId: string | null;
+  /** A recorded localized release; each answer says whether that has a text for the unit. `null`: none. */
+  readonly previous: string | null;
+  readonly units: readonly {
+    readonly unitId: Uint8Array;
+    readonly sourceDigest: Uint8Array;
+    /** The id that the unit had with the same text in the release before; `null` for a new or changed text. */
+    readonly unchangedFrom: Uint8Array | null;
+  }[];
+}
+
+/** The target of a unit for a localized release. */
+export interface PublishableTarget {
+  readonly taskId: string;
+  /** `blocked` only while a finding blocks the target that nobody has accepted. */
+  readonly state: UnitState;
+  /** For the source of the release; `null` without one. */
+  readonly text: string | null;
+  /** Whether someone has put the unit on hold. */
+  readonly isHeld: boolean;
+  /** Whether its task is skipped. */
+  readonly isSkipped: boolean;
+  /** Whether the previous localized release has a text for the same source. */
+  readonly wasPublished: boolean;
+  /** The checks that block it. */
+  readonly blockedBy: readonly string[];
+  readonly qaIdentity: string | null;
+}
+
+/** Reads targets for a localized release; `null` when the tasks are not those of the release and the generation. */
+export type PublishableReader = (query: PublishableQuery) => readonly PublishableTarget[] | null;
+
+/** Creates the reader of one target language. */
+export function createPublishableReader(
+  database: Database,
+  targetLanguage: string,
+  targets: Pick<TargetStore, 'get'>,
+): PublishableReader {
+  const build = database.prepare(`SELECT build_id FROM build
+    WHERE target_language = ? AND state = 'current' AND release_id = ? AND generation = ?`);
+  const place = database.prepare(`SELECT task_unit.task_seq, number, task_id, stored_status, EXISTS
+    (SELECT 1 FROM hold WHERE hold.unit_id = task_unit.unit_id AND hold.target_language = :language) AS is_held
+    FROM task_unit JOIN task USING (task_seq) WHERE unit_id = :unit_id AND build_id = :build_id`);
+  const staged = database.prepare(
+    'SELECT * FROM review_row WHERE review_id = ? AND task_seq = ? AND number = ?',
+  );
+  const accepted = createAcceptedFindings(database, targetLanguage);
+  const published =
+    database.prepare(`SELECT 1 FROM published_text JOIN publication_container USING (patch_key)
+    JOIN publication USING (publication_id) WHERE unit_id = ? AND target_language = ? AND localized_release_id = ? LIMIT 1`);
+  return ({ releaseId, generation, reviewId, previous, units }) => {
+    const found = build.get(targetLanguage, releaseId, generation);
+    if (found === undefined) return null;
+    const answers: PublishableTarget[] = [];
+    for (const { unitId, sourceDigest, unchangedFrom } of units) {
+      const at = place.get({
+        language: targetLanguage,
+        unit_id: unitId,
+        build_id: Number(found['build_id']),
+      });
+      if (at === undefined) return null;
+      const target =
+        reviewId === null
+          ? storedTarget(targets.get(unitId), sourceDigest, accepted)
+          : stagedTarget(staged.get(reviewId, Number(at['task_seq']), Number(at['number'])), accepted);
+      answers.push({
+        taskId: String(at['task_id']),
+        isHeld: at['is_held'] === 1,
+        isSkipped: at['stored_status'] === 'skipped',
+        wasPublished:
+          previous !== null &&
+          unchangedFrom !== null &&
+          published.get(unchangedFrom, targetLanguage, previous) !== undefined,
+        ...target,
+      });
+    }
+    return answers;
+  };
+}
+
+type TargetFields = Pick<PublishableTarget, 'state' | 'text' | 'blockedBy' | 'qaIdentity'>;
+
+const WITHOUT: TargetFields = { state: 'untranslated', text: null, blockedBy: [], qaIdentity: null };
+
+function storedTarget(
+  target: StoredTarget | null,
+  sourceDigest: Uint8Array,
+  accepted: Pick<AcceptedFindings, 'blocking'>,
+): TargetFields {
+  if (target === null) return WITHOUT;
+  if (target.state === 'stale' || !sameBytes(target.sourceDigest, sourceDigest)) {
+    return { ...WITHOUT, state: 'stale' };
+  }
+  // A decision about another unit may have accepted the findings that blocked it.
+  return judgedTarget(
+    target,
+    isUsable(target.state) ? target.state : freedState(target.stateBefore, 'draft'),
+    accepted,
+  );
+}
+
+/** The target of a file. The person who publishes a file has accepted its texts. */
+function stagedTarget(row: Row | undefined, accepted: Pick<AcceptedFindings, 'blocking'>): TargetFields {
+  if (row === undefined) return WITHOUT;
+  const target = stagedRowOf(row);
+  if (target.glossaryGeneration === null)
+    return { ...judgedTarget(target, 'blocked', accepted), blockedBy: ['not_judged'] };
+  return judgedTarget(target, 'proofread', accepted);
+}
+
+function judgedTarget(
+  target: JudgedTarget,
+  free: UnitState,
+  accepted: Pick<AcceptedFindings, 'blocking'>,
+): TargetFields {
+  const { text, qaIdentity } = target;
+  const blockedBy = [...new Set(accepted.blocking(target).map(({ check }) => check))];
+  return { state: blockedBy.length > 0 ? 'blocked' : free, text, blockedBy, qaIdentity };
+}

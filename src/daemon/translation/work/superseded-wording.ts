@@ -1,0 +1,92 @@
+import { finding, shown } from '../../../domain/text/checks/finding.ts';
+import { normalText } from '../../../domain/text/normal-text.ts';
+import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
+import type { Database } from '../../database/sqlite-database.ts';
+import { SUPERSEDED_WORDING } from './new-judgement.ts';
+import { NO_PROVENANCE, targetOf, type Finding, type StoredTarget } from './target-rows.ts';
+import type { TargetStore } from './target-store.ts';
+import type { TaskCounts } from './task-counts.ts';
+
+/** A wording that reviewers of the Translation Memory replaced by another one. */
+export interface SupersededWording {
+  readonly sourceText: string;
+  /** As in the superseded record. */
+  readonly targetText: string;
+  readonly wordingNow: string;
+  /** For the history of the targets. */
+  readonly reason: string;
+}
+
+/** A part of the targets of one source. */
+export interface SupersededQuery {
+  readonly wording: SupersededWording;
+  /** The unit after which the part begins; `null` for the first part. */
+  readonly after: Uint8Array | null;
+}
+
+/** The result of a part. */
+export interface SupersededPart {
+  /** Targets that must be checked now and did not have to before. */
+  readonly marked: number;
+  /** The unit after which the next part begins; `null` at the end. */
+  readonly next: Uint8Array | null;
+}
+
+export interface SupersededWordingsOptions {
+  readonly database: Database;
+  readonly targetLanguage: string;
+  readonly targets: Pick<TargetStore, 'put'>;
+  readonly counts: Pick<TaskCounts, 'refresh'>;
+}
+
+/** Targets of one transaction. */
+const PART_TARGETS = 200;
+
+/**
+ * Creates the marks of targets whose wording the Translation Memory gave and has replaced since. A target that nobody has reviewed is
+ * at most a draft then, with a finding that names the other wording. Reviewed targets, and those of people and programs, stay.
+ */
+export function createSupersededWordings({
+  database,
+  targetLanguage,
+  targets,
+  counts,
+}: SupersededWordingsOptions): (query: SupersededQuery, now: number) => SupersededPart {
+  const find = database.prepare(`SELECT * FROM target WHERE target_language = ? AND source_digest IN (?, ?)
+    AND unit_id > ? AND author_kind = 'memory' AND state IN ('draft', 'translated', 'blocked')
+    ORDER BY unit_id LIMIT ${PART_TARGETS}`);
+  return ({ wording, after }, now) =>
+    database.transaction(() => {
+      // The memory has the source with single line feeds; a game may have both kinds.
+      const [digest, windows] = [wording.sourceText, wording.sourceText.replaceAll('\n', '\r\n')].map(
+        (text) => blake3OfText(text),
+      ) as [Uint8Array, Uint8Array];
+      const found = find
+        .all(targetLanguage, digest, windows, after ?? new Uint8Array())
+        .map((row) => targetOf(row));
+      const old = normalText(wording.targetText);
+      const affected = found.filter((target) => normalText(target.text) === old && !isMarked(target));
+      for (const target of affected) {
+        targets.put(marked(target, wording, now), { ...NO_PROVENANCE, reason: wording.reason });
+      }
+      counts.refresh(now);
+      const next = found.length < PART_TARGETS ? null : (found.at(-1)?.unitId ?? null);
+      return { marked: affected.length, next };
+    });
+}
+
+function isMarked({ findings }: StoredTarget): boolean {
+  return findings.some(({ check }) => check === SUPERSEDED_WORDING);
+}
+
+function marked(target: StoredTarget, { wordingNow }: SupersededWording, now: number): StoredTarget {
+  const message = `the Translation Memory has ${shown(wordingNow)} for this text now`;
+  const mark: Finding = { ...finding(SUPERSEDED_WORDING, message), origin: 'target' };
+  return {
+    ...target,
+    state: target.state === 'translated' ? 'draft' : target.state,
+    stateBefore: target.stateBefore === 'translated' ? 'draft' : target.stateBefore,
+    findings: [...target.findings, mark],
+    updatedAt: now,
+  };
+}

@@ -1,0 +1,61 @@
+import { isUsable, UNIT_STATES, type UnitState, type UsableState } from './unit-state.ts';
+
+/** States of translations that a localized release can have, the strictest demand first. */
+export const PUBLISHABLE_STATES = [
+  'proofread',
+  'translated',
+  'draft',
+] as const satisfies readonly UsableState[];
+
+/** Outcomes of a unit in a localized release: published, or the reason why its text stays official. */
+export const PUBLISH_OUTCOMES = [
+  'published',
+  'blocked',
+  'held',
+  'skipped',
+  'stale',
+  'untranslated',
+  'below_min_state',
+] as const;
+
+/** One of {@link PUBLISH_OUTCOMES}. */
+export type PublishOutcome = (typeof PUBLISH_OUTCOMES)[number];
+
+/** How many units have each outcome. */
+export type PublishCounts = Readonly<Record<PublishOutcome, number>>;
+
+/** The facts about a unit that decide. */
+export interface PublishFacts {
+  readonly state: UnitState;
+  /** Whether someone has put it on hold. */
+  readonly isHeld: boolean;
+  /** Whether its task is skipped. */
+  readonly isSkipped: boolean;
+}
+
+/** Decides about a unit. A unit that people have taken out blocks nothing. */
+export function publishOutcome(
+  { state, isHeld, isSkipped }: PublishFacts,
+  minState: UsableState,
+): PublishOutcome {
+  if (isSkipped) return 'skipped';
+  if (isHeld) return 'held';
+  if (!isUsable(state)) return state;
+  return UNIT_STATES.indexOf(state) >= UNIT_STATES.indexOf(minState) ? 'published' : 'below_min_state';
+}
+
+/** Counts without any unit. */
+export function noOutcomes(): Record<PublishOutcome, number> {
+  return { published: 0, blocked: 0, held: 0, skipped: 0, stale: 0, untranslated: 0, below_min_state: 0 };
+}
+
+/** The units that coverage is measured by: all but those of skipped tasks. */
+export function countedUnits(counts: PublishCounts): number {
+  return PUBLISH_OUTCOMES.reduce((sum, each) => sum + (each === 'skipped' ? 0 : counts[each]), 0);
+}
+
+/** The part of the units that is localized, from 0 to 1; 1 when there is nothing to localize. */
+export function coverageOf(counts: PublishCounts): number {
+  const counted = countedUnits(counts);
+  return counted === 0 ? 1 : counts.published / counted;
+}

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import {
+  automationFinding,
+  createAutomation,
+  type AutomaticPublish,
+} from '../../../../../src/daemon/localized/automation/automation.ts';
+import type { FollowFacts } from '../../../../../src/daemon/localized/automation/follow-rules.ts';
+import type { FrozenRelease } from '../../../../../src/daemon/localized/freeze/frozen-release.ts';
+import type { ReleaseRepository } from '../../../../../src/daemon/releases/records/release-repository.ts';
+import type { Task } from '../../../../../src/daemon/tasks/task.ts';
+import { noUnits } from '../../../../../src/domain/translation/unit-state.ts';
+import { createSilentLogger } from '../../../../../src/platform/logging/logging.ts';
+import { EVERYTHING } from '../../../../support/freeze-world.ts';
+import { createTestEngine, scriptedHandler } from '../../../../support/task-engine.ts';
+import { until } from '../../../../support/until.ts';
+
+const KIND = 'localized-follow';
+
+/** The automation beside a model of releases; a publish makes the release follow. */
+function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
+  const world = {
+    isOn: true,
+    official: 'r1',
+    localizedBase: null as string | null,
+    stoppedBy: null as FollowFacts['stoppedBy'],
+    built: 'r1',
+    published: [] as (string | null)[],
+  };
+  const { engine } = createTestEngine();
+  const releases = {
+    current: (channel: string) =>
+      channel === 'official'
+        ? { release_id: world.official }
+        : world.localizedBase === null
+          ? null
+          : { base_release_id: world.localizedBase },
+    pointer: () => (world.localizedBase === null ? null : { release_id: `${world.localizedBase}-l1` }),
+  };
+  const automation = createAutomation({
+    engine,
+    configuration: () => ({ auto: world.isOn }),
+    policy: () => EVERYTHING,
+    releases: releases as unknown as Pick<ReleaseRepository, 'current' | 'pointer'>,
+    rollbacks: { stoppedBy: () => world.stoppedBy },
+    texts: () => ({
+      built: { releaseId: world.built, generation: 1 },
+      index: { release_id: world.built, generation: 1 },
+      units: { ...noUnits(), proofread: 1 },
+    }),
+    publish: (_context, { previousReleaseId, require }: AutomaticPublish) => {
+      require(frozen as FrozenRelease);
+      world.published.push(previousReleaseId);
+      world.localizedBase = world.official;
+      return Promise.resolve({ localized_release_id: `${world.official}-l1` });
+    },
+    triggers: ['task-build'],
+    logger: createSilentLogger(),
+  });
+  const build = scriptedHandler('task-build');
+  engine.jobs.register(automation.job, build);
+  engine.start();
+  const ended = async (): Promise<Task> => {
+    await until(() => engine.historyOf(KIND).last !== null && engine.historyOf(KIND).nextRunAt === null);
+    const { last } = engine.historyOf(KIND);
+    if (last === null) throw new Error('no task has ended');
+    return last;
+  };
+  return { world, engine, automation, ended, build };
+}
+
+describe('a localized release', () => {
+  it('is published after the tasks of a new official release are built, and once', async () => {
+    const { world, engine, automation, ended, build } = open();
+    engine.submit({ kind: 'task-build', args: {}, dedupe: true });
+    await until(() => build.runs.length === 1);
+    expect(engine.historyOf(KIND).nextRunAt).toBeNull();
+    build.runs[0]?.succeed();
+    expect(await ended()).toMatchObject({
+      status: 'succeeded',
+      result: { published: true, localized_release_id: 'r1-l1' },
+    });
+    expect(automation.status().state).toBe('followed');
+    automation.catchUp();
+    expect(world.published).toEqual([null]);
+    Object.assign(world, { official: 'r2', built: 'r2' });
+    automation.catchUp();
+    await until(() => world.published.length === 2);
+    expect(world.published).toEqual([null, 'r1-l1']);
+  });
+
+  it.each([
+    ['it is off', { isOn: false }],
+    ['it is stopped', { stoppedBy: { from_release_id: 'r1-l1', at: 5 } }],
+    ['the tasks are those of another release', { built: 'r0' }],
+  ])('is not queued while %s, and not published when a schedule asks', async (_why, facts) => {
+    const { world, engine, automation, ended } = open();
+    Object.assign(world, facts);
+    automation.catchUp();
+    expect(engine.list(10)).toEqual([]);
+    engine.submit({ kind: KIND, args: {}, dedupe: true });
+    expect(await ended()).toMatchObject({
+      status: 'succeeded',
+      result: { published: false, state: automation.status().state },
+    });
+    expect(world.published).toEqual([]);
+  });
+
+  it.each([
+    [2, '2 units that localized release r0-l1 has would be official again'],
+    [null, 'the texts of localized release r0-l1 are not known'],
+  ])('is not published by itself when it loses %s units', async (lostUnits, message) => {
+    const { world, automation, ended } = open({ lostUnits });
+    world.localizedBase = 'r0';
+    automation.catchUp();
+    const task = await ended();
+    expect(task).toMatchObject({ status: 'failed', failure_code: 'coverage_would_fall' });
+    expect(task.failure_reason).toContain(message);
+    expect(world.published).toEqual([]);
+    expect(await automation.check.run(new AbortController().signal)).toMatchObject({
+      status: 'degraded',
+      message: expect.stringContaining('coverage_would_fall') as string,
+    });
+  });
+});
+
+describe('the doctor', () => {
+  const NOTHING = { last: null, nextRunAt: null, failingSince: null };
+
+  it('says that the automation is stopped, since the rollback', () => {
+    const state = { state: 'stopped', message: 'stopped', since: 5 } as const;
+    expect(automationFinding(state, NOTHING)).toEqual({ status: 'degraded', message: 'stopped', since: 5 });
+  });
+
+  it.each(['off', 'waiting', 'due', 'followed'] as const)('is content while it is %s', (state) => {
+    expect(automationFinding({ state, message: state, since: null }, NOTHING)).toEqual({
+      status: 'ok',
+      message: state,
+    });
+  });
+});

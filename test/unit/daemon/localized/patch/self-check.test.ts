@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { writeBundle } from '../../../../../src/cli/dev/demo/unity/write-bundle.ts';
+import { writeSerializedFile } from '../../../../../src/cli/dev/demo/unity/write-serialized-file.ts';
+import {
+  patchContainer,
+  type PatchContainer,
+} from '../../../../../src/daemon/localized/patch/write/patch-container.ts';
+import { editOf, patchBytes, unitsOf } from '../../../../support/patch-bytes.ts';
+import { sampleTextAsset } from '../../../../support/unity-samples.ts';
+import { zipOf } from '../../../../support/zip-of.ts';
+
+/** A writer whose result is changed before it is written. */
+function faulty(change: (bytes: Buffer) => Uint8Array): PatchContainer {
+  return function* patch(run, part, tree) {
+    yield change(Buffer.concat([...patchContainer(run, part, tree)]));
+  };
+}
+
+const replaced = (from: string, to: string): PatchContainer =>
+  faulty((bytes) => Buffer.from(bytes.toString('latin1').replace(latin(from), latin(to)), 'latin1'));
+const latin = (text: string): string => Buffer.from(text).toString('latin1');
+
+async function patchFirst(destination: string, content: Uint8Array, patch: PatchContainer) {
+  const [unit] = await unitsOf(destination, content);
+  if (unit === undefined) throw new Error('the container has no unit');
+  return await patchBytes(destination, content, [editOf(unit, 'new')], { patch });
+}
+
+const JSON_FILE = Buffer.from('{"a":"はい","b":"いいえ","n":1}');
+const asset = (name: string): Buffer =>
+  writeBundle(
+    [
+      {
+        name: 'CAB-1',
+        bytes: writeSerializedFile({
+          version: 22,
+          objects: [sampleTextAsset(1n, 'n', 'はい'), sampleTextAsset(2n, name, 'plain')],
+        }),
+      },
+    ],
+    { compression: 'none' },
+  );
+
+describe('the self-check of a patched container', () => {
+  it.each([
+    ['an edit is not written', replaced('new', 'はい'), '/a', 'does not read back exactly'],
+    ['another text changes', replaced('いいえ', 'いい'), '/b', 'without an edit has changed'],
+    ['a value beside the units becomes a text', replaced('"n":1', '"n":"x"'), '/n', 'a text more'],
+    ['a text is gone', replaced(',"b":"いいえ"', ''), '/b', 'not found at its place'],
+    ['a number changes', replaced('"n":1', '"n":2'), null, 'differs outside of the edits'],
+    ['white space changes', replaced('{"a"', '{ "a"'), null, 'differs outside of the edits'],
+    ['a mark precedes the text', replaced('{"a"', '\uFEFF{"a"'), null, 'differs outside of the edits'],
+    ['the file ends early', faulty((bytes) => bytes.subarray(0, -1)), null, 'cannot be read: '],
+    ['the file is empty', faulty(() => Buffer.alloc(0)), null, ''],
+  ] as const)('fails when %s', async (_what, patch, fieldPath, message) => {
+    const { result, bytes } = await patchFirst('a.json', JSON_FILE, patch);
+    expect(result).toMatchObject({
+      kind: 'failed',
+      code: 'patch_selfcheck_failed',
+      archiveEntry: null,
+      message: expect.stringContaining(message) as string,
+    });
+    if (fieldPath !== null) expect(result).toMatchObject({ fieldPath });
+    expect(bytes).toBeNull();
+  });
+
+  it('fails when an untouched entry of an archive has other bytes with the same content', async () => {
+    const files = { 'a.json': JSON_FILE, 'b.bin': Buffer.alloc(400, 1) };
+    const content = await zipOf(files);
+    // The content of b.bin is the same, but it is another raw entry.
+    const other = await zipOf({ ...files, 'b.bin': Buffer.alloc(400, 2) });
+    const swap: PatchContainer = function* patch(run, part, tree) {
+      yield Buffer.concat([...patchContainer(run, { ...part, source: sourceOf(other) }, tree)]);
+    };
+    const { result } = await patchFirst('a.zip', content, swap);
+    expect(result).toMatchObject({
+      code: 'patch_selfcheck_failed',
+      message: expect.stringContaining('b.bin') as string,
+    });
+  });
+
+  it('fails when an object without an edit has other bytes beside its units', async () => {
+    const swap: PatchContainer = function* patch(run, part, tree) {
+      const source = sourceOf(asset('other'));
+      yield Buffer.concat([...patchContainer(run, { ...part, source }, tree)]);
+    };
+    const { result } = await patchFirst('a.bundle', asset('names'), swap);
+    expect(result).toMatchObject({ code: 'patch_selfcheck_failed', fieldPath: 'm_Name' });
+  });
+
+  it('fails when the metadata of a bundle changes', async () => {
+    const swap = replaced('2022.3.', '2022.2.');
+    const { result } = await patchFirst('a.bundle', asset('n'), swap);
+    expect(result).toMatchObject({
+      code: 'patch_selfcheck_failed',
+      message: expect.stringMatching(/headers of the bundles|metadata/) as string,
+    });
+  });
+
+  it('counts edited units, other units and untouched parts', async () => {
+    const { result } = await patchFirst('a.bundle', asset('n'), patchContainer);
+    expect(result).toMatchObject({
+      kind: 'patched',
+      checked: { editedUnits: 1, otherUnits: 3, untouchedParts: 1 },
+    });
+  });
+});
+
+function sourceOf(bytes: Buffer) {
+  return {
+    size: bytes.length,
+    read: (offset: number, length: number) => bytes.subarray(offset, offset + length),
+  };
+}

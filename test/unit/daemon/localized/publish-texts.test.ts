@@ -1,0 +1,186 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { LOCALIZED_FAILPOINTS } from '../../../../src/daemon/localized/publish/localized-failpoints.ts';
+import { RELEASE_FAILPOINTS } from '../../../../src/daemon/releases/jobs/release-failpoints.ts';
+import { objectPath } from '../../../../src/snapshot/volume/layout.ts';
+import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
+import { act } from '../../../support/actions.ts';
+import {
+  createLocalizedWorld,
+  digestsOf,
+  offered,
+  OFFICIAL,
+  type LocalizedWorld,
+} from './localized-world.ts';
+
+/** Makes a world with one translated text in each of two files. */
+async function withTexts(): Promise<LocalizedWorld> {
+  const world = await createLocalizedWorld();
+  world.texts.official = { ...OFFICIAL };
+  world.texts.translations = { 'a.csv': { こんにちは: '你好' }, 'b.txt': { さようなら: '再见' } };
+  return world;
+}
+
+const FIRST = { ...OFFICIAL, 'a.csv': 'id,text\n1,你好\n', 'b.txt': '再见' };
+
+const fromWorker = { from_worker: true };
+
+describe('localized-publish of stored translations', () => {
+  test('patches the files with texts, records the texts before they are served, and marks the tasks', async () => {
+    const world = await withTexts();
+    const task = await world.act('localized-publish', fromWorker);
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      result: {
+        localized_release_id: '1.0-l1',
+        base_release_id: '1.0',
+        coverage: 1,
+        containers: 2,
+        built_containers: 2,
+        reused_containers: 0,
+        checked: { edited_units: 2, other_units: 2, untouched_parts: 0 },
+        replaced_entries: 2,
+        files: [
+          { destination: 'a.csv', size: 17 },
+          { destination: 'b.txt', size: 6 },
+        ],
+      },
+    });
+    expect(await offered(world, world.attested().localized?.snapshot_id)).toEqual(digestsOf(FIRST));
+    expect(world.textCalls).toEqual([
+      { frozen: '1.0', translationFile: null, minState: 'proofread', include: [] },
+      { recorded: '1.0-l1' },
+      { published: '1.0-l1' },
+    ]);
+    expect(await readdir(world.dataDirectory)).toEqual([]);
+    expect(await world.stagedFolders()).toEqual([]);
+  });
+
+  test('builds only containers whose texts changed, and again those that the store has lost', async () => {
+    const world = await withTexts();
+    await world.act('localized-publish', fromWorker);
+    world.texts.translations['b.txt'] = { さようなら: '拜拜' };
+    const second = await world.act('localized-publish', fromWorker);
+    expect(second.result).toMatchObject({ built_containers: 1, reused_containers: 1 });
+    expect(world.texts.patched.toSorted()).toEqual(['a.csv', 'b.txt', 'b.txt']);
+    expect((await world.act('localized-publish', fromWorker)).result).toMatchObject({
+      unchanged: true,
+      built_containers: 0,
+    });
+    await world.damage('拜拜', null);
+    await world.act('verify');
+    expect(world.attested()).toMatchObject({
+      official: { result: 'PASSED' },
+      localized: { result: 'FAILED' },
+    });
+    expect((await world.act('localized-publish', fromWorker)).result).toMatchObject({
+      built_containers: 1,
+      localized_release_id: '1.0-l2',
+    });
+    expect(world.attested()).toMatchObject({ localized: { release_id: '1.0-l2', result: 'PASSED' } });
+  });
+
+  test('has the rewritten catalogs of the patched files', async () => {
+    const world = await withTexts();
+    world.texts.catalog = 'c.bin';
+    const task = await world.act('localized-publish', fromWorker);
+    expect(task.result).toMatchObject({ containers: 2, replaced_entries: 3 });
+    const digests = await offered(world, task.result?.['snapshot_id']);
+    const catalog = await readFile(objectPath(world.root, digests.get('c.bin') as Blake3Hex), 'utf8');
+    expect(catalog).toBe('a.csv 17\nb.txt 6\n');
+  });
+
+  test('as a dry run says what prevents it, and publishes nothing', async () => {
+    const world = await withTexts();
+    world.texts.blockedUnits = 1;
+    world.texts.untranslatedUnits = 1;
+    const { version } = world.attested();
+    const task = await world.act('localized-publish', {
+      ...fromWorker,
+      args: ['dry_run=true', 'min_state=draft', 'include=*.csv'],
+    });
+    expect(task.result).toMatchObject({
+      dry_run: true,
+      coverage: 0.5,
+      units: { published: 2, blocked: 1, untranslated: 1 },
+      blockers: [{ code: 'qa_blocked', count: 1 }],
+      files: [
+        { destination: 'a.csv', edited_units: 1 },
+        { destination: 'b.txt', edited_units: 1 },
+      ],
+    });
+    expect(world.textCalls).toEqual([
+      { frozen: '1.0', translationFile: null, minState: 'draft', include: ['*.csv'] },
+    ]);
+    expect(world.attested()).toMatchObject({ version, localized: null });
+    expect(world.texts.patched).toEqual([]);
+  });
+
+  test('is refused for blocked units even with force, and for no texts only without it', async () => {
+    const world = await withTexts();
+    world.texts.blockedUnits = 1;
+    expect(await world.act('localized-publish', { ...fromWorker, force: true })).toMatchObject({
+      failure_code: 'qa_blocked',
+    });
+    world.texts.blockedUnits = 0;
+    world.texts.translations = {};
+    world.texts.untranslatedUnits = 1;
+    expect(await world.act('localized-publish', fromWorker)).toMatchObject({
+      failure_code: 'coverage_incomplete',
+    });
+    expect(world.attested().localized).toBeNull();
+  });
+
+  test('of a container that cannot be patched names it and publishes nothing', async () => {
+    const world = await withTexts();
+    const failure = { kind: 'failed', archiveEntry: 'in.json', fieldPath: '/a' } as const;
+    world.texts.failures.set('b.txt', { ...failure, code: 'text_too_long', message: 'too long' });
+    const failed = await world.act('localized-publish', fromWorker);
+    expect(failed).toMatchObject({ status: 'failed', failure_code: 'patch_failed' });
+    expect(failed.failure_reason).toContain('b.txt!/in.json cannot be patched: too long');
+    expect(failed.result).toMatchObject({ destination: 'b.txt', code: 'text_too_long', field_path: '/a' });
+    world.texts.failures.set('b.txt', { ...failure, code: 'patch_selfcheck_failed', message: 'differs' });
+    expect(await world.act('localized-publish', fromWorker)).toMatchObject({
+      failure_code: 'patch_selfcheck_failed',
+    });
+    expect(world.attested().localized).toBeNull();
+    expect(world.releases.repository.list('localized', 10)).toEqual([]);
+    expect(await world.stagedFolders()).toEqual([]);
+  });
+
+  test('takes a file of translations from the exchange folder', async () => {
+    const world = await withTexts();
+    const body = { translation_file: 'zh.csv' };
+    await expect(act(world.actions, 'localized-publish', body)).rejects.toMatchObject({
+      code: 'file_not_found',
+    });
+    await expect(
+      act(world.actions, 'localized-publish', { translation_file: '../zh.csv' }),
+    ).rejects.toMatchObject({ code: 'invalid_request' });
+    await writeFile(join(world.patchRoot, 'zh.csv'), 'x');
+    expect((await world.act('localized-publish', body)).status).toBe('succeeded');
+    expect(world.textCalls[0]).toMatchObject({ translationFile: 'zh.csv' });
+  });
+
+  test.each([...LOCALIZED_FAILPOINTS, ...RELEASE_FAILPOINTS])(
+    'that is stopped at %s leaves the old or the new release, and continues',
+    async (place) => {
+      const world = await withTexts();
+      await world.act('localized-publish', fromWorker);
+      world.texts.translations['b.txt'] = { さようなら: '拜拜' };
+      world.script.failAt = place;
+      expect((await world.act('localized-publish', fromWorker)).status).toBe('failed');
+      await world.restart();
+      const { localized, official } = world.attested();
+      expect(official).toMatchObject({ release_id: '1.0', result: 'PASSED' });
+      const second = { ...FIRST, 'b.txt': '拜拜' };
+      expect([digestsOf(FIRST), digestsOf(second)]).toContainEqual(
+        await offered(world, localized?.snapshot_id),
+      );
+      expect((await world.act('localized-publish', fromWorker)).status).toBe('succeeded');
+      expect(await offered(world, world.attested().localized?.snapshot_id)).toEqual(digestsOf(second));
+      expect(world.textCalls.at(-1)).toEqual({ published: world.attested().localized?.release_id });
+    },
+  );
+});

@@ -1,0 +1,184 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createRollbackRecords } from '../../../../src/daemon/localized/rollback/rollback-records.ts';
+import { ROLLBACK_FAILPOINTS } from '../../../../src/daemon/localized/rollback/rollback-task.ts';
+import { act } from '../../../support/actions.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import {
+  createLocalizedWorld,
+  digestsOf,
+  offered,
+  OFFICIAL,
+  type LocalizedWorld,
+} from './localized-world.ts';
+
+/** Makes a world with `count` localized releases, the last one current. */
+async function withLocalized(count: number): Promise<LocalizedWorld> {
+  const world = await createLocalizedWorld();
+  for (let number = 1; number <= count; number += 1) {
+    const task = await world.publish({ 'a.csv': `text ${number}` });
+    expect(task.result).toMatchObject({ localized_release_id: `1.0-l${number}` });
+  }
+  return world;
+}
+
+async function refusal(world: LocalizedWorld, body: Record<string, unknown> = {}): Promise<unknown> {
+  return await act(world.actions, 'localized-rollback', body).then(
+    () => 'accepted',
+    (error: unknown) => error,
+  );
+}
+
+describe('localized-rollback', () => {
+  test('makes the release before it current again, with a higher attestation, and says who and why', async () => {
+    const world = await withLocalized(2);
+    const { version } = world.attested();
+    const task = await world.act('localized-rollback', { reviewer: 'Ada', reason: 'wrong names' });
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      result: {
+        rolled_back_release_id: '1.0-l2',
+        localized_release_id: '1.0-l1',
+        withdrawn: false,
+        held_units: 2,
+      },
+    });
+    expect(world.attested()).toMatchObject({
+      localized: { release_id: '1.0-l1', result: 'PASSED' },
+      official: { result: 'PASSED' },
+    });
+    expect(world.attested().version).toBeGreaterThan(version);
+    expect(await offered(world, world.attested().localized?.snapshot_id)).toEqual(
+      digestsOf({ ...OFFICIAL, 'a.csv': 'text 1' }),
+    );
+    expect(world.textCalls).toEqual([
+      { hold: { from: '1.0-l2', to: '1.0-l1', reviewer: 'Ada', reason: 'wrong names' } },
+      { published: '1.0-l1' },
+    ]);
+    const records = createRollbackRecords(world.database);
+    expect(records.stoppedBy()).toMatchObject({
+      from_release_id: '1.0-l2',
+      to_release_id: '1.0-l1',
+      reviewer: 'Ada',
+      reason: 'wrong names',
+      held_units: 2,
+    });
+    expect([records.resume(1), records.stoppedBy(), records.resume(1)]).toEqual([true, null, false]);
+  });
+
+  test('without an earlier release of this base withdraws the channel, and a publish fills it again', async () => {
+    const world = await withLocalized(1);
+    const { version } = world.attested();
+    const task = await world.act('localized-rollback');
+    expect(task.result).toMatchObject({ localized_release_id: null, withdrawn: true });
+    expect(world.attested()).toMatchObject({
+      official: { release_id: '1.0', result: 'PASSED' },
+      localized: null,
+      retained: [{ release_id: '1.0-l1' }],
+    });
+    expect(world.attested().version).toBeGreaterThan(version);
+    expect(world.row('1.0-l1')).toBe('superseded');
+    expect(await refusal(world)).toMatchObject({ code: 'nothing_to_roll_back' });
+    await world.restart();
+    expect(world.attested().localized).toBeNull();
+    await world.publish({ 'a.csv': 'better' });
+    expect(world.attested().localized?.release_id).toBe('1.0-l2');
+  });
+
+  test('never goes back to a release that was taken back itself', async () => {
+    const world = await withLocalized(3);
+    await world.act('localized-rollback');
+    expect(world.attested().localized?.release_id).toBe('1.0-l2');
+    await world.act('localized-rollback');
+    expect(world.attested().localized?.release_id).toBe('1.0-l1');
+    // By name it is possible, and then it counts as taken back no longer.
+    await world.act('localized-rollback', { localized_release_id: '1.0-l3' });
+    await world.publish({ 'a.csv': 'text 4' });
+    await world.act('localized-rollback');
+    expect(world.attested().localized?.release_id).toBe('1.0-l3');
+  });
+
+  test('refuses releases that are unknown, current, or made for another official one', async () => {
+    const world = await createLocalizedWorld();
+    expect(await refusal(world)).toMatchObject({ code: 'nothing_to_roll_back' });
+    await world.publish({ 'a.csv': 'text 1' });
+    const named = (id: string) => ({ localized_release_id: id });
+    expect(await refusal(world, named('none'))).toMatchObject({ code: 'unknown_release' });
+    expect(await refusal(world, named('1.0'))).toMatchObject({ code: 'unknown_release' });
+    expect(await refusal(world, named('1.0-l1'))).toMatchObject({ code: 'nothing_to_roll_back' });
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('c.bin', 'new');
+    await world.act('sync');
+    expect(await refusal(world, named('1.0-l1'))).toMatchObject({ code: 'base_mismatch' });
+  });
+
+  test('to a damaged release changes nothing', async () => {
+    const world = await withLocalized(2);
+    await world.damage('text 1', 'rotten');
+    expect(await world.act('localized-rollback')).toMatchObject({
+      status: 'failed',
+      failure_code: 'release_damaged',
+    });
+    expect(world.attested()).toMatchObject({
+      official: { result: 'PASSED' },
+      localized: { release_id: '1.0-l2', result: 'PASSED' },
+    });
+    expect(createRollbackRecords(world.database).stoppedBy()).toBeNull();
+    // The damage is known now, so the next one withdraws the channel instead.
+    await world.act('localized-rollback');
+    expect(world.attested().localized).toBeNull();
+  });
+
+  test.each([
+    ...ROLLBACK_FAILPOINTS,
+    'release.attestation.signed',
+    'release.attestation.published',
+    'release.database.current',
+  ])('that is stopped at %s leaves the old or the new release', async (place) => {
+    const world = await withLocalized(2);
+    const { version } = world.attested();
+    world.script.failAt = place;
+    expect((await world.act('localized-rollback')).status).toBe('failed');
+    await world.restart();
+    const { localized, version: after } = world.attested();
+    expect(['1.0-l1', '1.0-l2']).toContain(localized?.release_id);
+    expect(localized?.result).toBe('PASSED');
+    expect(after).toBeGreaterThan(version);
+    if (localized?.release_id === '1.0-l2') await world.act('localized-rollback');
+    expect(world.attested().localized?.release_id).toBe('1.0-l1');
+  });
+
+  test.each(ROLLBACK_FAILPOINTS.slice(1))(
+    'that withdraws and is stopped at %s has withdrawn',
+    async (place) => {
+      const world = await withLocalized(1);
+      world.script.failAt = place;
+      expect((await world.act('localized-rollback')).status).toBe('failed');
+      await world.restart();
+      expect(world.attested().localized).toBeNull();
+    },
+  );
+
+  test('holds the units before the next publish when the rollback could not', async () => {
+    const world = await withLocalized(2);
+    world.script.failAt = 'localized.rollback.switched';
+    await world.act('localized-rollback', { reviewer: 'Ada' });
+    await world.restart();
+    expect(world.textCalls).toEqual([]);
+    await world.publish({ 'a.csv': 'text 3' });
+    const taken = { from: '1.0-l2', to: '1.0-l1', reviewer: 'Ada', reason: null };
+    expect(world.textCalls).toEqual([{ hold: taken }]);
+    await world.publish({ 'a.csv': 'text 4' });
+    expect(world.textCalls).toHaveLength(1);
+  });
+
+  test('survives a database that is restored from before it', async () => {
+    const world = await withLocalized(1);
+    const backup = join(await temporaryDirectory(), 'backup.sqlite');
+    world.database.prepare('VACUUM INTO ?').run(backup);
+    await world.act('localized-rollback');
+    expect(world.attested().localized).toBeNull();
+    await world.restart({ backup });
+    expect(world.attested()).toMatchObject({ official: { result: 'PASSED' }, localized: null });
+  });
+});

@@ -1,0 +1,148 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BaseEntry } from '../../../../src/daemon/localized/catalogs/catalog-rewriter.ts';
+import type { Freezer } from '../../../../src/daemon/localized/freeze/freezer.ts';
+import type { FrozenContainer } from '../../../../src/daemon/localized/freeze/frozen-container.ts';
+import type { PatchOutcome } from '../../../../src/daemon/localized/patch/container-patcher.ts';
+import type { Builders } from '../../../../src/daemon/localized/publish/publish-texts.ts';
+import { noOutcomes } from '../../../../src/domain/translation/publish-outcome.ts';
+import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
+
+/** Translations of the official files of the world, and how their patching goes. */
+export interface ScriptedTexts {
+  /** Target by source, by destination. */
+  translations: Record<string, Record<string, string>>;
+  /** The text of the official files. */
+  official: Record<string, string>;
+  blockedUnits: number;
+  untranslatedUnits: number;
+  /** How the patching of these destinations fails. */
+  readonly failures: Map<string, Extract<PatchOutcome, { kind: 'failed' }>>;
+  /** The containers that were patched, in their order. */
+  readonly patched: string[];
+  /** A catalog with the size of every file in lines, which is rewritten; `null`: there is none. */
+  catalog: string | null;
+  /** Called while texts are frozen. */
+  onFreeze: () => Promise<void>;
+}
+
+/** Makes texts without translations. */
+export function createScriptedTexts(): ScriptedTexts {
+  return {
+    translations: {},
+    official: {},
+    blockedUnits: 0,
+    untranslatedUnits: 0,
+    failures: new Map(),
+    patched: [],
+    catalog: null,
+    onFreeze: async () => undefined,
+  };
+}
+
+/** A freezer that takes the scripted translations. */
+export function scriptedFreezer(texts: ScriptedTexts, calls: unknown[]): Freezer {
+  return {
+    freeze: async ({ baseReleaseId, translationFile, policy, workDirectory }) => {
+      await texts.onFreeze();
+      const containers: FrozenContainer[] = [];
+      await mkdir(workDirectory, { recursive: true });
+      for (const [destination, targets] of Object.entries(texts.translations)) {
+        const edits = Object.entries(targets).map(([source, target], index) => ({
+          unitId: `tu1_${index}`,
+          archiveEntry: null,
+          pathId: null,
+          fieldPath: String(index),
+          source,
+          target,
+        }));
+        const lines = edits.map((edit) => `${JSON.stringify(edit)}\n`).join('');
+        const editsPath = join(workDirectory, `${containers.length}.jsonl`);
+        await writeFile(editsPath, lines);
+        const official = Buffer.from(texts.official[destination] ?? '');
+        const blake3 = blake3Hex(official);
+        containers.push({
+          destination,
+          official: { blake3, size: official.length },
+          editsPath,
+          edits: edits.length,
+          patchKey: blake3Hex(Buffer.from(blake3 + lines)),
+        });
+      }
+      calls.push({
+        frozen: baseReleaseId,
+        translationFile,
+        minState: policy.minState,
+        include: policy.include,
+      });
+      const published = containers.reduce((sum, { edits }) => sum + edits, 0);
+      return {
+        baseReleaseId,
+        generation: 1,
+        containers,
+        counts: {
+          ...noOutcomes(),
+          published,
+          blocked: texts.blockedUnits,
+          untranslated: texts.untranslatedUnits,
+        },
+        excludedUnits: 0,
+        destinations: [],
+        blocked: [],
+        translationFileSha256: null,
+        lostUnits: 0,
+      };
+    },
+    record: async (_frozen, releaseId) => {
+      calls.push({ recorded: releaseId });
+    },
+  };
+}
+
+/** Programs that replace texts in plain files. */
+export function textBuilders(texts: ScriptedTexts): Builders {
+  return {
+    concurrency: 2,
+    patcher: {
+      close: () => undefined,
+      patch: async ({ destination, path, editsPath, outputPath }) => {
+        const failure = texts.failures.get(destination);
+        if (failure !== undefined) return failure;
+        texts.patched.push(destination);
+        let text = await readFile(path, 'utf8');
+        const lines = (await readFile(editsPath, 'utf8')).trimEnd().split('\n');
+        for (const line of lines) {
+          const { source, target } = JSON.parse(line) as { source: string; target: string };
+          text = text.replace(source, target);
+        }
+        await writeFile(outputPath, text);
+        return {
+          kind: 'patched',
+          size: Buffer.byteLength(text),
+          checked: { editedUnits: lines.length, otherUnits: 1, untouchedParts: 0 },
+        };
+      },
+    },
+    rewriter: {
+      rewrite: async (changed, release, workDirectory) => {
+        const { catalog } = texts;
+        if (catalog === null || changed.length === 0) return changed;
+        const sizes = new Map(changed.map(({ destination, size }) => [destination, size]));
+        const entries: BaseEntry[] = [];
+        for await (const entry of release.entries()) entries.push(entry);
+        const listed = entries.filter(({ destination }) => destination !== catalog);
+        const lines = listed.map(
+          ({ destination, size }) => `${destination} ${sizes.get(destination) ?? size}\n`,
+        );
+        const path = join(workDirectory, 'catalog');
+        await writeFile(path, lines.join(''));
+        const old = entries.find(({ destination }) => destination === catalog);
+        if (old === undefined) throw new Error(`no catalog ${catalog}`);
+        return [
+          ...changed,
+          { destination: catalog, official: old, path, size: Buffer.byteLength(lines.join('')) },
+        ];
+      },
+    },
+  };
+}
