@@ -33,7 +33,7 @@ export function createAutomaton(patterns: readonly string[]): Automaton {
   };
 }
 
-/** The state after a unit: that of the longest suffix of what was read that begins a pattern. */
+/** The state after a unit: that of the longest suffix of the text so far that begins a pattern. */
 function nextOf(states: Int32Array, from: number, code: number): number {
   for (let state = from; ; state = states[state * STATE_FIELDS + 2] ?? 0) {
     const child = (states[state * STATE_FIELDS] ?? 0) + code;
