@@ -97,7 +97,7 @@ function batchOf(
     audit: {
       reviewer: args.trusted ? reviewer : null,
       reason: reason ?? `import of ${args.file}`,
-      tokenId: null,
+      tokenId: args.token_id,
     },
     isReviewed: args.trusted,
     isDryRun: args.dry_run,

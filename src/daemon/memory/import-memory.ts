@@ -104,6 +104,7 @@ async function writeBatch(
   signal.throwIfAborted();
   const note = {
     reviewer: reviewer ?? '',
+    tokenId: args.token_id,
     reason: reason ?? `import of ${args.file}`,
     at: unixSeconds(clock),
   };
