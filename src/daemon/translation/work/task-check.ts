@@ -70,13 +70,13 @@ export function createTaskCheck(tools: ReviewTools): TaskCheck {
           if (task === undefined) continue;
           const place = { taskId: String(task['task_id']), releaseId: String(task['release_id']) };
           for (const { unitId, revision, ...judgement } of rows.each(reviewId, taskSeq)) {
-            if (judgement.glossaryGeneration === null) continue;
+            if (judgement.judgedBy === null) continue;
             const target = targets.get(unitId);
             if (target === null || target.revision !== revision || target.state === 'stale') continue;
-            const { findings, qaIdentity, glossaryGeneration } = judgement;
+            const { findings, qaIdentity, judgedBy } = judgement;
             const change = storeJudgement(
               target,
-              { findings, qaIdentity, glossaryGeneration, ...place, cause: 'checked again' },
+              { findings, qaIdentity, judgedBy, ...place, cause: 'checked again' },
               now,
             );
             done.units += 1;

@@ -71,7 +71,6 @@ const UPDATE: Omit<TaskUpdate, 'taskId'> = {
   failureReason: null,
   providerRunId: null,
   provider: null,
-  glossaryGeneration: 7,
   judgedFor: null,
   override: null,
   workerId: null,
@@ -101,6 +100,7 @@ function type(work: TestWork, update: Partial<TaskUpdate> = {}): void {
           pointer: '',
           findings: [finding('kana_residue', 'target'), finding('term_missing', 'glossary')],
           qaIdentity: 'gqa1_x',
+          judgedBy: { key: 'rules', generation: 7 },
         },
       ],
       ...update,
@@ -260,6 +260,7 @@ const NEXT_RESULT = {
   pointer: '',
   findings: [finding('kana_residue', 'target')],
   qaIdentity: null,
+  judgedBy: { key: 'rules', generation: 7 },
 };
 
 describe('the history of a unit', () => {
