@@ -1,6 +1,7 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
 import { CHUNK_UNITS, type TaskCounts, type UnitMove } from './task-counts.ts';
+import type { JudgedBy } from './judged-by.ts';
 import type { Provenance, Row } from './target-rows.ts';
 import type { NewTarget, TargetStore } from './target-store.ts';
 import { isWithheld } from './withheld-units.ts';
@@ -10,6 +11,7 @@ export interface WorkerResult {
   readonly target: Omit<NewTarget, 'updatedAt' | 'stateBefore' | 'state'>;
   /** As in the lease. */
   readonly revision: number;
+  readonly judgedBy: JudgedBy;
 }
 
 /** The outcome of storing one result. */
@@ -46,7 +48,7 @@ export function createResultWriter({
     const taskSeq = Number(chunk['task_seq']);
     const revisions = revisionsOf(taskSeq, Number(chunk['number']), now);
     const moves: UnitMove[] = [];
-    const outcomes = results.map(({ target, revision }): StoredOutcome => {
+    const outcomes = results.map(({ target, revision, judgedBy }): StoredOutcome => {
       const { unitId } = target;
       const key = unitKey(unitId, target.sourceDigest);
       if (revisions.get(key) !== revision) return 'skipped';
@@ -56,7 +58,7 @@ export function createResultWriter({
       const isMachine = target.authorKind === 'machine';
       targets.put(
         { ...target, state, stateBefore: null, updatedAt: now },
-        isMachine ? provenance : { ...provenance, model: null, promptDigest: null },
+        { ...provenance, judgedBy, ...(isMachine ? {} : { model: null, promptDigest: null }) },
         moves,
       );
       return state;

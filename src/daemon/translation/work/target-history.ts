@@ -82,7 +82,7 @@ function createEntryWriter(database: Database, targetLanguage: string): TargetHi
     :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reviewer_token_id, :reason, :provider,
     :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
   return (target, provenance, at, before) => {
-    const { reviewer, reason, model, promptDigest, glossaryGeneration, taskId, releaseId } = provenance;
+    const { reviewer, reason, model, promptDigest, judgedBy, taskId, releaseId } = provenance;
     const { lastInsertRowid } = log.run({
       ...sharedColumns(target, targetLanguage),
       entry_before: before,
@@ -91,7 +91,7 @@ function createEntryWriter(database: Database, targetLanguage: string): TargetHi
       reason,
       model,
       prompt_digest: promptDigest,
-      glossary_generation: glossaryGeneration,
+      glossary_generation: judgedBy?.generation ?? null,
       task_id: taskId,
       release_id: releaseId,
       at,

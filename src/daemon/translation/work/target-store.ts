@@ -1,5 +1,6 @@
 import { isUsable, type UnitState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
+import { createLaterJudgement } from './later-judgement.ts';
 import { createRepetitionNotes } from './repetition-queue.ts';
 import type { TaskCounts, UnitMove } from './task-counts.ts';
 import { createTargetHistory, sharedColumns } from './target-history.ts';
@@ -95,7 +96,7 @@ export function createTargetStore(
       if (moves === undefined) counts.moveAll([move]);
       else moves.push(move);
       if (stored.propagatedFrom === null) noteRepetition(target.unitId);
-      judgeLater(target.unitId, provenance.glossaryGeneration);
+      judgeLater(target.unitId, provenance.judgedBy);
       return stored;
     },
     takeBack: (target, provenance) => {
@@ -123,17 +124,6 @@ export function createTargetStore(
       counts.move(unitId, before.state, 'untranslated');
       noteRepetition(unitId);
     },
-  };
-}
-
-/** Makes the tasks of a unit be judged again whose other targets were judged by a newer Glossary than this one. */
-function createLaterJudgement(
-  database: Database,
-): (unitId: Uint8Array, glossaryGeneration: number | null) => void {
-  const reset = database.prepare(`UPDATE task SET judged_by = NULL, judging_by = NULL
-    WHERE judged_generation > ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);
-  return (unitId, glossaryGeneration) => {
-    if (glossaryGeneration !== null) reset.run(glossaryGeneration, unitId);
   };
 }
 

@@ -7,6 +7,8 @@ import type { Migration } from '../../database/migrate.ts';
  * it and replaces it in one transaction. `task` is one container, `task_unit` its units in order, and `chunk` the runs of units
  * that workers lease. `carried` names the units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse index.
  *
+ * `check_cursor` is the last task of which the targets were checked, or evaluated by a provider.
+ *
  * `review_row` is the working table of reviews: the targets that one of them accepts or returns, with their findings.
  *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
@@ -19,8 +21,8 @@ import type { Migration } from '../../database/migrate.ts';
  * need the target of one, and `build.swept_until` how far such groups of a new build were looked for; NULL: all of them.
  * `task.repeats` says whether the rule of the container lets its units take part.
  *
- * `task.judged_by` names the rules and the Glossary that the stored targets of a task were last judged by, `judged_generation` the
- * newest generation of the Glossary among the judgements, and `judging_by` and `judging_from` how far judging again has come.
+ * `task.judged_by` names the rules and the Glossary that all stored targets of a task were last judged by, and `judging_by` and
+ * `judging_from` how far judging again has come. A target that was judged by something else removes them.
  */
 const WORK_SCHEMA = `
 CREATE TABLE build (
@@ -55,7 +57,6 @@ CREATE TABLE task (
   is_visible INTEGER NOT NULL DEFAULT 0,
   repeats INTEGER NOT NULL DEFAULT 1,
   judged_by TEXT,
-  judged_generation INTEGER,
   judging_by TEXT,
   judging_from INTEGER NOT NULL DEFAULT -1,
   stored_status TEXT CHECK (stored_status IN ('pending', 'in_progress', 'failed', 'skipped', 'published', 'superseded')),
@@ -285,10 +286,18 @@ CREATE TABLE review_row (
   source_digest BLOB NOT NULL,
   target_text TEXT NOT NULL,
   revision INTEGER NOT NULL,
+  judged_by TEXT,
   glossary_generation INTEGER,
   findings TEXT NOT NULL DEFAULT '[]',
   qa_identity TEXT,
   PRIMARY KEY (review_id, task_seq, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE check_cursor (
+  name TEXT NOT NULL,
+  target_language TEXT NOT NULL,
+  task_seq INTEGER NOT NULL,
+  PRIMARY KEY (name, target_language)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE handoff_export (
