@@ -4,7 +4,12 @@ import { createLocalized } from '../../../../src/daemon/localized/localized.ts';
 import type { Task } from '../../../../src/daemon/tasks/task.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { createScriptedTexts, scriptedFreezer, textBuilders, type ScriptedTexts } from './scripted-texts.ts';
+import {
+  createScriptedTexts,
+  scriptedFreezer,
+  textBuilders,
+  type ScriptedTexts,
+} from '../../../support/scripted-texts.ts';
 import { createWorld, type World } from '../releases/release-world.ts';
 
 /** Files by destination. */
